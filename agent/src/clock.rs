@@ -1,0 +1,25 @@
+//! The agent's monotonic clock.
+//!
+//! Owns: turning the runtime's instants into [`Moment`]s, whose epoch is the start of the program. Must not: know the
+//! date, which a companion computer without a network often does not.
+
+use fleet::time::Moment;
+use tokio::time::Instant;
+
+/// A monotonic clock; follows tokio's paused time in tests.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock(Instant);
+
+impl Clock {
+    /// A clock whose epoch is now.
+    #[must_use]
+    pub fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    /// Now.
+    #[must_use]
+    pub fn now(&self) -> Moment {
+        Moment::at(self.0.elapsed())
+    }
+}

@@ -1,0 +1,219 @@
+//! What the agent is told at its start, by flags and environment, checked.
+//!
+//! Owns: [`Config`]. Must not: touch the network or the disk. Each bad or missing value is one line that says what to do.
+
+use clap::Parser;
+use fleet::ids::NodeName;
+use link::LinkUrl;
+use std::path::PathBuf;
+use std::time::Duration;
+use tonic::transport::Endpoint;
+
+/// Flies the vehicle of one node as the coordinator wishes.
+#[derive(Debug, Parser)]
+#[command(name = "skein-agent", version)]
+pub struct Flags {
+    /// Kubernetes name of this node (from the downward API: spec.nodeName).
+    #[arg(long, env = "NODE")]
+    node: Option<String>,
+    /// The autopilot: serial:/dev/ttyACM0:921600, udp-listen:0.0.0.0:14540, udp:HOST:PORT or tcp:HOST:PORT.
+    #[arg(long, env = "SKEIN_LINK")]
+    link: Option<String>,
+    /// The coordinator: http://HOST:PORT.
+    #[arg(long, env = "SKEIN_COORDINATOR")]
+    coordinator: Option<String>,
+    /// Directory for what must survive a restart.
+    #[arg(long, env = "SKEIN_STATE_DIR", default_value = "/var/lib/skein")]
+    state_dir: PathBuf,
+    /// Log format: text or json.
+    #[arg(long, env = "SKEIN_LOG_FORMAT", default_value = "text")]
+    log: String,
+    /// Seconds that an ending agent waits for its vehicle to land and disarm; keep it below the pod's
+    /// terminationGracePeriodSeconds.
+    #[arg(long, env = "SKEIN_LANDING_TIMEOUT", default_value = "280")]
+    landing_timeout: String,
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// For machines.
+    Json,
+}
+
+/// What the agent is told, checked.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Who we are.
+    pub node: NodeName,
+    /// Where the autopilot is.
+    pub link: LinkUrl,
+    /// Where the coordinator is, as given.
+    pub coordinator: String,
+    /// The same, ready to connect.
+    pub endpoint: Endpoint,
+    /// Where the state is kept.
+    pub state_dir: PathBuf,
+    /// How log lines look.
+    pub log: LogFormat,
+    /// How long an ending agent waits for its vehicle.
+    pub landing_timeout: Duration,
+}
+
+impl Flags {
+    /// Checks everything.
+    ///
+    /// # Errors
+    /// One line about the first value that is bad or missing.
+    pub fn check(self) -> Result<Config, String> {
+        let node = required(
+            self.node,
+            "the node's name is missing: set NODE (downward API: spec.nodeName) or --node",
+        )?;
+        let node = NodeName::parse(&node).map_err(|e| format!("NODE: {e}"))?;
+        let link = required(
+            self.link,
+            "the link to the autopilot is missing: set SKEIN_LINK or --link, such as serial:/dev/ttyACM0:921600",
+        )?;
+        let link = link
+            .parse()
+            .map_err(|e: link::url::BadLinkUrl| format!("SKEIN_LINK: {e}"))?;
+        let coordinator = required(
+            self.coordinator,
+            "the coordinator is missing: set SKEIN_COORDINATOR or --coordinator, such as http://coordinator:7447",
+        )?;
+        let endpoint = endpoint(&coordinator)?;
+        let log = match self.log.as_str() {
+            "text" => LogFormat::Text,
+            "json" => LogFormat::Json,
+            other => {
+                return Err(format!(
+                    "SKEIN_LOG_FORMAT: {other:?} is not a log format; use text or json"
+                ));
+            }
+        };
+        let seconds = self.landing_timeout.parse().ok().filter(|s| (1..=3600).contains(s));
+        let seconds = seconds.ok_or_else(|| {
+            format!(
+                "SKEIN_LANDING_TIMEOUT: {:?} is not a number of seconds from 1 to 3600",
+                self.landing_timeout
+            )
+        })?;
+        let landing_timeout = Duration::from_secs(seconds);
+        Ok(Config {
+            node,
+            link,
+            coordinator,
+            endpoint,
+            state_dir: self.state_dir,
+            log,
+            landing_timeout,
+        })
+    }
+}
+
+fn required(value: Option<String>, missing: &str) -> Result<String, String> {
+    value.filter(|v| !v.is_empty()).ok_or_else(|| missing.to_owned())
+}
+
+fn endpoint(address: &str) -> Result<Endpoint, String> {
+    let bad = |why: &str| format!("SKEIN_COORDINATOR: {address:?} is not a coordinator: {why}; use http://HOST:PORT");
+    let rest = address
+        .strip_prefix("http://")
+        .ok_or_else(|| bad("it does not begin with http://"))?;
+    let authority = rest.strip_suffix('/').unwrap_or(rest);
+    let (host, port) = authority.rsplit_once(':').ok_or_else(|| bad("the port is missing"))?;
+    if host.is_empty() || host.contains('/') {
+        return Err(bad("the host is missing"));
+    }
+    if !port.parse::<u16>().is_ok_and(|p| p > 0) {
+        return Err(bad("the port is not a number from 1 to 65535"));
+    }
+    crate::uplink::endpoint(address).map_err(|_| bad("it is not a URL"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flags() -> Flags {
+        Flags {
+            node: Some("pine".into()),
+            link: Some("udp:127.0.0.1:14580".into()),
+            coordinator: Some("http://coordinator:7447".into()),
+            state_dir: "/var/lib/skein".into(),
+            log: "json".into(),
+            landing_timeout: "280".into(),
+        }
+    }
+
+    #[test]
+    fn good_values_are_taken() {
+        let config = flags().check().unwrap();
+        assert_eq!(config.node.as_str(), "pine");
+        assert_eq!((config.log, config.landing_timeout.as_secs()), (LogFormat::Json, 280));
+    }
+
+    #[test]
+    fn each_bad_value_is_one_line_that_names_it_and_says_what_to_do() {
+        let cases: [(Flags, &str); 9] = [
+            (Flags { node: None, ..flags() }, "set NODE"),
+            (
+                Flags {
+                    node: Some("Pine 1".into()),
+                    ..flags()
+                },
+                "NODE: \"Pine 1\" is not a node name",
+            ),
+            (Flags { link: None, ..flags() }, "set SKEIN_LINK"),
+            (
+                Flags {
+                    link: Some("/dev/ttyACM0".into()),
+                    ..flags()
+                },
+                "use serial:/dev/ttyACM0:921600",
+            ),
+            (
+                Flags {
+                    coordinator: None,
+                    ..flags()
+                },
+                "set SKEIN_COORDINATOR",
+            ),
+            (
+                Flags {
+                    coordinator: Some("coordinator:7447".into()),
+                    ..flags()
+                },
+                "use http://HOST:PORT",
+            ),
+            (
+                Flags {
+                    coordinator: Some("http://coordinator".into()),
+                    ..flags()
+                },
+                "the port is missing",
+            ),
+            (
+                Flags {
+                    log: "xml".into(),
+                    ..flags()
+                },
+                "use text or json",
+            ),
+            (
+                Flags {
+                    landing_timeout: "soon".into(),
+                    ..flags()
+                },
+                "SKEIN_LANDING_TIMEOUT",
+            ),
+        ];
+        for (flags, words) in cases {
+            let line = flags.check().unwrap_err();
+            assert!(line.contains(words) && !line.contains('\n'), "{line}");
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! The agent: one process on each companion computer, which flies one vehicle as its Drone wishes.
+//!
+//! Owns: finding the autopilot ([`discovery`]), hearing it ([`normalise`], [`streams`]), commanding it ([`recipe`],
+//! [`command`]), the uplink ([`uplink`]), what survives a restart ([`state_file`]), and putting it together ([`pilot`],
+//! [`shell`], [`run`]).
+//! Must not: talk to Kubernetes, decide what the vehicle does ([`fleet::converge`] does), or disarm; no message here
+//! can stop motors.
+
+pub mod clock;
+pub mod command;
+pub mod config;
+pub mod discovery;
+pub mod normalise;
+pub mod pilot;
+pub mod recipe;
+pub mod run;
+pub mod shell;
+pub mod state_file;
+pub mod streams;
+pub mod uplink;

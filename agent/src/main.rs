@@ -1,0 +1,5 @@
+//! `skein-agent`. Everything is in the library.
+
+fn main() -> std::process::ExitCode {
+    agent::run::main()
+}

@@ -1,0 +1,256 @@
+//! From MAVLink messages of our autopilot to the facts of [`Vehicle`], the same for ArduPilot and PX4.
+//!
+//! Owns: [`Normaliser`]: what each message means, and which values cannot be true (noise gets through a 16-bit checksum
+//! now and then). Must not: send, decide, or believe any component but the latched autopilot; the caller sees to that.
+
+pub mod modes;
+mod px4_events;
+mod reasons;
+mod text;
+
+use fleet::time::{Moment, Sighting};
+use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Percent, Wgs84};
+use fleet::vehicle::{Autopilot, Battery, FlightTruth, Heartbeat, LandedState, Position, Vehicle};
+use link::dialect::{
+    AUTOPILOT_VERSION_DATA, BATTERY_STATUS_DATA, GLOBAL_POSITION_INT_DATA, HEARTBEAT_DATA, MavLandedState, MavMessage,
+    MavModeFlag, MavSysStatusSensor, SYS_STATUS_DATA,
+};
+use px4_events::Said;
+use std::time::Duration;
+
+/// BATTERY_STATUS is preferred to SYS_STATUS for this long after it was heard.
+const BATTERY_STATUS_COUNTS_FOR: Duration = Duration::from_secs(10);
+/// The vehicle's clock must go back this far to count as a reboot: messages overtake one another a little.
+const REBOOT_MS: u32 = 1000;
+
+/// Turns messages into facts.
+#[derive(Clone, Debug, Default)]
+pub struct Normaliser {
+    texts: text::TextJoiner,
+    events: px4_events::Events,
+    reasons: reasons::Reasons,
+    clock: BootClock,
+    battery_status_at: Option<Moment>,
+}
+
+/// What a message did beyond changing facts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Heard {
+    /// The autopilot has rebooted: all that was known was forgotten before this message was taken.
+    pub rebooted: bool,
+    /// Texts for the log.
+    pub texts: Vec<String>,
+}
+
+impl Normaliser {
+    /// Takes a message of our autopilot.
+    pub fn hear(&mut self, vehicle: &mut Vehicle, message: &MavMessage, now: Moment) -> Heard {
+        let mut heard = Heard::default();
+        // PX4 repeats old events on request of others; their time proves nothing.
+        let tells_time = !matches!(message, MavMessage::EVENT(_));
+        if tells_time && link::backlog::boot_ms(message).is_some_and(|ms| self.clock.went_back(ms)) {
+            heard.rebooted = true;
+            let identity = vehicle
+                .identity
+                .take()
+                .map(|id| fleet::vehicle::Identity { firmware: None, ..id });
+            *vehicle = Vehicle {
+                identity,
+                ..Vehicle::default()
+            };
+            *self = Self {
+                clock: self.clock,
+                ..Self::default()
+            };
+        }
+        match message {
+            MavMessage::HEARTBEAT(m) => heartbeat(vehicle, m, now),
+            MavMessage::EXTENDED_SYS_STATE(m) => {
+                vehicle.landed = Some(Sighting::new(landed_state(m.landed_state), now));
+            }
+            MavMessage::SYS_STATUS(m) => self.sys_status(vehicle, m, now),
+            MavMessage::BATTERY_STATUS(m) if m.id == 0 => {
+                self.battery_status_at = Some(now);
+                vehicle.battery = Some(Sighting::new(battery(m), now));
+            }
+            MavMessage::GLOBAL_POSITION_INT(m) => global_position(vehicle, m, now),
+            MavMessage::HOME_POSITION(m) => home(vehicle, AltitudeAmsl(f64::from(m.altitude) / 1000.0), now),
+            MavMessage::AUTOPILOT_VERSION(m) => {
+                if let Some(identity) = &mut vehicle.identity {
+                    identity.firmware = Some(firmware(m));
+                }
+            }
+            MavMessage::STATUSTEXT(m) => {
+                heard.texts = self.texts.hear(m, now);
+            }
+            MavMessage::EVENT(m) => match self.events.hear(m) {
+                Said::ChecksBegin => self.reasons.expect_anew(),
+                Said::Blocks(reason) => self.reasons.reason(&mut vehicle.reasons, &reason),
+                Said::Denied(reason) => self.reasons.reason(&mut vehicle.reasons, reason),
+                Said::Nothing => {}
+            },
+            _ => {}
+        }
+        heard.texts.extend(self.texts.overdue(now));
+        for text in &heard.texts {
+            self.reasons.text(&mut vehicle.reasons, text);
+        }
+        heard
+    }
+
+    /// The autopilot was asked why it does not arm: what it says next replaces what is known.
+    pub const fn asked_for_reasons(&mut self) {
+        self.reasons.expect_anew();
+    }
+
+    fn sys_status(&self, vehicle: &mut Vehicle, m: &SYS_STATUS_DATA, now: Moment) {
+        let ready = m
+            .onboard_control_sensors_health
+            .contains(MavSysStatusSensor::MAV_SYS_STATUS_PREARM_CHECK);
+        let was = vehicle.ready.map(|r| r.value);
+        if ready && was != Some(true) {
+            vehicle.reasons.clear();
+        }
+        vehicle.ready = Some(Sighting::new(ready, now));
+        if self
+            .battery_status_at
+            .is_some_and(|at| now.since(at) <= BATTERY_STATUS_COUNTS_FOR)
+        {
+            return;
+        }
+        let volts = match m.voltage_battery {
+            0 | u16::MAX => None,
+            millivolts => Some(f64::from(millivolts) / 1000.0),
+        };
+        let remaining = percent(m.battery_remaining);
+        if volts.is_some() || remaining.is_some() {
+            vehicle.battery = Some(Sighting::new(Battery { remaining, volts }, now));
+        }
+    }
+}
+
+/// Notices that the autopilot's clock (`time_boot_ms`) went back. One late or broken value is not enough.
+#[derive(Clone, Copy, Debug, Default)]
+struct BootClock {
+    latest: Option<u32>,
+    suspicious: Option<u32>,
+}
+
+impl BootClock {
+    fn went_back(&mut self, boot_ms: u32) -> bool {
+        let Some(latest) = self.latest else {
+            self.latest = Some(boot_ms);
+            return false;
+        };
+        if boot_ms.saturating_add(REBOOT_MS) >= latest {
+            // A leap ahead may be noise; it counts only if the next value goes along.
+            if boot_ms > latest.saturating_add(60_000) && self.suspicious.is_none_or(|s| boot_ms.abs_diff(s) > 10_000) {
+                self.suspicious = Some(boot_ms);
+                return false;
+            }
+            self.suspicious = None;
+            self.latest = Some(latest.max(boot_ms));
+            return false;
+        }
+        let again = self.suspicious.is_some_and(|s| boot_ms >= s && boot_ms - s <= 10_000);
+        if again {
+            *self = Self {
+                latest: Some(boot_ms),
+                suspicious: None,
+            };
+        } else {
+            self.suspicious = Some(boot_ms);
+        }
+        again
+    }
+}
+
+fn heartbeat(vehicle: &mut Vehicle, m: &HEARTBEAT_DATA, now: Moment) {
+    let Some(autopilot) = vehicle.identity.as_ref().map(|id| id.autopilot) else {
+        return;
+    };
+    let armed = m.base_mode.contains(MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED);
+    let mode = modes::mode(autopilot, m.custom_mode);
+    if armed && !vehicle.heartbeat.as_ref().is_some_and(|h| h.value.armed) {
+        vehicle.reasons.clear();
+    }
+    vehicle.heartbeat = Some(Sighting::new(Heartbeat { armed, mode }, now));
+}
+
+const fn landed_state(state: MavLandedState) -> Option<LandedState> {
+    match state {
+        MavLandedState::MAV_LANDED_STATE_UNDEFINED => None,
+        MavLandedState::MAV_LANDED_STATE_ON_GROUND => Some(LandedState::OnGround),
+        MavLandedState::MAV_LANDED_STATE_IN_AIR => Some(LandedState::InAir),
+        MavLandedState::MAV_LANDED_STATE_TAKEOFF => Some(LandedState::TakingOff),
+        MavLandedState::MAV_LANDED_STATE_LANDING => Some(LandedState::Landing),
+    }
+}
+
+fn percent(value: i8) -> Option<Percent> {
+    u8::try_from(value).ok().and_then(Percent::new)
+}
+
+fn battery(m: &BATTERY_STATUS_DATA) -> Battery {
+    let cells = m
+        .voltages
+        .iter()
+        .filter(|&&mv| mv != u16::MAX)
+        .chain(m.voltages_ext.iter());
+    let millivolts: u32 = cells.map(|&mv| u32::from(mv)).sum();
+    Battery {
+        remaining: percent(m.battery_remaining),
+        volts: (millivolts > 0).then(|| f64::from(millivolts) / 1000.0),
+    }
+}
+
+fn global_position(vehicle: &mut Vehicle, m: &GLOBAL_POSITION_INT_DATA, now: Moment) {
+    let at = Wgs84 {
+        latitude_deg: f64::from(m.lat) / 1e7,
+        longitude_deg: f64::from(m.lon) / 1e7,
+    };
+    let amsl = AltitudeAmsl(f64::from(m.alt) / 1000.0);
+    let above_home = AltitudeAboveHome(f64::from(m.relative_alt) / 1000.0);
+    let plausible = at.latitude_deg.abs() <= 90.0
+        && at.longitude_deg.abs() <= 180.0
+        && (m.lat, m.lon) != (0, 0)
+        && (-1000.0..=20_000.0).contains(&amsl.0)
+        && above_home.0.abs() <= 10_000.0;
+    if plausible {
+        vehicle.position = Some(Sighting::new(Position { at, amsl, above_home }, now));
+        home(vehicle, AltitudeAmsl(amsl.0 - above_home.0), now);
+    }
+}
+
+/// Home is taken while on the ground; in flight only if nothing is known, because it wanders by metres.
+fn home(vehicle: &mut Vehicle, amsl: AltitudeAmsl, now: Moment) {
+    let on_ground = matches!(vehicle.truth(now), FlightTruth::Disarmed | FlightTruth::ArmedOnGround);
+    if (-1000.0..=10_000.0).contains(&amsl.0) && (on_ground || vehicle.home.is_none()) {
+        vehicle.home = Some(amsl);
+    }
+}
+
+/// AUTOPILOT_VERSION.flight_sw_version: major, minor, patch, FIRMWARE_VERSION_TYPE.
+fn firmware(m: &AUTOPILOT_VERSION_DATA) -> String {
+    let [major, minor, patch, kind] = m.flight_sw_version.to_be_bytes();
+    let kind = match kind {
+        0..=63 => "-dev",
+        64..=127 => "-alpha",
+        128..=191 => "-beta",
+        192..=254 => "-rc",
+        255 => "",
+    };
+    format!("{major}.{minor}.{patch}{kind}")
+}
+
+/// The name of an autopilot, for people.
+#[must_use]
+pub const fn name(autopilot: Autopilot) -> &'static str {
+    match autopilot {
+        Autopilot::ArduPilot => "ArduPilot",
+        Autopilot::Px4 => "PX4",
+    }
+}
+
+#[cfg(test)]
+mod tests;

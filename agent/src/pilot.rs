@@ -1,0 +1,470 @@
+//! The agent's mind: everything it knows of its vehicle and its orders, and what is to be written to the wire next.
+//!
+//! Owns: [`Pilot`], a plain state machine: events and moments in, messages out. Must not: wait, write, read a clock or
+//! roll dice (moments and jitter come in). What to do is decided by [`fleet::converge`] alone; here it is only put on
+//! the wire. Stream and message requests move nothing and give way to every step.
+
+use crate::command::{OUR_COMPONENT, Outstanding, Patience, Progress};
+use crate::discovery::{Discovery, Sighted};
+use crate::normalise::{self, Normaliser};
+use crate::recipe;
+use crate::state_file::State;
+use crate::streams::{Streams, Want};
+use fleet::assignment::{Desired, Fence, Held, Order, Refused};
+use fleet::converge::{Situation, Step, converge};
+use fleet::flight_record::{FlightRecord, Stage};
+use fleet::ids::NodeName;
+use fleet::memory::{Memory, Outcome, StepKind};
+use fleet::report::{Activity, Report};
+use fleet::safety::{self, ArmPermit};
+use fleet::time::Moment;
+use fleet::vehicle::{FlightTruth, TRUTH_STALE_AFTER, Vehicle, WhyUnknown};
+use link::dialect::{HEARTBEAT_DATA, MavAutopilot, MavMessage, MavModeFlag, MavState, MavType};
+use link::{Frame, LinkEvent};
+use std::time::Duration;
+use tracing::{debug, info, warn};
+
+/// Our heartbeat, 1 Hz by convention.
+const HEARTBEAT_EVERY: Duration = Duration::from_secs(1);
+/// Before an autopilot is known, we speak up only after this long: ArduPilot begins by itself, PX4 on UDP waits for us.
+const SPEAK_FIRST_AFTER: Duration = Duration::from_millis(1500);
+/// A frame must be on the wire within this; an arm command within the shorter one.
+const WRITE_WITHIN: Duration = Duration::from_millis(500);
+const WRITE_ARM_WITHIN: Duration = Duration::from_millis(200);
+
+/// What a command on its way is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// A step of the vehicle.
+    Step(StepKind),
+    /// A message that we need.
+    Stream(Want),
+}
+
+/// A message to write now.
+#[derive(Debug)]
+pub struct Outgoing {
+    /// Our system and component id.
+    pub from: (u8, u8),
+    /// The message.
+    pub message: MavMessage,
+    /// How long writing may take.
+    pub within: Duration,
+    /// For an arm command: to be spent at the moment of writing.
+    pub permit: Option<ArmPermit>,
+}
+
+/// How writing went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// It was written.
+    Yes,
+    /// Not a byte was written.
+    No,
+    /// Perhaps some of it was.
+    Unsure,
+}
+
+/// The agent's mind.
+#[derive(Debug)]
+pub struct Pilot {
+    node: NodeName,
+    state: State,
+    discovery: Discovery,
+    normaliser: Normaliser,
+    streams: Streams,
+    vehicle: Vehicle,
+    memory: Memory,
+    confirmed: bool,
+    uplink_open: bool,
+    uplink_contact: Moment,
+    terminating: bool,
+    link_up: Option<Moment>,
+    outstanding: Option<Outstanding<Purpose>>,
+    to_send: Option<MavMessage>,
+    last_heartbeat: Option<Moment>,
+    armed_in_this_life: bool,
+    activity: Activity,
+    logged: Option<(FlightTruth, Activity)>,
+}
+
+impl Pilot {
+    /// A pilot that remembers `state` and has seen nothing yet.
+    #[must_use]
+    pub fn new(node: NodeName, state: State, now: Moment) -> Self {
+        Self {
+            node,
+            state,
+            discovery: Discovery::default(),
+            normaliser: Normaliser::default(),
+            streams: Streams::default(),
+            vehicle: Vehicle::default(),
+            memory: Memory::default(),
+            confirmed: false,
+            uplink_open: false,
+            uplink_contact: now,
+            terminating: false,
+            link_up: None,
+            outstanding: None,
+            to_send: None,
+            last_heartbeat: None,
+            armed_in_this_life: false,
+            activity: Activity::Waiting,
+            logged: None,
+        }
+    }
+
+    /// What must be on the disk before anything more is done.
+    #[must_use]
+    pub const fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Takes what happened on the link.
+    pub fn hear(&mut self, event: &LinkEvent, now: Moment, jitter: f64) {
+        match event {
+            LinkEvent::Up => self.link_up = Some(now),
+            LinkEvent::Down(_) => self.link_up = None,
+            LinkEvent::Frame(frame) => self.hear_frame(frame, now, jitter),
+        }
+        self.observe(now);
+    }
+
+    fn hear_frame(&mut self, frame: &Frame, now: Moment, jitter: f64) {
+        if let MavMessage::HEARTBEAT(beat) = &frame.message {
+            match self.discovery.hear(frame.header, beat) {
+                Sighted::Ours => {}
+                Sighted::Found(identity) => {
+                    info!(
+                        autopilot = normalise::name(identity.autopilot),
+                        system = identity.system.0,
+                        component = identity.component.0,
+                        "autopilot found"
+                    );
+                    self.vehicle.identity = Some(identity);
+                }
+                Sighted::Stranger(who) => {
+                    warn!("{who}");
+                    return;
+                }
+                Sighted::Nobody => return,
+            }
+        }
+        if !self.discovery.is_ours(frame.header) {
+            return;
+        }
+        let heard = self.normaliser.hear(&mut self.vehicle, &frame.message, now);
+        for text in heard.texts {
+            debug!(text, "autopilot says");
+        }
+        if heard.rebooted {
+            warn!("the autopilot has rebooted; asking for its messages again");
+            self.streams = Streams::default();
+            self.end(&Outcome::NoAnswer, now, jitter);
+        }
+        self.streams.heard(&frame.message, now);
+        if let MavMessage::COMMAND_ACK(ack) = &frame.message {
+            let progress = self.outstanding.as_mut().map(|o| o.acknowledged(ack, now));
+            self.progress(progress, now, jitter);
+        }
+    }
+
+    /// The coordinator's stream is open: what is held is not confirmed on it yet.
+    pub const fn uplink_opened(&mut self, now: Moment) {
+        self.uplink_open = true;
+        self.uplink_contact = now;
+        self.confirmed = false;
+    }
+
+    /// The coordinator's stream is gone.
+    pub const fn uplink_closed(&mut self, now: Moment) {
+        if self.uplink_open {
+            self.uplink_contact = now;
+        }
+        self.uplink_open = false;
+        self.confirmed = false;
+    }
+
+    /// The fence after `order`, if it may be taken; nothing has changed yet, so that it can be put on the disk first.
+    ///
+    /// # Errors
+    /// [`Refused`], when it may not.
+    pub fn consider(&self, order: &Order, now: Moment) -> Result<Fence, Refused> {
+        let settled = safety::settled(self.vehicle.truth(now), self.memory.arm_under_way(now));
+        self.state.fence.take(order, settled)
+    }
+
+    /// Acts on `fence` from now on; it came on the stream that is open.
+    pub fn adopt(&mut self, fence: Fence, now: Moment) {
+        if fence.held != self.state.fence.held {
+            match &fence.held {
+                Some(a) => {
+                    info!(drone = %a.name, uid = %a.uid, term = %a.term, desired = ?a.desired, "assignment taken")
+                }
+                None => info!("no Drone is bound to this node"),
+            }
+        }
+        self.state.fence = fence;
+        self.confirmed = self.uplink_open;
+        self.observe(now);
+    }
+
+    /// The agent is ending: the vehicle comes down first.
+    pub const fn terminate(&mut self) {
+        self.terminating = true;
+    }
+
+    /// Whether an ending agent may go: its vehicle is down for certain, or was never its to bring down.
+    #[must_use]
+    pub fn may_exit(&self, now: Moment) -> bool {
+        let truth = self.vehicle.truth(now);
+        let under_way = self.memory.arm_under_way(now);
+        let not_ours = self.state.record.stage != Stage::Flown && !self.armed_in_this_life;
+        self.state.fence.held.is_none()
+            || safety::settled(truth, under_way)
+            || (not_ours
+                && matches!(
+                    truth,
+                    FlightTruth::Unknown(WhyUnknown::NeverHeard | WhyUnknown::LinkLost)
+                ))
+    }
+
+    /// What to write now. Call it until there is nothing, and [`Self::written`] after each.
+    pub fn next(&mut self, now: Moment, jitter: f64) -> Option<Outgoing> {
+        self.observe(now);
+        self.call_off(now, jitter);
+        if self.to_send.is_none() {
+            let progress = self.outstanding.as_mut().map(|o| o.at(now));
+            self.progress(progress, now, jitter);
+        }
+        if let Some(message) = self.to_send.take() {
+            return Some(self.outgoing(message, None));
+        }
+        if !matches!(&self.outstanding, Some(o) if matches!(o.purpose, Purpose::Step(_)))
+            && let Some(out) = self.next_step(now, jitter)
+        {
+            return Some(out);
+        }
+        self.next_request(now, jitter).or_else(|| self.heartbeat(now))
+    }
+
+    /// The last message of [`Self::next`] was written, or not.
+    pub fn written(&mut self, how: Written, now: Moment, jitter: f64) {
+        // What may have left is answered, repeated, or found out by what the vehicle does.
+        if how == Written::No && self.outstanding.is_some() {
+            self.end(&Outcome::NotSent, now, jitter);
+        }
+    }
+
+    /// Once the vehicle is wanted down, nothing else is waited for.
+    fn call_off(&mut self, now: Moment, jitter: f64) {
+        let down = self.terminating
+            || self
+                .state
+                .fence
+                .held
+                .as_ref()
+                .is_some_and(|a| matches!(a.desired, Desired::Grounded { .. }));
+        let upwards = matches!(
+            self.outstanding.as_ref().map(|o| o.purpose),
+            Some(Purpose::Step(
+                StepKind::Arm | StepKind::TakeOff | StepKind::SetStation | StepKind::AskReasons
+            ))
+        );
+        if down && upwards {
+            self.end(&Outcome::NoAnswer, now, jitter);
+        }
+    }
+
+    fn next_step(&mut self, now: Moment, jitter: f64) -> Option<Outgoing> {
+        let uplink_silent = if self.uplink_open {
+            Duration::ZERO
+        } else {
+            now.since(self.uplink_contact)
+        };
+        let verdict = converge(&Situation {
+            vehicle: &self.vehicle,
+            fence: &self.state.fence,
+            confirmed: self.confirmed,
+            uplink_silent,
+            record: &self.state.record,
+            memory: &self.memory,
+            terminating: self.terminating,
+            now,
+        });
+        self.activity = verdict.activity;
+        self.log_changes(now);
+        let step = verdict.step;
+        let kind = step.kind()?;
+        let identity = self.vehicle.identity.clone()?;
+        if self.link_up.is_none() {
+            self.memory.ended(kind, &Outcome::NotSent, now, jitter);
+            return None;
+        }
+        let command = match recipe::command(&step, identity.autopilot, self.vehicle.home) {
+            Ok(command) => command,
+            Err(why) => {
+                warn!(step = ?kind, %why, "command not sent");
+                self.memory.ended(kind, &Outcome::NotSent, now, jitter);
+                return None;
+            }
+        };
+        self.end(&Outcome::NoAnswer, now, jitter);
+        info!(step = ?kind, "commanding the vehicle");
+        self.memory.began(kind, now);
+        let permit = match step {
+            Step::Arm(permit) => {
+                self.armed_in_this_life = true;
+                Some(permit)
+            }
+            Step::AskReasons => {
+                self.normaliser.asked_for_reasons();
+                None
+            }
+            _ => None,
+        };
+        let patience = Patience::for_step(kind);
+        let (outstanding, message) = Outstanding::begin(Purpose::Step(kind), identity, command, patience, now);
+        self.outstanding = Some(outstanding);
+        Some(self.outgoing(message, permit))
+    }
+
+    fn next_request(&mut self, now: Moment, jitter: f64) -> Option<Outgoing> {
+        if self.outstanding.is_some() || self.link_up.is_none() || !self.vehicle.link_alive(now) {
+            return None;
+        }
+        let identity = self.vehicle.identity.clone()?;
+        let want = self.streams.next(now)?;
+        self.streams.asked(want, now, jitter);
+        let (outstanding, message) = Outstanding::begin(
+            Purpose::Stream(want),
+            identity,
+            want.command(),
+            Patience::for_request(),
+            now,
+        );
+        self.outstanding = Some(outstanding);
+        Some(self.outgoing(message, None))
+    }
+
+    /// As an onboard computer of the vehicle, never as a ground station: that would hide the loss of a real one.
+    fn heartbeat(&mut self, now: Moment) -> Option<Outgoing> {
+        let up = self.link_up?;
+        let known = self.discovery.latched().is_some();
+        let due = self.last_heartbeat.is_none_or(|at| now.since(at) >= HEARTBEAT_EVERY);
+        if !due || (!known && now.since(up) < SPEAK_FIRST_AFTER) {
+            return None;
+        }
+        self.last_heartbeat = Some(now);
+        let message = MavMessage::HEARTBEAT(HEARTBEAT_DATA {
+            custom_mode: 0,
+            mavtype: MavType::MAV_TYPE_ONBOARD_CONTROLLER,
+            autopilot: MavAutopilot::MAV_AUTOPILOT_INVALID,
+            base_mode: MavModeFlag::empty(),
+            system_status: MavState::MAV_STATE_ACTIVE,
+            mavlink_version: 3,
+        });
+        Some(Outgoing {
+            from: self.from(),
+            message,
+            within: WRITE_WITHIN,
+            permit: None,
+        })
+    }
+
+    fn from(&self) -> (u8, u8) {
+        (self.discovery.latched().map_or(1, |id| id.system.0), OUR_COMPONENT)
+    }
+
+    fn outgoing(&self, message: MavMessage, permit: Option<ArmPermit>) -> Outgoing {
+        let within = if permit.is_some() {
+            WRITE_ARM_WITHIN
+        } else {
+            WRITE_WITHIN
+        };
+        Outgoing {
+            from: self.from(),
+            message,
+            within,
+            permit,
+        }
+    }
+
+    fn progress(&mut self, progress: Option<Progress>, now: Moment, jitter: f64) {
+        match progress {
+            None | Some(Progress::Waiting) => {}
+            Some(Progress::Send(message)) => self.to_send = Some(*message),
+            Some(Progress::Ended(outcome)) => self.end(&outcome, now, jitter),
+        }
+    }
+
+    /// The command on its way, if any, has ended so.
+    fn end(&mut self, outcome: &Outcome, now: Moment, jitter: f64) {
+        self.to_send = None;
+        let Some(ended) = self.outstanding.take() else { return };
+        match ended.purpose {
+            Purpose::Step(kind) => {
+                match outcome {
+                    Outcome::Accepted => info!(step = ?kind, "command accepted"),
+                    Outcome::Refused { result } => warn!(step = ?kind, result, "command refused"),
+                    Outcome::NoAnswer => warn!(step = ?kind, "command not answered; going by what the vehicle does"),
+                    Outcome::NotSent => warn!(step = ?kind, "command not sent: the link is down or too slow"),
+                }
+                self.memory.ended(kind, outcome, now, jitter);
+            }
+            Purpose::Stream(want) => {
+                debug!(?want, ?outcome, "asked for a message");
+                self.streams.ended(want, *outcome == Outcome::Accepted, now);
+            }
+        }
+    }
+
+    fn observe(&mut self, now: Moment) {
+        self.memory.observe(&self.vehicle, now);
+        let truth = self.vehicle.truth(now);
+        let record: FlightRecord =
+            self.state
+                .record
+                .seen(self.state.fence.held.as_ref(), truth, self.memory.landing_ours());
+        self.state.record = record;
+    }
+
+    fn log_changes(&mut self, now: Moment) {
+        let (truth, activity) = (self.vehicle.truth(now), self.activity);
+        if self.logged == Some((truth, activity)) {
+            return;
+        }
+        self.logged = Some((truth, activity));
+        let mode = self.vehicle.heartbeat.as_ref().map(|h| h.value.mode.label.as_str());
+        match &self.state.fence.held {
+            Some(held) => info!(drone = %held.name, vehicle = ?truth, ?activity, mode, "phase changed"),
+            None => info!(vehicle = ?truth, ?activity, mode, "phase changed"),
+        }
+    }
+
+    /// A full picture, for the coordinator.
+    #[must_use]
+    pub fn report(&self, now: Moment) -> Report {
+        let truth = self.vehicle.truth(now);
+        let under_way = self.memory.arm_under_way(now);
+        let beat = self
+            .vehicle
+            .heartbeat
+            .as_ref()
+            .and_then(|h| h.fresh(now, TRUTH_STALE_AFTER));
+        Report {
+            node: self.node.clone(),
+            link_alive: self.vehicle.link_alive(now),
+            identity: self.vehicle.identity.clone(),
+            truth,
+            mode: beat.map(|b| b.mode.label.clone()),
+            ready: self.vehicle.ready(now),
+            reasons: self.vehicle.reasons.clone(),
+            battery: self.vehicle.battery.map(|b| b.value),
+            position: self.vehicle.position.map(|p| p.value),
+            held: self.state.fence.held.as_ref().map(|a| Held::of(a, truth, under_way)),
+            activity: self.activity,
+            terminating: self.terminating,
+        }
+    }
+}

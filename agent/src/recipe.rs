@@ -1,0 +1,273 @@
+//! What each step is on the wire, for each autopilot.
+//!
+//! Owns: [`Command`], a command whose parameters are fixed and whose form (COMMAND_LONG or COMMAND_INT with a frame)
+//! is not, and the recipes. Must not: decide when, or contain a command that disarms; there is none in the agent.
+//!
+//! The recipes are those that both stacks were seen to take, old and new: unused parameters are NaN for PX4 (junk is
+//! refused by newer versions) and 0 for ArduPilot; PX4's takeoff altitude is above sea level, ArduPilot's above home.
+
+use fleet::converge::Step;
+use fleet::units::AltitudeAmsl;
+use fleet::vehicle::{Autopilot, Identity};
+use link::dialect::{COMMAND_INT_DATA, COMMAND_LONG_DATA, MavCmd, MavFrame, MavMessage};
+
+/// How a command is put on the wire.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Form {
+    /// COMMAND_LONG (76).
+    Long,
+    /// COMMAND_INT (75) with this frame.
+    Int(MavFrame),
+}
+
+/// A command to the autopilot.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Command {
+    /// Which.
+    pub command: MavCmd,
+    /// Parameters 1 to 4.
+    pub params: [f32; 4],
+    /// Whether the place (parameters 5 and 6) is "not used" rather than 0.
+    pub no_place: bool,
+    /// Parameter 7.
+    pub z: f32,
+    /// How it is sent.
+    pub form: Form,
+}
+
+impl Command {
+    const fn long(command: MavCmd, params: [f32; 4]) -> Self {
+        Self {
+            command,
+            params,
+            no_place: false,
+            z: 0.0,
+            form: Form::Long,
+        }
+    }
+
+    /// The message, for its `confirmation`th repetition.
+    #[must_use]
+    pub fn message(&self, to: &Identity, confirmation: u8) -> MavMessage {
+        let (target_system, target_component) = (to.system.0, to.component.0);
+        let [param1, param2, param3, param4] = self.params;
+        match self.form {
+            Form::Long => {
+                let place = if self.no_place { f32::NAN } else { 0.0 };
+                MavMessage::COMMAND_LONG(COMMAND_LONG_DATA {
+                    param1,
+                    param2,
+                    param3,
+                    param4,
+                    param5: place,
+                    param6: place,
+                    param7: self.z,
+                    command: self.command,
+                    target_system,
+                    target_component,
+                    confirmation,
+                })
+            }
+            Form::Int(frame) => {
+                let place = if self.no_place { i32::MAX } else { 0 };
+                MavMessage::COMMAND_INT(COMMAND_INT_DATA {
+                    param1,
+                    param2,
+                    param3,
+                    param4,
+                    x: place,
+                    y: place,
+                    z: self.z,
+                    command: self.command,
+                    target_system,
+                    target_component,
+                    frame,
+                    current: 0,
+                    autocontinue: 0,
+                })
+            }
+        }
+    }
+
+    /// The same command in the form that the autopilot asks for by its result (MAV_RESULT 7, 8, 9).
+    #[must_use]
+    pub fn in_form(&self, form: Form) -> Self {
+        Self { form, ..self.clone() }
+    }
+
+    /// The other global frame, for an autopilot that does not know the one used.
+    #[must_use]
+    #[allow(deprecated, reason = "old firmware may know only the ..._INT frames")]
+    pub const fn other_frame(&self) -> Option<Form> {
+        match self.form {
+            Form::Int(MavFrame::MAV_FRAME_GLOBAL) => Some(Form::Int(MavFrame::MAV_FRAME_GLOBAL_INT)),
+            Form::Int(MavFrame::MAV_FRAME_GLOBAL_RELATIVE_ALT) => {
+                Some(Form::Int(MavFrame::MAV_FRAME_GLOBAL_RELATIVE_ALT_INT))
+            }
+            Form::Int(_) | Form::Long => None,
+        }
+    }
+
+    /// The frame in which this command's altitude is meant.
+    #[must_use]
+    pub const fn own_frame(autopilot: Autopilot) -> MavFrame {
+        match autopilot {
+            Autopilot::ArduPilot => MavFrame::MAV_FRAME_GLOBAL_RELATIVE_ALT,
+            Autopilot::Px4 => MavFrame::MAV_FRAME_GLOBAL,
+        }
+    }
+}
+
+/// Why a step cannot be put into a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoRecipe {
+    /// Nothing is to be sent.
+    #[error("there is nothing to send")]
+    NothingToSend,
+    /// PX4 takes altitudes above sea level only, and home is not known.
+    #[error("the altitude of home is not known yet")]
+    HomeUnknown,
+}
+
+const NAN: f32 = f32::NAN;
+
+/// The command for `step`. `home` is the altitude of home, taken once before the flight.
+///
+/// # Errors
+/// [`NoRecipe`], when there is none.
+pub fn command(step: &Step, autopilot: Autopilot, home: Option<AltitudeAmsl>) -> Result<Command, NoRecipe> {
+    let int = Form::Int(Command::own_frame(autopilot));
+    Ok(match step {
+        Step::Nothing => return Err(NoRecipe::NothingToSend),
+        Step::AskReasons => Command::long(MavCmd::MAV_CMD_RUN_PREARM_CHECKS, [0.0; 4]),
+        Step::SetStation => {
+            // Custom mode; ArduCopter GUIDED (4); PX4 main mode AUTO (4), sub mode LOITER (3).
+            let sub_mode = if autopilot == Autopilot::Px4 { 3.0 } else { 0.0 };
+            Command::long(MavCmd::MAV_CMD_DO_SET_MODE, [1.0, 4.0, sub_mode, 0.0])
+        }
+        Step::Arm(_) => Command::long(MavCmd::MAV_CMD_COMPONENT_ARM_DISARM, [1.0, 0.0, 0.0, 0.0]),
+        Step::TakeOff { altitude } => {
+            let command = MavCmd::MAV_CMD_NAV_TAKEOFF;
+            match autopilot {
+                Autopilot::ArduPilot => Command {
+                    command,
+                    params: [0.0; 4],
+                    no_place: false,
+                    z: narrow(altitude.0),
+                    form: int,
+                },
+                Autopilot::Px4 => {
+                    let target = home.ok_or(NoRecipe::HomeUnknown)?.up(*altitude);
+                    Command {
+                        command,
+                        params: [NAN; 4],
+                        no_place: true,
+                        z: narrow(target.0),
+                        form: int,
+                    }
+                }
+            }
+        }
+        Step::Land | Step::FailsafeLand => {
+            let command = MavCmd::MAV_CMD_NAV_LAND;
+            match autopilot {
+                Autopilot::ArduPilot => Command::long(command, [0.0; 4]),
+                Autopilot::Px4 => Command {
+                    command,
+                    params: [0.0, 0.0, 0.0, NAN],
+                    no_place: true,
+                    z: NAN,
+                    form: int,
+                },
+            }
+        }
+        Step::FailsafeReturn => Command::long(MavCmd::MAV_CMD_NAV_RETURN_TO_LAUNCH, [0.0; 4]),
+    })
+}
+
+#[allow(
+    clippy::cast_possible_truncation,
+    reason = "altitudes are metres; f32 holds them to a millimetre"
+)]
+const fn narrow(metres: f64) -> f32 {
+    metres as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fleet::units::{AltitudeAboveHome, ComponentId, SystemId};
+
+    fn to(autopilot: Autopilot) -> Identity {
+        Identity {
+            autopilot,
+            system: SystemId(7),
+            component: ComponentId(1),
+            firmware: None,
+        }
+    }
+
+    fn takeoff(autopilot: Autopilot) -> Command {
+        let step = Step::TakeOff {
+            altitude: AltitudeAboveHome(10.0),
+        };
+        command(&step, autopilot, Some(AltitudeAmsl(488.5))).unwrap()
+    }
+
+    #[test]
+    fn px4_takes_off_to_an_altitude_above_sea_level_from_where_it_stands() {
+        let MavMessage::COMMAND_INT(m) = takeoff(Autopilot::Px4).message(&to(Autopilot::Px4), 0) else {
+            panic!()
+        };
+        assert_eq!((m.frame, m.x, m.y), (MavFrame::MAV_FRAME_GLOBAL, i32::MAX, i32::MAX));
+        assert_eq!(m.z, 498.5);
+        assert!(m.param1.is_nan() && m.param2.is_nan() && m.param3.is_nan() && m.param4.is_nan());
+        assert_eq!((m.target_system, m.target_component), (7, 1));
+    }
+
+    #[test]
+    fn ardupilot_takes_off_to_a_height_above_home() {
+        let MavMessage::COMMAND_INT(m) = takeoff(Autopilot::ArduPilot).message(&to(Autopilot::ArduPilot), 0) else {
+            panic!()
+        };
+        assert_eq!((m.frame, m.x, m.y), (MavFrame::MAV_FRAME_GLOBAL_RELATIVE_ALT, 0, 0));
+        assert_eq!((m.z, m.param1, m.param4), (10.0, 0.0, 0.0));
+    }
+
+    #[test]
+    fn px4_does_not_take_off_to_a_guessed_altitude() {
+        let step = Step::TakeOff {
+            altitude: AltitudeAboveHome(10.0),
+        };
+        assert_eq!(command(&step, Autopilot::Px4, None), Err(NoRecipe::HomeUnknown));
+        assert!(command(&step, Autopilot::ArduPilot, None).is_ok());
+    }
+
+    #[test]
+    fn no_recipe_disarms_or_forces() {
+        let steps = [
+            Step::AskReasons,
+            Step::SetStation,
+            Step::Land,
+            Step::FailsafeLand,
+            Step::FailsafeReturn,
+        ];
+        for autopilot in [Autopilot::ArduPilot, Autopilot::Px4] {
+            for step in &steps {
+                let c = command(step, autopilot, None).unwrap();
+                assert_ne!(c.command, MavCmd::MAV_CMD_COMPONENT_ARM_DISARM);
+                assert_ne!(c.command, MavCmd::MAV_CMD_DO_FLIGHTTERMINATION);
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_form_of_px4s_takeoff_names_no_place() {
+        let long = takeoff(Autopilot::Px4).in_form(Form::Long);
+        let MavMessage::COMMAND_LONG(m) = long.message(&to(Autopilot::Px4), 1) else {
+            panic!()
+        };
+        assert!(m.param5.is_nan() && m.param6.is_nan());
+        assert_eq!((m.param7, m.confirmation), (498.5, 1));
+    }
+}

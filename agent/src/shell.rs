@@ -1,0 +1,267 @@
+//! The loop around the [`Pilot`]: it waits, writes to the wire and to the disk, and publishes reports.
+//!
+//! Owns: the order of things: what is remembered is on the disk before it is acted on, and an arm permit is spent at the
+//! moment of writing. Must not: decide, or send anything that the pilot did not ask for.
+
+use crate::clock::Clock;
+use crate::pilot::{Outgoing, Pilot, Written};
+use crate::state_file::{State, Store};
+use crate::uplink::{FromUplink, Outward};
+use fleet::assignment::{Desired, Order};
+use fleet::report::Report;
+use fleet::time::Moment;
+use link::{Events, LinkEvent, LinkHandle, SendError};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{MissedTickBehavior, interval};
+use tokio_util::sync::CancellationToken;
+use tracing::{error, info, warn};
+
+const TICK: Duration = Duration::from_millis(100);
+const REPORT_EVERY: Duration = Duration::from_secs(1);
+const SAVE_AGAIN_AFTER: Duration = Duration::from_secs(1);
+/// Most messages written between two events; more would mean a fault, and events go first.
+const WRITES_AT_MOST: usize = 8;
+/// Most events taken before something is written.
+const EVENTS_AT_MOST: usize = 63;
+
+/// What the shell is connected to.
+#[derive(Debug)]
+pub struct Wiring {
+    /// Writes to the autopilot.
+    pub link: LinkHandle,
+    /// What happens on the link.
+    pub events: Events,
+    /// What the coordinator says.
+    pub orders: mpsc::Receiver<FromUplink>,
+    /// What the coordinator is told.
+    pub reports: watch::Sender<Outward>,
+    /// Cancelled when the agent is asked to end.
+    pub terminate: CancellationToken,
+    /// How long an ending agent waits for its vehicle.
+    pub landing_timeout: Duration,
+    /// The clock of the pilot's moments.
+    pub clock: Clock,
+}
+
+/// How the agent ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The vehicle is down, or was never ours to bring down.
+    Settled,
+    /// The vehicle was not seen landed and disarmed in time.
+    NotSettled,
+}
+
+struct Shell {
+    pilot: Pilot,
+    wiring: Wiring,
+    store: Arc<Store>,
+    saved: State,
+    save_failed_at: Option<Moment>,
+    reported: Option<(Report, Moment)>,
+    ending_since: Option<Moment>,
+}
+
+/// Flies until the agent is asked to end and its vehicle is down.
+/// `farewell` is cancelled once the last report is published.
+pub async fn fly(pilot: Pilot, wiring: Wiring, store: Arc<Store>, farewell: CancellationToken) -> Ending {
+    let saved = pilot.state().clone();
+    let mut shell = Shell {
+        pilot,
+        wiring,
+        store,
+        saved,
+        save_failed_at: None,
+        reported: None,
+        ending_since: None,
+    };
+    let ending = shell.run().await;
+    farewell.cancel();
+    ending
+}
+
+fn jitter() -> f64 {
+    rand::random()
+}
+
+impl Shell {
+    async fn run(&mut self) -> Ending {
+        let mut tick = interval(TICK);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let ending = self.ending_since.is_some();
+            tokio::select! {
+                event = self.wiring.events.recv() => match event {
+                    Some(event) => self.hear(&event),
+                    // The link's task lives as long as we do.
+                    None => {
+                        error!("the link's task has ended, which is a fault of the agent");
+                        return Ending::NotSettled;
+                    }
+                },
+                Some(from) = self.wiring.orders.recv() => self.coordinator_says(from).await,
+                () = self.wiring.terminate.cancelled(), if !ending => {
+                    self.ending_since = Some(self.wiring.clock.now());
+                    self.pilot.terminate();
+                    info!("asked to end: the vehicle comes down first");
+                }
+                _ = tick.tick() => {}
+            }
+            self.act().await;
+            self.publish();
+            if let Some(ending) = self.ended() {
+                return ending;
+            }
+        }
+    }
+
+    /// Takes an event and those that wait behind it, so that a burst is one piece of work.
+    fn hear(&mut self, first: &LinkEvent) {
+        self.pilot.hear(first, self.wiring.clock.now(), jitter());
+        for _ in 0..EVENTS_AT_MOST {
+            let Some(event) = self.wiring.events.try_recv() else {
+                break;
+            };
+            self.pilot.hear(&event, self.wiring.clock.now(), jitter());
+        }
+    }
+
+    async fn coordinator_says(&mut self, from: FromUplink) {
+        let now = self.wiring.clock.now();
+        match from {
+            FromUplink::Opened => self.pilot.uplink_opened(now),
+            FromUplink::Closed => self.pilot.uplink_closed(now),
+            FromUplink::Order(order) => self.take(&order, now).await,
+        }
+    }
+
+    async fn take(&mut self, order: &Order, now: Moment) {
+        let fence = match self.pilot.consider(order, now) {
+            Ok(fence) => fence,
+            Err(refused) => {
+                warn!(%refused, "order refused");
+                return;
+            }
+        };
+        let state = State {
+            fence: fence.clone(),
+            ..self.pilot.state().clone()
+        };
+        let upwards = fence
+            .held
+            .as_ref()
+            .is_some_and(|a| matches!(a.desired, Desired::Flying { .. }));
+        // A wish to come down is obeyed even when the disk is full; one to fly is not.
+        if self.save(state, now).await || !upwards {
+            self.pilot.adopt(fence, now);
+        }
+    }
+
+    /// Puts `state` on the disk if it is not there; whether it is there now.
+    async fn save(&mut self, state: State, now: Moment) -> bool {
+        if state == self.saved {
+            return true;
+        }
+        if self.save_failed_at.is_some_and(|at| now.since(at) < SAVE_AGAIN_AFTER) {
+            return false;
+        }
+        let (store, copy) = (Arc::clone(&self.store), state.clone());
+        let result = tokio::task::spawn_blocking(move || store.save(&copy)).await;
+        match result {
+            Ok(Ok(())) => {
+                self.saved = state;
+                self.save_failed_at = None;
+                true
+            }
+            Ok(Err(why)) => {
+                if self.save_failed_at.is_none() {
+                    error!(%why, "cannot write the state directory; orders to fly are not taken until it can be written");
+                }
+                self.save_failed_at = Some(now);
+                false
+            }
+            Err(why) => {
+                error!(%why, "writing the state directory failed");
+                self.save_failed_at = Some(now);
+                false
+            }
+        }
+    }
+
+    async fn act(&mut self) {
+        for _ in 0..WRITES_AT_MOST {
+            let Some(out) = self.pilot.next(self.wiring.clock.now(), jitter()) else {
+                break;
+            };
+            let state = self.pilot.state().clone();
+            let remembered = self.save(state, self.wiring.clock.now()).await;
+            let how = if out.permit.is_some() && !remembered {
+                Written::No
+            } else {
+                self.write(out).await
+            };
+            self.pilot.written(how, self.wiring.clock.now(), jitter());
+            if how != Written::Yes {
+                break;
+            }
+        }
+        let state = self.pilot.state().clone();
+        self.save(state, self.wiring.clock.now()).await;
+    }
+
+    async fn write(&self, out: Outgoing) -> Written {
+        if let Some(permit) = out.permit
+            && let Err(expired) = permit.spend(self.wiring.clock.now())
+        {
+            warn!(%expired, "arm command dropped");
+            return Written::No;
+        }
+        match self.wiring.link.send(out.from, &out.message, out.within).await {
+            Ok(()) => Written::Yes,
+            Err(SendError::Down) => Written::No,
+            Err(SendError::Slow | SendError::Failed(_)) => Written::Unsure,
+        }
+    }
+
+    /// Tells the coordinator at once of every change, and of moving numbers once a second.
+    fn publish(&mut self) {
+        let now = self.wiring.clock.now();
+        let report = self.pilot.report(now);
+        let due = self.reported.as_ref().is_none_or(|(last, at)| {
+            now.since(*at) >= REPORT_EVERY
+                || report
+                    != Report {
+                        battery: report.battery,
+                        position: report.position,
+                        ..last.clone()
+                    }
+        });
+        if due {
+            self.reported = Some((report.clone(), now));
+            let highest_term = self.pilot.state().fence.highest_term;
+            self.wiring.reports.send_replace(Outward {
+                report: Some(report),
+                highest_term,
+            });
+        }
+    }
+
+    fn ended(&self) -> Option<Ending> {
+        let since = self.ending_since?;
+        let now = self.wiring.clock.now();
+        if self.pilot.may_exit(now) {
+            info!("the vehicle is down or not ours; ending");
+            return Some(Ending::Settled);
+        }
+        if now.since(since) < self.wiring.landing_timeout {
+            return None;
+        }
+        error!(
+            waited_s = self.wiring.landing_timeout.as_secs(),
+            "the vehicle was not seen landed and disarmed in time; ending all the same, the autopilot goes on by itself"
+        );
+        Some(Ending::NotSettled)
+    }
+}

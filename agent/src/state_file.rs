@@ -1,0 +1,220 @@
+//! What the agent remembers over restarts: the fence and the flight record, in one file of the state directory.
+//!
+//! Owns: [`Store`]: the lock on the directory, reading (a file that cannot be understood is an error, never a fresh
+//! start: the vehicle may be flying), and writing (whole or not at all, on the disk before it returns).
+//! Must not: decide when to write; the shell writes before it acts.
+
+use fleet::assignment::Fence;
+use fleet::flight_record::FlightRecord;
+use fleet::ids::NodeName;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Layout of the file; another number is another layout.
+const LAYOUT: u32 = 1;
+
+/// What is remembered.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    /// The assignment held and the highest term seen.
+    pub fence: Fence,
+    /// What was seen of the flight.
+    pub record: FlightRecord,
+}
+
+#[derive(Serialize, Deserialize)]
+struct OnDisk {
+    layout: u32,
+    node: String,
+    #[serde(flatten)]
+    state: State,
+}
+
+/// The state directory, held exclusively.
+#[derive(Debug)]
+pub struct Store {
+    file: PathBuf,
+    node: NodeName,
+    _lock: File,
+}
+
+/// Why the state directory cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// It cannot be made, locked or read.
+    #[error("cannot use state directory {dir}: {why}; check --state-dir, its volume and permissions")]
+    Unusable {
+        /// The directory.
+        dir: String,
+        /// What the system says.
+        why: io::Error,
+    },
+    /// Another agent holds it.
+    #[error("another skein-agent is using state directory {0}; stop it, or give this one its own --state-dir")]
+    InUse(String),
+    /// The file makes no sense.
+    #[error(
+        "state file {file} cannot be understood ({why}); the agent does not guess what its vehicle is doing: make sure that the vehicle is on the ground, then remove the file"
+    )]
+    Corrupt {
+        /// The file.
+        file: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// It belongs to another node.
+    #[error(
+        "state directory {dir} belongs to node {theirs}, but NODE is {ours}; correct NODE, or use another --state-dir"
+    )]
+    OtherNode {
+        /// The directory.
+        dir: String,
+        /// Whose it is.
+        theirs: String,
+        /// Who we are.
+        ours: NodeName,
+    },
+}
+
+impl Store {
+    /// Takes the directory and reads what is remembered in it.
+    ///
+    /// # Errors
+    /// [`StoreError`], when it cannot be used; the agent must not start then.
+    pub fn open(dir: &Path, node: &NodeName) -> Result<(Self, State), StoreError> {
+        let name = dir.display().to_string();
+        let unusable = |why| StoreError::Unusable { dir: name.clone(), why };
+        fs::create_dir_all(dir).map_err(unusable)?;
+        let lock = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(dir.join("agent.lock"));
+        let lock = lock.map_err(unusable)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(StoreError::InUse(name)),
+            Err(TryLockError::Error(why)) => return Err(unusable(why)),
+        }
+        let file = dir.join("state.json");
+        let state = match fs::read(&file) {
+            Ok(bytes) => read(&bytes, dir, &file, node)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => State::default(),
+            Err(why) => return Err(unusable(why)),
+        };
+        let store = Self {
+            file,
+            node: node.clone(),
+            _lock: lock,
+        };
+        // A directory that cannot be written is found out now, not when the first order comes.
+        store.save(&state).map_err(unusable)?;
+        Ok((store, state))
+    }
+
+    /// Writes `state` whole: once this returns, it is on the disk.
+    ///
+    /// # Errors
+    /// What the system says; then the old state still stands.
+    pub fn save(&self, state: &State) -> io::Result<()> {
+        let on_disk = OnDisk {
+            layout: LAYOUT,
+            node: self.node.to_string(),
+            state: state.clone(),
+        };
+        let bytes = serde_json::to_vec_pretty(&on_disk)?;
+        let fresh = self.file.with_extension("json.new");
+        let mut file = File::create(&fresh)?;
+        file.write_all(&bytes)?;
+        file.sync_all()?;
+        fs::rename(&fresh, &self.file)?;
+        match self.file.parent() {
+            Some(dir) => File::open(dir)?.sync_all(),
+            None => Ok(()),
+        }
+    }
+}
+
+fn read(bytes: &[u8], dir: &Path, file: &Path, node: &NodeName) -> Result<State, StoreError> {
+    let corrupt = |why: String| StoreError::Corrupt {
+        file: file.display().to_string(),
+        why,
+    };
+    let on_disk: OnDisk = serde_json::from_slice(bytes).map_err(|error| corrupt(error.to_string()))?;
+    if on_disk.layout != LAYOUT {
+        return Err(corrupt(format!(
+            "layout {} is of another version of the agent",
+            on_disk.layout
+        )));
+    }
+    if on_disk.node != node.as_str() {
+        let dir = dir.display().to_string();
+        return Err(StoreError::OtherNode {
+            dir,
+            theirs: on_disk.node,
+            ours: node.clone(),
+        });
+    }
+    Ok(on_disk.state)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fleet::ids::Term;
+
+    fn node(name: &str) -> NodeName {
+        NodeName::parse(name).unwrap()
+    }
+
+    fn state() -> State {
+        State {
+            fence: Fence {
+                highest_term: Term(7),
+                held: None,
+            },
+            ..State::default()
+        }
+    }
+
+    #[test]
+    fn what_was_saved_is_remembered_after_a_restart() {
+        let dir = tempfile::tempdir().unwrap();
+        let (store, before) = Store::open(dir.path(), &node("a")).unwrap();
+        assert_eq!(before, State::default());
+        store.save(&state()).unwrap();
+        drop(store);
+        assert_eq!(Store::open(dir.path(), &node("a")).unwrap().1, state());
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_understood_is_an_error_and_stays_as_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        for broken in ["", "{", "{\"layout\": 1}", "{\"layout\": 2, \"node\": \"a\"}"] {
+            fs::write(dir.path().join("state.json"), broken).unwrap();
+            let error = Store::open(dir.path(), &node("a")).unwrap_err();
+            assert!(
+                error
+                    .to_string()
+                    .contains("make sure that the vehicle is on the ground"),
+                "{error}"
+            );
+            assert_eq!(fs::read_to_string(dir.path().join("state.json")).unwrap(), broken);
+        }
+    }
+
+    #[test]
+    fn a_directory_serves_one_agent_of_one_node() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = Store::open(dir.path(), &node("a")).unwrap();
+        assert!(matches!(Store::open(dir.path(), &node("a")), Err(StoreError::InUse(_))));
+        drop(first);
+        let error = Store::open(dir.path(), &node("b")).unwrap_err();
+        assert!(
+            error.to_string().contains("belongs to node a, but NODE is b"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,228 @@
+//! The uplink: one long-lived gRPC stream to the coordinator, opened again for ever.
+//!
+//! Owns: connecting, Hello, sending reports and passing on orders; noticing a dead coordinator by HTTP/2 keepalive.
+//! Must not: judge orders, or make reports up; reports stop when the pilot's loop stops, which is as it should be.
+
+use fleet::assignment::Order;
+use fleet::backoff::Backoff;
+use fleet::ids::{NodeName, Term};
+use fleet::report::Report;
+use proto::v1;
+use std::time::Duration;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep, timeout};
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::sync::CancellationToken;
+use tonic::transport::Endpoint;
+use tracing::{debug, info, warn};
+
+const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+const OPEN_WITHIN: Duration = Duration::from_secs(10);
+const SEND_WITHIN: Duration = Duration::from_secs(5);
+const FAREWELL_WITHIN: Duration = Duration::from_secs(2);
+const PING_EVERY: Duration = Duration::from_secs(2);
+const PONG_WITHIN: Duration = Duration::from_secs(5);
+const RETRY: Backoff = Backoff {
+    first: Duration::from_millis(200),
+    cap: Duration::from_secs(5),
+};
+/// A stream that lived this long starts the back-off afresh.
+const STEADY: Duration = Duration::from_secs(10);
+
+/// What the coordinator's end of the agent says to the pilot.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FromUplink {
+    /// The stream is open.
+    Opened,
+    /// The stream is gone.
+    Closed,
+    /// An order came on the open stream.
+    Order(Order),
+}
+
+/// What is told to the coordinator.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outward {
+    /// The latest report; `None` before the first.
+    pub report: Option<Report>,
+    /// Highest term seen.
+    pub highest_term: Term,
+}
+
+/// The uplink of one agent.
+#[derive(Debug)]
+pub struct Uplink {
+    /// Where the coordinator is.
+    pub endpoint: Endpoint,
+    /// Its address, for the log.
+    pub address: String,
+    /// Who we are.
+    pub node: NodeName,
+    /// What to tell.
+    pub outward: watch::Receiver<Outward>,
+    /// Whom to tell what was said.
+    pub pilot: mpsc::Sender<FromUplink>,
+    /// Cancelled when the last report is in `outward` and should be sent before the end.
+    pub farewell: CancellationToken,
+}
+
+/// The endpoint of a coordinator at `address`, with keepalive.
+///
+/// # Errors
+/// The address is not a URL.
+pub fn endpoint(address: &str) -> Result<Endpoint, tonic::transport::Error> {
+    Ok(Endpoint::from_shared(address.to_owned())?
+        .connect_timeout(CONNECT_WITHIN)
+        .tcp_nodelay(true)
+        .http2_keep_alive_interval(PING_EVERY)
+        .keep_alive_timeout(PONG_WITHIN)
+        .keep_alive_while_idle(true))
+}
+
+/// Why a stream ended.
+enum End {
+    Lost(String),
+    Farewell,
+}
+
+impl Uplink {
+    /// Keeps the stream open until the farewell, or until the pilot is gone.
+    pub async fn run(mut self) {
+        let mut failures = 0_u32;
+        let mut said = String::new();
+        loop {
+            let began = Instant::now();
+            let mut opened = false;
+            let end = self.session(&mut opened).await;
+            if opened && self.pilot.send(FromUplink::Closed).await.is_err() {
+                return;
+            }
+            let why = match end {
+                End::Farewell => return,
+                End::Lost(why) => why,
+            };
+            if opened && began.elapsed() >= STEADY {
+                failures = 0;
+            }
+            if opened {
+                said.clear();
+            }
+            if why == said {
+                debug!(coordinator = %self.address, why, "coordinator still not reached");
+            } else {
+                warn!(coordinator = %self.address, why, "no coordinator, retrying for ever");
+                said = why;
+            }
+            failures = failures.saturating_add(1);
+            tokio::select! {
+                () = sleep(RETRY.delay(failures, rand::random())) => {}
+                () = self.farewell.cancelled() => return,
+                () = self.pilot.closed() => return,
+            }
+        }
+    }
+
+    async fn session(&mut self, opened: &mut bool) -> End {
+        let connect = timeout(CONNECT_WITHIN, self.endpoint.connect());
+        let channel = tokio::select! {
+            channel = connect => match channel {
+                Ok(Ok(channel)) => channel,
+                Ok(Err(error)) => return End::Lost(root_cause(&error)),
+                Err(_) => return End::Lost("no answer to the connection".to_owned()),
+            },
+            () = self.farewell.cancelled() => return End::Farewell,
+        };
+        let (tx, rx) = mpsc::channel(8);
+        let highest_term = self.outward.borrow().highest_term.0;
+        let hello = v1::Hello {
+            node: self.node.to_string(),
+            agent_version: env!("CARGO_PKG_VERSION").to_owned(),
+            highest_term,
+        };
+        if tx.try_send(from_agent(v1::from_agent::Message::Hello(hello))).is_err() {
+            return End::Lost("the stream is full before it began".to_owned());
+        }
+        let mut client = v1::uplink_client::UplinkClient::new(channel);
+        let open = timeout(OPEN_WITHIN, client.session(ReceiverStream::new(rx)));
+        let mut inbound = tokio::select! {
+            response = open => match response {
+                Ok(Ok(response)) => response.into_inner(),
+                Ok(Err(status)) => return End::Lost(said_by(&status)),
+                Err(_) => return End::Lost("the coordinator does not open the stream".to_owned()),
+            },
+            () = self.farewell.cancelled() => return End::Farewell,
+        };
+        *opened = true;
+        info!(coordinator = %self.address, "coordinator connected");
+        if self.pilot.send(FromUplink::Opened).await.is_err() {
+            return End::Farewell;
+        }
+        self.outward.mark_changed();
+        loop {
+            tokio::select! {
+                message = inbound.message() => match message {
+                    Ok(Some(message)) => match Order::try_from(message) {
+                        Ok(order) => {
+                            if self.pilot.send(FromUplink::Order(order)).await.is_err() {
+                                return End::Farewell;
+                            }
+                        }
+                        Err(bad) => warn!(%bad, "order refused: it makes no sense"),
+                    },
+                    Ok(None) => return End::Lost("the coordinator closed the stream".to_owned()),
+                    Err(status) => return End::Lost(said_by(&status)),
+                },
+                changed = self.outward.changed() => {
+                    if changed.is_err() {
+                        return End::Farewell;
+                    }
+                    if !self.tell(&tx).await {
+                        return End::Lost("the coordinator does not take reports".to_owned());
+                    }
+                }
+                () = self.farewell.cancelled() => {
+                    self.tell(&tx).await;
+                    drop(tx);
+                    // Once the other end has closed too, it has read everything.
+                    let _ = timeout(FAREWELL_WITHIN, async { while let Ok(Some(_)) = inbound.message().await {} }).await;
+                    return End::Farewell;
+                }
+            }
+        }
+    }
+
+    /// Sends the latest report; whether it could be sent.
+    async fn tell(&mut self, tx: &mpsc::Sender<v1::FromAgent>) -> bool {
+        let report = self.outward.borrow_and_update().report.as_ref().map(v1::Report::from);
+        match report {
+            None => true,
+            Some(report) => {
+                let message = from_agent(v1::from_agent::Message::Report(report));
+                matches!(timeout(SEND_WITHIN, tx.send(message)).await, Ok(Ok(())))
+            }
+        }
+    }
+}
+
+const fn from_agent(message: v1::from_agent::Message) -> v1::FromAgent {
+    v1::FromAgent { message: Some(message) }
+}
+
+fn said_by(status: &tonic::Status) -> String {
+    if let Some(source) = std::error::Error::source(status) {
+        return format!("the connection broke ({})", root_cause(source));
+    }
+    match status.message() {
+        "" => format!("{:?}", status.code()),
+        message => format!("{:?}: {message}", status.code()),
+    }
+}
+
+/// The innermost reason, such as "Connection refused".
+fn root_cause(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
+}

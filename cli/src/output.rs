@@ -1,0 +1,60 @@
+//! What standard output is, and so how to write to it.
+//!
+//! Owns: when there are colours. Must not: format.
+
+use std::io::IsTerminal;
+
+/// What may be done with the output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Output {
+    /// Whether a person looks at it as it is written.
+    pub terminal: bool,
+    /// Whether escape sequences for colours may be written.
+    pub colour: bool,
+}
+
+impl Output {
+    /// Looks at standard output and the environment.
+    #[must_use]
+    pub fn of_this_process() -> Self {
+        let var = |name| std::env::var_os(name).map(|v| v.to_string_lossy().into_owned());
+        Self::judge(
+            std::io::stdout().is_terminal(),
+            var("NO_COLOR").as_deref(),
+            var("TERM").as_deref(),
+        )
+    }
+
+    /// Colours only on a terminal that can show them, and never when NO_COLOR is set and not empty (no-color.org).
+    fn judge(terminal: bool, no_color: Option<&str>, term: Option<&str>) -> Self {
+        let wanted = no_color.is_none_or(str::is_empty);
+        Self {
+            terminal,
+            colour: terminal && wanted && term != Some("dumb"),
+        }
+    }
+
+    /// Columns and rows of the terminal, as of now; `None` when there is none or it does not say.
+    #[must_use]
+    pub fn size(self) -> Option<(usize, usize)> {
+        if !self.terminal {
+            return None;
+        }
+        terminal_size::terminal_size().map(|(w, h)| (usize::from(w.0), usize::from(h.0)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_for_terminals_whose_owner_wants_them() {
+        let colour = |terminal, no_color, term| Output::judge(terminal, no_color, term).colour;
+        assert!(colour(true, None, Some("xterm")));
+        assert!(colour(true, Some(""), None));
+        assert!(!colour(true, Some("1"), Some("xterm")));
+        assert!(!colour(true, None, Some("dumb")));
+        assert!(!colour(false, None, Some("xterm")));
+    }
+}

@@ -1,0 +1,84 @@
+//! A terminal that shows one picture after another.
+//!
+//! Owns: the escape sequences, and that the terminal is given back as it was. Must not: know what it shows.
+
+use std::io::Write;
+
+/// Shows pictures until dropped; uses the terminal's second screen, so that what stood there before comes back.
+#[derive(Debug)]
+pub struct Screen<W: Write> {
+    to: W,
+}
+
+impl<W: Write> Screen<W> {
+    /// Takes the screen.
+    ///
+    /// # Errors
+    /// The terminal cannot be written to.
+    pub fn take(mut to: W) -> std::io::Result<Self> {
+        // Second screen, no cursor.
+        to.write_all(b"\x1b[?1049h\x1b[?25l")?;
+        to.flush()?;
+        Ok(Self { to })
+    }
+
+    /// Shows `picture`, cut to `rows` lines when that is known.
+    ///
+    /// # Errors
+    /// The terminal cannot be written to.
+    pub fn show(&mut self, picture: &str, rows: Option<usize>) -> std::io::Result<()> {
+        self.to.write_all(frame(picture, rows).as_bytes())?;
+        self.to.flush()
+    }
+}
+
+impl<W: Write> Drop for Screen<W> {
+    fn drop(&mut self) {
+        let _ = self.to.write_all(b"\x1b[?25h\x1b[?1049l");
+        let _ = self.to.flush();
+    }
+}
+
+/// Draws over the last picture line by line and clears what is left of it, which does not flicker.
+fn frame(picture: &str, rows: Option<usize>) -> String {
+    let lines: Vec<&str> = picture.lines().collect();
+    let (kept, more) = match rows {
+        Some(rows) if lines.len() > rows && rows > 1 => (rows - 1, lines.len() - rows + 1),
+        _ => (lines.len(), 0),
+    };
+    let mut text = String::from("\u{1b}[H");
+    let note = (more > 0).then(|| format!("… and {more} more lines; make the window taller or use -n or --swarm"));
+    let shown: Vec<&str> = lines[..kept].iter().copied().chain(note.as_deref()).collect();
+    text.push_str(&shown.join("\u{1b}[K\r\n"));
+    text.push_str("\u{1b}[K\u{1b}[J");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_terminal_is_given_back_as_it_was() {
+        let mut written = Vec::new();
+        let mut screen = Screen::take(&mut written).unwrap();
+        screen.show("a\nb\n", None).unwrap();
+        drop(screen);
+        let text = String::from_utf8(written).unwrap();
+        assert!(
+            text.starts_with("\u{1b}[?1049h") && text.ends_with("\u{1b}[?1049l"),
+            "{text:?}"
+        );
+        assert!(text.contains("\u{1b}[Ha\u{1b}[K\r\nb\u{1b}[K\u{1b}[J"), "{text:?}");
+    }
+
+    #[test]
+    fn a_picture_taller_than_the_terminal_says_so() {
+        let text = frame("1\n2\n3\n4\n", Some(3));
+        assert!(
+            text.contains("2\u{1b}[K\r\n… and 2 more lines") && !text.contains('4'),
+            "{text:?}"
+        );
+        assert!(!frame("1\n2\n3\n", Some(3)).contains('…'));
+    }
+}

@@ -1,0 +1,105 @@
+//! Calls to the Kubernetes API, each under a deadline.
+//!
+//! Owns: the client, the deadline, the error. Must not: retry; the queues do.
+
+use anyhow::Context;
+use std::future::Future;
+use std::time::Duration;
+
+/// One call takes at most this long, whatever the network does.
+pub const DEADLINE: Duration = Duration::from_secs(10);
+
+/// A call to the Kubernetes API that brought no result.
+#[derive(Debug, thiserror::Error)]
+pub enum ApiError {
+    /// The API server refused it, or could not be reached.
+    #[error("cannot {what}: {source}")]
+    Refused {
+        /// What was to be done.
+        what: &'static str,
+        /// Why not.
+        source: Box<kube::Error>,
+    },
+    /// No answer came within [`DEADLINE`].
+    #[error("cannot {what}: no answer of the API server within {} s", DEADLINE.as_secs())]
+    TimedOut {
+        /// What was to be done.
+        what: &'static str,
+    },
+}
+
+impl ApiError {
+    fn status(&self) -> Option<&kube::core::Status> {
+        match self {
+            Self::Refused { source, .. } => match source.as_ref() {
+                kube::Error::Api(status) => Some(status),
+                _ => None,
+            },
+            Self::TimedOut { .. } => None,
+        }
+    }
+
+    /// The object does not exist.
+    #[must_use]
+    pub fn is_not_found(&self) -> bool {
+        self.status().is_some_and(kube::core::Status::is_not_found)
+    }
+
+    /// Somebody else was first: the object changed since it was read, or its uid is another.
+    #[must_use]
+    pub fn is_conflict(&self) -> bool {
+        self.status().is_some_and(kube::core::Status::is_conflict)
+    }
+
+    /// An object of that name exists.
+    #[must_use]
+    pub fn is_already_exists(&self) -> bool {
+        self.status().is_some_and(kube::core::Status::is_already_exists)
+    }
+
+    /// The API server will not do it, now or later, until somebody changes something.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        self.status()
+            .is_some_and(|status| status.is_invalid() || status.is_forbidden())
+    }
+
+    /// The world is another than was thought: it exists, has changed, or is gone.
+    #[must_use]
+    pub fn is_overtaken(&self) -> bool {
+        self.is_already_exists() || self.is_conflict() || self.is_not_found()
+    }
+}
+
+/// Awaits `call` for at most [`DEADLINE`]; `what` completes "cannot …".
+///
+/// # Errors
+/// [`ApiError`].
+pub async fn call<T>(what: &'static str, call: impl Future<Output = Result<T, kube::Error>>) -> Result<T, ApiError> {
+    match tokio::time::timeout(DEADLINE, call).await {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(source)) => Err(ApiError::Refused {
+            what,
+            source: Box::new(source),
+        }),
+        Err(_) => Err(ApiError::TimedOut { what }),
+    }
+}
+
+/// A client for the cluster of KUBECONFIG, or of the pod that this runs in. Does not connect yet.
+///
+/// # Errors
+/// There is no usable configuration.
+pub async fn client() -> anyhow::Result<kube::Client> {
+    let config = kube::Config::infer().await.context(
+        "no Kubernetes configuration: set KUBECONFIG to a kubeconfig file, or run in a cluster with a ServiceAccount",
+    )?;
+    kube::Client::try_from(config).context("the Kubernetes configuration cannot be used")
+}
+
+/// `resourceVersion` as a number, for comparing two of the same resource (Kubernetes 1.35 and later promise that order;
+/// etcd's revisions have always had it). `None` where it is no number.
+#[must_use]
+pub fn version(metadata: &kube::core::ObjectMeta) -> Option<u64> {
+    metadata.resource_version.as_deref()?.parse().ok()
+}

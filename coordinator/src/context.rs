@@ -1,0 +1,120 @@
+//! What all parts of a leading coordinator share.
+//!
+//! Owns: putting it together; the word that a higher term was seen. Must not: act.
+
+use crate::drones::pacing::Paces;
+use crate::events;
+use crate::ground::Latch;
+use crate::sessions::Sessions;
+use crate::swarms::expectations::Expectations;
+use crate::world::{Queues, World};
+use fleet::ids::Term;
+use std::sync::Arc;
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// Shared by controllers, sessions and services.
+#[derive(Debug)]
+pub struct Context {
+    /// When this context was made.
+    pub started: Instant,
+    /// Kubernetes API.
+    pub client: Client,
+    /// Namespace of our own objects.
+    pub namespace: String,
+    /// Our leadership.
+    pub term: Term,
+    /// Cancelled when this coordinator ends.
+    pub ending: CancellationToken,
+    /// What was seen of the cluster.
+    pub world: Arc<World>,
+    /// What was heard of the agents.
+    pub sessions: Arc<Sessions>,
+    /// Ground orders that are not written yet.
+    pub latch: Latch,
+    /// What has to be looked at again.
+    pub queues: Queues,
+    /// Events for people.
+    pub events: events::Outbox,
+    /// When each Drone's status was written last.
+    pub drone_paces: Paces,
+    /// When each Swarm's status was written last.
+    pub swarm_paces: Paces,
+    /// Creations and deletions that the caches do not show yet.
+    pub expectations: Expectations,
+    higher: watch::Sender<Option<Term>>,
+}
+
+/// `kube::Client`, which has no `Debug` of its own.
+#[derive(Clone)]
+pub struct Client(kube::Client);
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Client")
+    }
+}
+
+impl std::ops::Deref for Client {
+    type Target = kube::Client;
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl Context {
+    /// A context, and the Events that it will produce.
+    #[must_use]
+    pub fn new(
+        client: kube::Client,
+        namespace: String,
+        term: Term,
+        ending: CancellationToken,
+    ) -> (Self, mpsc::Receiver<events::Message>) {
+        let queues = Queues::default();
+        let world = Arc::new(World::new(queues.clone()));
+        let sessions = Arc::new(Sessions::new(Arc::clone(&world), Arc::clone(&queues.nodes)));
+        let (outbox, messages) = events::channel();
+        let context = Self {
+            started: Instant::now(),
+            client: Client(client),
+            namespace,
+            term,
+            ending,
+            world,
+            sessions,
+            latch: Latch::default(),
+            queues,
+            events: outbox,
+            drone_paces: Paces::default(),
+            swarm_paces: Paces::default(),
+            expectations: Expectations::default(),
+            higher: watch::Sender::new(None),
+        };
+        (context, messages)
+    }
+
+    /// The Kubernetes client.
+    #[must_use]
+    pub fn client(&self) -> kube::Client {
+        self.client.0.clone()
+    }
+
+    /// Somebody has seen term `seen`. If it is higher than ours, we lead no more.
+    pub fn heard_of_term(&self, seen: Term) {
+        if seen > self.term {
+            self.higher.send_replace(Some(seen));
+        }
+    }
+
+    /// Done, with the higher term, once this coordinator is deposed.
+    pub async fn deposed(&self) -> Term {
+        let mut higher = self.higher.subscribe();
+        // Fails only if the sender is gone, and that is ourselves.
+        match higher.wait_for(Option::is_some).await {
+            Ok(term) => term.unwrap_or_default(),
+            Err(_) => std::future::pending().await,
+        }
+    }
+}

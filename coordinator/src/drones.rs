@@ -1,0 +1,67 @@
+//! The Drone controller: gives each Drone a vehicle, keeps its object until that vehicle is down, and tells people.
+//!
+//! Owns: one reconcile of one Drone, as observe, then bind or let go, then status. Must not: command a vehicle; what the
+//! agent is told follows from the same facts in [`crate::orders`].
+
+pub mod binding;
+pub mod facts;
+pub mod leaving;
+pub mod notes;
+pub mod pacing;
+pub mod status;
+
+use crate::api::ApiError;
+use crate::context::Context;
+use crate::key::Key;
+use crate::queue;
+use facts::Seen;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinSet;
+
+/// Drones worked on at a time.
+const WORKERS: usize = 16;
+
+/// After losing to another writer, the watch brings the news within this time.
+pub(crate) const AFTER_CONFLICT: Duration = Duration::from_millis(100);
+
+/// Starts the controller.
+pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) {
+    let shared = Arc::clone(context);
+    queue::start(
+        tasks,
+        Arc::clone(&context.queues.drones),
+        WORKERS,
+        &context.ending,
+        move |key| {
+            let context = Arc::clone(&shared);
+            async move { overtaken_is_no_failure(Box::pin(reconcile(&context, &key)).await) }
+        },
+    );
+}
+
+/// Losing to another writer is in the nature of things: look again once the cache has the news.
+pub(crate) fn overtaken_is_no_failure(
+    result: Result<Option<Duration>, ApiError>,
+) -> Result<Option<Duration>, ApiError> {
+    match result {
+        Err(error) if error.is_overtaken() => {
+            tracing::debug!(%error, "overtaken by another writer");
+            Ok(Some(AFTER_CONFLICT))
+        }
+        result => result,
+    }
+}
+
+async fn reconcile(context: &Arc<Context>, key: &Key) -> Result<Option<Duration>, ApiError> {
+    let Some(drone) = context.world.get_drone(key) else {
+        return Ok(None);
+    };
+    let seen = Seen::of(context, drone);
+    if seen.facts.deleting {
+        return leaving::reconcile(context, &seen).await;
+    }
+    let (seen, binding, again) = binding::reconcile(context, seen).await?;
+    let later = status::write(context, &seen, &binding, None).await?;
+    Ok([again, later].into_iter().flatten().min())
+}

@@ -1,0 +1,214 @@
+//! Giving a Drone its vehicle: choose a node, claim it, then write it into `spec.nodeName`, once.
+//!
+//! Owns: the order of these steps. Each can fail or be cut off after any of them; the next look goes on from what is there.
+//! Must not: tell the agent; it is told once the claim, the finalizer and the binding are all seen.
+
+use crate::api::{self, ApiError};
+use crate::claims::{self, Outcome};
+use crate::context::Context;
+use crate::drones::facts::Seen;
+use crate::events::Note;
+use crate::world::NodeFacts;
+use crds::{Drone, labels};
+use fleet::binding::{Candidate, NoVehicle, Wanted, choose};
+use fleet::drone::Claimed;
+use fleet::drone::status::Binding;
+use fleet::ids::NodeName;
+use kube::ResourceExt;
+use kube::api::{Api, Patch, PatchParams};
+use serde_json::json;
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Nodes tried within one look before the Drone waits its turn again.
+const TRIES: usize = 4;
+
+/// When all tries were lost to others.
+const AFTER_LOSING: Duration = Duration::from_secs(1);
+
+/// Binds the Drone if it is not bound, or makes sure of its claim if it is. Returns what is seen then, what the binding
+/// has come to, and when to look again at the latest.
+///
+/// # Errors
+/// [`ApiError`].
+pub async fn reconcile(context: &Arc<Context>, seen: Seen) -> Result<(Seen, Binding, Option<Duration>), ApiError> {
+    match (&seen.drone.spec.node_name, seen.node.clone()) {
+        (None, _) => bind(context, seen).await,
+        (Some(_), Some(node)) if seen.facts.claim == Claimed::Ours || seen.was_served() => {
+            let (seen, outcome) = hold(context, seen, &node).await?;
+            Ok((seen, binding(node, outcome), None))
+        }
+        (Some(wish), _) => {
+            let wish = wish.clone();
+            requested(context, seen, &wish).await
+        }
+    }
+}
+
+fn binding(node: NodeName, outcome: Outcome) -> Binding {
+    match outcome {
+        Outcome::Ours => Binding::Bound(node),
+        Outcome::Taken(by) => Binding::NodeTaken {
+            node: node.to_string(),
+            by: by.to_string(),
+        },
+    }
+}
+
+/// Makes sure of finalizer and claim of a Drone that is bound.
+async fn hold(context: &Context, seen: Seen, node: &NodeName) -> Result<(Seen, Outcome), ApiError> {
+    let seen = if seen.facts.guarded {
+        seen
+    } else {
+        guard(context, &seen, None).await?
+    };
+    if seen.facts.claim == Claimed::Ours {
+        return Ok((seen, Outcome::Ours));
+    }
+    let outcome = claims::obtain(context, node, &seen.key, seen.uid()).await?;
+    let seen = Seen::of(context, Arc::clone(&seen.drone));
+    Ok((seen, outcome))
+}
+
+/// A user wrote `spec.nodeName`: that node and no other, if its vehicle is free.
+async fn requested(
+    context: &Arc<Context>,
+    seen: Seen,
+    node: &str,
+) -> Result<(Seen, Binding, Option<Duration>), ApiError> {
+    let found = context.world.reserve(seen.uid(), |nodes, _| {
+        // Whether it is taken is for the claim to say: several Drones may name the same node.
+        pick(
+            context,
+            &seen,
+            Some(node),
+            nodes.iter().map(|(facts, _)| (facts, false)),
+        )
+    });
+    let reservation = match found {
+        Ok(reservation) => reservation,
+        Err(none) => {
+            let claim = context.world.claim(node).filter(|claim| claim.uid != seen.uid());
+            let holder = claim.filter(|c| {
+                context
+                    .world
+                    .get_drone(&c.holder)
+                    .is_some_and(|d| crate::world::uid(d.as_ref()) == c.uid)
+            });
+            let binding = match holder {
+                Some(claim) => Binding::NodeTaken {
+                    node: node.to_owned(),
+                    by: claim.holder.to_string(),
+                },
+                None => Binding::NoFreeVehicle(none.to_string()),
+            };
+            return Ok((seen, binding, None));
+        }
+    };
+    let node = reservation.node.clone();
+    let (seen, outcome) = hold(context, seen, &node).await?;
+    if outcome == Outcome::Ours {
+        context.queues.nodes.wake(node.clone());
+        context.events.tell(
+            &seen.drone,
+            Note::normal("Bound", format!("bound to the vehicle of node {node}")),
+        );
+    }
+    Ok((seen, binding(node, outcome), None))
+}
+
+async fn bind(context: &Arc<Context>, seen: Seen) -> Result<(Seen, Binding, Option<Duration>), ApiError> {
+    let mut lost = HashSet::new();
+    for _ in 0..TRIES {
+        let found = context.world.reserve(seen.uid(), |nodes, claimed| {
+            let free = || {
+                nodes
+                    .iter()
+                    .map(|(facts, taken)| (facts, *taken || lost.contains(&facts.name)))
+            };
+            // A claim from an earlier, unfinished try comes first, so that it does not keep its node from others.
+            let again = claimed.and_then(|node| pick(context, &seen, Some(node), free()).ok());
+            again.map_or_else(|| pick(context, &seen, None, free()), Ok)
+        });
+        let reservation = match found {
+            Ok(reservation) => reservation,
+            Err(none) => return Ok((seen, Binding::NoFreeVehicle(none.to_string()), None)),
+        };
+        let node = &reservation.node;
+        match claims::obtain(context, node, &seen.key, seen.uid()).await? {
+            Outcome::Taken(by) => {
+                tracing::debug!(drone = %seen.key, %node, %by, "node is claimed by another Drone");
+                lost.insert(node.clone());
+            }
+            Outcome::Ours => {
+                let seen = guard(context, &seen, Some(node)).await?;
+                tracing::info!(drone = %seen.key, %node, "bound");
+                context.events.tell(
+                    &seen.drone,
+                    Note::normal("Bound", format!("bound to the vehicle of node {node}")),
+                );
+                return Ok((seen, Binding::Bound(node.clone()), None));
+            }
+        }
+    }
+    let message = "other Drones were faster; looking again".to_owned();
+    Ok((seen, Binding::NoFreeVehicle(message), Some(AFTER_LOSING)))
+}
+
+fn pick<'a>(
+    context: &Context,
+    seen: &Seen,
+    only: Option<&str>,
+    nodes: impl Iterator<Item = (&'a Arc<NodeFacts>, bool)>,
+) -> Result<NodeName, NoVehicle> {
+    let nodes: Vec<_> = nodes
+        .filter(|(facts, _)| only.is_none_or(|only| facts.name.as_str() == only))
+        .map(|(facts, taken)| (facts, taken, context.sessions.current(&facts.name)))
+        .collect();
+    let candidates = nodes.iter().map(|(facts, taken, report)| Candidate {
+        node: &facts.name,
+        labels: &facts.labels,
+        ready: facts.ready,
+        cordoned: facts.cordoned,
+        tainted: facts.tainted,
+        taken: *taken,
+        report: report.as_deref(),
+    });
+    choose(
+        Wanted {
+            selector: &seen.drone.spec.node_selector,
+            only,
+        },
+        candidates,
+    )
+    .cloned()
+}
+
+/// Puts the finalizer on, and the node in, in one write that fails if the object has changed since it was seen.
+async fn guard(context: &Context, seen: &Seen, node: Option<&NodeName>) -> Result<Seen, ApiError> {
+    let drones: Api<Drone> = Api::namespaced(context.client(), &seen.key.namespace);
+    let mut finalizers = seen.drone.finalizers().to_vec();
+    if !seen.facts.guarded {
+        finalizers.push(labels::LANDED_FINALIZER.to_owned());
+    }
+    let mut patch = json!({"metadata": {
+        "uid": seen.uid(),
+        "resourceVersion": seen.drone.metadata.resource_version,
+        "finalizers": finalizers,
+    }});
+    if let Some(node) = node {
+        patch["spec"] = json!({"nodeName": node.as_str()});
+    }
+    let params = PatchParams {
+        field_manager: Some(labels::COORDINATOR.into()),
+        ..PatchParams::default()
+    };
+    let bound = api::call(
+        "bind a Drone",
+        drones.patch(&seen.key.name, &params, &Patch::Merge(&patch)),
+    )
+    .await?;
+    context.world.learn_drone(bound.clone());
+    Ok(Seen::of(context, Arc::new(bound)))
+}

@@ -1,0 +1,122 @@
+//! What is known of one Drone: its object, its claim, its ground orders, its agent's report.
+//!
+//! Owns: gathering it from the caches. Must not: call the API or decide.
+
+use crate::context::Context;
+use crate::key::Key;
+use crate::world::{is_guarded, owner, uid};
+use crds::Drone;
+use crds::drone::OnCoordinatorLoss as Loss;
+use fleet::assignment::{Failsafe, OnCoordinatorLoss};
+use fleet::drone::{Claimed, Facts, Ground};
+use fleet::ids::{DroneName, DroneUid, NodeName};
+use fleet::report::Report;
+use fleet::units::AltitudeAboveHome;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// One Drone as it is seen now.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// Namespace and name.
+    pub key: Key,
+    /// The object.
+    pub drone: Arc<Drone>,
+    /// What decisions are made from.
+    pub facts: Facts,
+    /// The node it is bound to, if that is a name a node can have.
+    pub node: Option<NodeName>,
+    /// What the agent on that node reports, on its open session.
+    pub report: Option<Arc<Report>>,
+}
+
+impl Seen {
+    /// Gathers what is known of `drone`.
+    #[must_use]
+    pub fn of(context: &Context, drone: Arc<Drone>) -> Self {
+        let node = drone
+            .spec
+            .node_name
+            .as_deref()
+            .and_then(|node| NodeName::parse(node).ok());
+        let report = node.as_ref().and_then(|node| context.sessions.current(node));
+        let facts = facts(context, &drone);
+        Self {
+            key: Key::of(drone.as_ref()),
+            drone,
+            facts,
+            node,
+            report,
+        }
+    }
+
+    /// `metadata.uid`.
+    #[must_use]
+    pub fn uid(&self) -> &str {
+        uid(self.drone.as_ref())
+    }
+
+    /// Whether the agent of its node says that it serves this Drone.
+    #[must_use]
+    pub fn held_by_agent(&self) -> bool {
+        self.report
+            .as_ref()
+            .and_then(|r| r.held.as_ref())
+            .is_some_and(|held| held.uid == self.facts.uid)
+    }
+
+    /// Whether a vehicle serves it or may have served it: it has the claim, its status says so, or the agent says so. A
+    /// Drone that merely names a node has never been anybody's.
+    #[must_use]
+    pub fn was_served(&self) -> bool {
+        let told = self
+            .drone
+            .status
+            .as_ref()
+            .is_some_and(|status| status.node_name.is_some());
+        self.node.is_some() && (self.facts.claim == Claimed::Ours || told || self.held_by_agent())
+    }
+}
+
+/// The facts of `drone`.
+#[must_use]
+pub fn facts(context: &Context, drone: &Drone) -> Facts {
+    let me = uid(drone);
+    let claim = drone
+        .spec
+        .node_name
+        .as_deref()
+        .and_then(|node| context.world.claim(node));
+    let swarm = match owner(drone) {
+        None => Some(false),
+        Some((swarm, _)) => context.world.swarm_of_uid(swarm).map(|swarm| swarm.spec.grounded),
+    };
+    let just_ordered = context.latch.covers(me) || owner(drone).is_some_and(|(swarm, _)| context.latch.covers(swarm));
+    Facts {
+        uid: DroneUid(me.to_owned()),
+        name: DroneName::from(&Key::of(drone)),
+        generation: drone.metadata.generation.unwrap_or_default(),
+        deleting: drone.metadata.deletion_timestamp.is_some(),
+        guarded: is_guarded(drone),
+        claim: match claim {
+            Some(claim) if claim.uid == me => Claimed::Ours,
+            Some(_) => Claimed::Other,
+            None => Claimed::Nobody,
+        },
+        altitude: AltitudeAboveHome(drone.spec.takeoff_altitude_meters),
+        failsafe: drone
+            .spec
+            .failsafe
+            .as_ref()
+            .map_or_else(Failsafe::default, |failsafe| Failsafe {
+                on_coordinator_loss: match failsafe.on_coordinator_loss {
+                    Loss::Continue => OnCoordinatorLoss::Continue,
+                    Loss::Hold => OnCoordinatorLoss::Hold,
+                    Loss::Return => OnCoordinatorLoss::Return,
+                    Loss::Land => OnCoordinatorLoss::Land,
+                },
+                after: Duration::from_secs(u64::try_from(failsafe.coordinator_loss_seconds).unwrap_or(60)),
+            }),
+        ground: Ground::of(drone.spec.grounded, swarm, just_ordered),
+    }
+}

@@ -1,0 +1,133 @@
+//! Kubernetes Events on Drones, for `kubectl describe` and `kubectl events`.
+//!
+//! Owns: a bounded outbox and the one task that empties it. Must not: hold up anything: when the outbox is full, Events are
+//! dropped and counted; status says the same.
+
+use crate::api;
+use crds::{Drone, labels};
+use futures::FutureExt;
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::Resource;
+use kube::runtime::events::{Event, EventType, Recorder, Reporter};
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// So many Events may wait for the API server.
+const OUTBOX: usize = 1024;
+
+/// What an Event says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// Whether a person should look at it.
+    pub warning: bool,
+    /// One word: what happened.
+    pub reason: &'static str,
+    /// A sentence.
+    pub text: String,
+}
+
+impl Note {
+    /// Something ordinary.
+    #[must_use]
+    pub fn normal(reason: &'static str, text: impl Into<String>) -> Self {
+        Self {
+            warning: false,
+            reason,
+            text: text.into(),
+        }
+    }
+
+    /// Something that a person should look at.
+    #[must_use]
+    pub fn warning(reason: &'static str, text: impl Into<String>) -> Self {
+        Self {
+            warning: true,
+            reason,
+            text: text.into(),
+        }
+    }
+}
+
+/// An Event about an object.
+#[derive(Debug)]
+pub struct Message {
+    about: ObjectReference,
+    note: Note,
+}
+
+/// Where Events are put.
+#[derive(Debug)]
+pub struct Outbox {
+    sender: mpsc::Sender<Message>,
+    dropped: AtomicU64,
+}
+
+/// An outbox and its other end.
+#[must_use]
+pub fn channel() -> (Outbox, mpsc::Receiver<Message>) {
+    let (sender, receiver) = mpsc::channel(OUTBOX);
+    (
+        Outbox {
+            sender,
+            dropped: AtomicU64::new(0),
+        },
+        receiver,
+    )
+}
+
+impl Outbox {
+    /// Tells of `note` about `drone`.
+    pub fn tell(&self, drone: &Drone, note: Note) {
+        let message = Message {
+            about: drone.object_ref(&()),
+            note,
+        };
+        if self.sender.try_send(message).is_err() {
+            let dropped = self.dropped.fetch_add(1, Ordering::Relaxed) + 1;
+            if dropped.is_power_of_two() {
+                tracing::warn!(dropped, "Events are dropped because the API server is slow or away");
+            }
+        }
+    }
+}
+
+/// Publishes what is put into the outbox.
+pub async fn publish(client: kube::Client, mut messages: mpsc::Receiver<Message>, ending: CancellationToken) {
+    let recorder = Recorder::new(client, Reporter::from(labels::COORDINATOR));
+    loop {
+        let Message { about, note } = tokio::select! {
+            () = ending.cancelled() => return,
+            message = messages.recv() => match message {
+                Some(message) => message,
+                None => return,
+            },
+        };
+        let event = Event {
+            type_: if note.warning {
+                EventType::Warning
+            } else {
+                EventType::Normal
+            },
+            reason: note.reason.to_owned(),
+            note: Some(clipped(note.text)),
+            action: note.reason.to_owned(),
+            secondary: None,
+        };
+        // Boxed: the recorder's future is large.
+        if let Err(error) = api::call("publish an Event", recorder.publish(&event, &about).boxed()).await {
+            tracing::debug!(%error, reason = event.reason, "Event lost");
+        }
+    }
+}
+
+/// Events hold at most 1 kB of text.
+fn clipped(mut text: String) -> String {
+    const MOST: usize = 1000;
+    if text.len() > MOST {
+        let end = (0..=MOST).rev().find(|&i| text.is_char_boundary(i)).unwrap_or_default();
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}

@@ -1,0 +1,237 @@
+//! The fleet service for people's tools, as `proto/fleet.proto` has it.
+//!
+//! Owns: List, Get, Watch, Ground, Release. Reads are from memory. Must not: hold rules of its own.
+
+use crate::context::Context;
+use crate::drones::facts::Seen;
+use crate::ground::{self, GroundError, Reach, Target};
+use crate::key::Key;
+use crate::serve::Gate;
+use crate::sessions;
+use crate::world::owner;
+use crds::Drone;
+use fleet::drone::Claimed;
+use fleet::drone::status::{Binding, Kind, Question, status};
+use proto::v1;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status};
+
+/// Span between two messages of a watch when the caller names none.
+const INTERVAL: Duration = Duration::from_millis(500);
+
+/// A watcher that does not read for this long is let go.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The fleet service.
+#[derive(Clone, Debug)]
+pub struct FleetService(pub Gate);
+
+#[tonic::async_trait]
+impl v1::fleet_server::Fleet for FleetService {
+    type WatchStream = ReceiverStream<Result<v1::ListResponse, Status>>;
+
+    async fn list(&self, request: Request<v1::ListRequest>) -> Result<Response<v1::ListResponse>, Status> {
+        let context = self.0.context()?;
+        Ok(Response::new(list(&context, &request.into_inner().namespace)))
+    }
+
+    async fn get(&self, request: Request<v1::GetRequest>) -> Result<Response<v1::Vehicle>, Status> {
+        let context = self.0.context()?;
+        let asked = request.into_inner();
+        let key = Key::new(&asked.namespace, &asked.name);
+        let drone = context.world.get_drone(&key);
+        let drone =
+            drone.ok_or_else(|| Status::not_found(format!("there is no Drone {key}; see `kubectl get drones -A`")))?;
+        Ok(Response::new(vehicle(&context, drone)))
+    }
+
+    async fn watch(&self, request: Request<v1::WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
+        let context = self.0.context()?;
+        let asked = request.into_inner();
+        let interval = match asked.interval_ms {
+            0 => INTERVAL,
+            ms @ 100..=60_000 => Duration::from_millis(ms.into()),
+            ms => {
+                return Err(Status::invalid_argument(format!(
+                    "interval_ms is {ms}; it must be from 100 to 60000, or 0"
+                )));
+            }
+        };
+        let (sender, receiver) = mpsc::channel(1);
+        self.0
+            .track_watcher(watch(context, asked.namespace, interval, sender))?;
+        Ok(Response::new(ReceiverStream::new(receiver)))
+    }
+
+    async fn ground(&self, request: Request<v1::GroundRequest>) -> Result<Response<v1::GroundResponse>, Status> {
+        let context = self.0.context()?;
+        let target = target(request.into_inner())?;
+        // On a task of its own: an order goes through even if the caller hangs up.
+        let order = tokio::spawn(async move { ground::ground(&context, &target).await });
+        answer(order.await)
+    }
+
+    async fn release(&self, request: Request<v1::GroundRequest>) -> Result<Response<v1::GroundResponse>, Status> {
+        let context = self.0.context()?;
+        let target = target(request.into_inner())?;
+        let order = tokio::spawn(async move { ground::release(&context, &target).await });
+        answer(order.await)
+    }
+}
+
+fn target(request: v1::GroundRequest) -> Result<Target, Status> {
+    match request.target {
+        Some(v1::ground_request::Target::All(_)) => Ok(Target::All),
+        Some(v1::ground_request::Target::Swarm(swarm)) if !swarm.name.is_empty() && !swarm.namespace.is_empty() => {
+            Ok(Target::Swarm(Key::new(&swarm.namespace, &swarm.name)))
+        }
+        _ => Err(Status::invalid_argument("name a Swarm with its namespace, or all")),
+    }
+}
+
+fn answer(
+    result: Result<Result<Reach, GroundError>, tokio::task::JoinError>,
+) -> Result<Response<v1::GroundResponse>, Status> {
+    let small = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    match result {
+        Ok(Ok(reach)) => {
+            let response = v1::GroundResponse {
+                drones: small(reach.drones),
+                agents_told: small(reach.agents),
+            };
+            Ok(Response::new(response))
+        }
+        Ok(Err(error @ GroundError::NoSuchSwarm(_))) => Err(Status::not_found(error.to_string())),
+        Ok(Err(error)) => Err(Status::unavailable(error.to_string())),
+        Err(_) => Err(Status::internal("the order was cut off; repeat it")),
+    }
+}
+
+async fn watch(
+    context: Arc<Context>,
+    namespace: String,
+    interval: Duration,
+    sender: mpsc::Sender<Result<v1::ListResponse, Status>>,
+) {
+    let mut ticks = tokio::time::interval(interval);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut told: Option<v1::ListResponse> = None;
+    loop {
+        tokio::select! {
+            () = context.ending.cancelled() => {
+                // The caller may be gone already.
+                let _ = sender.try_send(Err(Status::unavailable("the coordinator is ending; reconnect")));
+                return;
+            }
+            () = sender.closed() => return,
+            _ = ticks.tick() => {}
+        }
+        let now = list(&context, &namespace);
+        // The age of a report grows all the time; by itself it is no news.
+        let ageless = v1::ListResponse {
+            vehicles: now
+                .vehicles
+                .iter()
+                .map(|v| v1::Vehicle {
+                    report_age_ms: 0,
+                    ..v.clone()
+                })
+                .collect(),
+        };
+        if told.as_ref() != Some(&ageless) {
+            told = Some(ageless);
+            if !matches!(tokio::time::timeout(PATIENCE, sender.send(Ok(now))).await, Ok(Ok(()))) {
+                return;
+            }
+        }
+    }
+}
+
+fn list(context: &Context, namespace: &str) -> v1::ListResponse {
+    let wanted = Some(namespace).filter(|n| !n.is_empty());
+    let mut vehicles: Vec<_> = context
+        .world
+        .all_drones(wanted)
+        .into_iter()
+        .map(|drone| vehicle(context, drone))
+        .collect();
+    if wanted.is_none() {
+        let mut idle = context.sessions.connected();
+        idle.retain(|(node, _)| context.world.drones_on(node).is_empty());
+        idle.sort_by(|a, b| a.0.cmp(&b.0));
+        vehicles.extend(idle.into_iter().map(|(node, seen)| v1::Vehicle {
+            node: node.to_string(),
+            phase: "Idle".into(),
+            message: "no Drone is bound to this node".into(),
+            ..heard(&seen)
+        }));
+    }
+    v1::ListResponse { vehicles }
+}
+
+fn heard(seen: &sessions::Seen) -> v1::Vehicle {
+    v1::Vehicle {
+        agent_connected: seen.connected,
+        report: seen
+            .report
+            .as_ref()
+            .map(|(report, _)| v1::Report::from(report.as_ref())),
+        report_age_ms: seen
+            .report
+            .as_ref()
+            .map_or(0, |(_, age)| u64::try_from(age.as_millis()).unwrap_or(u64::MAX)),
+        ..v1::Vehicle::default()
+    }
+}
+
+fn vehicle(context: &Context, drone: Arc<Drone>) -> v1::Vehicle {
+    let seen = Seen::of(context, drone);
+    let swarm = owner(&seen.drone).map(|(_, name)| name.to_owned()).unwrap_or_default();
+    let (phase, message) = told(&seen);
+    let vehicle = seen
+        .node
+        .as_ref()
+        .map(|node| heard(&context.sessions.seen(node)))
+        .unwrap_or_default();
+    v1::Vehicle {
+        drone_namespace: seen.key.namespace,
+        drone_name: seen.key.name,
+        swarm,
+        node: seen.node.map(|node| node.to_string()).unwrap_or_default(),
+        phase,
+        message,
+        ..vehicle
+    }
+}
+
+/// Phase and message: of a bound Drone as of now, of another as its status has them.
+fn told(seen: &Seen) -> (String, String) {
+    match &seen.node {
+        Some(node) if seen.facts.claim == Claimed::Ours => {
+            let binding = Binding::Bound(node.clone());
+            let question = Question {
+                drone: &seen.facts,
+                binding: &binding,
+                report: seen.report.as_deref(),
+                kept: None,
+            };
+            let now = status(&question);
+            let ready = now.conditions.iter().find(|c| c.kind == Kind::Ready);
+            (
+                now.phase.text().to_owned(),
+                ready.map(|c| c.message.clone()).unwrap_or_default(),
+            )
+        }
+        _ => {
+            let status = seen.drone.status.clone().unwrap_or_default();
+            let ready = status.conditions.into_iter().find(|c| c.type_ == "Ready");
+            (
+                status.phase.unwrap_or_else(|| "Pending".into()),
+                ready.map(|c| c.message).unwrap_or_default(),
+            )
+        }
+    }
+}

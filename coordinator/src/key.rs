@@ -1,0 +1,50 @@
+//! Namespace and name of an object.
+//!
+//! Owns: [`Key`]. A key may come to mean another object; decisions use uids.
+
+use fleet::ids::DroneName;
+use kube::ResourceExt;
+use std::fmt;
+
+/// Namespace and name of a Swarm or Drone; the namespace is empty for cluster-scoped objects.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// `metadata.namespace`.
+    pub namespace: String,
+    /// `metadata.name`.
+    pub name: String,
+}
+
+impl Key {
+    /// The key of `object`.
+    pub fn of(object: &impl ResourceExt) -> Self {
+        Self {
+            namespace: object.namespace().unwrap_or_default(),
+            name: object.name_any(),
+        }
+    }
+
+    /// `namespace/name`.
+    #[must_use]
+    pub fn new(namespace: &str, name: &str) -> Self {
+        Self {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+impl From<&Key> for DroneName {
+    fn from(key: &Key) -> Self {
+        Self {
+            namespace: key.namespace.clone(),
+            name: key.name.clone(),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The coordinator: watches Swarms, Drones and drone nodes, binds Drones to vehicles, and tells each node's agent what
+//! should be true.
+//!
+//! Owns: the controllers, the agents' sessions, the claims to nodes, the leadership term, the fleet service.
+//! Must not: talk MAVLink, or decide by itself: the decisions are pure functions in `fleet`. An API server that is away
+//! changes nothing in the air, and the end of this process lands nobody.
+
+pub mod api;
+pub mod claims;
+pub mod context;
+pub mod drones;
+pub mod events;
+pub mod fleet_service;
+pub mod ground;
+pub mod key;
+pub mod leadership;
+pub mod logging;
+pub mod options;
+pub mod orders;
+pub mod queue;
+pub mod serve;
+pub mod sessions;
+pub mod shutdown;
+pub mod swarms;
+pub mod uplink;
+pub mod watching;
+pub mod world;
+
+pub use options::Options;
+pub use shutdown::shutdown_signal;
+
+use anyhow::Context as _;
+use std::future::Future;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// Runs the coordinator until `stop` is done, or it is deposed.
+///
+/// # Errors
+/// A bad kubeconfig, an address that cannot be bound, or a higher leadership term seen at an agent.
+pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
+    // Fails only if a provider is installed already, which is as good.
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    let namespace = options.namespace();
+    let client = api::client().await?;
+    let listener = serve::bind(&options).await?;
+    let ending = CancellationToken::new();
+    let gate = serve::Gate::default();
+    let server = tokio::spawn(serve::serve(listener, gate.clone(), ending.clone()));
+
+    let mut lead = std::pin::pin!(lead(&options, client, namespace, gate, ending.clone()));
+    let result = tokio::select! {
+        result = &mut lead => result,
+        () = stop => {
+            tracing::info!("asked to end; vehicles go on as assigned");
+            ending.cancel();
+            // Each call to the API has a deadline, so what is under way ends by itself.
+            lead.await
+        }
+    };
+    ending.cancel();
+    server.await.context("the gRPC server ended abnormally")??;
+    result
+}
+
+/// Takes the lead and keeps the fleet as wished until `ending`; an error when deposed.
+async fn lead(
+    options: &Options,
+    client: kube::Client,
+    namespace: String,
+    gate: serve::Gate,
+    ending: CancellationToken,
+) -> anyhow::Result<()> {
+    let taken = ending
+        .run_until_cancelled(leadership::take(&client, &namespace, &options.identity()))
+        .await;
+    let Some(term) = taken else { return Ok(()) };
+    tracing::info!(%term, "leading");
+    let (context, published) = context::Context::new(client, namespace, term, ending.clone());
+    let context = Arc::new(context);
+    let mut tasks = tokio::task::JoinSet::new();
+    tasks.spawn(events::publish(context.client(), published, ending.clone()));
+    watching::start(&context, &mut tasks);
+    let deposed = ending
+        .run_until_cancelled(serve_fleet(&context, &gate, &mut tasks))
+        .await;
+    ending.cancel();
+    while tasks.join_next().await.is_some() {}
+    match deposed {
+        None => Ok(()),
+        Some(higher) => anyhow::bail!(
+            "deposed: an agent has seen term {higher}, this coordinator leads term {term}; ending so that it cannot command anything"
+        ),
+    }
+}
+
+/// Starts everything that needs filled caches, and waits until deposed; returns the higher term.
+async fn serve_fleet(
+    context: &Arc<context::Context>,
+    gate: &serve::Gate,
+    tasks: &mut tokio::task::JoinSet<()>,
+) -> fleet::ids::Term {
+    context.world.synced().await;
+    tracing::info!("caches are filled");
+    ground::start(context, tasks);
+    orders::start(context, tasks);
+    drones::start(context, tasks);
+    swarms::start(context, tasks);
+    gate.open(Arc::clone(context)).await;
+    context.deposed().await
+}

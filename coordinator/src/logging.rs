@@ -1,0 +1,29 @@
+//! Where logs go: standard error, as text or JSON lines.
+//!
+//! Owns: the format and the default level; `RUST_LOG` overrides it.
+
+use clap::ValueEnum;
+use tracing_subscriber::EnvFilter;
+
+/// Format of the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+/// Starts logging. A second call changes nothing.
+pub fn start(format: Format) {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
+    // Fails only if somebody logs already.
+    let _ = match format {
+        Format::Text => builder.with_ansi(false).try_init(),
+        Format::Json => builder.json().flatten_event(true).try_init(),
+    };
+}

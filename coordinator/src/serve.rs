@@ -1,0 +1,194 @@
+//! The gRPC server: uplink, fleet, health and reflection on one port.
+//!
+//! Owns: the listener, the limits, and the gate: until the fleet is known, callers are told to come back.
+//! Must not: answer from empty caches.
+
+use crate::context::Context;
+use crate::fleet_service::FleetService;
+use crate::options::Options;
+use crate::uplink::Uplink;
+use anyhow::Context as _;
+use proto::v1::fleet_server::FleetServer;
+use proto::v1::uplink_server::UplinkServer;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tonic::Status;
+use tonic::transport::Server;
+use tonic::transport::server::TcpIncoming;
+use tonic_health::ServingStatus;
+use tonic_health::server::HealthReporter;
+
+/// Both directions of a dead connection are noticed within interval plus timeout.
+const KEEPALIVE: Duration = Duration::from_secs(5);
+
+/// Largest message taken: a report is well below 4 KiB.
+const LARGEST_MESSAGE: usize = 64 * 1024;
+
+/// Streams on one connection: an agent needs one, a person's tool a few.
+const STREAMS_PER_CONNECTION: u32 = 64;
+
+/// Each watcher costs a look at the whole fleet per interval.
+const MOST_WATCHERS: usize = 32;
+
+/// How long open streams have for their farewell.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// Closed until this coordinator leads and knows the fleet.
+#[derive(Clone, Debug, Default)]
+pub struct Gate {
+    context: Arc<OnceLock<Arc<Context>>>,
+    health: Arc<OnceLock<HealthReporter>>,
+    tasks: TaskTracker,
+    watchers: Arc<AtomicUsize>,
+}
+
+impl Gate {
+    /// Opens it.
+    pub async fn open(&self, context: Arc<Context>) {
+        // It is opened once.
+        let _ = self.context.set(context);
+        if let Some(health) = self.health.get() {
+            health.set_service_status("", ServingStatus::Serving).await;
+            health.set_serving::<UplinkServer<Uplink>>().await;
+            health.set_serving::<FleetServer<FleetService>>().await;
+        }
+    }
+
+    /// What the services work on.
+    ///
+    /// # Errors
+    /// UNAVAILABLE while the gate is closed.
+    pub fn context(&self) -> Result<Arc<Context>, Status> {
+        let context = self.context.get().cloned();
+        context.ok_or_else(|| Status::unavailable("the coordinator does not know the fleet yet; try again in a moment"))
+    }
+
+    /// Runs `task` of a person's tool, unless there are too many already.
+    ///
+    /// # Errors
+    /// RESOURCE_EXHAUSTED.
+    pub fn track_watcher(&self, task: impl Future<Output = ()> + Send + 'static) -> Result<(), Status> {
+        let watchers = Arc::clone(&self.watchers);
+        if watchers.fetch_add(1, Ordering::Relaxed) >= MOST_WATCHERS {
+            watchers.fetch_sub(1, Ordering::Relaxed);
+            return Err(Status::resource_exhausted(
+                "too many watchers; end another `skein watch`",
+            ));
+        }
+        self.track(async move {
+            task.await;
+            watchers.fetch_sub(1, Ordering::Relaxed);
+        });
+        Ok(())
+    }
+
+    /// Runs `task`; the server waits for it before it ends.
+    pub fn track(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.spawn(task);
+    }
+}
+
+/// Opens the port and says where.
+///
+/// # Errors
+/// The address cannot be had, or the listen file cannot be written.
+pub async fn bind(options: &Options) -> anyhow::Result<TcpListener> {
+    let listen = options.listen;
+    let listener = TcpListener::bind(listen)
+        .await
+        .with_context(|| format!("cannot listen on {listen}; choose another address with --listen HOST:PORT"))?;
+    let address = listener.local_addr()?;
+    tracing::info!(%address, "listening");
+    if let Some(path) = &options.listen_file {
+        // Renamed into place, so that a reader never sees half an address.
+        let draft = path.with_extension("new");
+        let written = std::fs::write(&draft, address.to_string()).and_then(|()| std::fs::rename(&draft, path));
+        written.with_context(|| format!("cannot write the listen file {}", path.display()))?;
+    }
+    Ok(listener)
+}
+
+/// Serves until `ending`, then gives open streams a moment.
+///
+/// # Errors
+/// The listener fails, or the descriptors are broken.
+pub async fn serve(listener: TcpListener, gate: Gate, ending: CancellationToken) -> anyhow::Result<()> {
+    let (health, health_service) = tonic_health::server::health_reporter();
+    health.set_service_status("", ServingStatus::NotServing).await;
+    health.set_not_serving::<UplinkServer<Uplink>>().await;
+    health.set_not_serving::<FleetServer<FleetService>>().await;
+    // It is set once.
+    let _ = gate.health.set(health);
+    if let Ok(context) = gate.context() {
+        gate.open(context).await;
+    }
+    let reflection = tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(proto::DESCRIPTORS)
+        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        .build_v1()?;
+    // `serve_with_incoming` ignores the server's own tcp_nodelay.
+    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+    let uplink = UplinkServer::new(Uplink(gate.clone())).max_decoding_message_size(LARGEST_MESSAGE);
+    let fleet = FleetServer::new(FleetService(gate.clone())).max_decoding_message_size(LARGEST_MESSAGE);
+    let server = Server::builder()
+        .http2_keepalive_interval(Some(KEEPALIVE))
+        .http2_keepalive_timeout(Some(KEEPALIVE))
+        .max_concurrent_streams(STREAMS_PER_CONNECTION)
+        .add_service(uplink)
+        .add_service(fleet)
+        .add_service(health_service)
+        .add_service(reflection)
+        .serve_with_incoming_shutdown(incoming, ending.clone().cancelled_owned());
+    let ended = async {
+        ending.cancelled().await;
+        gate.tasks.close();
+        // Streams that do not end by then are cut off; agents reconnect either way.
+        let _ = tokio::time::timeout(FAREWELL, gate.tasks.wait()).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    };
+    tokio::select! {
+        served = server => served.context("the gRPC server failed"),
+        () = ended => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proto::v1;
+    use tonic::transport::Channel;
+    use tonic_health::pb::health_client::HealthClient;
+    use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus as Told};
+
+    #[tokio::test]
+    async fn a_coordinator_that_does_not_know_the_fleet_says_so_to_everybody() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let server = format!("http://{}", listener.local_addr().unwrap());
+        let ending = CancellationToken::new();
+        let serving = tokio::spawn(serve(listener, Gate::default(), ending.clone()));
+        let channel = Channel::from_shared(server).unwrap().connect().await.unwrap();
+
+        let health = HealthClient::new(channel.clone())
+            .check(HealthCheckRequest::default())
+            .await
+            .unwrap();
+        assert_eq!(health.into_inner().status(), Told::NotServing);
+        let mut fleet = v1::fleet_client::FleetClient::new(channel.clone());
+        let list = fleet.list(v1::ListRequest::default()).await.unwrap_err();
+        assert_eq!(list.code(), tonic::Code::Unavailable);
+        let all = v1::GroundRequest {
+            target: Some(v1::ground_request::Target::All(v1::All {})),
+        };
+        assert_eq!(fleet.ground(all).await.unwrap_err().code(), tonic::Code::Unavailable);
+        let mut uplink = v1::uplink_client::UplinkClient::new(channel);
+        let session = uplink.session(tokio_stream::pending()).await.unwrap_err();
+        assert_eq!(session.code(), tonic::Code::Unavailable);
+
+        ending.cancel();
+        serving.await.unwrap().unwrap();
+    }
+}

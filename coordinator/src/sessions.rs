@@ -1,0 +1,361 @@
+//! The sessions of agents: which nodes are connected, what they reported last, what they are to be told.
+//!
+//! Owns: one session per node, the newest; who has to look again when a report says something new.
+//! Must not: decide what an agent is told ([`crate::orders`]) or speak gRPC ([`crate::uplink`]).
+
+use crate::world::World;
+use fleet::assignment::{Held, Order};
+use fleet::ids::NodeName;
+use fleet::report::Report;
+use fleet::units::Percent;
+use fleet::vehicle::Battery;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// At most this many nodes are kept in mind: above the largest fleet that one coordinator is made for.
+pub const MOST_SESSIONS: usize = 50_000;
+
+/// All sessions.
+#[derive(Debug)]
+pub struct Sessions {
+    inner: Mutex<HashMap<NodeName, Session>>,
+    opened: AtomicU64,
+    world: Arc<World>,
+    wake_order: Arc<crate::queue::Queue<NodeName>>,
+}
+
+#[derive(Debug)]
+struct Session {
+    epoch: u64,
+    connected: bool,
+    orders: watch::Sender<Option<Order>>,
+    replaced: CancellationToken,
+    report: Option<(Arc<Report>, Instant)>,
+    /// Whether the report came on the session that is open now.
+    current: bool,
+    significant: Option<Report>,
+}
+
+/// A session just opened.
+#[derive(Debug)]
+pub struct Opened {
+    /// Tells it from other sessions of the same node.
+    pub epoch: u64,
+    /// The order to send, whenever it changes.
+    pub orders: watch::Receiver<Option<Order>>,
+    /// Cancelled when a newer session of the node takes over.
+    pub replaced: CancellationToken,
+}
+
+/// What a node's agent holds, by its own report on the open session.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Holding {
+    /// The agent is not connected.
+    Silent,
+    /// It is connected and has not reported yet.
+    NotYetReported,
+    /// What it reported.
+    Reported(Option<Held>),
+}
+
+/// A node with what its agent said last.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// Whether its stream is open.
+    pub connected: bool,
+    /// The last report and its age, if there was one.
+    pub report: Option<(Arc<Report>, Duration)>,
+}
+
+impl Sessions {
+    /// No sessions.
+    #[must_use]
+    pub fn new(world: Arc<World>, wake_order: Arc<crate::queue::Queue<NodeName>>) -> Self {
+        Self {
+            inner: Mutex::default(),
+            opened: AtomicU64::new(0),
+            world,
+            wake_order,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<NodeName, Session>> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens a session for `node`; an older one ends. `None` when there are too many.
+    pub fn open(&self, node: &NodeName) -> Option<Opened> {
+        let mut inner = self.lock();
+        let old = inner.remove(node);
+        if old.is_none() && inner.len() >= MOST_SESSIONS {
+            return None;
+        }
+        if let Some(old) = &old {
+            old.replaced.cancel();
+        }
+        let session = Session {
+            epoch: self.opened.fetch_add(1, Ordering::Relaxed),
+            connected: true,
+            orders: watch::Sender::new(None),
+            replaced: CancellationToken::new(),
+            report: old.and_then(|old| old.report),
+            current: false,
+            significant: None,
+        };
+        let opened = Opened {
+            epoch: session.epoch,
+            orders: session.orders.subscribe(),
+            replaced: session.replaced.clone(),
+        };
+        inner.insert(node.clone(), session);
+        drop(inner);
+        self.wake_order.wake(node.clone());
+        Some(opened)
+    }
+
+    /// Takes in a report of the session `epoch`.
+    pub fn report(&self, node: &NodeName, epoch: u64, report: Report) {
+        let mut inner = self.lock();
+        let Some(session) = inner.get_mut(node).filter(|s| s.epoch == epoch) else {
+            return;
+        };
+        let significant = significant(&report);
+        let before = session.significant.replace(significant.clone());
+        session.report = Some((Arc::new(report), Instant::now()));
+        session.current = true;
+        drop(inner);
+        if before.as_ref() == Some(&significant) {
+            return;
+        }
+        let free = |r: &Report| r.vehicle_free() && r.held.as_ref().is_none_or(|held| held.settled);
+        if before.as_ref().is_none_or(|before| before.held != significant.held) {
+            self.wake_order.wake(node.clone());
+        }
+        self.world.wake_drones_on(node);
+        if free(&significant) && !before.as_ref().is_some_and(free) {
+            self.world.a_vehicle_may_be_free();
+        }
+    }
+
+    /// Ends the session `epoch`, if it is the node's present one.
+    pub fn close(&self, node: &NodeName, epoch: u64) {
+        let mut inner = self.lock();
+        let Some(session) = inner.get_mut(node).filter(|s| s.epoch == epoch) else {
+            return;
+        };
+        session.connected = false;
+        session.current = false;
+        session.significant = None;
+        session.orders.send_replace(None);
+        drop(inner);
+        self.world.wake_drones_on(node);
+        self.forget_if_unused(node);
+    }
+
+    fn forget_if_unused(&self, node: &NodeName) {
+        if self.world.drones_on(node).is_empty() {
+            let mut inner = self.lock();
+            if inner.get(node).is_some_and(|session| !session.connected) {
+                inner.remove(node);
+            }
+        }
+    }
+
+    /// The last report of `node`, if it came on the session that is open now: what may be concluded from.
+    #[must_use]
+    pub fn current(&self, node: &NodeName) -> Option<Arc<Report>> {
+        let inner = self.lock();
+        let session = inner.get(node).filter(|s| s.connected && s.current)?;
+        session.report.as_ref().map(|(report, _)| Arc::clone(report))
+    }
+
+    /// What the agent of `node` holds.
+    #[must_use]
+    pub fn holding(&self, node: &NodeName) -> Holding {
+        let inner = self.lock();
+        match inner.get(node).filter(|s| s.connected) {
+            None => Holding::Silent,
+            Some(Session {
+                current: true,
+                report: Some((report, _)),
+                ..
+            }) => Holding::Reported(report.held.clone()),
+            Some(_) => Holding::NotYetReported,
+        }
+    }
+
+    /// What was seen of `node`, for people.
+    #[must_use]
+    pub fn seen(&self, node: &NodeName) -> Seen {
+        let inner = self.lock();
+        inner.get(node).map_or(
+            Seen {
+                connected: false,
+                report: None,
+            },
+            Session::seen,
+        )
+    }
+
+    /// All nodes with an open session.
+    #[must_use]
+    pub fn connected(&self) -> Vec<(NodeName, Seen)> {
+        let inner = self.lock();
+        inner
+            .iter()
+            .filter(|(_, s)| s.connected)
+            .map(|(node, s)| (node.clone(), s.seen()))
+            .collect()
+    }
+
+    /// Has `order` sent to the agent of `node`, if it is connected; says whether it was new.
+    pub fn tell(&self, node: &NodeName, order: &Order) -> bool {
+        let inner = self.lock();
+        let Some(session) = inner.get(node).filter(|s| s.connected) else {
+            return false;
+        };
+        session.orders.send_if_modified(|told| {
+            let new = told.as_ref() != Some(order);
+            if new {
+                *told = Some(order.clone());
+            }
+            new
+        })
+    }
+}
+
+impl Session {
+    fn seen(&self) -> Seen {
+        let report = self
+            .report
+            .as_ref()
+            .map(|(report, at)| (Arc::clone(report), at.elapsed()));
+        Seen {
+            connected: self.connected,
+            report,
+        }
+    }
+}
+
+/// The part of a report that a decision or a status depends on: no position, battery in tens of percent.
+fn significant(report: &Report) -> Report {
+    let tens = |percent: Percent| Percent::new(percent.get() / 10 * 10);
+    let battery = report.battery.map(|b| Battery {
+        remaining: b.remaining.and_then(tens),
+        volts: None,
+    });
+    Report {
+        battery,
+        position: None,
+        ..report.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::Queues;
+    use fleet::ids::Term;
+    use fleet::report::Activity;
+    use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
+    use fleet::vehicle::{FlightTruth, Position};
+
+    fn node() -> NodeName {
+        NodeName::parse("n").unwrap()
+    }
+
+    fn sessions() -> Sessions {
+        let queues = Queues::default();
+        Sessions::new(Arc::new(World::new(queues.clone())), queues.nodes)
+    }
+
+    fn report() -> Report {
+        Report {
+            node: node(),
+            link_alive: true,
+            identity: None,
+            truth: FlightTruth::Disarmed,
+            mode: None,
+            ready: None,
+            reasons: vec![],
+            battery: None,
+            position: None,
+            held: None,
+            activity: Activity::Idle,
+            terminating: false,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_newer_session_of_a_node_ends_the_older_and_the_older_cannot_close_it() {
+        let sessions = sessions();
+        let first = sessions.open(&node()).unwrap();
+        let second = sessions.open(&node()).unwrap();
+        assert!(first.replaced.is_cancelled() && !second.replaced.is_cancelled());
+        sessions.report(&node(), first.epoch, report());
+        assert_eq!(
+            sessions.holding(&node()),
+            Holding::NotYetReported,
+            "a late report of the old session counts for nothing"
+        );
+        sessions.close(&node(), first.epoch);
+        assert!(sessions.seen(&node()).connected);
+        sessions.close(&node(), second.epoch);
+        assert!(!sessions.seen(&node()).connected);
+    }
+
+    #[tokio::test]
+    async fn nothing_is_concluded_from_a_report_of_an_earlier_session() {
+        let sessions = sessions();
+        let first = sessions.open(&node()).unwrap();
+        sessions.report(&node(), first.epoch, report());
+        assert!(sessions.current(&node()).is_some());
+        let _second = sessions.open(&node()).unwrap();
+        assert!(sessions.current(&node()).is_none());
+        assert!(sessions.seen(&node()).report.is_some(), "it is still shown to people");
+    }
+
+    #[tokio::test]
+    async fn position_and_small_battery_changes_are_not_significant() {
+        let position = Position {
+            at: Wgs84 {
+                latitude_deg: 1.0,
+                longitude_deg: 2.0,
+            },
+            amsl: AltitudeAmsl(1.0),
+            above_home: AltitudeAboveHome(0.0),
+        };
+        let with = |percent: u8| Report {
+            battery: Some(Battery {
+                remaining: Percent::new(percent),
+                volts: Some(12.1),
+            }),
+            position: Some(position),
+            ..report()
+        };
+        assert_eq!(
+            significant(&with(88)),
+            significant(&Report {
+                position: None,
+                ..with(81)
+            })
+        );
+        assert_ne!(significant(&with(80)), significant(&with(79)));
+    }
+
+    #[tokio::test]
+    async fn an_order_is_told_once_until_it_changes() {
+        let sessions = sessions();
+        let order = Order::Unassigned { term: Term(1) };
+        assert!(!sessions.tell(&node(), &order), "nobody is there to be told");
+        let _session = sessions.open(&node()).unwrap();
+        assert!(sessions.tell(&node(), &order));
+        assert!(!sessions.tell(&node(), &order));
+        assert!(sessions.tell(&node(), &Order::Unassigned { term: Term(2) }));
+    }
+}

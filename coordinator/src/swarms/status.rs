@@ -1,0 +1,131 @@
+//! The Swarm's status, from the status of its Drones.
+//!
+//! Owns: counting, and writing when a number changed. Must not: count what a Drone's own autopilot has not said.
+
+use crate::api::{self, ApiError};
+use crate::context::Context;
+use crate::drones::pacing::{Due, Urgency};
+use crate::drones::status::condition;
+use crate::key::Key;
+use crate::world::uid;
+use crds::{Drone, Swarm, SwarmStatus, labels};
+use fleet::swarm::{Readiness, Tally, readiness};
+use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
+use kube::api::{Api, Patch, PatchParams};
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// So many names stand in the status.
+const MOST_NAMES: usize = 100;
+
+/// Longest value of a label.
+const LONGEST_LABEL: usize = 63;
+
+/// The label that all Drones of `swarm` carry.
+#[must_use]
+pub fn selector(swarm: &Swarm) -> Option<(String, String)> {
+    let name = swarm.name_any();
+    // A longer name is no label value; the owner reference is what counts.
+    (name.len() <= LONGEST_LABEL).then(|| (labels::SWARM.to_owned(), name))
+}
+
+/// Writes the Swarm's status if it says something new, or says when to look again. `trouble` is why Drones could not be
+/// made or removed.
+///
+/// # Errors
+/// [`ApiError`].
+pub async fn write(context: &Context, swarm: &Swarm, trouble: Option<String>) -> Result<Option<Duration>, ApiError> {
+    let drones = context.world.drones_of_swarm(uid(swarm));
+    let old = swarm.status.clone().unwrap_or_default();
+    let next = assemble(swarm, &old, &drones, trouble, Timestamp::now());
+    let ready = |s: &SwarmStatus| s.conditions.iter().any(|c| c.status == "True");
+    let urgency = match (old == next, ready(&next) && !ready(&old)) {
+        (true, _) => Urgency::None,
+        (false, true) => Urgency::Now,
+        (false, false) => Urgency::Soon,
+    };
+    match context.swarm_paces.due(uid(swarm), urgency, Instant::now()) {
+        Due::Never => return Ok(None),
+        Due::In(delay) => return Ok(Some(delay)),
+        Due::Now => {}
+    }
+    let key = Key::of(swarm);
+    let swarms: Api<Swarm> = Api::namespaced(context.client(), &key.namespace);
+    let patch = json!({
+        "apiVersion": "skein.dev/v1alpha1",
+        "kind": "Swarm",
+        "metadata": {"name": key.name, "uid": uid(swarm)},
+        "status": next,
+    });
+    let params = PatchParams::apply(labels::COORDINATOR).force();
+    let written = api::call(
+        "write the status of a Swarm",
+        swarms.patch_status(&key.name, &params, &Patch::Apply(&patch)),
+    )
+    .await?;
+    context.swarm_paces.written(uid(swarm), Instant::now());
+    context.world.learn_swarm(written);
+    Ok(None)
+}
+
+fn assemble(
+    swarm: &Swarm,
+    old: &SwarmStatus,
+    drones: &[Arc<Drone>],
+    trouble: Option<String>,
+    now: Timestamp,
+) -> SwarmStatus {
+    let count = |test: &dyn Fn(&Drone) -> bool| drones.iter().filter(|drone| test(drone)).count();
+    let small = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
+    let leaving = |drone: &Drone| drone.metadata.deletion_timestamp.is_some();
+    let ready = |drone: &Drone| {
+        let conditions = drone
+            .status
+            .as_ref()
+            .map(|status| status.conditions.as_slice())
+            .unwrap_or_default();
+        conditions.iter().any(|c| c.type_ == "Ready" && c.status == "True")
+    };
+    let flies = |drone: &Drone| drone.status.as_ref().is_some_and(|status| status.flying == Some(true));
+    let tally = Tally {
+        wished: usize::try_from(swarm.spec.replicas).unwrap_or_default(),
+        live: count(&|d| !leaving(d)),
+        leaving: count(&leaving),
+        assigned: count(&|d| d.spec.node_name.is_some()),
+        ready: count(&|d| !leaving(d) && ready(d)),
+        grounded: swarm.spec.grounded,
+        deleting: swarm.metadata.deletion_timestamp.is_some(),
+    };
+    let mut verdict = readiness(&tally);
+    if let Some(trouble) = trouble {
+        verdict = Readiness {
+            ready: false,
+            reason: "Refused",
+            message: trouble,
+        };
+    }
+    let generation = swarm.metadata.generation.unwrap_or_default();
+    let mut names: Vec<String> = drones.iter().map(|drone| drone.name_any()).collect();
+    names.sort();
+    names.truncate(MOST_NAMES);
+    SwarmStatus {
+        replicas: small(drones.len()),
+        assigned_drones: small(tally.assigned),
+        flying_drones: small(count(&flies)),
+        selector: selector(swarm).map(|(key, value)| format!("{key}={value}")),
+        drone_names: names,
+        observed_generation: Some(generation),
+        conditions: vec![condition(
+            &old.conditions,
+            "Ready",
+            Some(verdict.ready),
+            verdict.reason,
+            &verdict.message,
+            generation,
+            now,
+        )],
+    }
+}

@@ -1,0 +1,155 @@
+//! The uplink service: one stream per agent, as `proto/fleet.proto` has it.
+//!
+//! Owns: the life of a stream: Hello, reports in, orders out, silence, replacement. Must not: decide what is ordered.
+
+use crate::context::Context;
+use crate::serve::Gate;
+use crate::sessions::Opened;
+use fleet::assignment::Order;
+use fleet::drone::order::taken;
+use fleet::ids::{NodeName, Term};
+use proto::v1;
+use proto::v1::from_agent::Message;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout, timeout_at};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status, Streaming};
+
+/// Agents report at least once a second; one that is silent for this long is gone.
+pub const SILENCE: Duration = Duration::from_secs(5);
+
+/// Orders on their way to one agent. Each is a whole picture, so more would only be old ones.
+const OUTBOX: usize = 2;
+
+/// An order that the reports do not show as taken is sent again at most this often.
+const RESEND: Duration = Duration::from_secs(1);
+
+/// The uplink service.
+#[derive(Clone, Debug)]
+pub struct Uplink(pub Gate);
+
+#[tonic::async_trait]
+impl v1::uplink_server::Uplink for Uplink {
+    type SessionStream = ReceiverStream<Result<v1::ToAgent, Status>>;
+
+    async fn session(
+        &self,
+        request: Request<Streaming<v1::FromAgent>>,
+    ) -> Result<Response<Self::SessionStream>, Status> {
+        let context = self.0.context()?;
+        let (sender, receiver) = mpsc::channel(OUTBOX);
+        let peer = request.remote_addr();
+        let inbound = request.into_inner();
+        // The task ends with its stream, at silence, or with the coordinator; the server waits for it before it ends.
+        self.0.track(async move {
+            if let Err(status) = serve(&context, inbound, &sender).await {
+                tracing::debug!(?peer, %status, "session ends");
+                // The agent may be gone already; nobody else waits for this.
+                let _ = timeout(SILENCE, sender.send(Err(status))).await;
+            }
+        });
+        Ok(Response::new(ReceiverStream::new(receiver)))
+    }
+}
+
+type Sender = mpsc::Sender<Result<v1::ToAgent, Status>>;
+
+async fn serve(context: &Arc<Context>, mut inbound: Streaming<v1::FromAgent>, sender: &Sender) -> Result<(), Status> {
+    let hello = match next(&mut inbound, Instant::now() + SILENCE).await? {
+        Some(Message::Hello(hello)) => hello,
+        Some(Message::Report(_)) => return Err(Status::invalid_argument("the first message must be Hello")),
+        None => return Ok(()),
+    };
+    let node = NodeName::parse(&hello.node).map_err(|error| Status::invalid_argument(error.to_string()))?;
+    context.heard_of_term(Term(hello.highest_term));
+    if context.term < Term(hello.highest_term) {
+        return Err(Status::unavailable("this coordinator no longer leads; reconnect"));
+    }
+    let Some(opened) = context.sessions.open(&node) else {
+        return Err(Status::resource_exhausted("too many agents for this coordinator"));
+    };
+    tracing::info!(%node, version = hello.agent_version, "agent connected");
+    let epoch = opened.epoch;
+    let result = converse(context, &node, opened, &mut inbound, sender).await;
+    context.sessions.close(&node, epoch);
+    let why = result
+        .as_ref()
+        .err()
+        .map_or("the agent closed the stream", Status::message);
+    tracing::info!(%node, why, "agent disconnected");
+    result
+}
+
+async fn converse(
+    context: &Arc<Context>,
+    node: &NodeName,
+    mut session: Opened,
+    inbound: &mut Streaming<v1::FromAgent>,
+    sender: &Sender,
+) -> Result<(), Status> {
+    let mut sent: Option<(Order, Instant)> = None;
+    let mut heard = Instant::now();
+    loop {
+        tokio::select! {
+            () = context.ending.cancelled() => {
+                return Err(Status::unavailable("the coordinator is ending; reconnect"));
+            }
+            () = session.replaced.cancelled() => {
+                return Err(Status::aborted("a newer session of this node has taken over"));
+            }
+            changed = session.orders.changed() => {
+                if changed.is_err() {
+                    return Err(Status::aborted("a newer session of this node has taken over"));
+                }
+                let order = session.orders.borrow_and_update().clone();
+                if let Some(order) = order {
+                    send(sender, &order).await?;
+                    sent = Some((order, Instant::now()));
+                }
+            }
+            message = next(inbound, heard + SILENCE) => {
+                heard = Instant::now();
+                let report = match message? {
+                    Some(Message::Report(report)) => report,
+                    Some(Message::Hello(_)) => return Err(Status::invalid_argument("Hello comes only once")),
+                    None => return Ok(()),
+                };
+                let report = proto::convert::report(node.clone(), report)
+                    .map_err(|error| Status::invalid_argument(error.to_string()))?;
+                let held = report.held.clone();
+                context.sessions.report(node, session.epoch, report);
+                if let Some((order, at)) = &mut sent
+                    && at.elapsed() >= RESEND
+                    && !taken(order, held.as_ref())
+                {
+                    send(sender, order).await?;
+                    *at = Instant::now();
+                }
+            }
+        }
+    }
+}
+
+/// The next message; `None` at the end of the stream. Safe to cancel: a message is either returned whole or still there.
+async fn next(inbound: &mut Streaming<v1::FromAgent>, until: Instant) -> Result<Option<Message>, Status> {
+    match timeout_at(until, inbound.message()).await {
+        Err(_) => Err(Status::deadline_exceeded(format!(
+            "no message for {} s",
+            SILENCE.as_secs()
+        ))),
+        Ok(Err(status)) => Err(status),
+        Ok(Ok(None)) => Ok(None),
+        Ok(Ok(Some(v1::FromAgent { message: Some(message) }))) => Ok(Some(message)),
+        Ok(Ok(Some(v1::FromAgent { message: None }))) => Err(Status::invalid_argument("a message is empty")),
+    }
+}
+
+async fn send(sender: &Sender, order: &Order) -> Result<(), Status> {
+    match timeout(SILENCE, sender.send(Ok(v1::ToAgent::from(order)))).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(_)) => Err(Status::cancelled("the agent is gone")),
+        Err(_) => Err(Status::deadline_exceeded("the agent does not read its orders")),
+    }
+}

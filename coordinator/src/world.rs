@@ -1,0 +1,530 @@
+//! What the coordinator has seen of the cluster, indexed so that no decision has to go through everything.
+//!
+//! Owns: the caches of Drones, Swarms, drone nodes and claims; who has to look again when one of them changes; the
+//! reservations that keep two Drones of this process from choosing one node at a time.
+//! Must not: call the API. What it does not know it says it does not know: nothing is concluded before all caches are
+//! filled ([`World::synced`]).
+
+mod nodes;
+
+pub use nodes::NodeFacts;
+
+use crate::api;
+use crate::key::Key;
+use crate::queue::Queue;
+use crds::{Drone, Swarm, labels};
+use fleet::ids::NodeName;
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::Node;
+use kube::ResourceExt;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::watch;
+
+/// The queues of what has to be looked at again.
+#[derive(Clone, Debug, Default)]
+pub struct Queues {
+    /// Drones, for the Drone controller.
+    pub drones: Arc<Queue<Key>>,
+    /// Swarms, for the Swarm controller.
+    pub swarms: Arc<Queue<Key>>,
+    /// Nodes whose agent may have to be told something.
+    pub nodes: Arc<Queue<NodeName>>,
+}
+
+/// A change of one object, from a watch.
+#[derive(Debug)]
+pub enum Change<K> {
+    /// It is there, as it is now.
+    Is(K),
+    /// It is gone.
+    Gone(Key),
+    /// All that exist have been told.
+    Filled,
+}
+
+/// The claim to a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// `metadata.uid` of the Drone that holds it.
+    pub uid: String,
+    /// Its namespace and name.
+    pub holder: Key,
+    /// The claim object's resourceVersion.
+    pub version: Option<String>,
+}
+
+/// The caches.
+#[derive(Debug)]
+pub struct World {
+    inner: Mutex<Inner>,
+    queues: Queues,
+    filled: watch::Sender<u8>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    drones: BTreeMap<Key, Arc<Drone>>,
+    drone_of_uid: HashMap<String, Key>,
+    on_node: HashMap<String, BTreeSet<Key>>,
+    of_swarm: HashMap<String, BTreeSet<Key>>,
+    pending: BTreeSet<Key>,
+    swarms: BTreeMap<Key, Arc<Swarm>>,
+    swarm_of_uid: HashMap<String, Key>,
+    nodes: BTreeMap<NodeName, Arc<NodeFacts>>,
+    claims: HashMap<String, Claim>,
+    claimed_by: HashMap<String, String>,
+    reserved: HashMap<String, String>,
+}
+
+/// Bits of `filled`.
+const ALL: u8 = 0b1111;
+
+/// The Swarm that controls a Drone: uid and name.
+#[must_use]
+pub fn owner(drone: &Drone) -> Option<(&str, &str)> {
+    let references = drone.metadata.owner_references.as_deref().unwrap_or_default();
+    references
+        .iter()
+        .find(|r| r.controller == Some(true) && r.kind == "Swarm" && r.api_version.starts_with("skein.dev/"))
+        .map(|r| (r.uid.as_str(), r.name.as_str()))
+}
+
+/// `metadata.uid`; every object read from the API server has one.
+pub fn uid(object: &impl ResourceExt) -> &str {
+    object.meta().uid.as_deref().unwrap_or_default()
+}
+
+impl World {
+    /// Empty caches.
+    #[must_use]
+    pub fn new(queues: Queues) -> Self {
+        Self {
+            inner: Mutex::default(),
+            queues,
+            filled: watch::Sender::new(0),
+        }
+    }
+
+    /// Done once all caches have been filled for the first time.
+    pub async fn synced(&self) {
+        // Fails only if the sender is gone, and that is ourselves.
+        let _ = self.filled.subscribe().wait_for(|bits| *bits == ALL).await;
+    }
+
+    fn fill(&self, bit: u8) {
+        self.filled.send_modify(|bits| *bits |= 1 << bit);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A Drone changed.
+    pub fn drone(&self, change: Change<Drone>) {
+        match change {
+            Change::Is(drone) => self.put_drone(drone),
+            Change::Gone(key) => {
+                let mut inner = self.lock();
+                let Some(old) = inner.drones.remove(&key) else { return };
+                inner.unindex(&key, &old);
+                self.wake_around(&inner, &key, &old);
+                // The swarm of names in use, and the vehicles in use, have changed.
+                self.wake_pending(&inner);
+            }
+            Change::Filled => self.fill(0),
+        }
+    }
+
+    fn put_drone(&self, drone: Drone) {
+        let (key, drone) = (Key::of(&drone), Arc::new(drone));
+        let mut inner = self.lock();
+        if let Some(old) = inner.drones.get(&key).cloned() {
+            if is_older(&drone.metadata, &old.metadata) {
+                return;
+            }
+            inner.unindex(&key, &old);
+            self.wake_around(&inner, &key, &old);
+        }
+        inner.index(&key, &drone);
+        inner.drones.insert(key.clone(), Arc::clone(&drone));
+        self.wake_around(&inner, &key, &drone);
+    }
+
+    /// Takes in the answer to a write of our own, so that the next decision does not rest on what was before it. Only of
+    /// a Drone that is known: one that is gone by now must not come back.
+    pub fn learn_drone(&self, drone: Drone) {
+        let key = Key::of(&drone);
+        let known = self
+            .lock()
+            .drones
+            .get(&key)
+            .is_some_and(|old| uid(old.as_ref()) == uid(&drone));
+        if known {
+            self.put_drone(drone);
+        }
+    }
+
+    fn wake_around(&self, inner: &Inner, key: &Key, drone: &Drone) {
+        self.queues.drones.wake(key.clone());
+        if let Some(swarm) = owner(drone).and_then(|(uid, _)| inner.swarm_of_uid.get(uid)) {
+            self.queues.swarms.wake(swarm.clone());
+        }
+        if let Some(node) = drone.spec.node_name.as_deref() {
+            self.wake_node(inner, node, Some(key));
+        }
+    }
+
+    /// Has the agent of `node` and all Drones on it, but for `except`, looked at.
+    fn wake_node(&self, inner: &Inner, node: &str, except: Option<&Key>) {
+        for key in inner
+            .on_node
+            .get(node)
+            .into_iter()
+            .flatten()
+            .filter(|key| Some(*key) != except)
+        {
+            self.queues.drones.wake(key.clone());
+        }
+        if let Ok(node) = NodeName::parse(node) {
+            self.queues.nodes.wake(node);
+        }
+    }
+
+    fn wake_pending(&self, inner: &Inner) {
+        for key in &inner.pending {
+            self.queues.drones.wake(key.clone());
+        }
+    }
+
+    /// Has all Drones without a vehicle looked at: a vehicle may be free.
+    pub fn a_vehicle_may_be_free(&self) {
+        self.wake_pending(&self.lock());
+    }
+
+    /// Has the Drones on `node` looked at.
+    pub fn wake_drones_on(&self, node: &NodeName) {
+        let inner = self.lock();
+        for key in inner.on_node.get(node.as_str()).into_iter().flatten() {
+            self.queues.drones.wake(key.clone());
+        }
+    }
+
+    /// A Swarm changed.
+    pub fn swarm(&self, change: Change<Swarm>) {
+        let mut inner = self.lock();
+        let (key, id) = match change {
+            Change::Filled => return self.fill(1),
+            Change::Gone(key) => {
+                let Some(old) = inner.swarms.remove(&key) else { return };
+                let id = uid(old.as_ref()).to_owned();
+                inner.swarm_of_uid.remove(&id);
+                (key, id)
+            }
+            Change::Is(swarm) => {
+                let (key, id) = (Key::of(&swarm), uid(&swarm).to_owned());
+                if inner
+                    .swarms
+                    .get(&key)
+                    .is_some_and(|old| is_older(&swarm.metadata, &old.metadata))
+                {
+                    return;
+                }
+                let before = inner.swarms.insert(key.clone(), Arc::new(swarm));
+                inner.swarm_of_uid.insert(id.clone(), key.clone());
+                let now = inner.swarms.get(&key);
+                let same_wish = before
+                    .zip(now)
+                    .is_some_and(|(b, n)| b.spec.grounded == n.spec.grounded && uid(b.as_ref()) == uid(n.as_ref()));
+                self.queues.swarms.wake(key.clone());
+                if same_wish {
+                    return;
+                }
+                (key, id)
+            }
+        };
+        self.queues.swarms.wake(key);
+        self.wake_swarm(&inner, &id);
+    }
+
+    /// Has all Drones of the Swarm with this uid, and their agents, looked at.
+    pub fn wake_drones_of_swarm(&self, swarm: &str) {
+        self.wake_swarm(&self.lock(), swarm);
+    }
+
+    fn wake_swarm(&self, inner: &Inner, swarm: &str) {
+        for key in inner.of_swarm.get(swarm).into_iter().flatten() {
+            if let Some(drone) = inner.drones.get(key) {
+                self.queues.drones.wake(key.clone());
+                let node = drone
+                    .spec
+                    .node_name
+                    .as_deref()
+                    .and_then(|node| NodeName::parse(node).ok());
+                if let Some(node) = node {
+                    self.queues.nodes.wake(node);
+                }
+            }
+        }
+    }
+
+    /// Takes in the answer to a write of our own to a Swarm that is known.
+    pub fn learn_swarm(&self, swarm: Swarm) {
+        let known = self
+            .lock()
+            .swarms
+            .get(&Key::of(&swarm))
+            .is_some_and(|old| uid(old.as_ref()) == uid(&swarm));
+        if known {
+            self.swarm(Change::Is(swarm));
+        }
+    }
+
+    /// A node with the drone label changed. It only matters for choosing: what flies does so without its Node object.
+    pub fn node(&self, change: Change<Node>) {
+        let mut inner = self.lock();
+        match change {
+            Change::Filled => return self.fill(2),
+            Change::Gone(key) => {
+                if let Ok(name) = NodeName::parse(&key.name) {
+                    inner.nodes.remove(&name);
+                }
+            }
+            Change::Is(node) => {
+                let Some(facts) = NodeFacts::of(&node) else { return };
+                if inner.nodes.get(&facts.name).is_some_and(|old| **old == facts) {
+                    return;
+                }
+                inner.nodes.insert(facts.name.clone(), Arc::new(facts));
+            }
+        }
+        self.wake_pending(&inner);
+    }
+
+    /// A claim changed.
+    pub fn lease(&self, change: Change<Lease>) {
+        let mut inner = self.lock();
+        match change {
+            Change::Filled => self.fill(3),
+            Change::Gone(key) => {
+                let lost: Vec<String> = inner
+                    .claims
+                    .keys()
+                    .filter(|n| crate::claims::name(n) == key.name)
+                    .cloned()
+                    .collect();
+                for node in lost {
+                    inner.set_claim(&node, None);
+                    self.wake_node(&inner, &node, None);
+                    self.wake_pending(&inner);
+                }
+            }
+            Change::Is(lease) => {
+                let Some((node, claim)) = crate::claims::parse(&lease) else {
+                    return;
+                };
+                let number = |claim: &Claim| claim.version.as_deref().and_then(|v| v.parse::<u64>().ok());
+                if inner
+                    .claims
+                    .get(&node)
+                    .is_some_and(|old| old == &claim || number(&claim) < number(old))
+                {
+                    return;
+                }
+                inner.set_claim(&node, Some(claim));
+                self.wake_node(&inner, &node, None);
+            }
+        }
+    }
+
+    /// The claim to `node`, as far as is known.
+    #[must_use]
+    pub fn claim(&self, node: &str) -> Option<Claim> {
+        self.lock().claims.get(node).cloned()
+    }
+
+    /// One Drone.
+    #[must_use]
+    pub fn get_drone(&self, key: &Key) -> Option<Arc<Drone>> {
+        self.lock().drones.get(key).cloned()
+    }
+
+    /// All Drones of a namespace, or of all, by namespace and name.
+    #[must_use]
+    pub fn all_drones(&self, namespace: Option<&str>) -> Vec<Arc<Drone>> {
+        let inner = self.lock();
+        inner
+            .drones
+            .iter()
+            .filter(|(k, _)| namespace.is_none_or(|n| k.namespace == n))
+            .map(|(_, d)| Arc::clone(d))
+            .collect()
+    }
+
+    /// The Drones bound to a node; more than one only if people set `spec.nodeName` themselves.
+    #[must_use]
+    pub fn drones_on(&self, node: &NodeName) -> Vec<Arc<Drone>> {
+        let inner = self.lock();
+        let keys = inner.on_node.get(node.as_str()).into_iter().flatten();
+        keys.filter_map(|key| inner.drones.get(key).cloned()).collect()
+    }
+
+    /// The Drones that the Swarm with this uid owns.
+    #[must_use]
+    pub fn drones_of_swarm(&self, swarm: &str) -> Vec<Arc<Drone>> {
+        let inner = self.lock();
+        let keys = inner.of_swarm.get(swarm).into_iter().flatten();
+        keys.filter_map(|key| inner.drones.get(key).cloned()).collect()
+    }
+
+    /// Whether a Drone of that name exists.
+    #[must_use]
+    pub fn drone_exists(&self, key: &Key) -> bool {
+        self.lock().drones.contains_key(key)
+    }
+
+    /// One Swarm.
+    #[must_use]
+    pub fn get_swarm(&self, key: &Key) -> Option<Arc<Swarm>> {
+        self.lock().swarms.get(key).cloned()
+    }
+
+    /// The Swarm with this uid.
+    #[must_use]
+    pub fn swarm_of_uid(&self, swarm: &str) -> Option<Arc<Swarm>> {
+        let inner = self.lock();
+        inner
+            .swarm_of_uid
+            .get(swarm)
+            .and_then(|key| inner.swarms.get(key))
+            .cloned()
+    }
+
+    /// All Swarms.
+    #[must_use]
+    pub fn all_swarms(&self) -> Vec<Arc<Swarm>> {
+        self.lock().swarms.values().cloned().collect()
+    }
+
+    /// Lets `choose` pick a node for the Drone `me` and reserves it, so that no other Drone of this process picks it
+    /// until the reservation is dropped. `choose` gets the drone nodes, each with whether another Drone has it, and the
+    /// node that `me` has a claim to already.
+    ///
+    /// # Errors
+    /// What `choose` returns.
+    pub fn reserve<E>(
+        self: &Arc<Self>,
+        me: &str,
+        choose: impl FnOnce(&[(Arc<NodeFacts>, bool)], Option<&str>) -> Result<NodeName, E>,
+    ) -> Result<Reservation, E> {
+        let mut inner = self.lock();
+        let nodes: Vec<_> = inner
+            .nodes
+            .values()
+            .map(|node| (Arc::clone(node), inner.taken(node.name.as_str(), me)))
+            .collect();
+        let node = choose(&nodes, inner.claimed_by.get(me).map(String::as_str))?;
+        inner.reserved.insert(node.as_str().to_owned(), me.to_owned());
+        Ok(Reservation {
+            world: Arc::clone(self),
+            node,
+        })
+    }
+}
+
+/// A node set aside for one Drone while its claim is being written.
+#[derive(Debug)]
+pub struct Reservation {
+    world: Arc<World>,
+    /// The node.
+    pub node: NodeName,
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.world.lock().reserved.remove(self.node.as_str());
+    }
+}
+
+fn is_older(new: &kube::core::ObjectMeta, old: &kube::core::ObjectMeta) -> bool {
+    matches!((api::version(new), api::version(old)), (Some(new), Some(old)) if new < old)
+}
+
+impl Inner {
+    fn index(&mut self, key: &Key, drone: &Drone) {
+        self.drone_of_uid.insert(uid(drone).to_owned(), key.clone());
+        if let Some((swarm, _)) = owner(drone) {
+            self.of_swarm.entry(swarm.to_owned()).or_default().insert(key.clone());
+        }
+        match &drone.spec.node_name {
+            Some(node) => {
+                self.on_node.entry(node.clone()).or_default().insert(key.clone());
+            }
+            None => {
+                self.pending.insert(key.clone());
+            }
+        }
+    }
+
+    fn unindex(&mut self, key: &Key, drone: &Drone) {
+        self.drone_of_uid.remove(uid(drone));
+        if let Some((swarm, _)) = owner(drone) {
+            remove_from(&mut self.of_swarm, swarm, key);
+        }
+        if let Some(node) = &drone.spec.node_name {
+            remove_from(&mut self.on_node, node, key);
+        }
+        self.pending.remove(key);
+    }
+
+    fn set_claim(&mut self, node: &str, claim: Option<Claim>) {
+        let old = match claim {
+            Some(claim) => {
+                self.claimed_by.insert(claim.uid.clone(), node.to_owned());
+                let uid = claim.uid.clone();
+                self.claims.insert(node.to_owned(), claim).filter(|old| old.uid != uid)
+            }
+            None => self.claims.remove(node),
+        };
+        if let Some(old) = old {
+            self.claimed_by.remove(&old.uid);
+        }
+    }
+
+    /// Whether another Drone than `me` has `node`: is bound to it, has it reserved, or holds a claim that stands. A claim
+    /// whose holder is not known here does not count; whoever wants it asks the API server.
+    fn taken(&self, node: &str, me: &str) -> bool {
+        if self.reserved.get(node).is_some_and(|other| other != me) {
+            return true;
+        }
+        let bound = self
+            .on_node
+            .get(node)
+            .into_iter()
+            .flatten()
+            .filter_map(|key| self.drones.get(key));
+        if bound.into_iter().any(|drone| uid(drone.as_ref()) != me) {
+            return true;
+        }
+        let holder = self.claims.get(node).filter(|claim| claim.uid != me);
+        let holder = holder
+            .and_then(|claim| self.drone_of_uid.get(&claim.uid))
+            .and_then(|key| self.drones.get(key));
+        holder.is_some_and(|drone| drone.spec.node_name.as_deref().is_none_or(|bound| bound == node))
+    }
+}
+
+fn remove_from(map: &mut HashMap<String, BTreeSet<Key>>, at: &str, key: &Key) {
+    if let Some(set) = map.get_mut(at) {
+        set.remove(key);
+        if set.is_empty() {
+            map.remove(at);
+        }
+    }
+}
+
+/// Whether `drone` carries the finalizer that waits for its landing.
+#[must_use]
+pub fn is_guarded(drone: &Drone) -> bool {
+    drone.finalizers().iter().any(|f| f == labels::LANDED_FINALIZER)
+}

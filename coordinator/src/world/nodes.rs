@@ -1,0 +1,46 @@
+//! What matters of a Node object for choosing a vehicle.
+//!
+//! Owns: reading it. Must not: decide ([`fleet::binding`] does).
+
+use fleet::binding::taint_matters;
+use fleet::ids::NodeName;
+use k8s_openapi::api::core::v1::Node;
+use kube::ResourceExt;
+use std::collections::BTreeMap;
+
+/// A node with the drone label.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeFacts {
+    /// Its name.
+    pub name: NodeName,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// Condition Ready is True.
+    pub ready: bool,
+    /// `spec.unschedulable`.
+    pub cordoned: bool,
+    /// Carries a taint that Drones do not tolerate, or is being deleted.
+    pub tainted: bool,
+}
+
+impl NodeFacts {
+    /// Reads `node`; `None` if its name is none that an agent could have.
+    #[must_use]
+    pub fn of(node: &Node) -> Option<Self> {
+        let spec = node.spec.as_ref();
+        let conditions = node
+            .status
+            .as_ref()
+            .and_then(|s| s.conditions.as_deref())
+            .unwrap_or_default();
+        let taints = spec.and_then(|s| s.taints.as_deref()).unwrap_or_default();
+        Some(Self {
+            name: NodeName::parse(&node.name_any()).ok()?,
+            labels: node.labels().clone(),
+            ready: conditions.iter().any(|c| c.type_ == "Ready" && c.status == "True"),
+            cordoned: spec.and_then(|s| s.unschedulable).unwrap_or_default(),
+            tainted: node.metadata.deletion_timestamp.is_some()
+                || taints.iter().any(|t| taint_matters(&t.key, &t.effect)),
+        })
+    }
+}

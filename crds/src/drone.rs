@@ -1,0 +1,290 @@
+//! `Drone`: a request that one vehicle flies, and what is known of that vehicle.
+
+#![allow(
+    clippy::duplicated_attributes,
+    reason = "printer columns of one type; the lint takes them for repeats"
+)]
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::{CustomResource, KubeSchema};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What the Drone asks for. All of it can be left out: `spec: {}` is one vehicle, from any free drone node, holding
+/// 10 metres above its home.
+#[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[kube(
+    group = "skein.dev",
+    version = "v1alpha1",
+    kind = "Drone",
+    plural = "drones",
+    shortname = "dr",
+    category = "skein",
+    namespaced,
+    status = "DroneStatus",
+    derive = "Default",
+    derive = "PartialEq",
+    doc = "A Drone asks for one vehicle in the air. The coordinator binds it to one free drone node, whose vehicle arms, takes off and holds. Deleting the Drone lands the vehicle; the object is gone once its autopilot reports it landed and disarmed.",
+    printcolumn(
+        name = "Phase",
+        type_ = "string",
+        json_path = ".status.phase",
+        description = "Where the Drone is in its life."
+    ),
+    printcolumn(
+        name = "Flying",
+        type_ = "string",
+        json_path = r#".status.conditions[?(@.type=="Flying")].status"#,
+        description = "Whether the vehicle flies, by its own autopilot's account."
+    ),
+    printcolumn(
+        name = "Node",
+        type_ = "string",
+        json_path = ".spec.nodeName",
+        description = "Drone node it is bound to."
+    ),
+    printcolumn(
+        name = "Autopilot",
+        type_ = "string",
+        json_path = ".status.vehicle.autopilot",
+        description = "Autopilot stack of the vehicle."
+    ),
+    printcolumn(
+        name = "Mode",
+        type_ = "string",
+        json_path = ".status.mode",
+        description = "Flight mode by the autopilot's own name."
+    ),
+    printcolumn(
+        name = "Battery",
+        type_ = "integer",
+        json_path = ".status.battery.remainingPercent",
+        description = "Remaining battery, percent."
+    ),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    printcolumn(
+        name = "Message",
+        type_ = "string",
+        json_path = r#".status.conditions[?(@.type=="Ready")].message"#,
+        priority = 1,
+        description = "Why it is in this phase."
+    ),
+    selectable = ".spec.nodeName"
+)]
+#[kube(validation = Rule::new("!has(oldSelf.spec.nodeName) || (has(self.spec.nodeName) && self.spec.nodeName == oldSelf.spec.nodeName)")
+    .message("spec.nodeName is set once by the coordinator and never changes; delete the Drone and create another to use another vehicle")
+    .reason(Reason::FieldValueForbidden)
+    .field_path(".spec.nodeName"))]
+#[serde(rename_all = "camelCase")]
+pub struct DroneSpec {
+    /// Name of the drone node whose vehicle serves this Drone. Leave it out: the coordinator sets it once, when it has
+    /// found a free vehicle. It never changes afterwards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253))]
+    #[x_kube(validation = Rule::new("!format.dns1123Subdomain().validate(self).hasValue()").message("nodeName must be the name of a node; leave it out, or choose one of `kubectl get nodes -l node-role.kubernetes.io/drone`"))]
+    pub node_name: Option<String>,
+
+    /// Labels that a node must carry, besides node-role.kubernetes.io/drone, for its vehicle to serve this Drone. Leave
+    /// it out to take any free drone node.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub node_selector: BTreeMap<String, String>,
+
+    /// Height at which the vehicle holds, in metres above its home position (MAVLink: relative altitude). 1 to 120, 10
+    /// when left out.
+    #[serde(default = "default_altitude")]
+    #[x_kube(validation = Rule::new("self >= 1.0 && self <= 120.0").message("takeoffAltitudeMeters must be from 1 to 120 metres above home; choose a height in that range"))]
+    pub takeoff_altitude_meters: f64,
+
+    /// Set to true to land this Drone's vehicle and keep it on the ground; set to false (or leave out) to let it fly.
+    /// `skein ground` sets it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub grounded: bool,
+
+    /// What the vehicle does by itself when it loses Skein. Leave it out for the defaults.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failsafe: Option<Failsafe>,
+}
+
+impl Default for DroneSpec {
+    fn default() -> Self {
+        Self {
+            node_name: None,
+            node_selector: BTreeMap::new(),
+            takeoff_altitude_meters: default_altitude(),
+            grounded: false,
+            failsafe: None,
+        }
+    }
+}
+
+/// The smallest valid height is 1 m, so a default of 10 m has to be named.
+pub(crate) fn default_altitude() -> f64 {
+    10.0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+pub(crate) fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+/// What a vehicle does by itself when it loses Skein.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Failsafe {
+    /// What the agent does after it has had no contact with the coordinator for coordinatorLossSeconds: Continue (go on
+    /// holding, the default), Hold, Return or Land.
+    #[serde(default)]
+    pub on_coordinator_loss: OnCoordinatorLoss,
+
+    /// How long the agent goes without contact to the coordinator before it acts, in seconds. 5 to 3600, 60 when left out.
+    #[serde(default = "default_loss_seconds")]
+    #[x_kube(validation = Rule::new("self >= 5 && self <= 3600").message("failsafe.coordinatorLossSeconds must be from 5 to 3600 seconds; choose a time in that range"))]
+    pub coordinator_loss_seconds: i32,
+}
+
+impl Default for Failsafe {
+    fn default() -> Self {
+        Self {
+            on_coordinator_loss: OnCoordinatorLoss::default(),
+            coordinator_loss_seconds: default_loss_seconds(),
+        }
+    }
+}
+
+fn default_loss_seconds() -> i32 {
+    60
+}
+
+/// What the agent does when the coordinator is lost.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnCoordinatorLoss {
+    /// Go on as assigned.
+    #[default]
+    Continue,
+    /// Hold position.
+    Hold,
+    /// Return to home and land.
+    Return,
+    /// Land where it is.
+    Land,
+}
+
+/// What is known of a Drone, written by the coordinator from the agent's reports only.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct DroneStatus {
+    /// Where the Drone is in its life: Pending (no vehicle yet), Preparing (bound, not armed), Arming, TakingOff, Flying,
+    /// Landing, Grounded (landed by order), Interrupted (somebody else is in command, see the Ready condition) or Unknown
+    /// (nothing is known of the vehicle just now).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+
+    /// Whether the vehicle flies, as its own autopilot says: armed and not on the ground. Absent while unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flying: Option<bool>,
+
+    /// Node whose vehicle serves this Drone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_name: Option<String>,
+
+    /// The vehicle behind the Drone, once its autopilot was heard.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vehicle: Option<VehicleIdentity>,
+
+    /// Flight mode by the autopilot's own name, such as GUIDED or AUTO.LOITER.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+
+    /// Battery, as of the last transition or change by ten percent; live figures are on `skein watch`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub battery: Option<BatteryStatus>,
+
+    /// Position, as of the last transition; live figures are on `skein watch`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<PositionStatus>,
+
+    /// metadata.generation that this status was computed from. Older than metadata.generation: not seen yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+
+    /// Assigned (has a vehicle), Connected (its agent and autopilot are heard), Armable (arming checks pass; if not, the
+    /// autopilot's own words), Flying, and Ready (flying as asked), each with reason and message.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
+    pub conditions: Vec<Condition>,
+}
+
+/// Who the vehicle is.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct VehicleIdentity {
+    /// Autopilot stack: ArduPilot or PX4.
+    pub autopilot: String,
+    /// MAVLink system id, 1 to 255.
+    pub system_id: i32,
+    /// Firmware version; absent until the autopilot told it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub firmware: Option<String>,
+}
+
+/// Battery of the vehicle.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct BatteryStatus {
+    /// Remaining energy in percent, 0 to 100; absent when the autopilot does not know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remaining_percent: Option<i32>,
+}
+
+/// Position of the vehicle.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct PositionStatus {
+    /// Degrees, WGS 84, north positive.
+    pub latitude_degrees: f64,
+    /// Degrees, WGS 84, east positive.
+    pub longitude_degrees: f64,
+    /// Metres above the home position.
+    pub altitude_above_home_meters: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_left_out_has_the_same_defaults_in_rust_as_on_the_server() {
+        assert_eq!(
+            serde_json::from_value::<DroneSpec>(json!({})).unwrap(),
+            DroneSpec::default()
+        );
+        assert_eq!(
+            serde_json::from_value::<Failsafe>(json!({})).unwrap(),
+            Failsafe::default()
+        );
+        assert_eq!(
+            serde_json::to_value(Failsafe::default()).unwrap(),
+            json!({"onCoordinatorLoss": "Continue", "coordinatorLossSeconds": 60})
+        );
+    }
+
+    #[test]
+    fn the_defaults_of_the_failsafe_are_those_of_the_domain() {
+        let (ours, domain) = (Failsafe::default(), fleet::assignment::Failsafe::default());
+        assert_eq!(
+            domain.on_coordinator_loss,
+            fleet::assignment::OnCoordinatorLoss::Continue
+        );
+        assert_eq!(
+            u64::try_from(ours.coordinator_loss_seconds).unwrap(),
+            domain.after.as_secs()
+        );
+    }
+
+    #[test]
+    fn a_status_says_only_what_is_known() {
+        assert_eq!(serde_json::to_value(DroneStatus::default()).unwrap(), json!({}));
+    }
+}

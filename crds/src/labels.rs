@@ -1,0 +1,23 @@
+//! Label, annotation and finalizer keys that Skein sets or reads.
+
+/// Label on Drones: the name of the Swarm that made them.
+pub const SWARM: &str = "skein.dev/swarm";
+
+/// Finalizer on a Drone: held until its vehicle is seen landed and disarmed (invariant 4).
+pub const LANDED_FINALIZER: &str = "skein.dev/landed";
+
+/// Finalizer on a Swarm: held until all its Drones are gone.
+pub const DRONES_FINALIZER: &str = "skein.dev/drones";
+
+/// Annotation on a Drone being deleted: its own `metadata.uid` as the value releases the finalizer although the
+/// vehicle was not seen landed. For operators only; Skein never sets it.
+pub const FORCE_RELEASE: &str = "skein.dev/force-release";
+
+/// Label key on nodes that carry a vehicle; the value does not matter.
+pub const DRONE_NODE: &str = "node-role.kubernetes.io/drone";
+
+/// Standard label naming the tool that manages an object.
+pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+
+/// Field manager and `managed-by` value of the coordinator.
+pub const COORDINATOR: &str = "skein-coordinator";

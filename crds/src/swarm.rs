@@ -1,0 +1,259 @@
+//! `Swarm`: so many Drones of one kind, kept in the air.
+
+#![allow(
+    clippy::duplicated_attributes,
+    reason = "printer columns of one type; the lint takes them for repeats"
+)]
+
+use crate::drone::{DroneSpec, default_altitude, is_false};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::{CustomResource, KubeSchema};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What the Swarm asks for. All of it can be left out: `spec: {}` is one Drone with the defaults.
+#[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[kube(
+    group = "skein.dev",
+    version = "v1alpha1",
+    kind = "Swarm",
+    plural = "swarms",
+    shortname = "sw",
+    category = "skein",
+    namespaced,
+    status = "SwarmStatus",
+    derive = "Default",
+    derive = "PartialEq",
+    doc = "A Swarm keeps a number of Drones in the air. Scale it with `kubectl scale`; deleting it lands all its vehicles, and the object is gone once all its Drones are.",
+    scale(
+        spec_replicas_path = ".spec.replicas",
+        status_replicas_path = ".status.replicas",
+        label_selector_path = ".status.selector"
+    ),
+    printcolumn(
+        name = "Desired",
+        type_ = "integer",
+        json_path = ".spec.replicas",
+        description = "Drones wished for."
+    ),
+    printcolumn(
+        name = "Drones",
+        type_ = "integer",
+        json_path = ".status.replicas",
+        description = "Drones that exist, landing ones included."
+    ),
+    printcolumn(
+        name = "Assigned",
+        type_ = "integer",
+        json_path = ".status.assignedDrones",
+        description = "Drones that have a vehicle."
+    ),
+    printcolumn(
+        name = "Flying",
+        type_ = "integer",
+        json_path = ".status.flyingDrones",
+        description = "Drones whose autopilot says that they fly."
+    ),
+    printcolumn(
+        name = "Grounded",
+        type_ = "boolean",
+        json_path = ".spec.grounded",
+        description = "Whether a ground order is in force."
+    ),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    printcolumn(
+        name = "Message",
+        type_ = "string",
+        json_path = r#".status.conditions[?(@.type=="Ready")].message"#,
+        priority = 1,
+        description = "Why the Swarm is or is not ready."
+    )
+)]
+#[kube(
+    validation = Rule::new("self.metadata.name.size() <= 63")
+        .message("the name of a Swarm must be at most 63 characters, as its Drones carry it in a label; choose a shorter name")
+)]
+#[serde(rename_all = "camelCase")]
+pub struct SwarmSpec {
+    /// How many Drones fly, 0 to 10000; 1 when left out. Change it with `kubectl scale`.
+    #[serde(default = "default_replicas")]
+    #[x_kube(validation = Rule::new("self >= 0 && self <= 10000").message("replicas must be from 0 to 10000; use several Swarms for more"))]
+    pub replicas: i32,
+
+    /// Labels that a node must carry, besides node-role.kubernetes.io/drone, for its vehicle to fly in this Swarm. Added
+    /// to the template's own nodeSelector.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub node_selector: BTreeMap<String, String>,
+
+    /// What each Drone of the Swarm looks like. Leave it out for the defaults.
+    #[serde(default)]
+    pub template: DroneTemplate,
+
+    /// Set to true to land all vehicles of the Swarm and keep them on the ground; the Drones keep their vehicles. Set to
+    /// false (or leave out) to let them fly. `skein ground` and `skein release` set it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub grounded: bool,
+}
+
+fn default_replicas() -> i32 {
+    1
+}
+
+/// What each Drone of a Swarm looks like.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Default)]
+#[serde(rename_all = "camelCase")]
+pub struct DroneTemplate {
+    /// Labels and annotations that each Drone gets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<TemplateMetadata>,
+
+    /// Spec that each Drone gets. Leave it out for the defaults.
+    #[serde(default)]
+    pub spec: DroneTemplateSpec,
+}
+
+/// Labels and annotations of a Swarm's Drones.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq, Default)]
+#[serde(rename_all = "camelCase")]
+pub struct TemplateMetadata {
+    /// Labels for each Drone. skein.dev/swarm is set by the coordinator whatever stands here.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+
+    /// Annotations for each Drone.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub annotations: BTreeMap<String, String>,
+}
+
+/// The part of a Drone's spec that a Swarm decides.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct DroneTemplateSpec {
+    /// Labels that a node must carry, besides node-role.kubernetes.io/drone, for its vehicle to serve a Drone of this Swarm.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub node_selector: BTreeMap<String, String>,
+
+    /// Height at which each vehicle holds, in metres above its home position (MAVLink: relative altitude). 1 to 120, 10
+    /// when left out.
+    #[serde(default = "default_altitude")]
+    #[x_kube(validation = Rule::new("self >= 1.0 && self <= 120.0").message("takeoffAltitudeMeters must be from 1 to 120 metres above home; choose a height in that range"))]
+    pub takeoff_altitude_meters: f64,
+
+    /// What each vehicle does by itself when it loses Skein. Leave it out for the defaults.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failsafe: Option<crate::drone::Failsafe>,
+}
+
+impl Default for DroneTemplateSpec {
+    fn default() -> Self {
+        Self {
+            node_selector: BTreeMap::new(),
+            takeoff_altitude_meters: default_altitude(),
+            failsafe: None,
+        }
+    }
+}
+
+impl Default for SwarmSpec {
+    fn default() -> Self {
+        Self {
+            replicas: default_replicas(),
+            node_selector: BTreeMap::new(),
+            template: DroneTemplate::default(),
+            grounded: false,
+        }
+    }
+}
+
+impl SwarmSpec {
+    /// The spec of a new Drone of this Swarm. Where both name a label, the Swarm's own nodeSelector wins.
+    #[must_use]
+    pub fn drone_spec(&self) -> DroneSpec {
+        let mut node_selector = self.template.spec.node_selector.clone();
+        node_selector.extend(self.node_selector.clone());
+        DroneSpec {
+            node_name: None,
+            node_selector,
+            takeoff_altitude_meters: self.template.spec.takeoff_altitude_meters,
+            grounded: false,
+            failsafe: self.template.spec.failsafe.clone(),
+        }
+    }
+}
+
+/// What is known of a Swarm, written by the coordinator.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct SwarmStatus {
+    /// Drones of this Swarm that exist, those that are landing to be removed included.
+    #[serde(default)]
+    pub replicas: i32,
+
+    /// Drones of this Swarm that have a vehicle.
+    #[serde(default)]
+    pub assigned_drones: i32,
+
+    /// Drones of this Swarm whose own autopilot says that they fly.
+    #[serde(default)]
+    pub flying_drones: i32,
+
+    /// Label selector of this Swarm's Drones, for `kubectl get drones -l` and autoscalers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selector: Option<String>,
+
+    /// Names of this Swarm's Drones, sorted; at most the first 100 of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drone_names: Vec<String>,
+
+    /// metadata.generation that this status was computed from. Older than metadata.generation: not seen yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+
+    /// Ready (as many fly as wished), with reason and message.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
+    pub conditions: Vec<Condition>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn spec(value: serde_json::Value) -> SwarmSpec {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn an_empty_spec_is_one_drone_at_ten_metres() {
+        let spec = spec(json!({}));
+        assert_eq!(spec, SwarmSpec::default());
+        assert_eq!((spec.replicas, spec.drone_spec()), (1, DroneSpec::default()));
+        assert!((spec.drone_spec().takeoff_altitude_meters - 10.0).abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn a_swarm_of_none_stays_a_swarm_of_none() {
+        let spec = spec(json!({"replicas": 0}));
+        assert_eq!(serde_json::to_value(&spec).unwrap()["replicas"], 0);
+    }
+
+    #[test]
+    fn a_new_drone_gets_both_selectors_and_the_swarm_has_the_last_word() {
+        let spec = spec(json!({
+            "nodeSelector": {"field": "north", "camera": "yes"},
+            "template": {"spec": {"nodeSelector": {"field": "south", "size": "large"}, "takeoffAltitudeMeters": 25.0}},
+        }));
+        let drone = spec.drone_spec();
+        assert_eq!(
+            serde_json::to_value(drone).unwrap(),
+            json!({"nodeSelector": {"camera": "yes", "field": "north", "size": "large"}, "takeoffAltitudeMeters": 25.0})
+        );
+    }
+
+    #[test]
+    fn a_new_drone_has_no_node_and_is_not_grounded_by_itself() {
+        let drone = spec(json!({"grounded": true})).drone_spec();
+        assert_eq!((drone.node_name, drone.grounded), (None, false));
+    }
+}

@@ -1,0 +1,227 @@
+//! What the coordinator sends to an agent: not commands but the state it should bring about (level, not edge).
+//!
+//! Owns: [`Assignment`], [`Desired`], and which assignments an agent takes or refuses ([`Fence`]).
+//! Must not: say how to get there; that is [`crate::converge`].
+
+use crate::ids::{DroneName, DroneUid, Term};
+use crate::units::AltitudeAboveHome;
+use crate::vehicle::FlightTruth;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// The desired state of one vehicle.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Desired {
+    /// In the air, holding at this height.
+    Flying {
+        /// Takeoff altitude.
+        altitude: AltitudeAboveHome,
+    },
+    /// On the ground, motors off.
+    Grounded {
+        /// Why.
+        why: GroundedWhy,
+    },
+}
+
+/// Why a vehicle should be on the ground.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum GroundedWhy {
+    /// Its Drone is being deleted (scale-down, or the Swarm or Drone was deleted).
+    Deleted,
+    /// An operator's ground order, which latches until released.
+    Ordered,
+    /// No Drone is bound to the node any more.
+    Unbound,
+}
+
+/// What the agent does by itself when it has lost the coordinator (invariant 6).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum OnCoordinatorLoss {
+    /// Go on as assigned.
+    #[default]
+    Continue,
+    /// Hold position; as the vehicle holds anyway once it is up, this keeps it where it is.
+    Hold,
+    /// Return to home and land.
+    Return,
+    /// Land where it is.
+    Land,
+}
+
+/// The failsafe of one Drone for the loss of the coordinator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Failsafe {
+    /// What to do.
+    pub on_coordinator_loss: OnCoordinatorLoss,
+    /// How long without contact before it is done.
+    pub after: Duration,
+}
+
+impl Default for Failsafe {
+    fn default() -> Self {
+        Self {
+            on_coordinator_loss: OnCoordinatorLoss::Continue,
+            after: Duration::from_secs(60),
+        }
+    }
+}
+
+/// The wish of one Drone for the vehicle of one node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Assignment {
+    /// Leadership of the coordinator that sent it.
+    pub term: Term,
+    /// `metadata.uid` of the bound Drone.
+    pub uid: DroneUid,
+    /// Its namespace and name, for logs.
+    pub name: DroneName,
+    /// `metadata.generation` of the Drone when this was computed.
+    pub generation: i64,
+    /// What should be true.
+    pub desired: Desired,
+    /// What to do when the coordinator is lost.
+    pub failsafe: Failsafe,
+}
+
+/// What a coordinator says to an agent about its node.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Order {
+    /// A Drone is bound to the node.
+    Assigned(Assignment),
+    /// No Drone is bound to the node. A vehicle still flying on an assignment of ours lands.
+    Unassigned {
+        /// Leadership of the coordinator that sent it.
+        term: Term,
+    },
+}
+
+impl Order {
+    /// The leadership it was sent under.
+    #[must_use]
+    pub const fn term(&self) -> Term {
+        match self {
+            Self::Assigned(a) => a.term,
+            Self::Unassigned { term } => *term,
+        }
+    }
+}
+
+/// Why an agent does not take an order.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// Sent by a deposed coordinator.
+    #[error("order of term {got} refused: this agent has seen term {highest}; the sender no longer leads")]
+    StaleTerm {
+        /// Term of the order.
+        got: Term,
+        /// Highest term seen.
+        highest: Term,
+    },
+    /// Older than what is held of the same Drone in the same term.
+    #[error("order of generation {got} refused: generation {held} of the same Drone is held")]
+    StaleGeneration {
+        /// Generation of the order.
+        got: i64,
+        /// Generation held.
+        held: i64,
+    },
+    /// For another Drone while the vehicle is not known to be landed and disarmed.
+    #[error(
+        "order for Drone {got} refused: the vehicle still serves Drone {held} and is not known to be landed and disarmed"
+    )]
+    Busy {
+        /// Drone of the order.
+        got: DroneUid,
+        /// Drone served.
+        held: DroneUid,
+    },
+}
+
+/// What an agent remembers of its orders, on disk: the fence against old leaders, and the assignment itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Fence {
+    /// Highest term ever seen.
+    pub highest_term: Term,
+    /// The assignment held, if any.
+    pub held: Option<Assignment>,
+}
+
+impl Fence {
+    /// The fence after taking `order`, or why it is refused. `settled` is whether the vehicle is known to be landed,
+    /// disarmed and without an arm command under way (see [`crate::safety::settled`]).
+    ///
+    /// # Errors
+    /// [`Refused`], when taking the order would break invariant 1 (highest term) or 3 (one Drone per vehicle).
+    pub fn take(&self, order: &Order, settled: bool) -> Result<Self, Refused> {
+        let highest = self.highest_term;
+        if order.term() < highest {
+            return Err(Refused::StaleTerm {
+                got: order.term(),
+                highest,
+            });
+        }
+        let held = match (order, &self.held) {
+            (Order::Unassigned { .. }, None) => None,
+            (Order::Unassigned { .. }, Some(_)) if settled => None,
+            (Order::Unassigned { term }, Some(held)) => {
+                let desired = Desired::Grounded {
+                    why: GroundedWhy::Unbound,
+                };
+                Some(Assignment {
+                    term: *term,
+                    desired,
+                    ..held.clone()
+                })
+            }
+            (Order::Assigned(new), Some(held)) if new.uid != held.uid && !settled => {
+                return Err(Refused::Busy {
+                    got: new.uid.clone(),
+                    held: held.uid.clone(),
+                });
+            }
+            (Order::Assigned(new), Some(held))
+                if new.uid == held.uid && new.term == held.term && new.generation < held.generation =>
+            {
+                return Err(Refused::StaleGeneration {
+                    got: new.generation,
+                    held: held.generation,
+                });
+            }
+            (Order::Assigned(new), _) => Some(new.clone()),
+        };
+        Ok(Self {
+            highest_term: order.term(),
+            held,
+        })
+    }
+}
+
+/// The part of an assignment that an agent reports back: which wish it is acting on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Held {
+    /// Drone served.
+    pub uid: DroneUid,
+    /// Term of the assignment.
+    pub term: Term,
+    /// Generation of the assignment.
+    pub generation: i64,
+    /// Whether it wants the vehicle on the ground.
+    pub grounded: bool,
+    /// Whether the vehicle is known to be landed and disarmed, with no arm command under way, since it wants that.
+    pub settled: bool,
+}
+
+impl Held {
+    /// What an agent says of `assignment`, given what its vehicle does.
+    #[must_use]
+    pub fn of(assignment: &Assignment, truth: FlightTruth, arm_under_way: bool) -> Self {
+        Self {
+            uid: assignment.uid.clone(),
+            term: assignment.term,
+            generation: assignment.generation,
+            grounded: matches!(assignment.desired, Desired::Grounded { .. }),
+            settled: crate::safety::settled(truth, arm_under_way),
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! What an agent does next: from what its vehicle does to what its assignment wishes, one step at a time.
+//!
+//! Owns: [`converge`], the only place where a command to a vehicle is decided.
+//! Must not: send anything, read a clock, or know MAVLink. Arming is asked of [`crate::safety::may_arm`]; there is no
+//! step that disarms.
+//!
+//! Level-driven: a lost or repeated command, a restart or a late answer changes nothing, because every step follows
+//! from what the vehicle is seen to do. A takeoff that was "refused" while the vehicle climbs is a climb.
+
+use crate::assignment::{Assignment, Desired, Fence, OnCoordinatorLoss};
+use crate::flight_record::{FlightRecord, Stage};
+use crate::memory::{Memory, StepKind};
+use crate::report::{Activity, HandsOff};
+use crate::safety::{ArmPermit, ArmQuestion, may_arm};
+use crate::time::Moment;
+use crate::units::AltitudeAboveHome;
+use crate::vehicle::{Airborne, FlightTruth, Mode, Vehicle, WhyUnknown};
+use std::time::Duration;
+
+/// Everything the decision depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct Situation<'a> {
+    /// What was heard of the vehicle.
+    pub vehicle: &'a Vehicle,
+    /// The assignment held and the highest term seen.
+    pub fence: &'a Fence,
+    /// Whether the coordinator confirmed the held assignment on the stream that is open now.
+    pub confirmed: bool,
+    /// How long the agent has had no contact with the coordinator.
+    pub uplink_silent: Duration,
+    /// What was seen of the Drone's flight.
+    pub record: &'a FlightRecord,
+    /// What was sent lately.
+    pub memory: &'a Memory,
+    /// The agent is ending and brings its vehicle down first.
+    pub terminating: bool,
+    /// Now.
+    pub now: Moment,
+}
+
+/// One command to the vehicle, or none.
+#[derive(Debug, PartialEq)]
+pub enum Step {
+    /// Send nothing.
+    Nothing,
+    /// Ask the autopilot why it does not arm (MAV_CMD_RUN_PREARM_CHECKS, 401).
+    AskReasons,
+    /// Set the mode in which we command: GUIDED or AUTO.LOITER (MAV_CMD_DO_SET_MODE, 176).
+    SetStation,
+    /// Arm (MAV_CMD_COMPONENT_ARM_DISARM, 400), once, within the permit's life.
+    Arm(ArmPermit),
+    /// Take off (MAV_CMD_NAV_TAKEOFF, 22).
+    TakeOff {
+        /// Height to hold at.
+        altitude: AltitudeAboveHome,
+    },
+    /// Land where it is (MAV_CMD_NAV_LAND, 21), because the assignment or our own ending asks for it.
+    Land,
+    /// Land where it is because the coordinator is lost.
+    FailsafeLand,
+    /// Return to home and land (MAV_CMD_NAV_RETURN_TO_LAUNCH, 20) because the coordinator is lost.
+    FailsafeReturn,
+}
+
+impl Step {
+    /// Its kind, for [`Memory`]; `None` for [`Step::Nothing`].
+    #[must_use]
+    pub const fn kind(&self) -> Option<StepKind> {
+        Some(match self {
+            Self::Nothing => return None,
+            Self::AskReasons => StepKind::AskReasons,
+            Self::SetStation => StepKind::SetStation,
+            Self::Arm(_) => StepKind::Arm,
+            Self::TakeOff { .. } => StepKind::TakeOff,
+            Self::Land => StepKind::Land,
+            Self::FailsafeLand => StepKind::FailsafeLand,
+            Self::FailsafeReturn => StepKind::FailsafeReturn,
+        })
+    }
+}
+
+/// What to send, and what the agent is busy with.
+#[derive(Debug, PartialEq)]
+pub struct Verdict {
+    /// The command to send now.
+    pub step: Step,
+    /// What to report as the agent's activity.
+    pub activity: Activity,
+}
+
+const fn rest(activity: Activity) -> Verdict {
+    Verdict {
+        step: Step::Nothing,
+        activity,
+    }
+}
+
+/// What to do now. Call it when no command is outstanding.
+#[must_use]
+pub fn converge(s: &Situation<'_>) -> Verdict {
+    let Some(held) = &s.fence.held else {
+        return rest(Activity::Idle);
+    };
+    let truth = s.vehicle.truth(s.now);
+    match held.desired {
+        Desired::Flying { altitude } if !s.terminating => match truth {
+            FlightTruth::Unknown(_) => rest(Activity::Waiting),
+            FlightTruth::Disarmed => from_the_ground(s, held),
+            FlightTruth::ArmedOnGround => lift_off(s, altitude),
+            FlightTruth::Airborne(part) => in_the_air(s, held, part),
+        },
+        Desired::Flying { .. } | Desired::Grounded { .. } => down(s, truth),
+    }
+}
+
+/// `step` if its time has come, else nothing; busy with `activity` either way.
+fn paced(s: &Situation<'_>, step: Step, activity: Activity) -> Verdict {
+    let due = step.kind().is_some_and(|kind| s.memory.due(kind, s.now));
+    if due {
+        Verdict { step, activity }
+    } else {
+        rest(activity)
+    }
+}
+
+fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
+    if s.record.stage == Stage::Over && s.record.uid.as_ref() == Some(&held.uid) {
+        return rest(Activity::HandsOff(HandsOff::FlightOver));
+    }
+    if !s.confirmed {
+        return rest(Activity::Waiting);
+    }
+    if s.memory.arm_under_way(s.now) {
+        return rest(Activity::Arming);
+    }
+    // The arming checks are those of the present mode, so the mode comes first.
+    if s.vehicle.mode(s.now) != Some(Mode::Station) {
+        return paced(s, Step::SetStation, Activity::Arming);
+    }
+    match s.vehicle.ready(s.now) {
+        None => rest(Activity::Waiting),
+        Some(false) => paced(s, Step::AskReasons, Activity::NotArmable),
+        Some(true) if !s.memory.due(StepKind::Arm, s.now) => {
+            let refused = s.memory.failures(StepKind::Arm) > 0;
+            rest(if refused {
+                Activity::NotArmable
+            } else {
+                Activity::Arming
+            })
+        }
+        Some(true) => {
+            let question = ArmQuestion {
+                vehicle: s.vehicle,
+                held: Some(held),
+                highest_term: s.fence.highest_term,
+                confirmed: s.confirmed,
+                record: s.record,
+                terminating: s.terminating,
+                now: s.now,
+            };
+            match may_arm(&question) {
+                Ok(permit) => Verdict {
+                    step: Step::Arm(permit),
+                    activity: Activity::Arming,
+                },
+                Err(_) => rest(Activity::Waiting),
+            }
+        }
+    }
+}
+
+fn lift_off(s: &Situation<'_>, altitude: AltitudeAboveHome) -> Verdict {
+    match s.vehicle.mode(s.now) {
+        // Touched down, motors not off yet: the autopilot disarms by itself.
+        Some(Mode::Land | Mode::Return) => rest(Activity::Landing),
+        Some(Mode::Station | Mode::Takeoff) if s.memory.armed_by_us() && s.confirmed => {
+            paced(s, Step::TakeOff { altitude }, Activity::TakingOff)
+        }
+        Some(Mode::Station | Mode::Takeoff | Mode::Foreign) | None => rest(Activity::HandsOff(HandsOff::ArmedByOther)),
+    }
+}
+
+fn in_the_air(s: &Situation<'_>, held: &Assignment, part: Airborne) -> Verdict {
+    match s.vehicle.mode(s.now) {
+        None => rest(Activity::Waiting),
+        Some(Mode::Foreign) => rest(Activity::HandsOff(HandsOff::OtherMode)),
+        // A landing once begun is finished, whoever began it.
+        Some(Mode::Land | Mode::Return) => rest(Activity::Landing),
+        Some(Mode::Station | Mode::Takeoff) => {
+            if s.uplink_silent >= held.failsafe.after {
+                match held.failsafe.on_coordinator_loss {
+                    OnCoordinatorLoss::Land => return paced(s, Step::FailsafeLand, Activity::Failsafe),
+                    OnCoordinatorLoss::Return => return paced(s, Step::FailsafeReturn, Activity::Failsafe),
+                    OnCoordinatorLoss::Hold | OnCoordinatorLoss::Continue => {}
+                }
+            }
+            let climbing = part == Airborne::TakingOff || s.vehicle.mode(s.now) == Some(Mode::Takeoff);
+            rest(if climbing {
+                Activity::TakingOff
+            } else {
+                Activity::Holding
+            })
+        }
+    }
+}
+
+fn down(s: &Situation<'_>, truth: FlightTruth) -> Verdict {
+    let mode = s.vehicle.mode(s.now);
+    match truth {
+        FlightTruth::Disarmed => rest(Activity::Idle),
+        FlightTruth::Unknown(WhyUnknown::LandedStateUnknown) => {
+            // Armed in a mode of ours, but silent about landed_state: a land command is safe in the air and on the
+            // ground, and not sending it would leave the vehicle up for ever.
+            let armed = s.vehicle.heartbeat.as_ref().is_some_and(|h| h.value.armed);
+            if armed && matches!(mode, Some(Mode::Station | Mode::Takeoff)) && s.vehicle.landed.is_some() {
+                paced(s, Step::Land, Activity::Landing)
+            } else {
+                rest(Activity::Waiting)
+            }
+        }
+        FlightTruth::Unknown(WhyUnknown::NeverHeard | WhyUnknown::LinkLost | WhyUnknown::Contradiction) => {
+            rest(Activity::Waiting)
+        }
+        FlightTruth::ArmedOnGround | FlightTruth::Airborne(_) => match mode {
+            Some(Mode::Land | Mode::Return) => rest(Activity::Landing),
+            Some(Mode::Station | Mode::Takeoff) => paced(s, Step::Land, Activity::Landing),
+            Some(Mode::Foreign) if truth == FlightTruth::ArmedOnGround => {
+                rest(Activity::HandsOff(HandsOff::ArmedByOther))
+            }
+            Some(Mode::Foreign) => rest(Activity::HandsOff(HandsOff::OtherMode)),
+            None => rest(Activity::Waiting),
+        },
+    }
+}

@@ -1,0 +1,69 @@
+//! One Drone as the coordinator sees it: what its agent is told ([`order`]) and what people are told ([`status`]).
+//!
+//! Owns: [`Facts`], what both depend on. Must not: choose nodes ([`crate::binding`]) or decide on release
+//! ([`crate::safety::may_release`]).
+
+pub mod order;
+pub mod status;
+
+use crate::assignment::Failsafe;
+use crate::ids::{DroneName, DroneUid};
+use crate::units::AltitudeAboveHome;
+
+/// What is known of a Drone object and its claim.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Facts {
+    /// `metadata.uid`.
+    pub uid: DroneUid,
+    /// Namespace and name.
+    pub name: DroneName,
+    /// `metadata.generation`.
+    pub generation: i64,
+    /// Whether it is being deleted.
+    pub deleting: bool,
+    /// Whether the finalizer that waits for the landing is on it.
+    pub guarded: bool,
+    /// Who holds the claim to the node it is bound to.
+    pub claim: Claimed,
+    /// `spec.takeoffAltitudeMeters`.
+    pub altitude: AltitudeAboveHome,
+    /// `spec.failsafe`.
+    pub failsafe: Failsafe,
+    /// Whether it should be on the ground.
+    pub ground: Ground,
+}
+
+/// Who holds the claim to a Drone's node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Claimed {
+    /// The Drone itself.
+    Ours,
+    /// Nobody, as far as is known.
+    Nobody,
+    /// Another Drone.
+    Other,
+}
+
+/// Whether a ground order covers a Drone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ground {
+    /// None does.
+    No,
+    /// One does: on the Drone, on its Swarm, or just given and not yet written.
+    Ordered,
+    /// Its Swarm is not known here, so nobody can tell. What flies goes on flying; what stands stays.
+    Unknown,
+}
+
+impl Ground {
+    /// From the wish on the Drone, the wish on its Swarm (`None` when it has a Swarm that is not known here), and
+    /// whether an order was just given.
+    #[must_use]
+    pub const fn of(drone: bool, swarm: Option<bool>, just_ordered: bool) -> Self {
+        match (drone || just_ordered, swarm) {
+            (true, _) | (_, Some(true)) => Self::Ordered,
+            (false, Some(false)) => Self::No,
+            (false, None) => Self::Unknown,
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! What the agent of a node is told, from what is known of the Drone bound to it.
+//!
+//! Owns: [`order`] and [`unassigned`]. Must not: land anything for want of knowledge. Where something is not known, the
+//! answer is `None`: nothing new is said, and the agent goes on with what it holds.
+
+use crate::assignment::{Assignment, Desired, GroundedWhy, Held, Order};
+use crate::drone::{Claimed, Facts, Ground};
+use crate::ids::Term;
+
+/// The order for the vehicle that serves `drone`; `held` is what the agent reports to hold.
+#[must_use]
+pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
+    let held = held.filter(|h| h.uid == drone.uid);
+    // A vehicle is lifted only under a claim and a finalizer. One that serves this Drone already keeps being told.
+    if held.is_none() && (drone.claim != Claimed::Ours || !(drone.guarded || drone.deleting)) {
+        return None;
+    }
+    let desired = if drone.deleting {
+        Desired::Grounded {
+            why: GroundedWhy::Deleted,
+        }
+    } else {
+        match drone.ground {
+            Ground::Ordered => Desired::Grounded {
+                why: GroundedWhy::Ordered,
+            },
+            Ground::No => Desired::Flying {
+                altitude: drone.altitude,
+            },
+            Ground::Unknown if held.is_some_and(|h| !h.grounded) => Desired::Flying {
+                altitude: drone.altitude,
+            },
+            Ground::Unknown => return None,
+        }
+    };
+    Some(Order::Assigned(Assignment {
+        term,
+        uid: drone.uid.clone(),
+        name: drone.name.clone(),
+        generation: drone.generation,
+        desired,
+        failsafe: drone.failsafe,
+    }))
+}
+
+/// The order for a node to which no Drone is bound as far as the cache shows.
+///
+/// `held` is what the agent reports to hold: `None` before its first report, `Some(None)` when it holds nothing.
+/// `confirmed` is whether the API server itself, not a cache, said that no Drone is bound to the node.
+#[must_use]
+pub fn unassigned(term: Term, held: Option<Option<&Held>>, confirmed: bool) -> Option<Order> {
+    let holds_nothing = matches!(held, Some(None));
+    (holds_nothing || confirmed).then_some(Order::Unassigned { term })
+}
+
+/// Whether an agent that reports `held` acts on `order`. If not, the order is sent again.
+#[must_use]
+pub fn taken(order: &Order, held: Option<&Held>) -> bool {
+    match (order, held) {
+        (Order::Unassigned { .. }, held) => held.is_none(),
+        (Order::Assigned(_), None) => false,
+        (Order::Assigned(a), Some(h)) => {
+            let grounded = matches!(a.desired, Desired::Grounded { .. });
+            (h.uid == a.uid) && (h.term, h.generation, h.grounded) == (a.term, a.generation, grounded)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assignment::Failsafe;
+    use crate::ids::{DroneName, DroneUid};
+    use crate::units::AltitudeAboveHome;
+
+    const TERM: Term = Term(7);
+
+    fn bound() -> Facts {
+        Facts {
+            uid: DroneUid("u".into()),
+            name: DroneName {
+                namespace: "field".into(),
+                name: "alpha-good-bird".into(),
+            },
+            generation: 2,
+            deleting: false,
+            guarded: true,
+            claim: Claimed::Ours,
+            altitude: AltitudeAboveHome(10.0),
+            failsafe: Failsafe::default(),
+            ground: Ground::No,
+        }
+    }
+
+    fn held(grounded: bool) -> Held {
+        Held {
+            uid: DroneUid("u".into()),
+            term: TERM,
+            generation: 2,
+            grounded,
+            settled: false,
+        }
+    }
+
+    fn desired(drone: &Facts, held: Option<&Held>) -> Option<Desired> {
+        match order(TERM, drone, held)? {
+            Order::Assigned(a) => Some(a.desired),
+            Order::Unassigned { .. } => None,
+        }
+    }
+
+    const FLY: Option<Desired> = Some(Desired::Flying {
+        altitude: AltitudeAboveHome(10.0),
+    });
+    const DELETED: Option<Desired> = Some(Desired::Grounded {
+        why: GroundedWhy::Deleted,
+    });
+    const ORDERED: Option<Desired> = Some(Desired::Grounded {
+        why: GroundedWhy::Ordered,
+    });
+
+    #[test]
+    fn a_bound_drone_with_claim_and_finalizer_flies() {
+        assert_eq!(desired(&bound(), None), FLY);
+    }
+
+    #[test]
+    fn nothing_is_lifted_without_a_claim_or_without_the_finalizer() {
+        for claim in [Claimed::Nobody, Claimed::Other] {
+            let drone = Facts { claim, ..bound() };
+            assert_eq!(desired(&drone, None), None);
+            assert_eq!(
+                desired(&drone, Some(&held(false))),
+                FLY,
+                "what serves it already goes on"
+            );
+        }
+        assert_eq!(
+            desired(
+                &Facts {
+                    guarded: false,
+                    ..bound()
+                },
+                None
+            ),
+            None
+        );
+    }
+
+    #[test]
+    fn a_deleted_drone_and_a_ground_order_bring_it_down() {
+        assert_eq!(
+            desired(
+                &Facts {
+                    deleting: true,
+                    ..bound()
+                },
+                None
+            ),
+            DELETED
+        );
+        assert_eq!(
+            desired(
+                &Facts {
+                    ground: Ground::Ordered,
+                    ..bound()
+                },
+                Some(&held(false))
+            ),
+            ORDERED
+        );
+        assert_eq!(
+            desired(
+                &Facts {
+                    deleting: true,
+                    ground: Ground::Unknown,
+                    ..bound()
+                },
+                None
+            ),
+            DELETED
+        );
+    }
+
+    #[test]
+    fn a_drone_whose_swarm_is_not_known_goes_on_flying_but_does_not_take_off() {
+        let drone = Facts {
+            ground: Ground::Unknown,
+            ..bound()
+        };
+        assert_eq!(desired(&drone, Some(&held(false))), FLY);
+        assert_eq!(desired(&drone, Some(&held(true))), None);
+        assert_eq!(desired(&drone, None), None);
+    }
+
+    #[test]
+    fn a_ground_order_stands_if_any_of_drone_swarm_or_operator_gives_it() {
+        assert_eq!(Ground::of(false, Some(false), false), Ground::No);
+        for ordered in [
+            (true, Some(false), false),
+            (false, Some(true), false),
+            (false, Some(false), true),
+            (true, None, false),
+        ] {
+            assert_eq!(Ground::of(ordered.0, ordered.1, ordered.2), Ground::Ordered);
+        }
+        assert_eq!(Ground::of(false, None, false), Ground::Unknown);
+    }
+
+    #[test]
+    fn an_agent_that_holds_a_drone_unknown_here_is_not_landed_on_the_word_of_a_cache() {
+        assert_eq!(unassigned(TERM, Some(Some(&held(false))), false), None);
+        assert_eq!(
+            unassigned(TERM, None, false),
+            None,
+            "before its first report nobody knows what it holds"
+        );
+        let order = Some(Order::Unassigned { term: TERM });
+        assert_eq!(unassigned(TERM, Some(None), false), order);
+        assert_eq!(unassigned(TERM, Some(Some(&held(false))), true), order);
+    }
+
+    #[test]
+    fn an_order_counts_as_taken_only_when_the_report_shows_all_of_it() {
+        let fly = order(TERM, &bound(), None).unwrap();
+        assert!(taken(&fly, Some(&held(false))));
+        assert!(!taken(&fly, Some(&held(true))));
+        assert!(!taken(
+            &fly,
+            Some(&Held {
+                term: Term(6),
+                ..held(false)
+            })
+        ));
+        assert!(!taken(
+            &fly,
+            Some(&Held {
+                generation: 1,
+                ..held(false)
+            })
+        ));
+        assert!(!taken(&fly, None));
+        assert!(taken(&Order::Unassigned { term: TERM }, None));
+        assert!(!taken(&Order::Unassigned { term: TERM }, Some(&held(false))));
+    }
+}

@@ -1,0 +1,566 @@
+//! What people are told of a Drone: phase, flight, and five conditions with reasons and messages.
+//!
+//! Owns: [`status`]. Must not: show intent as fact. `flying` comes from the vehicle's own account only; without a fresh
+//! report it is unknown. No cache, clock or Kubernetes type in here.
+
+use crate::assignment::Held;
+use crate::drone::{Facts, Ground};
+use crate::ids::NodeName;
+use crate::report::{Activity, HandsOff, Report};
+use crate::safety::Keep;
+use crate::vehicle::{Airborne, FlightTruth, WhyUnknown};
+
+/// Where a Drone is in its life; `status.phase`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// It has no vehicle yet.
+    Pending,
+    /// Bound, not armed.
+    Preparing,
+    /// Being armed, or armed on the ground.
+    Arming,
+    /// Climbing.
+    TakingOff,
+    /// In the air.
+    Flying,
+    /// Coming down because it should.
+    Landing,
+    /// On the ground by order.
+    Grounded,
+    /// Somebody else is in command, or the flight ended without our asking.
+    Interrupted,
+    /// Nothing is known of the vehicle just now.
+    Unknown,
+}
+
+impl Phase {
+    /// The word in `status.phase`.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Pending => "Pending",
+            Self::Preparing => "Preparing",
+            Self::Arming => "Arming",
+            Self::TakingOff => "TakingOff",
+            Self::Flying => "Flying",
+            Self::Landing => "Landing",
+            Self::Grounded => "Grounded",
+            Self::Interrupted => "Interrupted",
+            Self::Unknown => "Unknown",
+        }
+    }
+}
+
+/// The conditions of a Drone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// It has a vehicle.
+    Assigned,
+    /// Its agent and its autopilot are heard.
+    Connected,
+    /// The autopilot's arming checks pass.
+    Armable,
+    /// It flies, by its autopilot's account.
+    Flying,
+    /// It flies as asked.
+    Ready,
+}
+
+impl Kind {
+    /// The condition's `type`.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Assigned => "Assigned",
+            Self::Connected => "Connected",
+            Self::Armable => "Armable",
+            Self::Flying => "Flying",
+            Self::Ready => "Ready",
+        }
+    }
+}
+
+/// One condition; `value` is `None` for Unknown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// Which one.
+    pub kind: Kind,
+    /// True, False, or Unknown (`None`).
+    pub value: Option<bool>,
+    /// One word in CamelCase.
+    pub reason: &'static str,
+    /// A sentence that says what is the case and, where a person can help, what to do.
+    pub message: String,
+}
+
+/// What a Drone's binding has come to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Binding {
+    /// Not looked at yet.
+    NotYet,
+    /// Bound, and the claim is its own.
+    Bound(NodeName),
+    /// No vehicle is free; the text says why.
+    NoFreeVehicle(String),
+    /// It names a node that serves another Drone.
+    NodeTaken {
+        /// The node.
+        node: String,
+        /// Who holds it.
+        by: String,
+    },
+}
+
+/// All that a status is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// The Drone.
+    pub drone: &'a Facts,
+    /// Its binding.
+    pub binding: &'a Binding,
+    /// The last report of its node's agent, while that agent is connected.
+    pub report: Option<&'a Report>,
+    /// Why it stays although it is being deleted.
+    pub kept: Option<Keep>,
+}
+
+/// A Drone's status, but for what is copied from the report as it is (vehicle, mode, battery, position).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// Phase.
+    pub phase: Phase,
+    /// Whether it flies; `None` while unknown.
+    pub flying: Option<bool>,
+    /// Conditions, always all five and in this order: Assigned, Connected, Armable, Flying, Ready.
+    pub conditions: Vec<Condition>,
+}
+
+/// The status that follows from what is known.
+#[must_use]
+pub fn status(q: &Question<'_>) -> Status {
+    let Binding::Bound(node) = q.binding else {
+        return unbound(q.binding);
+    };
+    let assigned = condition(
+        Kind::Assigned,
+        Some(true),
+        "Bound",
+        format!("bound to the vehicle of node {node}"),
+    );
+    let Some(report) = q.report else {
+        return silent(q, node, assigned);
+    };
+    let (phase, reason, mut message) = story(q, report);
+    let flying = report.truth.flying();
+    let ready = phase == Phase::Flying && report.activity == Activity::Holding;
+    if let Some(kept) = q.kept {
+        message = kept_message(q.drone, kept);
+    }
+    Status {
+        phase,
+        flying,
+        conditions: vec![
+            assigned,
+            connected(report),
+            armable(report),
+            condition(
+                Kind::Flying,
+                flying,
+                truth_reason(report.truth),
+                truth_message(report.truth).into(),
+            ),
+            condition(Kind::Ready, Some(ready && q.kept.is_none()), reason, message),
+        ],
+    }
+}
+
+fn condition(kind: Kind, value: Option<bool>, reason: &'static str, message: String) -> Condition {
+    Condition {
+        kind,
+        value,
+        reason,
+        message,
+    }
+}
+
+fn unbound(binding: &Binding) -> Status {
+    let (reason, message) = match binding {
+        Binding::NotYet | Binding::Bound(_) => ("Binding", "a vehicle is being looked for".to_owned()),
+        Binding::NoFreeVehicle(why) => ("NoFreeVehicle", why.clone()),
+        Binding::NodeTaken { node, by } => (
+            "NodeTaken",
+            format!("node {node} serves Drone {by}; delete this Drone, or that one"),
+        ),
+    };
+    let none = "it has no vehicle yet".to_owned();
+    Status {
+        phase: Phase::Pending,
+        flying: Some(false),
+        conditions: vec![
+            condition(Kind::Assigned, Some(false), reason, message.clone()),
+            condition(Kind::Connected, None, "NotAssigned", none.clone()),
+            condition(Kind::Armable, None, "NotAssigned", none.clone()),
+            condition(Kind::Flying, Some(false), "NotAssigned", none),
+            condition(Kind::Ready, Some(false), reason, message),
+        ],
+    }
+}
+
+fn silent(q: &Question<'_>, node: &NodeName, assigned: Condition) -> Status {
+    let unknown = "nothing is known of the vehicle, because its agent is silent".to_owned();
+    let message = match q.kept {
+        Some(kept) => kept_message(q.drone, kept),
+        None => format!(
+            "the agent on node {node} is not connected; see `kubectl get pods -A --field-selector spec.nodeName={node}`"
+        ),
+    };
+    Status {
+        phase: Phase::Unknown,
+        flying: None,
+        conditions: vec![
+            assigned,
+            condition(Kind::Connected, Some(false), "AgentSilent", message.clone()),
+            condition(Kind::Armable, None, "AgentSilent", unknown.clone()),
+            condition(Kind::Flying, None, "AgentSilent", unknown),
+            condition(Kind::Ready, Some(false), "AgentSilent", message),
+        ],
+    }
+}
+
+fn kept_message(drone: &Facts, kept: Keep) -> String {
+    let name = &drone.name;
+    format!(
+        "being deleted, but it stays: {kept}. If you are certain that the vehicle is down: kubectl annotate -n {} drone/{} skein.dev/force-release={}",
+        name.namespace, name.name, drone.uid
+    )
+}
+
+fn connected(report: &Report) -> Condition {
+    if report.link_alive {
+        condition(
+            Kind::Connected,
+            Some(true),
+            "Connected",
+            "agent and autopilot are heard".into(),
+        )
+    } else {
+        let message = "the agent is connected but does not hear the autopilot; check cable, port, baud rate and power";
+        condition(Kind::Connected, Some(false), "AutopilotSilent", message.into())
+    }
+}
+
+fn armable(report: &Report) -> Condition {
+    let armed = matches!(report.truth, FlightTruth::ArmedOnGround | FlightTruth::Airborne(_));
+    match (armed, report.ready) {
+        (true, _) => condition(Kind::Armable, Some(true), "Armed", "it is armed".into()),
+        (false, Some(true)) => condition(Kind::Armable, Some(true), "ChecksPass", "arming checks pass".into()),
+        (false, Some(false)) => {
+            let words: Vec<&str> = report.reasons.iter().map(|r| r.text.as_str()).collect();
+            let message = if words.is_empty() {
+                "arming checks do not pass; the autopilot has not said why yet".to_owned()
+            } else {
+                words.join("; ")
+            };
+            condition(Kind::Armable, Some(false), "ArmingChecksFail", message)
+        }
+        (false, None) => condition(
+            Kind::Armable,
+            None,
+            "NotHeard",
+            "the autopilot has not told its arming checks lately".into(),
+        ),
+    }
+}
+
+const fn truth_reason(truth: FlightTruth) -> &'static str {
+    match truth {
+        FlightTruth::Unknown(WhyUnknown::NeverHeard | WhyUnknown::LinkLost) => "AutopilotSilent",
+        FlightTruth::Unknown(WhyUnknown::LandedStateUnknown) => "LandedStateUnknown",
+        FlightTruth::Unknown(WhyUnknown::Contradiction) => "Contradiction",
+        FlightTruth::Disarmed => "Disarmed",
+        FlightTruth::ArmedOnGround => "ArmedOnGround",
+        FlightTruth::Airborne(_) => "InTheAir",
+    }
+}
+
+const fn truth_message(truth: FlightTruth) -> &'static str {
+    match truth {
+        FlightTruth::Unknown(WhyUnknown::NeverHeard) => "the autopilot has not been heard yet",
+        FlightTruth::Unknown(WhyUnknown::LinkLost) => "the autopilot is not heard any more",
+        FlightTruth::Unknown(WhyUnknown::LandedStateUnknown) => "the autopilot does not say whether it is landed",
+        FlightTruth::Unknown(WhyUnknown::Contradiction) => "the autopilot says disarmed, yet not on the ground",
+        FlightTruth::Disarmed => "on the ground, motors off",
+        FlightTruth::ArmedOnGround => "on the ground, motors armed",
+        FlightTruth::Airborne(_) => "in the air, by the autopilot's own account",
+    }
+}
+
+/// Phase, and reason and message of Ready, from a fresh report.
+fn story(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String) {
+    let tell = |phase, reason, message: &str| (phase, reason, message.to_owned());
+    let down = q.drone.deleting || q.drone.ground == Ground::Ordered;
+    let (down_reason, down_word) = if q.drone.deleting {
+        ("Deleting", "the Drone is being deleted")
+    } else {
+        ("Grounded", "a ground order is in force")
+    };
+    let ours = report.held.as_ref().is_some_and(|h: &Held| h.uid == q.drone.uid);
+    match (report.truth, report.activity) {
+        (FlightTruth::Unknown(_), _) => (
+            Phase::Unknown,
+            truth_reason(report.truth),
+            truth_message(report.truth).into(),
+        ),
+        (FlightTruth::Disarmed, _) if down => (Phase::Grounded, down_reason, format!("on the ground: {down_word}")),
+        (_, Activity::HandsOff(HandsOff::OtherMode)) => {
+            let mode = report.mode.as_deref().unwrap_or("unknown");
+            let message =
+                format!("a pilot, a ground station or a failsafe has taken over (mode {mode}); Skein sends nothing");
+            (Phase::Interrupted, "OtherMode", message)
+        }
+        (_, Activity::HandsOff(HandsOff::ArmedByOther)) => tell(
+            Phase::Interrupted,
+            "ArmedByOther",
+            "somebody else armed the vehicle; Skein sends nothing",
+        ),
+        (_, Activity::HandsOff(HandsOff::FlightOver)) => tell(
+            Phase::Interrupted,
+            "FlightOver",
+            "it came down without being asked and stays down; ground and release it, or delete the Drone, to fly again",
+        ),
+        (_, Activity::Failsafe) => tell(
+            Phase::Interrupted,
+            "Failsafe",
+            "the coordinator was lost and the vehicle flies its failsafe",
+        ),
+        (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, _) if down => {
+            (Phase::Landing, down_reason, format!("landing: {down_word}"))
+        }
+        (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, _) if !ours => tell(
+            Phase::Interrupted,
+            "NotTaken",
+            "the vehicle is armed, but not for this Drone",
+        ),
+        (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, Activity::Landing) => {
+            tell(Phase::Landing, "AgentEnding", "landing because its agent is ending")
+        }
+        (FlightTruth::ArmedOnGround, _) => tell(Phase::Arming, "Arming", "armed, about to take off"),
+        (FlightTruth::Airborne(Airborne::TakingOff), _) | (FlightTruth::Airborne(_), Activity::TakingOff) => {
+            tell(Phase::TakingOff, "TakingOff", "climbing to its takeoff altitude")
+        }
+        (FlightTruth::Airborne(_), Activity::Holding) => tell(Phase::Flying, "Holding", "in the air and holding"),
+        (FlightTruth::Airborne(_), _) => tell(
+            Phase::Flying,
+            "InTheAir",
+            "in the air; its agent is taking up the flight",
+        ),
+        (FlightTruth::Disarmed, Activity::Arming | Activity::TakingOff) => tell(Phase::Arming, "Arming", "being armed"),
+        (FlightTruth::Disarmed, _) if report.terminating => tell(
+            Phase::Preparing,
+            "AgentEnding",
+            "its agent is ending and takes no new flight",
+        ),
+        (FlightTruth::Disarmed, _) if !ours => tell(Phase::Preparing, "NotTaken", "its agent is being told"),
+        (FlightTruth::Disarmed, _) => match armable(report) {
+            Condition {
+                value: Some(false),
+                message,
+                ..
+            } => (Phase::Preparing, "ArmingChecksFail", message),
+            _ => tell(Phase::Preparing, "Preparing", "on the ground, getting ready"),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assignment::Failsafe;
+    use crate::drone::Claimed;
+    use crate::ids::{DroneName, DroneUid, Term};
+    use crate::units::AltitudeAboveHome;
+    use crate::vehicle::ArmingReason;
+
+    fn drone() -> Facts {
+        Facts {
+            uid: DroneUid("u-1".into()),
+            name: DroneName {
+                namespace: "field".into(),
+                name: "alpha-good-bird".into(),
+            },
+            generation: 2,
+            deleting: false,
+            guarded: true,
+            claim: Claimed::Ours,
+            altitude: AltitudeAboveHome(10.0),
+            failsafe: Failsafe::default(),
+            ground: Ground::No,
+        }
+    }
+
+    fn report(truth: FlightTruth, activity: Activity) -> Report {
+        let held = Held {
+            uid: DroneUid("u-1".into()),
+            term: Term(1),
+            generation: 2,
+            grounded: false,
+            settled: false,
+        };
+        Report {
+            node: NodeName::parse("n").unwrap(),
+            link_alive: true,
+            identity: None,
+            truth,
+            mode: Some("GUIDED".into()),
+            ready: Some(true),
+            reasons: vec![],
+            battery: None,
+            position: None,
+            held: Some(held),
+            activity,
+            terminating: false,
+        }
+    }
+
+    fn bound() -> Binding {
+        Binding::Bound(NodeName::parse("n").unwrap())
+    }
+
+    fn of(drone: &Facts, report: Option<&Report>) -> Status {
+        status(&Question {
+            drone,
+            binding: &bound(),
+            report,
+            kept: None,
+        })
+    }
+
+    fn get(status: &Status, kind: Kind) -> (Option<bool>, &str, &str) {
+        let c = status.conditions.iter().find(|c| c.kind == kind).unwrap();
+        (c.value, c.reason, &c.message)
+    }
+
+    const IN_AIR: FlightTruth = FlightTruth::Airborne(Airborne::InAir);
+
+    #[test]
+    fn a_drone_does_not_fly_because_it_was_bound_but_because_its_autopilot_says_so() {
+        let told = of(&drone(), Some(&report(FlightTruth::Disarmed, Activity::Arming)));
+        assert_eq!((told.phase, told.flying), (Phase::Arming, Some(false)));
+        let flies = of(&drone(), Some(&report(IN_AIR, Activity::Holding)));
+        assert_eq!((flies.phase, flies.flying), (Phase::Flying, Some(true)));
+        assert_eq!(get(&flies, Kind::Ready).0, Some(true));
+    }
+
+    #[test]
+    fn a_silent_agent_or_autopilot_makes_flying_unknown_and_never_false() {
+        let silent = of(&drone(), None);
+        assert_eq!((silent.phase, silent.flying), (Phase::Unknown, None));
+        assert_eq!(get(&silent, Kind::Flying).0, None);
+        assert_eq!(get(&silent, Kind::Connected).1, "AgentSilent");
+        for why in [
+            WhyUnknown::NeverHeard,
+            WhyUnknown::LinkLost,
+            WhyUnknown::LandedStateUnknown,
+            WhyUnknown::Contradiction,
+        ] {
+            let s = of(&drone(), Some(&report(FlightTruth::Unknown(why), Activity::Waiting)));
+            assert_eq!((s.phase, s.flying), (Phase::Unknown, None), "{why:?}");
+        }
+    }
+
+    #[test]
+    fn a_refused_arming_is_told_in_the_autopilots_own_words() {
+        let mut r = report(FlightTruth::Disarmed, Activity::NotArmable);
+        r.ready = Some(false);
+        r.reasons = vec![
+            ArmingReason {
+                text: "GPS 1: Bad fix".into(),
+            },
+            ArmingReason {
+                text: "Battery low".into(),
+            },
+        ];
+        let s = of(&drone(), Some(&r));
+        assert_eq!(s.phase, Phase::Preparing);
+        assert_eq!(
+            get(&s, Kind::Armable),
+            (Some(false), "ArmingChecksFail", "GPS 1: Bad fix; Battery low")
+        );
+        assert_eq!(get(&s, Kind::Ready).2, "GPS 1: Bad fix; Battery low");
+    }
+
+    #[test]
+    fn an_unbound_drone_says_why_it_waits() {
+        let binding = Binding::NoFreeVehicle("no vehicle is free: of 1 drone node 1 are cordoned".into());
+        let s = status(&Question {
+            drone: &drone(),
+            binding: &binding,
+            report: None,
+            kept: None,
+        });
+        assert_eq!((s.phase, s.flying), (Phase::Pending, Some(false)));
+        assert_eq!(get(&s, Kind::Assigned).1, "NoFreeVehicle");
+        assert!(get(&s, Kind::Ready).2.contains("cordoned"));
+    }
+
+    #[test]
+    fn a_drone_that_is_kept_tells_why_and_how_to_force_it() {
+        let deleting = Facts {
+            deleting: true,
+            ..drone()
+        };
+        let q = Question {
+            drone: &deleting,
+            binding: &bound(),
+            report: None,
+            kept: Some(Keep::AgentSilent),
+        };
+        let s = status(&q);
+        let message = get(&s, Kind::Ready).2;
+        assert!(message.contains("agent on its node is not connected"), "{message}");
+        assert!(
+            message.contains("kubectl annotate -n field drone/alpha-good-bird skein.dev/force-release=u-1"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn a_drone_wished_down_lands_and_is_grounded_once_disarmed() {
+        let grounded = Facts {
+            ground: Ground::Ordered,
+            ..drone()
+        };
+        assert_eq!(
+            of(&grounded, Some(&report(IN_AIR, Activity::Landing))).phase,
+            Phase::Landing
+        );
+        assert_eq!(
+            of(&grounded, Some(&report(FlightTruth::ArmedOnGround, Activity::Landing))).phase,
+            Phase::Landing
+        );
+        let s = of(&grounded, Some(&report(FlightTruth::Disarmed, Activity::Idle)));
+        assert_eq!((s.phase, get(&s, Kind::Ready).1), (Phase::Grounded, "Grounded"));
+    }
+
+    #[test]
+    fn somebody_elses_command_is_an_interruption_and_still_flies() {
+        let mut r = report(IN_AIR, Activity::HandsOff(HandsOff::OtherMode));
+        r.mode = Some("LOITER".into());
+        let s = of(&drone(), Some(&r));
+        assert_eq!((s.phase, s.flying), (Phase::Interrupted, Some(true)));
+        assert!(get(&s, Kind::Ready).2.contains("LOITER"));
+        let over = of(
+            &drone(),
+            Some(&report(FlightTruth::Disarmed, Activity::HandsOff(HandsOff::FlightOver))),
+        );
+        assert_eq!(get(&over, Kind::Ready).1, "FlightOver");
+    }
+
+    #[test]
+    fn a_vehicle_in_the_air_for_somebody_else_is_never_ready() {
+        let mut r = report(IN_AIR, Activity::Holding);
+        r.held = None;
+        let s = of(&drone(), Some(&r));
+        assert_eq!((s.phase, get(&s, Kind::Ready).0), (Phase::Interrupted, Some(false)));
+    }
+}

@@ -1,0 +1,190 @@
+//! What the agent has sent lately, so that it neither floods its vehicle nor forgets an arm command under way.
+//!
+//! Owns: pacing per kind of step (a grace time after an answer, a capped back-off after a refusal or silence), and
+//! whether the present arming is ours. In memory only: after a restart nothing is under way.
+
+use crate::backoff::Backoff;
+use crate::safety::ARM_LIFE;
+use crate::time::Moment;
+use crate::vehicle::{FlightTruth, Vehicle};
+use std::time::Duration;
+
+/// Kinds of [`crate::converge::Step`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StepKind {
+    /// [`crate::converge::Step::AskReasons`].
+    AskReasons,
+    /// [`crate::converge::Step::SetStation`].
+    SetStation,
+    /// [`crate::converge::Step::Arm`].
+    Arm,
+    /// [`crate::converge::Step::TakeOff`].
+    TakeOff,
+    /// [`crate::converge::Step::Land`].
+    Land,
+    /// [`crate::converge::Step::FailsafeLand`].
+    FailsafeLand,
+    /// [`crate::converge::Step::FailsafeReturn`].
+    FailsafeReturn,
+}
+
+const KINDS: usize = 7;
+
+/// After an arm command was sent, the vehicle may turn out armed for this long: the command's life, and the time until
+/// a HEARTBEAT (1 Hz) shows it.
+pub const ARM_MAY_SHOW_FOR: Duration = ARM_LIFE.saturating_add(Duration::from_secs(3));
+
+/// How a command ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// COMMAND_ACK with ACCEPTED.
+    Accepted,
+    /// COMMAND_ACK with anything final other than ACCEPTED.
+    Refused {
+        /// Name of the MAV_RESULT.
+        result: String,
+    },
+    /// No answer in time: unknown whether it was carried out.
+    NoAnswer,
+    /// Never written to the wire: the link was down or the command's life over.
+    NotSent,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Tries {
+    failures: u32,
+    not_before: Moment,
+}
+
+/// What was sent lately.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Memory {
+    tries: [Tries; KINDS],
+    arm_sent: Option<Moment>,
+    armed_by_us: bool,
+    landing_ours: bool,
+}
+
+const fn seconds(first: u64, cap: u64) -> Backoff {
+    Backoff {
+        first: Duration::from_secs(first),
+        cap: Duration::from_secs(cap),
+    }
+}
+
+impl StepKind {
+    /// How long after an accepted command its effect may take to show before it is sent again.
+    const fn grace(self) -> Duration {
+        Duration::from_secs(match self {
+            Self::AskReasons => 15,
+            Self::SetStation => 3,
+            Self::Arm => 5,
+            // ArduCopter shows landed_state TAKEOFF 2.6 to 3.6 s after it accepted.
+            Self::TakeOff => 6,
+            Self::Land | Self::FailsafeLand | Self::FailsafeReturn => 4,
+        })
+    }
+
+    const fn backoff(self) -> Backoff {
+        match self {
+            Self::AskReasons => seconds(15, 15),
+            Self::SetStation => seconds(1, 10),
+            Self::Arm => seconds(2, 30),
+            Self::TakeOff => seconds(1, 5),
+            Self::Land | Self::FailsafeLand | Self::FailsafeReturn => seconds(1, 2),
+        }
+    }
+}
+
+impl Memory {
+    /// Whether a step of this kind may be sent now.
+    #[must_use]
+    pub fn due(&self, kind: StepKind, now: Moment) -> bool {
+        now >= self.tries[kind as usize].not_before
+    }
+
+    /// How often in a row a step of this kind has failed.
+    #[must_use]
+    pub fn failures(&self, kind: StepKind) -> u32 {
+        self.tries[kind as usize].failures
+    }
+
+    /// Whether an arm command of ours may still turn out to have armed the vehicle.
+    #[must_use]
+    pub fn arm_under_way(&self, now: Moment) -> bool {
+        self.arm_sent.is_some_and(|sent| now.since(sent) <= ARM_MAY_SHOW_FOR)
+    }
+
+    /// Whether the vehicle was seen to arm on a command of ours, and has not disarmed since.
+    #[must_use]
+    pub const fn armed_by_us(&self) -> bool {
+        self.armed_by_us
+    }
+
+    /// Whether the present or last landing was asked for by the assignment or by our own ending.
+    #[must_use]
+    pub const fn landing_ours(&self) -> bool {
+        self.landing_ours
+    }
+
+    /// A command of this kind is being written to the wire.
+    pub const fn began(&mut self, kind: StepKind, now: Moment) {
+        match kind {
+            StepKind::Arm => {
+                self.arm_sent = Some(now);
+                self.landing_ours = false;
+            }
+            StepKind::Land => self.landing_ours = true,
+            StepKind::FailsafeLand | StepKind::FailsafeReturn => self.landing_ours = false,
+            StepKind::AskReasons | StepKind::SetStation | StepKind::TakeOff => {}
+        }
+    }
+
+    /// A command of this kind has ended. `jitter` is in 0.0..=1.0.
+    pub fn ended(&mut self, kind: StepKind, outcome: &Outcome, now: Moment, jitter: f64) {
+        let tries = &mut self.tries[kind as usize];
+        match outcome {
+            Outcome::Accepted => {
+                // What counts as success is what the vehicle does next; an arm that was accepted and came to nothing
+                // is counted as a failure in `observe`.
+                if kind != StepKind::Arm {
+                    tries.failures = 0;
+                }
+                tries.not_before = now.plus(kind.grace());
+            }
+            Outcome::Refused { .. } | Outcome::NoAnswer | Outcome::NotSent => {
+                tries.failures = tries.failures.saturating_add(1);
+                tries.not_before = now.plus(kind.backoff().delay(tries.failures, jitter));
+            }
+        }
+        if kind == StepKind::Arm && matches!(outcome, Outcome::Refused { .. } | Outcome::NotSent) {
+            self.arm_sent = None;
+        }
+    }
+
+    /// Takes note of what the vehicle is seen to do. Call it after every change of `vehicle`.
+    pub fn observe(&mut self, vehicle: &Vehicle, now: Moment) {
+        let Some(beat) = &vehicle.heartbeat else { return };
+        if beat.value.armed {
+            if self
+                .arm_sent
+                .is_some_and(|sent| beat.at >= sent && beat.at.since(sent) <= ARM_MAY_SHOW_FOR)
+            {
+                self.armed_by_us = true;
+                self.arm_sent = None;
+            }
+            if matches!(vehicle.truth(now), FlightTruth::Airborne(_)) {
+                self.tries[StepKind::Arm as usize].failures = 0;
+            }
+        } else if self.armed_by_us {
+            self.armed_by_us = false;
+            if vehicle.truth(now) == FlightTruth::Disarmed && !self.landing_ours {
+                let tries = &mut self.tries[StepKind::Arm as usize];
+                tries.failures = tries.failures.saturating_add(1);
+                let delay = StepKind::Arm.backoff().delay(tries.failures, 1.0);
+                tries.not_before = tries.not_before.max(now.plus(delay));
+            }
+            self.tries[StepKind::TakeOff as usize] = Tries::default();
+        }
+    }
+}

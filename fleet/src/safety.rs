@@ -1,0 +1,200 @@
+//! The safety invariants of Skein, stated once. Agent, coordinator, unit tests and simulations all ask here.
+//!
+//! Owns: who may arm ([`may_arm`]), how long an arm command lives ([`ArmPermit`]), when a vehicle counts as settled on
+//! the ground ([`settled`]), and when a Drone object may go ([`may_release`]).
+//! Must not: be worked around. [`ArmPermit`] can be made nowhere else, and there is no permit to disarm: nothing in
+//! Skein disarms a vehicle.
+
+use crate::assignment::{Assignment, Desired};
+use crate::flight_record::{FlightRecord, Stage};
+use crate::ids::{DroneUid, Term};
+use crate::report::Report;
+use crate::time::Moment;
+use crate::vehicle::{FlightTruth, Vehicle};
+use std::time::Duration;
+
+/// An arm command lives this long, from the decision to the last moment it may reach the wire (invariant 2). It is
+/// never queued, never resent, never replayed after a reconnect or restart.
+pub const ARM_LIFE: Duration = Duration::from_secs(2);
+
+/// The autopilot must have been heard this lately for us to arm (invariant 1: "its link is fresh").
+pub const FRESH_FOR_ARMING: Duration = Duration::from_secs(2);
+
+/// What must be known to decide on arming.
+#[derive(Clone, Copy, Debug)]
+pub struct ArmQuestion<'a> {
+    /// What was heard of the vehicle.
+    pub vehicle: &'a Vehicle,
+    /// The assignment held.
+    pub held: Option<&'a Assignment>,
+    /// The highest term that the agent has seen.
+    pub highest_term: Term,
+    /// Whether the coordinator confirmed the held assignment on the stream that is open now. An assignment that only
+    /// stands on the disk keeps a vehicle flying but never lifts one off: whoever plugs in a battery in the field must
+    /// not be met by yesterday's wish.
+    pub confirmed: bool,
+    /// What was seen of this Drone's flight.
+    pub record: &'a FlightRecord,
+    /// Whether the agent is ending.
+    pub terminating: bool,
+    /// Now.
+    pub now: Moment,
+}
+
+/// Why a vehicle may not be armed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoArm {
+    /// No Drone is bound to the node.
+    #[error("no Drone is bound to this node")]
+    NoAssignment,
+    /// The assignment is of a leadership that has been superseded.
+    #[error("the assignment is of term {held}, but term {highest} has been seen")]
+    StaleTerm {
+        /// Term of the assignment held.
+        held: Term,
+        /// Highest term seen.
+        highest: Term,
+    },
+    /// The coordinator has not confirmed the assignment on the present stream.
+    #[error("the coordinator has not confirmed the assignment since the agent connected")]
+    Unconfirmed,
+    /// The Drone wishes the vehicle on the ground.
+    #[error("the Drone wishes its vehicle on the ground")]
+    NotWished,
+    /// The agent is ending.
+    #[error("the agent is ending")]
+    Terminating,
+    /// It flew for this Drone already and came down without our asking.
+    #[error("the vehicle has flown for this Drone and came down without being asked")]
+    FlightOver,
+    /// The vehicle is not known to be on the ground and disarmed.
+    #[error("the vehicle is not known to be on the ground and disarmed")]
+    NotOnGround,
+    /// The autopilot was not heard lately enough.
+    #[error("the autopilot was not heard within the last {} s", FRESH_FOR_ARMING.as_secs())]
+    LinkNotFresh,
+    /// The autopilot's arming checks do not pass, or it has not said so lately.
+    #[error("the autopilot's arming checks do not pass")]
+    NotReady,
+}
+
+/// Leave to send one arm command, once, within [`ARM_LIFE`].
+///
+/// Neither `Clone` nor constructible elsewhere: sending consumes it.
+#[derive(Debug, PartialEq)]
+pub struct ArmPermit {
+    issued: Moment,
+}
+
+impl ArmPermit {
+    /// Consumes the permit at the moment of writing to the wire.
+    ///
+    /// # Errors
+    /// [`ArmExpired`] when the command's life is over; it must then be dropped.
+    pub fn spend(self, now: Moment) -> Result<(), ArmExpired> {
+        if now.since(self.issued) <= ARM_LIFE {
+            Ok(())
+        } else {
+            Err(ArmExpired)
+        }
+    }
+}
+
+/// The arm command came too late to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("arm command dropped: older than {} s", ARM_LIFE.as_secs())]
+pub struct ArmExpired;
+
+/// Invariants 1, 2 and 9: whether the vehicle may be armed now.
+///
+/// # Errors
+/// [`NoArm`], the first reason against it.
+pub fn may_arm(q: &ArmQuestion<'_>) -> Result<ArmPermit, NoArm> {
+    let held = q.held.ok_or(NoArm::NoAssignment)?;
+    if held.term < q.highest_term {
+        return Err(NoArm::StaleTerm {
+            held: held.term,
+            highest: q.highest_term,
+        });
+    }
+    if !matches!(held.desired, Desired::Flying { .. }) {
+        return Err(NoArm::NotWished);
+    }
+    if !q.confirmed {
+        return Err(NoArm::Unconfirmed);
+    }
+    if q.terminating {
+        return Err(NoArm::Terminating);
+    }
+    if q.record.stage == Stage::Over && q.record.uid.as_ref() == Some(&held.uid) {
+        return Err(NoArm::FlightOver);
+    }
+    if q.vehicle.truth(q.now) != FlightTruth::Disarmed {
+        return Err(NoArm::NotOnGround);
+    }
+    let beat = q.vehicle.heartbeat.as_ref();
+    if beat.is_none_or(|h| h.fresh(q.now, FRESH_FOR_ARMING).is_none()) {
+        return Err(NoArm::LinkNotFresh);
+    }
+    if q.vehicle.ready(q.now) != Some(true) {
+        return Err(NoArm::NotReady);
+    }
+    Ok(ArmPermit { issued: q.now })
+}
+
+/// Whether the vehicle is down for certain: landed and disarmed by its own account, and no arm command of ours can
+/// still reach it.
+#[must_use]
+pub fn settled(truth: FlightTruth, arm_under_way: bool) -> bool {
+    truth == FlightTruth::Disarmed && !arm_under_way
+}
+
+/// Why a Drone object may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Release {
+    /// It never had a vehicle.
+    NeverBound,
+    /// Its vehicle was seen landed and disarmed, and its agent acts on the wish to stay down.
+    Landed,
+    /// An operator forced it.
+    Forced,
+}
+
+/// Why a Drone object must stay although it is being deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Keep {
+    /// The agent of its node is not connected, so nothing is known of the vehicle.
+    #[error("the agent on its node is not connected, so nothing is known of the vehicle")]
+    AgentSilent,
+    /// The agent does not act on this Drone's wish yet.
+    #[error("its agent has not taken the wish to land yet")]
+    NotTaken,
+    /// The vehicle is not known to be landed and disarmed.
+    #[error("its vehicle is not known to be landed and disarmed yet")]
+    NotLanded,
+}
+
+/// Invariant 4: whether the Drone `uid`, which is being deleted, may go. `report` is the last report of the agent on
+/// its node, `None` when that agent is not connected. `forced` is an operator's explicit word.
+///
+/// # Errors
+/// [`Keep`], when the object must stay.
+pub fn may_release(uid: &DroneUid, bound: bool, report: Option<&Report>, forced: bool) -> Result<Release, Keep> {
+    if !bound {
+        return Ok(Release::NeverBound);
+    }
+    if forced {
+        return Ok(Release::Forced);
+    }
+    let report = report.ok_or(Keep::AgentSilent)?;
+    let held = report
+        .held
+        .as_ref()
+        .filter(|h| h.uid == *uid && h.grounded)
+        .ok_or(Keep::NotTaken)?;
+    if held.settled && report.truth == FlightTruth::Disarmed {
+        Ok(Release::Landed)
+    } else {
+        Err(Keep::NotLanded)
+    }
+}

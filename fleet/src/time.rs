@@ -1,0 +1,72 @@
+//! Points in time, as seen by one process.
+//!
+//! Owns: [`Moment`], a monotonic instant that decisions take as a parameter, and [`Sighting`], a value with the
+//! moment it was heard. Must not: read a clock; the shell makes moments from its own monotonic clock.
+
+use std::time::Duration;
+
+/// A point on the caller's monotonic clock: the time since an epoch of the caller's choice (usually process start).
+///
+/// Moments of two processes must never be compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Moment(Duration);
+
+impl Moment {
+    /// The moment `since_epoch` after the caller's epoch.
+    #[must_use]
+    pub const fn at(since_epoch: Duration) -> Self {
+        Self(since_epoch)
+    }
+
+    /// Time since the caller's epoch.
+    #[must_use]
+    pub const fn since_epoch(self) -> Duration {
+        self.0
+    }
+
+    /// How long before `self` the moment `earlier` was; zero if it was not before.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Duration {
+        self.0.saturating_sub(earlier.0)
+    }
+
+    /// The moment `by` later.
+    #[must_use]
+    pub fn plus(self, by: Duration) -> Self {
+        Self(self.0.saturating_add(by))
+    }
+}
+
+/// A value heard from a vehicle, and when it was heard.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sighting<T> {
+    /// What was heard.
+    pub value: T,
+    /// When it arrived here (the vehicle's own clock is never trusted).
+    pub at: Moment,
+}
+
+impl<T> Sighting<T> {
+    /// `value`, heard at `at`.
+    pub const fn new(value: T, at: Moment) -> Self {
+        Self { value, at }
+    }
+
+    /// The value, if it was heard within `limit` before `now`.
+    pub fn fresh(&self, now: Moment, limit: Duration) -> Option<&T> {
+        (now.since(self.at) <= limit).then_some(&self.value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sighting_is_fresh_up_to_its_limit_and_no_longer() {
+        let seen = Sighting::new(7, Moment::at(Duration::from_secs(10)));
+        let limit = Duration::from_secs(3);
+        assert_eq!(seen.fresh(Moment::at(Duration::from_secs(13)), limit), Some(&7));
+        assert_eq!(seen.fresh(Moment::at(Duration::from_millis(13_001)), limit), None);
+    }
+}

@@ -1,0 +1,72 @@
+//! Conversions between the wire's messages and `fleet` types.
+//!
+//! Owns: what a well-formed message is. Everything of `fleet` can be said on the wire; what comes off the wire is
+//! either a `fleet` value or a [`BadMessage`] that names the field.
+//! Must not: decide, fill in a value that matters for flight, or pass on a number that was not checked.
+
+mod order;
+mod report;
+
+pub use report::report;
+
+/// A message that makes no sense. The receiver refuses it as a whole and keeps what it holds.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum BadMessage {
+    /// A field that must be set is not.
+    #[error("{field} is not set")]
+    Missing {
+        /// Path of the field.
+        field: &'static str,
+    },
+    /// A text that must not be empty is.
+    #[error("{field} is empty")]
+    Empty {
+        /// Path of the field.
+        field: &'static str,
+    },
+    /// An enum value that this program does not know; the sender may be newer.
+    #[error("{field} is {got}, which this program does not know; is the sender a newer version?")]
+    UnknownValue {
+        /// Path of the field.
+        field: &'static str,
+        /// The number on the wire.
+        got: i32,
+    },
+    /// A number outside what it can mean.
+    #[error("{field} is {got}; it must be {must}")]
+    OutOfRange {
+        /// Path of the field.
+        field: &'static str,
+        /// The value on the wire.
+        got: f64,
+        /// What is allowed, as the end of a sentence.
+        must: &'static str,
+    },
+}
+
+/// `value`, if it is from `low` to `high`; NaN and the infinities never are.
+fn within(field: &'static str, value: f64, low: f64, high: f64, must: &'static str) -> Result<f64, BadMessage> {
+    if (low..=high).contains(&value) {
+        Ok(value)
+    } else {
+        Err(BadMessage::OutOfRange {
+            field,
+            got: value,
+            must,
+        })
+    }
+}
+
+/// `text`, if there is any.
+fn filled(field: &'static str, text: String) -> Result<String, BadMessage> {
+    if text.is_empty() {
+        Err(BadMessage::Empty { field })
+    } else {
+        Ok(text)
+    }
+}
+
+/// The enum value that the number `got` stands for.
+fn known<E: TryFrom<i32>>(field: &'static str, got: i32) -> Result<E, BadMessage> {
+    E::try_from(got).map_err(|_| BadMessage::UnknownValue { field, got })
+}

@@ -1,0 +1,312 @@
+//! `ToAgent`: what the coordinator says about a node, to and from [`Order`].
+//!
+//! Owns: which orders an agent can read at all. Must not: judge terms or generations; `fleet::assignment::Fence` does.
+
+use super::{BadMessage, filled, known};
+use crate::v1;
+use fleet::assignment::{Assignment, Desired, Failsafe, GroundedWhy, OnCoordinatorLoss, Order};
+use fleet::ids::{DroneName, DroneUid, Term};
+use fleet::units::AltitudeAboveHome;
+use std::time::Duration;
+
+/// The highest takeoff altitude that is taken off the wire, in metres above home; the API allows no more either.
+const HIGHEST_ALTITUDE_M: f64 = 120.0;
+
+impl From<&Order> for v1::ToAgent {
+    fn from(order: &Order) -> Self {
+        let order = match order {
+            Order::Assigned(a) => v1::to_agent::Order::Assigned(a.into()),
+            Order::Unassigned { term } => v1::to_agent::Order::Unassigned(v1::Unassigned { term: term.0 }),
+        };
+        Self { order: Some(order) }
+    }
+}
+
+impl TryFrom<v1::ToAgent> for Order {
+    type Error = BadMessage;
+
+    fn try_from(message: v1::ToAgent) -> Result<Self, BadMessage> {
+        match message.order.ok_or(BadMessage::Missing { field: "order" })? {
+            v1::to_agent::Order::Assigned(a) => Ok(Self::Assigned(a.try_into()?)),
+            v1::to_agent::Order::Unassigned(u) => Ok(Self::Unassigned { term: Term(u.term) }),
+        }
+    }
+}
+
+impl From<&Assignment> for v1::Assignment {
+    fn from(a: &Assignment) -> Self {
+        let desired = match a.desired {
+            Desired::Flying { altitude } => v1::assignment::Desired::Flying(v1::Flying {
+                altitude_above_home_m: altitude.0,
+            }),
+            Desired::Grounded { why } => v1::assignment::Desired::Grounded(v1::Grounded {
+                why: v1::GroundedWhy::from(why).into(),
+            }),
+        };
+        Self {
+            term: a.term.0,
+            drone_uid: a.uid.0.clone(),
+            drone_namespace: a.name.namespace.clone(),
+            drone_name: a.name.name.clone(),
+            generation: a.generation,
+            desired: Some(desired),
+            failsafe: Some((&a.failsafe).into()),
+        }
+    }
+}
+
+impl TryFrom<v1::Assignment> for Assignment {
+    type Error = BadMessage;
+
+    fn try_from(a: v1::Assignment) -> Result<Self, BadMessage> {
+        let desired = match a.desired.ok_or(BadMessage::Missing {
+            field: "assigned.desired",
+        })? {
+            v1::assignment::Desired::Flying(f) => Desired::Flying {
+                altitude: altitude(f.altitude_above_home_m)?,
+            },
+            v1::assignment::Desired::Grounded(g) => Desired::Grounded {
+                why: grounded_why(g.why)?,
+            },
+        };
+        Ok(Self {
+            term: Term(a.term),
+            uid: DroneUid(filled("assigned.drone_uid", a.drone_uid)?),
+            name: DroneName {
+                namespace: a.drone_namespace,
+                name: a.drone_name,
+            },
+            generation: a.generation,
+            desired,
+            failsafe: a.failsafe.map_or_else(|| Ok(Failsafe::default()), TryInto::try_into)?,
+        })
+    }
+}
+
+fn altitude(metres: f64) -> Result<AltitudeAboveHome, BadMessage> {
+    // NaN and the infinities are not in the range either.
+    if metres > 0.0 && metres <= HIGHEST_ALTITUDE_M {
+        return Ok(AltitudeAboveHome(metres));
+    }
+    let field = "assigned.flying.altitude_above_home_m";
+    Err(BadMessage::OutOfRange {
+        field,
+        got: metres,
+        must: "above 0 and at most 120 metres",
+    })
+}
+
+impl From<GroundedWhy> for v1::GroundedWhy {
+    fn from(why: GroundedWhy) -> Self {
+        match why {
+            GroundedWhy::Deleted => Self::Deleted,
+            GroundedWhy::Ordered => Self::Ordered,
+            GroundedWhy::Unbound => Self::Unbound,
+        }
+    }
+}
+
+fn grounded_why(got: i32) -> Result<GroundedWhy, BadMessage> {
+    let field = "assigned.grounded.why";
+    match known(field, got)? {
+        v1::GroundedWhy::Unspecified => Err(BadMessage::Missing { field }),
+        v1::GroundedWhy::Deleted => Ok(GroundedWhy::Deleted),
+        v1::GroundedWhy::Ordered => Ok(GroundedWhy::Ordered),
+        v1::GroundedWhy::Unbound => Ok(GroundedWhy::Unbound),
+    }
+}
+
+impl From<&Failsafe> for v1::Failsafe {
+    fn from(f: &Failsafe) -> Self {
+        let action = match f.on_coordinator_loss {
+            OnCoordinatorLoss::Continue => v1::OnCoordinatorLoss::Continue,
+            OnCoordinatorLoss::Hold => v1::OnCoordinatorLoss::Hold,
+            OnCoordinatorLoss::Return => v1::OnCoordinatorLoss::Return,
+            OnCoordinatorLoss::Land => v1::OnCoordinatorLoss::Land,
+        };
+        Self {
+            on_coordinator_loss: action.into(),
+            after_ms: u64::try_from(f.after.as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+impl TryFrom<v1::Failsafe> for Failsafe {
+    type Error = BadMessage;
+
+    fn try_from(f: v1::Failsafe) -> Result<Self, BadMessage> {
+        let field = "assigned.failsafe.on_coordinator_loss";
+        let on_coordinator_loss = match known(field, f.on_coordinator_loss)? {
+            v1::OnCoordinatorLoss::Unspecified => return Err(BadMessage::Missing { field }),
+            v1::OnCoordinatorLoss::Continue => OnCoordinatorLoss::Continue,
+            v1::OnCoordinatorLoss::Hold => OnCoordinatorLoss::Hold,
+            v1::OnCoordinatorLoss::Return => OnCoordinatorLoss::Return,
+            v1::OnCoordinatorLoss::Land => OnCoordinatorLoss::Land,
+        };
+        // No time at all would have a vehicle act on a coordinator that is merely between two messages.
+        if f.after_ms == 0 && on_coordinator_loss != OnCoordinatorLoss::Continue {
+            return Err(BadMessage::Missing {
+                field: "assigned.failsafe.after_ms",
+            });
+        }
+        Ok(Self {
+            on_coordinator_loss,
+            after: Duration::from_millis(f.after_ms),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn order() -> impl Strategy<Value = Order> {
+        prop_oneof![
+            any::<u64>().prop_map(|t| Order::Unassigned { term: Term(t) }),
+            assignment().prop_map(Order::Assigned)
+        ]
+    }
+
+    fn assignment() -> impl Strategy<Value = Assignment> {
+        let desired = prop_oneof![
+            (0.001..=120.0).prop_map(|m| Desired::Flying {
+                altitude: AltitudeAboveHome(m)
+            }),
+            prop::sample::select(vec![GroundedWhy::Deleted, GroundedWhy::Ordered, GroundedWhy::Unbound])
+                .prop_map(|why| Desired::Grounded { why }),
+        ];
+        let action = prop::sample::select(vec![
+            OnCoordinatorLoss::Continue,
+            OnCoordinatorLoss::Hold,
+            OnCoordinatorLoss::Return,
+            OnCoordinatorLoss::Land,
+        ]);
+        let failsafe = (action, 1..=u64::MAX).prop_map(|(on_coordinator_loss, ms)| Failsafe {
+            on_coordinator_loss,
+            after: Duration::from_millis(ms),
+        });
+        (any::<u64>(), ".+", ".*", ".*", any::<i64>(), desired, failsafe).prop_map(
+            |(term, uid, namespace, name, generation, desired, failsafe)| Assignment {
+                term: Term(term),
+                uid: DroneUid(uid),
+                name: DroneName { namespace, name },
+                generation,
+                desired,
+                failsafe,
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn every_order_comes_through_the_wire_unchanged(order in order()) {
+            let bytes = prost::Message::encode_to_vec(&v1::ToAgent::from(&order));
+            let message: v1::ToAgent = prost::Message::decode(bytes.as_slice()).unwrap();
+            prop_assert_eq!(Order::try_from(message), Ok(order));
+        }
+
+        #[test]
+        fn no_altitude_beyond_the_safe_range_comes_off_the_wire(metres in any::<f64>()) {
+            match flying(metres) {
+                Ok(Order::Assigned(Assignment { desired: Desired::Flying { altitude }, .. })) => {
+                    prop_assert!(altitude.0 > 0.0 && altitude.0 <= 120.0);
+                }
+                other => prop_assert!(other.is_err() && !(metres > 0.0 && metres <= 120.0)),
+            }
+        }
+    }
+
+    fn message(change: impl FnOnce(&mut v1::Assignment)) -> v1::ToAgent {
+        let mut assignment = v1::Assignment {
+            term: 3,
+            drone_uid: "u-1".into(),
+            drone_namespace: "default".into(),
+            drone_name: "alpha-brave-goose".into(),
+            generation: 1,
+            desired: Some(v1::assignment::Desired::Flying(v1::Flying {
+                altitude_above_home_m: 10.0,
+            })),
+            failsafe: None,
+        };
+        change(&mut assignment);
+        v1::ToAgent {
+            order: Some(v1::to_agent::Order::Assigned(assignment)),
+        }
+    }
+
+    fn flying(altitude_above_home_m: f64) -> Result<Order, BadMessage> {
+        let flying = v1::Flying { altitude_above_home_m };
+        message(|a| a.desired = Some(v1::assignment::Desired::Flying(flying))).try_into()
+    }
+
+    fn grounded(why: i32) -> Result<Order, BadMessage> {
+        message(|a| a.desired = Some(v1::assignment::Desired::Grounded(v1::Grounded { why }))).try_into()
+    }
+
+    fn failsafe(on_coordinator_loss: i32, after_ms: u64) -> Result<Order, BadMessage> {
+        message(|a| {
+            a.failsafe = Some(v1::Failsafe {
+                on_coordinator_loss,
+                after_ms,
+            })
+        })
+        .try_into()
+    }
+
+    #[test]
+    fn heights_that_are_no_takeoff_altitude_are_refused() {
+        for metres in [
+            0.0,
+            -0.0,
+            -1.0,
+            120.001,
+            1e300,
+            f64::NAN,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+        ] {
+            let refusal = flying(metres).unwrap_err();
+            assert!(matches!(refusal, BadMessage::OutOfRange { .. }), "{metres}: {refusal}");
+        }
+        let text = flying(400.0).unwrap_err().to_string();
+        assert_eq!(
+            text,
+            "assigned.flying.altitude_above_home_m is 400; it must be above 0 and at most 120 metres"
+        );
+        assert!(flying(120.0).is_ok());
+    }
+
+    #[test]
+    fn an_order_that_leaves_out_what_matters_is_refused() {
+        let refused = |m: v1::ToAgent| Order::try_from(m).unwrap_err().to_string();
+        assert_eq!(refused(v1::ToAgent { order: None }), "order is not set");
+        assert_eq!(refused(message(|a| a.drone_uid.clear())), "assigned.drone_uid is empty");
+        assert_eq!(refused(message(|a| a.desired = None)), "assigned.desired is not set");
+        assert_eq!(grounded(0).unwrap_err().to_string(), "assigned.grounded.why is not set");
+        assert_eq!(
+            failsafe(0, 9).unwrap_err().to_string(),
+            "assigned.failsafe.on_coordinator_loss is not set"
+        );
+        let at_once = failsafe(v1::OnCoordinatorLoss::Land.into(), 0).unwrap_err();
+        assert_eq!(at_once.to_string(), "assigned.failsafe.after_ms is not set");
+    }
+
+    #[test]
+    fn an_enum_value_of_another_version_is_refused_and_named() {
+        assert_eq!(
+            grounded(99).unwrap_err().to_string(),
+            "assigned.grounded.why is 99, which this program does not know; is the sender a newer version?"
+        );
+        assert!(matches!(failsafe(-1, 9), Err(BadMessage::UnknownValue { got: -1, .. })));
+    }
+
+    #[test]
+    fn an_assignment_without_a_failsafe_goes_on_as_assigned() {
+        let Ok(Order::Assigned(a)) = Order::try_from(message(|_| ())) else {
+            panic!("a good order was refused")
+        };
+        assert_eq!(a.failsafe, Failsafe::default());
+        assert_eq!(a.failsafe.on_coordinator_loss, OnCoordinatorLoss::Continue);
+    }
+}

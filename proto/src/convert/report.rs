@@ -1,0 +1,267 @@
+//! `Report`: what an agent says of its vehicle, to and from [`Report`].
+//!
+//! Owns: which reports a coordinator can read at all. Must not: turn what is unknown into a fact.
+
+use super::{BadMessage, filled, known, within};
+use crate::v1;
+use fleet::assignment::Held;
+use fleet::ids::{DroneUid, NodeName, Term};
+use fleet::report::{Activity, HandsOff, Report};
+use fleet::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, Percent, SystemId, Wgs84};
+use fleet::vehicle::{Airborne, ArmingReason, Autopilot, Battery, FlightTruth, Identity, Position, WhyUnknown};
+
+impl From<&Report> for v1::Report {
+    fn from(r: &Report) -> Self {
+        Self {
+            link_alive: r.link_alive,
+            identity: r.identity.as_ref().map(Into::into),
+            truth: v1::FlightTruth::from(r.truth).into(),
+            mode: r.mode.clone(),
+            ready: r.ready,
+            reasons: r.reasons.iter().map(|reason| reason.text.clone()).collect(),
+            battery: r.battery.as_ref().map(Into::into),
+            position: r.position.as_ref().map(Into::into),
+            held: r.held.as_ref().map(Into::into),
+            activity: v1::Activity::from(r.activity).into(),
+            terminating: r.terminating,
+        }
+    }
+}
+
+/// The report of the agent on `node`; the node's name came with the stream's Hello.
+///
+/// # Errors
+/// [`BadMessage`], naming the first field that makes no sense.
+pub fn report(node: NodeName, r: v1::Report) -> Result<Report, BadMessage> {
+    Ok(Report {
+        node,
+        link_alive: r.link_alive,
+        identity: r.identity.map(TryInto::try_into).transpose()?,
+        truth: known::<v1::FlightTruth>("truth", r.truth)?.into(),
+        mode: r.mode,
+        ready: r.ready,
+        reasons: r.reasons.into_iter().map(|text| ArmingReason { text }).collect(),
+        battery: r.battery.map(TryInto::try_into).transpose()?,
+        position: r.position.map(TryInto::try_into).transpose()?,
+        held: r.held.map(TryInto::try_into).transpose()?,
+        activity: known::<v1::Activity>("activity", r.activity)?.try_into()?,
+        terminating: r.terminating,
+    })
+}
+
+impl From<&Identity> for v1::Identity {
+    fn from(i: &Identity) -> Self {
+        let autopilot = match i.autopilot {
+            Autopilot::ArduPilot => v1::Autopilot::Ardupilot,
+            Autopilot::Px4 => v1::Autopilot::Px4,
+        };
+        Self {
+            autopilot: autopilot.into(),
+            system_id: i.system.0.into(),
+            component_id: i.component.0.into(),
+            firmware: i.firmware.clone().unwrap_or_default(),
+        }
+    }
+}
+
+impl TryFrom<v1::Identity> for Identity {
+    type Error = BadMessage;
+
+    fn try_from(i: v1::Identity) -> Result<Self, BadMessage> {
+        let field = "identity.autopilot";
+        let autopilot = match known(field, i.autopilot)? {
+            v1::Autopilot::Unspecified => return Err(BadMessage::Missing { field }),
+            v1::Autopilot::Ardupilot => Autopilot::ArduPilot,
+            v1::Autopilot::Px4 => Autopilot::Px4,
+        };
+        Ok(Self {
+            autopilot,
+            system: SystemId(mavlink_id("identity.system_id", i.system_id)?),
+            component: ComponentId(mavlink_id("identity.component_id", i.component_id)?),
+            firmware: Some(i.firmware).filter(|version| !version.is_empty()),
+        })
+    }
+}
+
+fn mavlink_id(field: &'static str, id: u32) -> Result<u8, BadMessage> {
+    let out_of_range = BadMessage::OutOfRange {
+        field,
+        got: id.into(),
+        must: "from 1 to 255",
+    };
+    u8::try_from(id).ok().filter(|&id| id != 0).ok_or(out_of_range)
+}
+
+impl From<FlightTruth> for v1::FlightTruth {
+    fn from(truth: FlightTruth) -> Self {
+        match truth {
+            FlightTruth::Unknown(WhyUnknown::NeverHeard) => Self::UnknownNeverHeard,
+            FlightTruth::Unknown(WhyUnknown::LinkLost) => Self::UnknownLinkLost,
+            FlightTruth::Unknown(WhyUnknown::LandedStateUnknown) => Self::UnknownLandedState,
+            FlightTruth::Unknown(WhyUnknown::Contradiction) => Self::UnknownContradiction,
+            FlightTruth::Disarmed => Self::Disarmed,
+            FlightTruth::ArmedOnGround => Self::ArmedOnGround,
+            FlightTruth::Airborne(Airborne::TakingOff) => Self::TakingOff,
+            FlightTruth::Airborne(Airborne::InAir) => Self::InAir,
+            FlightTruth::Airborne(Airborne::Landing) => Self::Landing,
+        }
+    }
+}
+
+impl From<v1::FlightTruth> for FlightTruth {
+    /// Unspecified is unknown: whoever does not say so has not said that the vehicle is on the ground.
+    fn from(truth: v1::FlightTruth) -> Self {
+        match truth {
+            v1::FlightTruth::Unspecified | v1::FlightTruth::UnknownLandedState => {
+                Self::Unknown(WhyUnknown::LandedStateUnknown)
+            }
+            v1::FlightTruth::UnknownNeverHeard => Self::Unknown(WhyUnknown::NeverHeard),
+            v1::FlightTruth::UnknownLinkLost => Self::Unknown(WhyUnknown::LinkLost),
+            v1::FlightTruth::UnknownContradiction => Self::Unknown(WhyUnknown::Contradiction),
+            v1::FlightTruth::Disarmed => Self::Disarmed,
+            v1::FlightTruth::ArmedOnGround => Self::ArmedOnGround,
+            v1::FlightTruth::TakingOff => Self::Airborne(Airborne::TakingOff),
+            v1::FlightTruth::InAir => Self::Airborne(Airborne::InAir),
+            v1::FlightTruth::Landing => Self::Airborne(Airborne::Landing),
+        }
+    }
+}
+
+impl From<&Battery> for v1::Battery {
+    fn from(b: &Battery) -> Self {
+        Self {
+            remaining_percent: b.remaining.map(|p| p.get().into()),
+            volts: b.volts,
+        }
+    }
+}
+
+impl TryFrom<v1::Battery> for Battery {
+    type Error = BadMessage;
+
+    fn try_from(b: v1::Battery) -> Result<Self, BadMessage> {
+        let percent = |got: u32| {
+            let must = "from 0 to 100 percent";
+            let out_of_range = BadMessage::OutOfRange {
+                field: "battery.remaining_percent",
+                got: got.into(),
+                must,
+            };
+            u8::try_from(got).ok().and_then(Percent::new).ok_or(out_of_range)
+        };
+        let volts = |got: f64| within("battery.volts", got, 0.0, f64::MAX, "a voltage, not below 0");
+        Ok(Self {
+            remaining: b.remaining_percent.map(percent).transpose()?,
+            volts: b.volts.map(volts).transpose()?,
+        })
+    }
+}
+
+impl From<&Position> for v1::Position {
+    fn from(p: &Position) -> Self {
+        Self {
+            latitude_deg: p.at.latitude_deg,
+            longitude_deg: p.at.longitude_deg,
+            altitude_amsl_m: p.amsl.0,
+            altitude_above_home_m: p.above_home.0,
+        }
+    }
+}
+
+impl TryFrom<v1::Position> for Position {
+    type Error = BadMessage;
+
+    fn try_from(p: v1::Position) -> Result<Self, BadMessage> {
+        let finite = |field, got| within(field, got, f64::MIN, f64::MAX, "a number");
+        let latitude_deg = within(
+            "position.latitude_deg",
+            p.latitude_deg,
+            -90.0,
+            90.0,
+            "from -90 to 90 degrees",
+        )?;
+        let longitude_deg = within(
+            "position.longitude_deg",
+            p.longitude_deg,
+            -180.0,
+            180.0,
+            "from -180 to 180 degrees",
+        )?;
+        Ok(Self {
+            at: Wgs84 {
+                latitude_deg,
+                longitude_deg,
+            },
+            amsl: AltitudeAmsl(finite("position.altitude_amsl_m", p.altitude_amsl_m)?),
+            above_home: AltitudeAboveHome(finite("position.altitude_above_home_m", p.altitude_above_home_m)?),
+        })
+    }
+}
+
+impl From<&Held> for v1::Held {
+    fn from(h: &Held) -> Self {
+        Self {
+            drone_uid: h.uid.0.clone(),
+            term: h.term.0,
+            generation: h.generation,
+            grounded: h.grounded,
+            settled: h.settled,
+        }
+    }
+}
+
+impl TryFrom<v1::Held> for Held {
+    type Error = BadMessage;
+
+    fn try_from(h: v1::Held) -> Result<Self, BadMessage> {
+        Ok(Self {
+            uid: DroneUid(filled("held.drone_uid", h.drone_uid)?),
+            term: Term(h.term),
+            generation: h.generation,
+            grounded: h.grounded,
+            settled: h.settled,
+        })
+    }
+}
+
+impl From<Activity> for v1::Activity {
+    fn from(activity: Activity) -> Self {
+        match activity {
+            Activity::Idle => Self::Idle,
+            Activity::Waiting => Self::Waiting,
+            Activity::NotArmable => Self::NotArmable,
+            Activity::Arming => Self::Arming,
+            Activity::TakingOff => Self::TakingOff,
+            Activity::Holding => Self::Holding,
+            Activity::Landing => Self::Landing,
+            Activity::Failsafe => Self::Failsafe,
+            Activity::HandsOff(HandsOff::OtherMode) => Self::HandsOffOtherMode,
+            Activity::HandsOff(HandsOff::ArmedByOther) => Self::HandsOffArmedByOther,
+            Activity::HandsOff(HandsOff::FlightOver) => Self::HandsOffFlightOver,
+        }
+    }
+}
+
+impl TryFrom<v1::Activity> for Activity {
+    type Error = BadMessage;
+
+    fn try_from(activity: v1::Activity) -> Result<Self, BadMessage> {
+        Ok(match activity {
+            v1::Activity::Unspecified => return Err(BadMessage::Missing { field: "activity" }),
+            v1::Activity::Idle => Self::Idle,
+            v1::Activity::Waiting => Self::Waiting,
+            v1::Activity::NotArmable => Self::NotArmable,
+            v1::Activity::Arming => Self::Arming,
+            v1::Activity::TakingOff => Self::TakingOff,
+            v1::Activity::Holding => Self::Holding,
+            v1::Activity::Landing => Self::Landing,
+            v1::Activity::Failsafe => Self::Failsafe,
+            v1::Activity::HandsOffOtherMode => Self::HandsOff(HandsOff::OtherMode),
+            v1::Activity::HandsOffArmedByOther => Self::HandsOff(HandsOff::ArmedByOther),
+            v1::Activity::HandsOffFlightOver => Self::HandsOff(HandsOff::FlightOver),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,207 @@
+//! What of a report comes through the wire, and what is refused there.
+
+use super::*;
+use proptest::option::of;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+fn truths() -> Vec<FlightTruth> {
+    use WhyUnknown::{Contradiction, LandedStateUnknown, LinkLost, NeverHeard};
+    let unknown = [NeverHeard, LinkLost, LandedStateUnknown, Contradiction].map(FlightTruth::Unknown);
+    let airborne = [Airborne::TakingOff, Airborne::InAir, Airborne::Landing].map(FlightTruth::Airborne);
+    [
+        unknown.as_slice(),
+        &[FlightTruth::Disarmed, FlightTruth::ArmedOnGround],
+        &airborne,
+    ]
+    .concat()
+}
+
+fn activities() -> Vec<Activity> {
+    use Activity::{Arming, Failsafe, Holding, Idle, Landing, NotArmable, TakingOff, Waiting};
+    let hands_off = [HandsOff::OtherMode, HandsOff::ArmedByOther, HandsOff::FlightOver].map(Activity::HandsOff);
+    let own = [Idle, Waiting, NotArmable, Arming, TakingOff, Holding, Landing, Failsafe];
+    [own.as_slice(), &hands_off].concat()
+}
+
+fn identity() -> impl Strategy<Value = Identity> {
+    let autopilot = select(vec![Autopilot::ArduPilot, Autopilot::Px4]);
+    (autopilot, 1..=255u8, 1..=255u8, of(".+")).prop_map(|(autopilot, system, component, firmware)| Identity {
+        autopilot,
+        system: SystemId(system),
+        component: ComponentId(component),
+        firmware,
+    })
+}
+
+fn battery() -> impl Strategy<Value = Battery> {
+    (of((0..=100u8).prop_map(|p| Percent::new(p).unwrap())), of(0.0..1e4))
+        .prop_map(|(remaining, volts)| Battery { remaining, volts })
+}
+
+fn position() -> impl Strategy<Value = Position> {
+    (-90.0..=90.0, -180.0..=180.0, -1e4..1e5, -1e4..1e5).prop_map(|(latitude_deg, longitude_deg, amsl, above)| {
+        Position {
+            at: Wgs84 {
+                latitude_deg,
+                longitude_deg,
+            },
+            amsl: AltitudeAmsl(amsl),
+            above_home: AltitudeAboveHome(above),
+        }
+    })
+}
+
+fn held() -> impl Strategy<Value = Held> {
+    (".+", any::<u64>(), any::<i64>(), any::<bool>(), any::<bool>()).prop_map(
+        |(uid, term, generation, grounded, settled)| Held {
+            uid: DroneUid(uid),
+            term: Term(term),
+            generation,
+            grounded,
+            settled,
+        },
+    )
+}
+
+fn reports() -> impl Strategy<Value = Report> {
+    let vehicle = (
+        of(identity()),
+        select(truths()),
+        of(".*"),
+        of(battery()),
+        of(position()),
+    );
+    let reasons = prop::collection::vec(".*".prop_map(|text| ArmingReason { text }), 0..5);
+    let agent = (of(held()), select(activities()), reasons);
+    (vehicle, agent, any::<(bool, bool, Option<bool>)>()).prop_map(|(vehicle, agent, flags)| {
+        let (identity, truth, mode, battery, position) = vehicle;
+        let (held, activity, reasons) = agent;
+        let (link_alive, terminating, ready) = flags;
+        Report {
+            node: node(),
+            link_alive,
+            identity,
+            truth,
+            mode,
+            ready,
+            reasons,
+            battery,
+            position,
+            held,
+            activity,
+            terminating,
+        }
+    })
+}
+
+proptest! {
+    #[test]
+    fn every_report_comes_through_the_wire_unchanged(sent in reports()) {
+        let bytes = prost::Message::encode_to_vec(&v1::Report::from(&sent));
+        let message: v1::Report = prost::Message::decode(bytes.as_slice()).unwrap();
+        prop_assert_eq!(report(node(), message), Ok(sent));
+    }
+
+    #[test]
+    fn whatever_comes_off_the_wire_is_a_report_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        if let Ok(message) = <v1::Report as prost::Message>::decode(bytes.as_slice()) {
+            let _ = report(node(), message);
+        }
+    }
+}
+
+fn node() -> NodeName {
+    NodeName::parse("drone-1").unwrap()
+}
+
+/// A report in which all is well, but for `change`.
+fn refusal(change: impl FnOnce(&mut v1::Report)) -> String {
+    let mut message = v1::Report {
+        link_alive: true,
+        truth: v1::FlightTruth::Disarmed.into(),
+        activity: v1::Activity::Idle.into(),
+        ..v1::Report::default()
+    };
+    assert!(report(node(), message.clone()).is_ok());
+    change(&mut message);
+    report(node(), message).unwrap_err().to_string()
+}
+
+#[test]
+fn an_agent_that_does_not_say_whether_it_flies_is_unknown() {
+    let message = v1::Report {
+        activity: v1::Activity::Idle.into(),
+        ..v1::Report::default()
+    };
+    let seen = report(node(), message).unwrap();
+    assert!(matches!(seen.truth, FlightTruth::Unknown(_)));
+    assert!(!seen.vehicle_free());
+}
+
+#[test]
+fn ids_that_mavlink_does_not_have_are_refused() {
+    let of = |autopilot: v1::Autopilot, system_id, component_id| v1::Identity {
+        autopilot: autopilot.into(),
+        system_id,
+        component_id,
+        firmware: String::new(),
+    };
+    let with = |identity| refusal(|r| r.identity = Some(identity));
+    assert_eq!(
+        with(of(v1::Autopilot::Px4, 0, 1)),
+        "identity.system_id is 0; it must be from 1 to 255"
+    );
+    assert_eq!(
+        with(of(v1::Autopilot::Px4, 1, 256)),
+        "identity.component_id is 256; it must be from 1 to 255"
+    );
+    assert_eq!(
+        with(of(v1::Autopilot::Unspecified, 1, 1)),
+        "identity.autopilot is not set"
+    );
+}
+
+#[test]
+fn numbers_that_mean_nothing_are_refused_and_named() {
+    let battery = |remaining_percent, volts| {
+        refusal(|r| {
+            r.battery = Some(v1::Battery {
+                remaining_percent,
+                volts,
+            })
+        })
+    };
+    assert_eq!(
+        battery(Some(101), None),
+        "battery.remaining_percent is 101; it must be from 0 to 100 percent"
+    );
+    assert_eq!(
+        battery(None, Some(f64::NAN)),
+        "battery.volts is NaN; it must be a voltage, not below 0"
+    );
+    let position = |latitude_deg, longitude_deg, altitude_above_home_m| {
+        let altitude_amsl_m = 0.0;
+        let position = v1::Position {
+            latitude_deg,
+            longitude_deg,
+            altitude_amsl_m,
+            altitude_above_home_m,
+        };
+        refusal(|r| r.position = Some(position))
+    };
+    assert!(position(90.5, 0.0, 0.0).starts_with("position.latitude_deg is 90.5"));
+    assert!(position(0.0, f64::INFINITY, 0.0).starts_with("position.longitude_deg is inf"));
+    assert!(position(0.0, 0.0, f64::NAN).starts_with("position.altitude_above_home_m is NaN"));
+}
+
+#[test]
+fn a_value_of_a_newer_version_and_a_missing_one_are_refused() {
+    assert!(refusal(|r| r.truth = 77).starts_with("truth is 77, which this program does not know"));
+    assert!(refusal(|r| r.activity = 77).starts_with("activity is 77, which this program does not know"));
+    assert_eq!(refusal(|r| r.activity = 0), "activity is not set");
+    assert_eq!(
+        refusal(|r| r.held = Some(v1::Held::default())),
+        "held.drone_uid is empty"
+    );
+}

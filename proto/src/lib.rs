@@ -1,0 +1,16 @@
+//! The gRPC contract between agents, coordinator and people's tools, and its conversion to `fleet` types.
+//!
+//! Owns: the generated code of `proto/fleet.proto` ([`v1`]), the descriptor set for reflection, and the conversions.
+//! Must not: know Kubernetes or MAVLink, or decide anything. A message that makes no sense is an error here, once,
+//! at the border.
+
+pub mod convert;
+
+/// Generated from `proto/fleet.proto`; the meaning of each field is documented there.
+#[allow(missing_docs, clippy::all, reason = "generated code; documented in the proto file")]
+pub mod v1 {
+    tonic::include_proto!("skein.v1");
+}
+
+/// The encoded descriptor set, for gRPC reflection.
+pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/fleet_descriptor.bin"));

@@ -1,0 +1,388 @@
+//! The command line of `skein-sitl` and its translation into vehicles.
+//!
+//! Owns: flags, their checks and error lines. Must not: open anything.
+
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Parser, ValueEnum};
+
+use crate::model::{Autopilot, VehicleConfig, Wgs84};
+
+/// Metres between neighbouring vehicles at boot.
+const SPACING_M: f64 = 5.0;
+/// Vehicles per row of the parking grid.
+const ROW: usize = 10;
+
+/// Simulated ArduPilot and PX4 vehicles that speak MAVLink.
+///
+/// Prints one JSON line per vehicle once its endpoint can be opened:
+/// {"name":..,"system_id":..,"autopilot":..,"endpoint":..}
+#[derive(Clone, Debug, Parser)]
+#[command(name = "skein-sitl", version)]
+pub struct Args {
+    /// Number of vehicles (default: as many as --names, else 1)
+    #[arg(long)]
+    pub count: Option<usize>,
+    /// Which autopilot to imitate; mixed alternates, beginning with ArduPilot
+    #[arg(long, value_enum, default_value_t = Fleet::Mixed)]
+    pub autopilot: Fleet,
+    /// Simulated seconds per real second
+    #[arg(long, default_value_t = 1.0)]
+    pub speedup: f64,
+    /// Where vehicles are reached: pty:FOLDER, udp:HOST:PORT or tcp:HOST:PORT (PORT is the first vehicle's, then counted up)
+    #[arg(long)]
+    pub link: LinkSpec,
+    /// Names become PREFIX-1, PREFIX-2, ...
+    #[arg(long, default_value = "vehicle")]
+    pub name_prefix: String,
+    /// Names of the vehicles, instead of the prefix and a number
+    #[arg(long, value_delimiter = ',')]
+    pub names: Vec<String>,
+    /// MAVLink system id of the first vehicle; the next ones count up
+    #[arg(long, default_value_t = 1)]
+    pub system_id_base: u16,
+    /// Folder for NAME.tlog files with every frame in both directions
+    #[arg(long)]
+    pub wire_log: Option<PathBuf>,
+    /// Battery drain while armed: PERCENT, or NAME=PERCENT for one vehicle
+    #[arg(long, value_delimiter = ',')]
+    pub battery_percent_per_minute: Vec<String>,
+    /// Battery at boot: PERCENT, or NAME=PERCENT for one vehicle
+    #[arg(long, value_delimiter = ',')]
+    pub initial_battery: Vec<String>,
+    /// Vehicles that never pass their preflight checks
+    #[arg(long, value_delimiter = ',')]
+    pub never_ready: Vec<String>,
+    /// Also end when standard input closes, so that the simulator never outlives the process that started it
+    #[arg(long)]
+    pub until_stdin_closes: bool,
+    /// Where the first vehicle stands: latitude, longitude, metres above mean sea level
+    #[arg(long, default_value = "47.397742,8.545594,488", allow_hyphen_values = true)]
+    pub home: Home,
+}
+
+/// Which autopilots a run has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Fleet {
+    /// Only ArduCopter.
+    Ardupilot,
+    /// Only PX4.
+    Px4,
+    /// Both, in turn.
+    Mixed,
+}
+
+/// How vehicles are reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LinkSpec {
+    /// A pseudo-terminal each, with a link FOLDER/NAME.
+    Pty(PathBuf),
+    /// Datagrams to this address, the port counted up per vehicle.
+    Udp(SocketAddr),
+    /// Listens on this address, the port counted up per vehicle.
+    Tcp(SocketAddr),
+}
+
+impl FromStr for LinkSpec {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is not a link; write pty:FOLDER, udp:HOST:PORT or tcp:HOST:PORT");
+        let (kind, place) = text.split_once(':').ok_or_else(wrong)?;
+        if place.is_empty() {
+            return Err(wrong());
+        }
+        let address = || {
+            let mut found = place
+                .to_socket_addrs()
+                .map_err(|error| format!("`{place}` is not HOST:PORT: {error}"))?;
+            found.next().ok_or_else(wrong)
+        };
+        match kind {
+            "pty" => Ok(Self::Pty(place.into())),
+            "udp" => Ok(Self::Udp(address()?)),
+            "tcp" => Ok(Self::Tcp(address()?)),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+/// The place of the first vehicle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Home(pub Wgs84);
+
+impl FromStr for Home {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong =
+            || format!("`{text}` is not a place; write LATITUDE,LONGITUDE,ALTITUDE like 47.397742,8.545594,488");
+        let numbers: Vec<f64> = text
+            .split(',')
+            .map(|part| part.trim().parse().map_err(|_| wrong()))
+            .collect::<Result<_, String>>()?;
+        match numbers[..] {
+            [lat_deg, lon_deg, amsl_m] if lat_deg.abs() <= 90.0 && lon_deg.abs() <= 180.0 && amsl_m.is_finite() => {
+                Ok(Self(Wgs84 {
+                    lat_deg,
+                    lon_deg,
+                    amsl_m,
+                }))
+            }
+            _ => Err(wrong()),
+        }
+    }
+}
+
+/// What is wrong with a combination of flags.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ArgsError {
+    /// Names and count disagree.
+    #[error("--count {count} but {names} names in --names; leave --count out")]
+    CountAndNames {
+        /// --count.
+        count: usize,
+        /// How many names.
+        names: usize,
+    },
+    /// A name occurs twice.
+    #[error("--names has `{0}` twice; every vehicle needs its own name")]
+    NameTwice(String),
+    /// A name cannot be a file name.
+    #[error("`{0}` cannot be a vehicle's name; use letters, digits, `-`, `_` and `.`")]
+    BadName(String),
+    /// A flag names a vehicle that does not exist.
+    #[error("{flag}: there is no vehicle `{name}`; vehicles are {known}")]
+    NoSuchVehicle {
+        /// The flag.
+        flag: &'static str,
+        /// The name in it.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// Not a number in range.
+    #[error("{flag}: `{value}` is not a number from 0 up; write PERCENT or NAME=PERCENT")]
+    BadNumber {
+        /// The flag.
+        flag: &'static str,
+        /// What was written.
+        value: String,
+    },
+    /// Speed must be positive.
+    #[error("--speedup {0} is out of range; use 0.01 to 100")]
+    Speedup(String),
+    /// No vehicle.
+    #[error("--count 0 makes no vehicle; use 1 or more")]
+    None,
+    /// System ids are numbers from 1 to 255.
+    #[error("--system-id-base {0} is out of range; use 1 to 255")]
+    SystemId(u16),
+    /// Not enough ports.
+    #[error("{count} vehicles do not fit above port {port}; choose a lower port")]
+    Ports {
+        /// Vehicles.
+        count: usize,
+        /// First port.
+        port: u16,
+    },
+}
+
+/// One vehicle to run.
+#[derive(Clone, Debug)]
+pub struct VehiclePlan {
+    /// Its name, unique.
+    pub name: String,
+    /// Its model's settings.
+    pub config: VehicleConfig,
+}
+
+impl Args {
+    /// The vehicles these flags ask for. System ids count up from the base and wrap from 255 to 1: with more
+    /// than 255 vehicles they repeat, which is harmless because every vehicle has a link of its own.
+    pub fn vehicles(&self) -> Result<Vec<VehiclePlan>, ArgsError> {
+        if !(0.01..=100.0).contains(&self.speedup) {
+            return Err(ArgsError::Speedup(self.speedup.to_string()));
+        }
+        if !(1..=255).contains(&self.system_id_base) {
+            return Err(ArgsError::SystemId(self.system_id_base));
+        }
+        let names = self.vehicle_names()?;
+        if let LinkSpec::Udp(address) | LinkSpec::Tcp(address) = &self.link
+            && usize::from(address.port()) + names.len() > 1 + usize::from(u16::MAX)
+        {
+            return Err(ArgsError::Ports {
+                count: names.len(),
+                port: address.port(),
+            });
+        }
+        let drain = PerVehicle::parse("--battery-percent-per-minute", &self.battery_percent_per_minute, &names)?;
+        let charge = PerVehicle::parse("--initial-battery", &self.initial_battery, &names)?;
+        for name in &self.never_ready {
+            known_name("--never-ready", name, &names)?;
+        }
+        let plan = |(index, name): (usize, &String)| {
+            let autopilot = match self.autopilot {
+                Fleet::Ardupilot => Autopilot::ArduPilot,
+                Fleet::Px4 => Autopilot::Px4,
+                Fleet::Mixed if index % 2 == 0 => Autopilot::ArduPilot,
+                Fleet::Mixed => Autopilot::Px4,
+            };
+            let system_id = ((usize::from(self.system_id_base) - 1 + index) % 255 + 1) as u8;
+            let place = self
+                .home
+                .0
+                .offset_metres((index / ROW) as f64 * SPACING_M, (index % ROW) as f64 * SPACING_M);
+            let mut config = VehicleConfig::new(autopilot, system_id, place);
+            config.battery_percent = charge.get(name).unwrap_or(config.battery_percent);
+            config.battery_percent_per_minute = drain.get(name).unwrap_or(config.battery_percent_per_minute);
+            config.never_ready = self.never_ready.contains(name);
+            config.seconds_per_peer_second = self.speedup.max(1.0);
+            VehiclePlan {
+                name: name.clone(),
+                config,
+            }
+        };
+        Ok(names.iter().enumerate().map(plan).collect())
+    }
+
+    fn vehicle_names(&self) -> Result<Vec<String>, ArgsError> {
+        let count = self.count.unwrap_or(self.names.len().max(1));
+        if count == 0 {
+            return Err(ArgsError::None);
+        }
+        if self.names.is_empty() {
+            let names: Vec<String> = (1..=count)
+                .map(|number| format!("{}-{number}", self.name_prefix))
+                .collect();
+            check_name(&names[0])?;
+            return Ok(names);
+        }
+        if count != self.names.len() {
+            return Err(ArgsError::CountAndNames {
+                count,
+                names: self.names.len(),
+            });
+        }
+        for (index, name) in self.names.iter().enumerate() {
+            check_name(name)?;
+            if self.names[..index].contains(name) {
+                return Err(ArgsError::NameTwice(name.clone()));
+            }
+        }
+        Ok(self.names.clone())
+    }
+}
+
+fn check_name(name: &str) -> Result<(), ArgsError> {
+    let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if name.is_empty() || name.starts_with('.') || !name.chars().all(fine) {
+        return Err(ArgsError::BadName(name.to_owned()));
+    }
+    Ok(())
+}
+
+fn known_name(flag: &'static str, name: &str, names: &[String]) -> Result<(), ArgsError> {
+    if names.iter().any(|known| known == name) {
+        return Ok(());
+    }
+    Err(ArgsError::NoSuchVehicle {
+        flag,
+        name: name.to_owned(),
+        known: names.join(", "),
+    })
+}
+
+/// A number for all vehicles, with exceptions by name.
+struct PerVehicle {
+    all: Option<f64>,
+    named: BTreeMap<String, f64>,
+}
+
+impl PerVehicle {
+    fn parse(flag: &'static str, values: &[String], names: &[String]) -> Result<Self, ArgsError> {
+        let mut parsed = Self {
+            all: None,
+            named: BTreeMap::new(),
+        };
+        for value in values {
+            let wrong = || ArgsError::BadNumber {
+                flag,
+                value: value.clone(),
+            };
+            let (name, number) = match value.split_once('=') {
+                Some((name, number)) => (Some(name), number),
+                None => (None, value.as_str()),
+            };
+            let number: f64 = number.parse().map_err(|_| wrong())?;
+            if !number.is_finite() || number < 0.0 {
+                return Err(wrong());
+            }
+            match name {
+                Some(name) => {
+                    known_name(flag, name, names)?;
+                    parsed.named.insert(name.to_owned(), number);
+                }
+                None => parsed.all = Some(number),
+            }
+        }
+        Ok(parsed)
+    }
+
+    fn get(&self, name: &str) -> Option<f64> {
+        self.named.get(name).copied().or(self.all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vehicles(flags: &[&str]) -> Result<Vec<VehiclePlan>, ArgsError> {
+        let line = ["skein-sitl", "--link", "pty:/tmp/x"]
+            .into_iter()
+            .chain(flags.iter().copied());
+        Args::try_parse_from(line).unwrap().vehicles()
+    }
+
+    #[test]
+    fn a_mixed_fleet_alternates_and_stands_five_metres_apart() {
+        let plans = vehicles(&["--count", "3"]).unwrap();
+        let kinds: Vec<_> = plans.iter().map(|plan| plan.config.autopilot).collect();
+        assert_eq!(kinds, [Autopilot::ArduPilot, Autopilot::Px4, Autopilot::ArduPilot]);
+        assert_eq!(plans[2].name, "vehicle-3");
+        let east_m = (plans[1].config.home.lon_deg - plans[0].config.home.lon_deg)
+            * 111_319.5
+            * 47.397742_f64.to_radians().cos();
+        assert!((east_m - 5.0).abs() < 0.01, "{east_m}");
+    }
+
+    #[test]
+    fn a_battery_setting_by_name_beats_the_one_for_all() {
+        let plans = vehicles(&["--names", "a,b", "--initial-battery", "80,b=20"]).unwrap();
+        assert_eq!(
+            (plans[0].config.battery_percent, plans[1].config.battery_percent),
+            (80.0, 20.0)
+        );
+    }
+
+    #[test]
+    fn a_flag_for_a_vehicle_that_does_not_exist_is_refused_with_the_names_there_are() {
+        let error = vehicles(&["--names", "a,b", "--never-ready", "c"]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "--never-ready: there is no vehicle `c`; vehicles are a, b"
+        );
+    }
+
+    #[test]
+    fn a_name_that_could_leave_the_folder_is_refused() {
+        assert_eq!(
+            vehicles(&["--names", "../a"]).unwrap_err(),
+            ArgsError::BadName("../a".into())
+        );
+    }
+}

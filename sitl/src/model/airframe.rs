@@ -1,0 +1,125 @@
+//! A point mass that follows speed demands within acceleration limits, above flat ground at height 0.
+//!
+//! Owns: position and velocity. Must not: know modes, autopilots or messages.
+
+use super::geo::Neu;
+
+const GRAVITY_M_S2: f64 = 9.8;
+
+/// What the autopilot wants of the airframe in one step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Demand {
+    /// Vertical speed, up positive, metres per second.
+    pub climb_m_s: f64,
+    /// Limit of vertical acceleration.
+    pub climb_accel_m_s2: f64,
+    /// Point to fly towards over the ground; `None` stops.
+    pub towards: Option<Neu>,
+    /// Limit of ground speed.
+    pub speed_m_s: f64,
+    /// Limit of ground acceleration.
+    pub accel_m_s2: f64,
+}
+
+/// See the module text. Coordinates are metres from the place of boot, up from the ground.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Airframe {
+    /// Where it is.
+    pub position: Neu,
+    /// How it moves, metres per second.
+    pub velocity: Neu,
+}
+
+impl Airframe {
+    /// Stands still on the ground.
+    pub fn rest(&mut self) {
+        self.position.up = 0.0;
+        self.velocity = Neu::default();
+    }
+
+    /// Whether it touches the ground.
+    pub fn on_ground(&self) -> bool {
+        self.position.up <= 0.0
+    }
+
+    /// Motors off: falls.
+    pub fn fall(&mut self, dt_s: f64) {
+        self.velocity.up -= GRAVITY_M_S2 * dt_s;
+        self.advance(dt_s);
+    }
+
+    /// One step under power.
+    pub fn fly(&mut self, demand: Demand, dt_s: f64) {
+        let to_climb = demand.climb_m_s - self.velocity.up;
+        self.velocity.up += to_climb.clamp(-demand.climb_accel_m_s2 * dt_s, demand.climb_accel_m_s2 * dt_s);
+        let (want_north, want_east) = self.wanted_ground_velocity(demand);
+        let (north, east) = (want_north - self.velocity.north, want_east - self.velocity.east);
+        let change = north.hypot(east);
+        let scale = if change > 0.0 {
+            (demand.accel_m_s2 * dt_s / change).min(1.0)
+        } else {
+            0.0
+        };
+        self.velocity.north += north * scale;
+        self.velocity.east += east * scale;
+        self.advance(dt_s);
+    }
+
+    fn wanted_ground_velocity(&self, demand: Demand) -> (f64, f64) {
+        let Some(target) = demand.towards else {
+            return (0.0, 0.0);
+        };
+        let distance = self.position.ground_distance(target);
+        if distance < 0.02 {
+            return (0.0, 0.0);
+        }
+        let braking = (2.0 * 0.5 * demand.accel_m_s2 * distance).sqrt().min(distance * 1.5);
+        let speed = demand.speed_m_s.min(braking);
+        let (north, east) = (target.north - self.position.north, target.east - self.position.east);
+        (north / distance * speed, east / distance * speed)
+    }
+
+    fn advance(&mut self, dt_s: f64) {
+        self.position.north += self.velocity.north * dt_s;
+        self.position.east += self.velocity.east * dt_s;
+        self.position.up += self.velocity.up * dt_s;
+        if self.position.up <= 0.0 && self.velocity.up <= 0.0 {
+            self.rest();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_vehicle_stops_at_its_target_without_running_past_it_far() {
+        let mut airframe = Airframe {
+            position: Neu {
+                up: 10.0,
+                ..Neu::default()
+            },
+            ..Airframe::default()
+        };
+        let target = Neu {
+            north: 30.0,
+            east: 0.0,
+            up: 10.0,
+        };
+        let demand = Demand {
+            climb_m_s: 0.0,
+            climb_accel_m_s2: 1.0,
+            towards: Some(target),
+            speed_m_s: 10.0,
+            accel_m_s2: 2.5,
+        };
+        let mut furthest: f64 = 0.0;
+        for _ in 0..800 {
+            airframe.fly(demand, 0.02);
+            furthest = furthest.max(airframe.position.north);
+        }
+        assert!((airframe.position.north - 30.0).abs() < 0.1, "{airframe:?}");
+        assert!(furthest < 31.0, "{furthest}");
+    }
+}

@@ -1,0 +1,237 @@
+//! How ArduCopter flies: take-off, guided flight, landing, return, and falling, one step at a time.
+//!
+//! Owns: the flight state and its speeds, times and heights. Must not: answer messages or send texts.
+
+use crate::model::airframe::{Airframe, Demand};
+use crate::model::geo::Neu;
+use crate::model::params::Params;
+
+/// Motors must have run this long before a take-off may begin (the arming delay).
+const ARMING_DELAY_S: f64 = 2.0;
+/// From the start of a take-off to lift-off: motors spool up.
+const SPOOL_UP_S: f64 = 1.3;
+/// Touch-down to "landed", and to motors off in LAND and RTL.
+const LANDED_AFTER_TOUCH_S: f64 = 1.5;
+const DISARM_AFTER_TOUCH_S: f64 = 2.08;
+/// A vehicle that stands on the ground when it is told to land is landed this much sooner.
+const FELT_EARLIER_S: f64 = 0.5;
+const CLIMB_ACCEL_M_S2: f64 = 1.0;
+/// Sinking with the throttle stick at the bottom.
+const STICK_SINK_M_S: f64 = 2.4;
+
+/// What the vehicle is doing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Flight {
+    /// On the ground, landed.
+    Landed,
+    /// A take-off was accepted and motors spool up; still landed until `begins_s`.
+    Spooling { begins_s: f64, to_up_m: f64 },
+    /// Climbing to the take-off height.
+    Climbing { to_up_m: f64 },
+    /// Holding or going to a point.
+    Guided { target: Neu },
+    /// Coming down to land; `touched_s` once the ground is felt.
+    Landing { touched_s: Option<f64> },
+    /// Return: climb.
+    ReturnClimb { to_up_m: f64 },
+    /// Return: fly home at a height.
+    ReturnHome { up_m: f64 },
+    /// Return: wait above home.
+    ReturnLoiter { until_s: f64, up_m: f64 },
+    /// A pilot mode with the throttle stick at the bottom.
+    Sinking { touched_s: Option<f64> },
+    /// Motors stopped in the air.
+    Falling,
+}
+
+/// What a step of flight led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Nothing,
+    /// Touched the ground at this many mm/s.
+    HitGround(u32),
+    /// Landed in an automatic mode: motors go off.
+    LandedForGood,
+}
+
+impl Flight {
+    /// A take-off accepted at `now_s` by a vehicle armed at `armed_s`.
+    pub(super) fn take_off(now_s: f64, armed_s: f64, to_up_m: f64) -> Self {
+        Self::Spooling {
+            begins_s: now_s.max(armed_s + ARMING_DELAY_S) + SPOOL_UP_S,
+            to_up_m,
+        }
+    }
+
+    /// A return from where the airframe is.
+    pub(super) fn go_home(airframe: &Airframe, params: &Params) -> Self {
+        let to_up_m = (f64::from(params.get("RTL_ALT")) / 100.0).max(airframe.position.up);
+        Self::ReturnClimb { to_up_m }
+    }
+
+    /// MAV_LANDED_STATE number.
+    pub(super) fn landed_state(self, landed_now: bool) -> u8 {
+        match self {
+            _ if landed_now => 1,
+            Self::Climbing { .. } => 3,
+            Self::Landing { .. } => 4,
+            _ => 2,
+        }
+    }
+
+    /// The autopilot holds itself for landed.
+    pub(super) fn landed(self, now_s: f64) -> bool {
+        match self {
+            Self::Landed | Self::Spooling { .. } => true,
+            Self::Landing { touched_s: Some(at) } => now_s >= at + LANDED_AFTER_TOUCH_S,
+            _ => false,
+        }
+    }
+
+    /// One step. `home` is where RTL goes.
+    pub(super) fn step(
+        &mut self,
+        airframe: &mut Airframe,
+        params: &Params,
+        home: Neu,
+        now_s: f64,
+        dt_s: f64,
+    ) -> Outcome {
+        match *self {
+            Self::Landed => airframe.rest(),
+            Self::Spooling { begins_s, to_up_m } => {
+                airframe.rest();
+                if now_s >= begins_s {
+                    *self = Self::Climbing { to_up_m };
+                }
+            }
+            Self::Climbing { to_up_m } => {
+                let spot = airframe.position;
+                climb(airframe, to_up_m, None, params, dt_s);
+                if to_up_m - airframe.position.up < 0.05 {
+                    *self = Self::Guided {
+                        target: Neu { up: to_up_m, ..spot },
+                    };
+                }
+            }
+            Self::Guided { target } => climb(airframe, target.up, Some(target), params, dt_s),
+            Self::Landing { touched_s } => return self.come_down(airframe, params, touched_s, now_s, dt_s),
+            Self::ReturnClimb { to_up_m } => {
+                climb(airframe, to_up_m, None, params, dt_s);
+                if to_up_m - airframe.position.up < 0.3 {
+                    *self = Self::ReturnHome { up_m: to_up_m };
+                }
+            }
+            Self::ReturnHome { up_m } => {
+                climb(airframe, up_m, Some(home), params, dt_s);
+                if airframe.position.ground_distance(home) < 0.3 {
+                    let until_s = now_s + f64::from(params.get("RTL_LOIT_TIME")) / 1000.0;
+                    *self = Self::ReturnLoiter { until_s, up_m };
+                }
+            }
+            Self::ReturnLoiter { until_s, up_m } => {
+                climb(airframe, up_m, Some(home), params, dt_s);
+                if now_s >= until_s {
+                    *self = Self::Landing { touched_s: None };
+                }
+            }
+            Self::Sinking { touched_s } => return self.sink(airframe, touched_s, now_s, dt_s),
+            Self::Falling => {
+                airframe.fall(dt_s);
+                if airframe.on_ground() {
+                    *self = Self::Landed;
+                }
+            }
+        }
+        Outcome::Nothing
+    }
+
+    fn come_down(
+        &mut self,
+        airframe: &mut Airframe,
+        params: &Params,
+        touched_s: Option<f64>,
+        now_s: f64,
+        dt_s: f64,
+    ) -> Outcome {
+        if let Some(at) = touched_s {
+            airframe.rest();
+            if now_s >= at + DISARM_AFTER_TOUCH_S {
+                *self = Self::Landed;
+                return Outcome::LandedForGood;
+            }
+            return Outcome::Nothing;
+        }
+        if airframe.on_ground() {
+            // Already down by another mode: felt at once.
+            *self = Self::Landing {
+                touched_s: Some(now_s - FELT_EARLIER_S),
+            };
+            return Outcome::Nothing;
+        }
+        let slow = f64::from(params.get("LAND_SPEED")) / 100.0;
+        let fast = f64::from(params.get("WPNAV_SPEED_DN")) / 100.0;
+        let above_low = airframe.position.up - f64::from(params.get("LAND_ALT_LOW")) / 100.0;
+        let speed = if above_low > 0.0 {
+            (slow * slow + 2.0 * above_low).sqrt().clamp(slow, fast.max(slow))
+        } else {
+            slow
+        };
+        let demand = Demand {
+            climb_m_s: -speed,
+            climb_accel_m_s2: 1.0,
+            towards: None,
+            speed_m_s: 0.0,
+            accel_m_s2: 2.5,
+        };
+        let speed_before = airframe.velocity.up.abs();
+        airframe.fly(demand, dt_s);
+        if airframe.on_ground() {
+            *self = Self::Landing { touched_s: Some(now_s) };
+            return Outcome::HitGround((speed_before * 1000.0) as u32);
+        }
+        Outcome::Nothing
+    }
+
+    fn sink(&mut self, airframe: &mut Airframe, touched_s: Option<f64>, now_s: f64, dt_s: f64) -> Outcome {
+        if let Some(at) = touched_s {
+            airframe.rest();
+            if now_s >= at + LANDED_AFTER_TOUCH_S {
+                *self = Self::Landed;
+            }
+            return Outcome::Nothing;
+        }
+        let demand = Demand {
+            climb_m_s: -STICK_SINK_M_S,
+            climb_accel_m_s2: 1.5,
+            towards: None,
+            speed_m_s: 0.0,
+            accel_m_s2: 2.5,
+        };
+        let speed_before = airframe.velocity.up.abs();
+        airframe.fly(demand, dt_s);
+        if airframe.on_ground() {
+            *self = Self::Sinking { touched_s: Some(now_s) };
+            return Outcome::HitGround((speed_before * 1000.0) as u32);
+        }
+        Outcome::Nothing
+    }
+}
+
+/// Flies to a height, and to a point when there is one.
+fn climb(airframe: &mut Airframe, to_up_m: f64, towards: Option<Neu>, params: &Params, dt_s: f64) {
+    let rest = to_up_m - airframe.position.up;
+    let limit = f64::from(params.get(if rest > 0.0 { "WPNAV_SPEED_UP" } else { "WPNAV_SPEED_DN" })) / 100.0;
+    let speed = (2.0 * 0.56 * rest.abs()).sqrt().min(rest.abs() * 3.0).min(limit);
+    airframe.fly(
+        Demand {
+            climb_m_s: speed.copysign(rest),
+            climb_accel_m_s2: CLIMB_ACCEL_M_S2,
+            towards,
+            speed_m_s: f64::from(params.get("WPNAV_SPEED")) / 100.0,
+            // The real one limits jerk too, which comes to about 0.7 of the acceleration.
+            accel_m_s2: f64::from(params.get("WPNAV_ACCEL")) / 100.0 * 0.7,
+        },
+        dt_s,
+    );
+}

@@ -1,0 +1,62 @@
+//! ArduCopter's mode numbers and what each mode allows.
+//!
+//! Owns: names and properties of modes. Must not: hold state.
+
+pub(super) const STABILIZE: u32 = 0;
+pub(super) const AUTO: u32 = 3;
+pub(super) const GUIDED: u32 = 4;
+pub(super) const RTL: u32 = 6;
+pub(super) const LAND: u32 = 9;
+
+/// Mode number, name as in texts.
+const NAMES: &[(u32, &str)] = &[
+    (0, "STABILIZE"),
+    (1, "ACRO"),
+    (2, "ALT_HOLD"),
+    (3, "AUTO"),
+    (4, "GUIDED"),
+    (5, "LOITER"),
+    (6, "RTL"),
+    (7, "CIRCLE"),
+    (9, "LAND"),
+    (11, "DRIFT"),
+    (13, "SPORT"),
+    (14, "FLIP"),
+    (15, "AUTOTUNE"),
+    (16, "POSHOLD"),
+    (17, "BRAKE"),
+    (18, "THROW"),
+    (20, "GUIDED_NOGPS"),
+    (21, "SMART_RTL"),
+    (23, "FOLLOW"),
+    (24, "ZIGZAG"),
+];
+
+/// The name of a mode, or `None` when this copter has no such mode.
+pub(super) fn name(mode: u32) -> Option<&'static str> {
+    NAMES.iter().find(|(number, _)| *number == mode).map(|&(_, name)| name)
+}
+
+/// The mode can be armed in by a ground station.
+pub(super) fn armable(mode: u32) -> bool {
+    matches!(mode, 0 | 1 | 2 | 4 | 5 | 11 | 13 | 16 | 18 | 20 | 24)
+}
+
+/// The mode flies by a position estimate, so the preflight checks ask for one.
+pub(super) fn needs_position(mode: u32) -> bool {
+    matches!(mode, 3 | 4 | 5 | 6 | 7 | 11 | 16 | 17 | 18 | 21 | 23 | 24)
+}
+
+/// A pilot flies by stick; with the throttle stick at the bottom the vehicle sinks.
+pub(super) fn follows_sticks(mode: u32) -> bool {
+    matches!(mode, 0 | 1 | 2 | 5 | 11 | 13 | 14 | 15 | 16 | 24)
+}
+
+/// The other half of base_mode: 81 in pilot modes, 89 in the others.
+pub(super) fn base_mode_bits(mode: u32) -> u8 {
+    if matches!(mode, 3..=7 | 9 | 16 | 17 | 20 | 21 | 23) {
+        89
+    } else {
+        81
+    }
+}

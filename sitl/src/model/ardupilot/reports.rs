@@ -1,0 +1,160 @@
+//! What ArduCopter reports: HEARTBEAT, SYS_STATUS and the other messages that depend on its state.
+//!
+//! Owns: bit patterns and states as recorded. Must not: change state.
+
+use mavlink::dialects::ardupilotmega as apm;
+use mavlink::dialects::ardupilotmega::MavMessage;
+
+use super::ArduPilot;
+use super::battery_watch::{Charge, volts};
+use super::boot::{GPS_FIX_S, INITIALISED_S, ORIGIN_S, POSITION_S, SENSORS_SETTLED_S};
+use super::modes;
+use crate::model::core::Core;
+use crate::model::telemetry::{self, id};
+
+const PREARM: u32 = 0x1000_0000;
+const GPS: u32 = 0x20;
+const AHRS: u32 = 0x0020_0000;
+const BATTERY: u32 = 0x0200_0000;
+/// Vertical and horizontal position control.
+const POSITION_CONTROL: u32 = 0x6000;
+
+/// Messages this autopilot can send but that carry nothing of interest here: asking for them is accepted.
+const SILENT: &[u32] = &[
+    22, 27, 29, 36, 62, 65, 77, 87, 110, 116, 125, 129, 132, 136, 137, 143, 152, 162, 163, 164, 165, 168, 173, 178,
+    182, 192, 226, 234, 241, 253, 259, 263, 269, 285, 11020, 11030, 11038,
+];
+
+/// Whether the message id can be asked for.
+pub(super) fn known(message: u32) -> bool {
+    SILENT.contains(&message)
+        || matches!(
+            message,
+            0 | 1 | 2 | 24 | 30 | 31 | 32 | 33 | 42 | 49 | 74 | 141 | 147 | 148 | 193 | 242 | 245 | 300
+        )
+}
+
+impl ArduPilot {
+    pub(super) fn compose(&self, core: &Core, message: u32) -> Option<MavMessage> {
+        Some(match message {
+            id::HEARTBEAT => self.heartbeat(core),
+            id::SYS_STATUS => self.sys_status(core),
+            id::GPS_RAW_INT if core.uptime_s >= GPS_FIX_S => {
+                telemetry::gps_fix(core, apm::GpsFixType::GPS_FIX_TYPE_RTK_FIXED, 121)
+            }
+            id::GPS_RAW_INT => MavMessage::GPS_RAW_INT(apm::GPS_RAW_INT_DATA {
+                eph: u16::MAX,
+                epv: u16::MAX,
+                ..apm::GPS_RAW_INT_DATA::DEFAULT
+            }),
+            id::GLOBAL_POSITION_INT if core.uptime_s < ORIGIN_S => {
+                MavMessage::GLOBAL_POSITION_INT(apm::GLOBAL_POSITION_INT_DATA {
+                    time_boot_ms: core.boot_ms(),
+                    ..apm::GLOBAL_POSITION_INT_DATA::DEFAULT
+                })
+            }
+            id::MISSION_CURRENT => MavMessage::MISSION_CURRENT(apm::MISSION_CURRENT_DATA {
+                mission_state: apm::MissionState::MISSION_STATE_NO_MISSION,
+                ..apm::MISSION_CURRENT_DATA::DEFAULT
+            }),
+            id::BATTERY_STATUS => self.battery_status(core),
+            id::AUTOPILOT_VERSION => MavMessage::AUTOPILOT_VERSION(apm::AUTOPILOT_VERSION_DATA {
+                capabilities: apm::MavProtocolCapability::from_bits_retain(64495),
+                flight_sw_version: 67_567_616,
+                flight_custom_version: *b"90700977",
+                uid2: [0; 18],
+                ..apm::AUTOPILOT_VERSION_DATA::DEFAULT
+            }),
+            id::EKF_STATUS_REPORT => MavMessage::EKF_STATUS_REPORT(apm::EKF_STATUS_REPORT_DATA {
+                flags: apm::EkfStatusFlags::from_bits_retain(match core.uptime_s {
+                    t if t < 5.0 => 1024,
+                    t if t < 6.0 => 0,
+                    t if t < POSITION_S => 167,
+                    _ => 831,
+                }),
+                ..apm::EKF_STATUS_REPORT_DATA::DEFAULT
+            }),
+            id::HOME_POSITION => telemetry::home_position(core, self.home?, self.home_set_us),
+            id::GPS_GLOBAL_ORIGIN => telemetry::global_origin(self.origin?, self.home_set_us),
+            id::EXTENDED_SYS_STATE => MavMessage::EXTENDED_SYS_STATE(apm::EXTENDED_SYS_STATE_DATA {
+                vtol_state: apm::MavVtolState::MAV_VTOL_STATE_MC,
+                landed_state: match self.flight.landed_state(self.landed(core)) {
+                    1 => apm::MavLandedState::MAV_LANDED_STATE_ON_GROUND,
+                    3 => apm::MavLandedState::MAV_LANDED_STATE_TAKEOFF,
+                    4 => apm::MavLandedState::MAV_LANDED_STATE_LANDING,
+                    _ => apm::MavLandedState::MAV_LANDED_STATE_IN_AIR,
+                },
+            }),
+            other => {
+                return telemetry::compose(
+                    core,
+                    other,
+                    self.home.map_or(core.config.home.amsl_m, |home| home.amsl_m),
+                );
+            }
+        })
+    }
+
+    fn heartbeat(&self, core: &Core) -> MavMessage {
+        let booting = core.uptime_s < INITIALISED_S;
+        let bits = if booting { 89 } else { modes::base_mode_bits(self.mode) };
+        MavMessage::HEARTBEAT(apm::HEARTBEAT_DATA {
+            custom_mode: self.mode,
+            mavtype: apm::MavType::MAV_TYPE_QUADROTOR,
+            autopilot: apm::MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA,
+            base_mode: apm::MavModeFlag::from_bits_retain(bits | if self.armed_s.is_some() { 128 } else { 0 }),
+            system_status: match () {
+                () if booting => apm::MavState::MAV_STATE_BOOT,
+                () if self.failsafe || self.gcs.lost() => apm::MavState::MAV_STATE_CRITICAL,
+                () if self.landed(core) => apm::MavState::MAV_STATE_STANDBY,
+                () => apm::MavState::MAV_STATE_ACTIVE,
+            },
+            mavlink_version: 3,
+        })
+    }
+
+    fn sys_status(&self, core: &Core) -> MavMessage {
+        let since = |at: f64, bits: u32| if core.uptime_s >= at { bits } else { 0 };
+        let control = if modes::needs_position(self.mode) {
+            POSITION_CONTROL
+        } else {
+            0
+        };
+        let learned = since(GPS_FIX_S, GPS) | control;
+        let mut health = (1_196_530_703 | learned | since(SENSORS_SETTLED_S, AHRS)) & !PREARM;
+        if self.prearm_ok {
+            health |= PREARM;
+        }
+        if self.watch.charge != Charge::Ok {
+            health &= !BATTERY;
+        }
+        let sensors = apm::MavSysStatusSensor::from_bits_retain;
+        MavMessage::SYS_STATUS(apm::SYS_STATUS_DATA {
+            onboard_control_sensors_present: sensors(1_399_979_023 | since(GPS_FIX_S, GPS)),
+            onboard_control_sensors_enabled: sensors(1_380_031_503 | learned | since(SENSORS_SETTLED_S, AHRS)),
+            onboard_control_sensors_health: sensors(health),
+            voltage_battery: (volts(core) * 1000.0).round() as u16,
+            current_battery: if self.armed_s.is_some() { 3000 } else { 0 },
+            battery_remaining: core.battery.remaining(),
+            ..apm::SYS_STATUS_DATA::DEFAULT
+        })
+    }
+
+    fn battery_status(&self, core: &Core) -> MavMessage {
+        let mut voltages = [u16::MAX; 10];
+        voltages[0] = (volts(core) * 1000.0).round() as u16;
+        MavMessage::BATTERY_STATUS(apm::BATTERY_STATUS_DATA {
+            temperature: i16::MAX,
+            voltages,
+            current_battery: if self.armed_s.is_some() { 3000 } else { 0 },
+            current_consumed: core.battery.consumed_mah(),
+            battery_remaining: core.battery.remaining(),
+            charge_state: match self.watch.charge {
+                Charge::Ok => apm::MavBatteryChargeState::MAV_BATTERY_CHARGE_STATE_OK,
+                Charge::Low => apm::MavBatteryChargeState::MAV_BATTERY_CHARGE_STATE_LOW,
+                Charge::Critical => apm::MavBatteryChargeState::MAV_BATTERY_CHARGE_STATE_CRITICAL,
+            },
+            ..apm::BATTERY_STATUS_DATA::DEFAULT
+        })
+    }
+}

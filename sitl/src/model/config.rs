@@ -1,0 +1,59 @@
+//! What is fixed about one simulated vehicle before it boots.
+//!
+//! Owns: the settings. Must not: change while the vehicle runs.
+
+use super::geo::Wgs84;
+
+/// Which autopilot is imitated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Autopilot {
+    /// ArduCopter 4.7-dev.
+    ArduPilot,
+    /// PX4 1.17 multicopter.
+    Px4,
+}
+
+impl Autopilot {
+    /// The name used on the command line and in the vehicle list.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ArduPilot => "ardupilot",
+            Self::Px4 => "px4",
+        }
+    }
+}
+
+/// Settings of one vehicle.
+#[derive(Clone, Debug)]
+pub struct VehicleConfig {
+    /// The imitated autopilot.
+    pub autopilot: Autopilot,
+    /// MAVLink system id; the component is always 1.
+    pub system_id: u8,
+    /// Where it stands at boot; its altitude is the ground's, above mean sea level.
+    pub home: Wgs84,
+    /// Battery at boot, 0 to 100.
+    pub battery_percent: f64,
+    /// Drain while armed, percent per minute.
+    pub battery_percent_per_minute: f64,
+    /// A preflight check fails for ever, with the reason text of the real autopilot.
+    pub never_ready: bool,
+    /// Seconds of simulated time that pass in one second of the peers' time (1.0 without time-lapse).
+    /// Peers send heartbeats once in *their* second, so every timeout on them is stretched by this.
+    pub seconds_per_peer_second: f64,
+}
+
+impl VehicleConfig {
+    /// A vehicle with the default battery, at real speed.
+    pub fn new(autopilot: Autopilot, system_id: u8, home: Wgs84) -> Self {
+        Self {
+            autopilot,
+            system_id,
+            home,
+            battery_percent: 100.0,
+            battery_percent_per_minute: 4.0,
+            never_ready: false,
+            seconds_per_peer_second: 1.0,
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What both profiles share while they run: time, airframe, battery, parameters, streams, and the outbox.
+//!
+//! Owns: the shared state and the small verbs on it (say, acknowledge). Must not: decide as an autopilot does.
+
+use mavlink::dialects::ardupilotmega::MavMessage;
+
+use super::airframe::Airframe;
+use super::battery::Battery;
+use super::config::VehicleConfig;
+use super::geo::{Neu, Wgs84};
+use super::params::Params;
+use super::streams::Streams;
+use crate::wire::{Address, CommandAck, Outgoing};
+
+/// MAV_RESULT numbers.
+pub(super) mod result {
+    pub const ACCEPTED: u8 = 0;
+    pub const TEMPORARILY_REJECTED: u8 = 1;
+    pub const DENIED: u8 = 2;
+    pub const UNSUPPORTED: u8 = 3;
+    pub const FAILED: u8 = 4;
+    pub const UNSUPPORTED_MAV_FRAME: u8 = 9;
+}
+
+/// MAV_CMD numbers of the commands a vehicle understands.
+pub(super) mod cmd {
+    pub const NAV_RETURN_TO_LAUNCH: u16 = 20;
+    pub const NAV_LAND: u16 = 21;
+    pub const NAV_TAKEOFF: u16 = 22;
+    pub const DO_SET_MODE: u16 = 176;
+    pub const DO_REPOSITION: u16 = 192;
+    pub const PREFLIGHT_CALIBRATION: u16 = 241;
+    pub const PREFLIGHT_REBOOT: u16 = 246;
+    pub const MISSION_START: u16 = 300;
+    pub const ARM_DISARM: u16 = 400;
+    pub const RUN_PREARM_CHECKS: u16 = 401;
+    pub const GET_HOME_POSITION: u16 = 410;
+    pub const GET_MESSAGE_INTERVAL: u16 = 510;
+    pub const SET_MESSAGE_INTERVAL: u16 = 511;
+    pub const REQUEST_MESSAGE: u16 = 512;
+    pub const REQUEST_PROTOCOL_VERSION: u16 = 519;
+    pub const REQUEST_CAPABILITIES: u16 = 520;
+}
+
+/// The parameter 2 of ARM_DISARM that asks for force.
+pub(super) const FORCE: f32 = 21196.0;
+
+/// See the module text.
+pub(super) struct Core {
+    pub(super) config: VehicleConfig,
+    /// Seconds since this boot.
+    pub(super) uptime_s: f64,
+    pub(super) airframe: Airframe,
+    pub(super) battery: Battery,
+    pub(super) params: Params,
+    pub(super) streams: Streams,
+    /// Anything was received on the link since boot.
+    pub(super) heard_peer: bool,
+    /// Set by the pilot: start over as after a power cycle once this uptime is reached.
+    pub(super) reboot_at_s: Option<f64>,
+    outbox: Vec<Outgoing>,
+}
+
+impl Core {
+    pub(super) fn new(config: VehicleConfig, params: Params) -> Self {
+        let battery = Battery::new(config.battery_percent, config.battery_percent_per_minute);
+        Self {
+            config,
+            uptime_s: 0.0,
+            airframe: Airframe::default(),
+            battery,
+            params,
+            streams: Streams::default(),
+            heard_peer: false,
+            reboot_at_s: None,
+            outbox: Vec::new(),
+        }
+    }
+
+    pub(super) fn send(&mut self, message: MavMessage) {
+        self.outbox.push(message.into());
+    }
+
+    pub(super) fn send_raw(&mut self, outgoing: Outgoing) {
+        self.outbox.push(outgoing);
+    }
+
+    pub(super) fn ack(&mut self, to: Address, command: u16, result: u8) {
+        let ack = CommandAck {
+            command,
+            result,
+            target_system: to.system,
+            target_component: to.component,
+        };
+        self.outbox.push(Outgoing::Ack(ack));
+    }
+
+    pub(super) fn take_outbox(&mut self) -> Vec<Outgoing> {
+        std::mem::take(&mut self.outbox)
+    }
+
+    /// Where the vehicle is on the globe.
+    pub(super) fn place(&self) -> Wgs84 {
+        self.config.home.offset(self.airframe.position)
+    }
+
+    /// A point given in degrees × 10⁷, as metres from the place of boot; `up` is filled in by the caller.
+    pub(super) fn local_e7(&self, lat_e7: i32, lon_e7: i32) -> Neu {
+        self.local_deg(f64::from(lat_e7) / 1e7, f64::from(lon_e7) / 1e7)
+    }
+
+    /// A point given in degrees, as metres from the place of boot.
+    pub(super) fn local_deg(&self, lat_deg: f64, lon_deg: f64) -> Neu {
+        self.config.home.to_local(Wgs84 {
+            lat_deg,
+            lon_deg,
+            amsl_m: self.config.home.amsl_m,
+        })
+    }
+
+    pub(super) fn boot_ms(&self) -> u32 {
+        (self.uptime_s * 1000.0).round() as u32
+    }
+
+    pub(super) fn boot_us(&self) -> u64 {
+        (self.uptime_s * 1e6).round() as u64
+    }
+
+    /// A message is for this vehicle's autopilot (component 1 or all).
+    pub(super) fn is_for_us(&self, to: Address) -> bool {
+        to.system == self.config.system_id && matches!(to.component, 0 | 1)
+    }
+}

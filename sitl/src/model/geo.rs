@@ -1,0 +1,95 @@
+//! Positions on the globe and metres around a reference point, good for a few kilometres.
+//!
+//! Owns: conversion between WGS 84 degrees and local metres. Must not: know a vehicle.
+
+/// Metres in one degree of latitude, as ArduPilot computes it (1.113195 cm per 10⁻⁷ degree).
+const METRES_PER_DEGREE: f64 = 111_319.5;
+
+/// A point: degrees, and metres above mean sea level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wgs84 {
+    /// Latitude, degrees north.
+    pub lat_deg: f64,
+    /// Longitude, degrees east.
+    pub lon_deg: f64,
+    /// Altitude above mean sea level, metres.
+    pub amsl_m: f64,
+}
+
+/// Metres north, east and up of a reference point.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Neu {
+    /// Metres north.
+    pub north: f64,
+    /// Metres east.
+    pub east: f64,
+    /// Metres up.
+    pub up: f64,
+}
+
+impl Neu {
+    /// Distance over the ground.
+    pub fn ground_distance(self, other: Self) -> f64 {
+        (self.north - other.north).hypot(self.east - other.east)
+    }
+}
+
+impl Wgs84 {
+    /// The point at `offset` from here.
+    pub fn offset(self, offset: Neu) -> Self {
+        Self {
+            lat_deg: self.lat_deg + offset.north / METRES_PER_DEGREE,
+            lon_deg: self.lon_deg + offset.east / self.metres_per_degree_east(),
+            amsl_m: self.amsl_m + offset.up,
+        }
+    }
+
+    /// The point this many metres north and east, at the same altitude.
+    pub fn offset_metres(self, north: f64, east: f64) -> Self {
+        self.offset(Neu { north, east, up: 0.0 })
+    }
+
+    /// `point` in metres around here. Up is measured from this point's altitude.
+    pub fn to_local(self, point: Self) -> Neu {
+        Neu {
+            north: (point.lat_deg - self.lat_deg) * METRES_PER_DEGREE,
+            east: (point.lon_deg - self.lon_deg) * self.metres_per_degree_east(),
+            up: point.amsl_m - self.amsl_m,
+        }
+    }
+
+    /// Latitude and longitude as MAVLink sends them, degrees × 10⁷.
+    pub fn e7(self) -> (i32, i32) {
+        ((self.lat_deg * 1e7).round() as i32, (self.lon_deg * 1e7).round() as i32)
+    }
+
+    /// Altitude above mean sea level in millimetres.
+    pub fn amsl_mm(self) -> i32 {
+        (self.amsl_m * 1000.0).round() as i32
+    }
+
+    fn metres_per_degree_east(self) -> f64 {
+        METRES_PER_DEGREE * self.lat_deg.to_radians().cos().max(0.01)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_offset_point_is_found_again_at_the_same_offset() {
+        let home = Wgs84 {
+            lat_deg: 47.397742,
+            lon_deg: 8.545594,
+            amsl_m: 488.0,
+        };
+        let offset = Neu {
+            north: 30.0,
+            east: -20.0,
+            up: 5.0,
+        };
+        let back = home.to_local(home.offset(offset));
+        assert!((back.north - 30.0).abs() < 1e-3 && (back.east + 20.0).abs() < 1e-3 && (back.up - 5.0).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,236 @@
+//! How PX4 flies a multicopter: take-off ramp, hold, landing, return, and falling, one step at a time.
+//!
+//! Owns: the flight state and its speeds, times and heights. Must not: answer messages or send texts.
+
+use crate::model::airframe::{Airframe, Demand};
+use crate::model::geo::Neu;
+use crate::model::params::Params;
+
+/// From the begin of a take-off (motors spun up) to "takeoff detected".
+const DETECT_S: f64 = 0.9;
+/// From "takeoff detected" until the thrust lifts the vehicle.
+const RAMP_S: f64 = 2.2;
+/// The target height counts as reached this far below it.
+const REACHED_M: f64 = 0.5;
+/// The land detector needs this long on the ground.
+const LAND_DETECT_S: f64 = 4.5;
+/// The vehicle comes down this much slower than the parameters say.
+const DESCENT_SHARE: f64 = 0.9;
+/// A take-off towards a point further away never leaves the ground.
+const TOO_FAR_M: f64 = 5_000.0;
+
+/// What the vehicle is doing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Flight {
+    /// On the ground, landed.
+    Landed,
+    /// Motors spin up; still landed until `detected_s`.
+    Spooling { detected_s: f64, to: Neu },
+    /// Take-off detected; the thrust ramps up until `lifts_s`, then it climbs.
+    TakingOff { lifts_s: f64, to: Neu },
+    /// A take-off asked for in the air, to a greater height.
+    Rising { to: Neu },
+    /// Holding, or going to a point.
+    Holding { at: Neu },
+    /// Coming down; `touched_s` once the ground is felt.
+    Landing { touched_s: Option<f64> },
+    /// Return: climb to the return height.
+    ReturnClimb { up_m: f64 },
+    /// Return: fly home.
+    ReturnHome { up_m: f64 },
+    /// Motors stopped in the air.
+    Falling,
+}
+
+/// What a step of flight led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Nothing,
+    TakeoffDetected,
+    /// Take-off height reached: the mode becomes Hold.
+    HeightReached,
+    /// Return has reached home and comes down.
+    ReturnLands,
+    LandingDetected,
+}
+
+impl Flight {
+    /// A take-off to `to`, begun at `now_s` by a vehicle armed at `armed_s`. `None`: it never lifts off.
+    pub(super) fn take_off(airframe: &Airframe, params: &Params, to: Neu, armed_s: f64, now_s: f64) -> Option<Self> {
+        let near = airframe.position.ground_distance(to) <= TOO_FAR_M;
+        let spun_up_s = armed_s + f64::from(params.get("COM_SPOOLUP_TIME"));
+        near.then(|| Self::Spooling {
+            detected_s: now_s.max(spun_up_s) + DETECT_S,
+            to,
+        })
+    }
+
+    /// The height RTL flies at: the present one near home, else a cone around home between two heights.
+    pub(super) fn return_height(airframe: &Airframe, params: &Params, home: Neu) -> f64 {
+        let distance = airframe.position.ground_distance(home);
+        if distance <= f64::from(params.get("RTL_MIN_DIST")) {
+            return airframe.position.up;
+        }
+        let cone = distance.max(f64::from(params.get("RTL_DESCEND_ALT")));
+        cone.min(f64::from(params.get("RTL_RETURN_ALT")))
+            .max(airframe.position.up)
+    }
+
+    /// On the ground as the land detector sees it.
+    pub(super) fn landed(self) -> bool {
+        matches!(self, Self::Landed | Self::Spooling { .. })
+    }
+
+    /// MAV_LANDED_STATE number.
+    pub(super) fn landed_state(self) -> u8 {
+        match self {
+            Self::Landed | Self::Spooling { .. } => 1,
+            Self::TakingOff { .. } => 3,
+            Self::Landing { .. } => 4,
+            Self::Rising { .. }
+            | Self::Holding { .. }
+            | Self::ReturnClimb { .. }
+            | Self::ReturnHome { .. }
+            | Self::Falling => 2,
+        }
+    }
+
+    /// One step.
+    pub(super) fn step(
+        &mut self,
+        airframe: &mut Airframe,
+        params: &Params,
+        home: Neu,
+        now_s: f64,
+        dt_s: f64,
+    ) -> Outcome {
+        match *self {
+            Self::Landed => airframe.rest(),
+            Self::Spooling { detected_s, to } => {
+                airframe.rest();
+                if now_s >= detected_s {
+                    *self = Self::TakingOff {
+                        lifts_s: now_s + RAMP_S,
+                        to,
+                    };
+                    return Outcome::TakeoffDetected;
+                }
+            }
+            Self::TakingOff { lifts_s, to } => {
+                if now_s < lifts_s {
+                    airframe.rest();
+                    return Outcome::Nothing;
+                }
+                return self.rise(airframe, to, params, 0.6, dt_s);
+            }
+            Self::Rising { to } => return self.rise(airframe, to, params, 1.0, dt_s),
+            Self::Holding { at } => hold(airframe, at, params, dt_s),
+            Self::Landing { touched_s } => return self.come_down(airframe, params, touched_s, now_s, dt_s),
+            Self::ReturnClimb { up_m } => {
+                let at = Neu {
+                    up: up_m,
+                    ..airframe.position
+                };
+                hold(airframe, at, params, dt_s);
+                if up_m - airframe.position.up < REACHED_M {
+                    *self = Self::ReturnHome { up_m };
+                }
+            }
+            Self::ReturnHome { up_m } => {
+                hold(airframe, Neu { up: up_m, ..home }, params, dt_s);
+                if airframe.position.ground_distance(home) < REACHED_M {
+                    *self = Self::Landing { touched_s: None };
+                    return Outcome::ReturnLands;
+                }
+            }
+            Self::Falling => {
+                airframe.fall(dt_s);
+                if airframe.on_ground() {
+                    *self = Self::Landed;
+                }
+            }
+        }
+        Outcome::Nothing
+    }
+
+    fn rise(&mut self, airframe: &mut Airframe, to: Neu, params: &Params, accel: f64, dt_s: f64) -> Outcome {
+        let limit = f64::from(params.get("MPC_TKO_SPEED"));
+        let rest = to.up - airframe.position.up;
+        let speed = (2.0 * 0.6 * rest.max(0.0)).sqrt().clamp(0.3, limit);
+        airframe.fly(
+            Demand {
+                climb_m_s: speed,
+                climb_accel_m_s2: accel,
+                ..over_ground(to, params)
+            },
+            dt_s,
+        );
+        if rest < REACHED_M && airframe.position.ground_distance(to) < 0.7 {
+            *self = Self::Holding { at: to };
+            return Outcome::HeightReached;
+        }
+        Outcome::Nothing
+    }
+
+    fn come_down(
+        &mut self,
+        airframe: &mut Airframe,
+        params: &Params,
+        touched_s: Option<f64>,
+        now_s: f64,
+        dt_s: f64,
+    ) -> Outcome {
+        if let Some(at) = touched_s {
+            airframe.rest();
+            if now_s >= at + LAND_DETECT_S {
+                *self = Self::Landed;
+                return Outcome::LandingDetected;
+            }
+            return Outcome::Nothing;
+        }
+        let param = |name: &str| f64::from(params.get(name));
+        let (slow, fast) = (param("MPC_LAND_SPEED"), param("MPC_Z_V_AUTO_DN"));
+        let (low, high) = (param("MPC_LAND_ALT2"), param("MPC_LAND_ALT1"));
+        let share = ((airframe.position.up - low) / (high - low).max(0.1)).clamp(0.0, 1.0);
+        let demand = Demand {
+            climb_m_s: -(slow + (fast - slow) * share) * DESCENT_SHARE,
+            climb_accel_m_s2: 1.0,
+            towards: None,
+            speed_m_s: 0.0,
+            accel_m_s2: 3.0,
+        };
+        airframe.fly(demand, dt_s);
+        if airframe.on_ground() {
+            *self = Self::Landing { touched_s: Some(now_s) };
+        }
+        Outcome::Nothing
+    }
+}
+
+fn over_ground(to: Neu, params: &Params) -> Demand {
+    Demand {
+        climb_m_s: 0.0,
+        climb_accel_m_s2: 1.5,
+        towards: Some(to),
+        speed_m_s: f64::from(params.get("MPC_XY_CRUISE")),
+        accel_m_s2: 2.0,
+    }
+}
+
+/// Flies to a point and stays. Motors running, it never rests on the ground by itself: it sinks onto it.
+fn hold(airframe: &mut Airframe, at: Neu, params: &Params, dt_s: f64) {
+    let rest = at.up - airframe.position.up;
+    let limit = f64::from(params.get(if rest > 0.0 {
+        "MPC_Z_V_AUTO_UP"
+    } else {
+        "MPC_Z_V_AUTO_DN"
+    }));
+    let speed = (2.0 * 0.8 * rest.abs()).sqrt().min(rest.abs() * 2.0).min(limit);
+    airframe.fly(
+        Demand {
+            climb_m_s: speed.copysign(rest),
+            ..over_ground(at, params)
+        },
+        dt_s,
+    );
+}

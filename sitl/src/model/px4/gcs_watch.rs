@@ -1,0 +1,56 @@
+//! PX4's data link supervision: heartbeats of a ground station (type 6, any id) that come, stop and come back.
+//!
+//! Owns: when a ground station is present, and when it counts as lost. Must not: act on a loss.
+
+use crate::model::core::Core;
+
+/// A ground station is present on the link this long after a heartbeat.
+const PRESENT_S: f64 = 2.5;
+/// The loss is noticed this much later than COM_DL_LOSS_T (recorded: 1.4 to 2.8 s).
+const NOTICED_S: f64 = 2.0;
+
+/// What just changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    Lost,
+    /// Not said of the first heartbeat ever.
+    Regained,
+}
+
+/// See the module text.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct GcsWatch {
+    heard_s: Option<f64>,
+    lost: bool,
+}
+
+impl GcsWatch {
+    pub(super) fn heartbeat(&mut self, core: &Core) {
+        self.heard_s = Some(core.uptime_s);
+    }
+
+    /// Texts may go out on the link.
+    pub(super) fn present(&self, core: &Core) -> bool {
+        self.within(core, PRESENT_S)
+    }
+
+    /// There is a connection: heard at least once, and not lost since.
+    pub(super) fn connected(&self) -> bool {
+        self.heard_s.is_some() && !self.lost
+    }
+
+    pub(super) fn step(&mut self, core: &Core) -> Option<Change> {
+        self.heard_s?;
+        let lost = !self.within(core, f64::from(core.params.get("COM_DL_LOSS_T")) + NOTICED_S);
+        if lost == self.lost {
+            return None;
+        }
+        self.lost = lost;
+        Some(if lost { Change::Lost } else { Change::Regained })
+    }
+
+    fn within(&self, core: &Core, window_s: f64) -> bool {
+        self.heard_s
+            .is_some_and(|at| core.uptime_s - at <= window_s * core.config.seconds_per_peer_second)
+    }
+}

@@ -1,0 +1,138 @@
+//! PX4's modes: `custom_mode` numbers, names, and what each allows.
+//!
+//! Owns: the encoding (main mode in bits 16 to 23, sub mode in bits 24 to 31). Must not: hold state.
+
+/// A flight mode that this vehicle can be in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    Manual,
+    Altitude,
+    Position,
+    Acro,
+    Offboard,
+    Stabilized,
+    Takeoff,
+    Hold,
+    Mission,
+    Return,
+    Land,
+    Follow,
+    PrecisionLand,
+}
+
+/// What a main and sub mode number ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    Mode(Mode),
+    /// A main mode that PX4 ignores without complaint.
+    Ignored,
+    /// An AUTO sub mode that PX4 refuses.
+    BadSubMode,
+}
+
+impl Mode {
+    pub(super) fn from_numbers(main: u8, sub: u8) -> Asked {
+        Asked::Mode(match (main, sub) {
+            (1, _) => Self::Manual,
+            (2, _) => Self::Altitude,
+            (3, _) => Self::Position,
+            (5, _) => Self::Acro,
+            (6, _) => Self::Offboard,
+            (7, _) => Self::Stabilized,
+            (4, 2) => Self::Takeoff,
+            (4, 3) => Self::Hold,
+            (4, 4) => Self::Mission,
+            (4, 5) => Self::Return,
+            (4, 6) => Self::Land,
+            (4, 8) => Self::Follow,
+            (4, 9) => Self::PrecisionLand,
+            (4, _) => return Asked::BadSubMode,
+            _ => return Asked::Ignored,
+        })
+    }
+
+    /// HEARTBEAT.custom_mode.
+    pub(super) fn custom_mode(self) -> u32 {
+        let (main, sub): (u32, u32) = match self {
+            Self::Manual => (1, 0),
+            Self::Altitude => (2, 0),
+            Self::Position => (3, 0),
+            Self::Acro => (5, 0),
+            Self::Offboard => (6, 0),
+            Self::Stabilized => (7, 0),
+            Self::Takeoff => (4, 2),
+            Self::Hold => (4, 3),
+            Self::Mission => (4, 4),
+            Self::Return => (4, 5),
+            Self::Land => (4, 6),
+            Self::Follow => (4, 8),
+            Self::PrecisionLand => (4, 9),
+        };
+        main << 16 | sub << 24
+    }
+
+    /// HEARTBEAT.base_mode without the armed bit.
+    pub(super) fn base_mode(self) -> u8 {
+        match self {
+            Self::Offboard => 1,
+            Self::Manual | Self::Altitude | Self::Position | Self::Acro | Self::Stabilized => 81,
+            _ => 29,
+        }
+    }
+
+    /// The name in texts such as "Switching to Position is currently not available".
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Manual => "Manual",
+            Self::Altitude => "Altitude",
+            Self::Position => "Position",
+            Self::Acro => "Acro",
+            Self::Offboard => "Offboard",
+            Self::Stabilized => "Stabilized",
+            Self::Takeoff => "Takeoff",
+            Self::Hold => "Hold",
+            Self::Mission => "Mission",
+            Self::Return => "Return",
+            Self::Land => "Land",
+            Self::Follow => "Follow Target",
+            Self::PrecisionLand => "Precision Land",
+        }
+    }
+
+    /// The mode's number in event arguments (navigation mode group of the event metadata).
+    pub(super) fn event_number(self) -> u8 {
+        match self {
+            Self::Manual => 0,
+            Self::Altitude => 1,
+            Self::Position => 2,
+            Self::Mission => 3,
+            Self::Hold => 4,
+            Self::Return => 5,
+            Self::Acro => 6,
+            Self::Offboard => 7,
+            Self::Stabilized => 8,
+            Self::Land => 11,
+            Self::Follow => 12,
+            Self::PrecisionLand => 13,
+            Self::Takeoff => 10,
+        }
+    }
+
+    /// The vehicle can be armed in this mode with a position, but no stick input, mission or setpoints.
+    pub(super) fn armable(self) -> bool {
+        matches!(self, Self::Takeoff | Self::Hold)
+    }
+
+    /// The mode can fly now: no stick input, mission or setpoints are there.
+    pub(super) fn flyable(self) -> bool {
+        matches!(
+            self,
+            Self::Takeoff | Self::Hold | Self::Return | Self::Land | Self::PrecisionLand | Self::Follow
+        )
+    }
+
+    /// The mode only comes down, so that arming in it is refused as "not suitable".
+    pub(super) fn comes_down(self) -> bool {
+        matches!(self, Self::Return | Self::Land | Self::PrecisionLand | Self::Follow)
+    }
+}

@@ -1,0 +1,51 @@
+//! PX4 parameters that ground stations and tests ask for, with its defaults.
+//!
+//! Owns: the rows. Must not: act on them.
+
+use crate::model::params::{ParamKind, Params};
+use ParamKind::{Int32, Real32};
+
+const ROWS: &[(&str, ParamKind, f32)] = &[
+    ("BAT1_N_CELLS", Int32, 4.0),
+    ("BAT_CRIT_THR", Real32, 0.07),
+    ("BAT_EMERGEN_THR", Real32, 0.05),
+    ("BAT_LOW_THR", Real32, 0.15),
+    ("COM_ARM_WO_GPS", Int32, 1.0),
+    ("COM_DISARM_LAND", Real32, 2.0),
+    ("COM_DISARM_PRFLT", Real32, 10.0),
+    ("COM_DL_LOSS_T", Int32, 10.0),
+    ("COM_FAIL_ACT_T", Real32, 5.0),
+    ("COM_LOW_BAT_ACT", Int32, 0.0),
+    ("COM_OBC_LOSS_T", Real32, 5.0),
+    ("COM_OF_LOSS_T", Real32, 1.0),
+    ("COM_RC_IN_MODE", Int32, 1.0),
+    ("COM_RC_LOSS_T", Real32, 0.5),
+    ("COM_SPOOLUP_TIME", Real32, 1.0),
+    ("COM_TAKEOFF_ACT", Int32, 0.0),
+    ("GF_ACTION", Int32, 2.0),
+    ("GF_MAX_HOR_DIST", Real32, 0.0),
+    ("GF_MAX_VER_DIST", Real32, 0.0),
+    ("MAV_COMP_ID", Int32, 1.0),
+    ("MAV_SYS_ID", Int32, 1.0),
+    ("MAV_TYPE", Int32, 2.0),
+    ("MIS_TAKEOFF_ALT", Real32, 2.5),
+    ("MPC_LAND_ALT1", Real32, 10.0),
+    ("MPC_LAND_ALT2", Real32, 5.0),
+    ("MPC_LAND_SPEED", Real32, 0.7),
+    ("MPC_TKO_SPEED", Real32, 1.5),
+    ("MPC_XY_CRUISE", Real32, 5.0),
+    ("MPC_Z_V_AUTO_DN", Real32, 1.5),
+    ("MPC_Z_V_AUTO_UP", Real32, 3.0),
+    ("NAV_DLL_ACT", Int32, 0.0),
+    ("NAV_RCL_ACT", Int32, 2.0),
+    ("RTL_DESCEND_ALT", Real32, 30.0),
+    ("RTL_LAND_DELAY", Real32, 0.0),
+    ("RTL_MIN_DIST", Real32, 10.0),
+    ("RTL_RETURN_ALT", Real32, 60.0),
+    ("SYS_AUTOSTART", Int32, 10040.0),
+    ("SYS_HAS_MAG", Int32, 1.0),
+];
+
+pub(in crate::model) fn params() -> Params {
+    Params::new(ROWS)
+}

@@ -1,0 +1,216 @@
+//! What PX4 reports: HEARTBEAT, SYS_STATUS and the other messages that depend on its state.
+//!
+//! Owns: bit patterns, states and default rates as recorded. Must not: change state.
+
+use mavlink::dialects::ardupilotmega as apm;
+use mavlink::dialects::ardupilotmega::MavMessage;
+
+use super::Px4;
+use super::battery_watch::{Charge, charge, volts};
+use super::health::POSITION_S;
+use super::modes::Mode;
+use crate::model::core::Core;
+use crate::model::outdated;
+use crate::model::streams::Streams;
+use crate::model::telemetry::{self, id};
+
+const PREARM: u32 = 0x1000_0000;
+const BATTERY: u32 = 0x0200_0000;
+const COMPASS: u32 = 0x4;
+const POSITION_CONTROL: u32 = 0x4000;
+/// Home is known.
+pub(super) const HOME_S: f64 = 2.4;
+
+/// Messages this autopilot can send but that carry nothing of interest here: asking for them is accepted.
+const SILENT: &[u32] = &[
+    8, 26, 29, 36, 62, 65, 83, 85, 87, 100, 105, 106, 116, 129, 132, 136, 140, 162, 168, 225, 231, 234, 241, 259, 265,
+    281, 284, 285, 290, 291, 321, 331, 335, 340, 372, 380, 435, 437, 12901, 12904,
+];
+
+/// Whether the message id can be asked for.
+pub(super) fn known(message: u32) -> bool {
+    SILENT.contains(&message)
+        || matches!(
+            message,
+            0 | 1 | 2 | 4 | 24 | 30 | 31 | 32 | 33 | 42 | 49 | 74 | 141 | 147 | 148 | 230 | 242 | 245 | 300 | 411 | 436
+        )
+}
+
+/// The unasked streams of a telemetry port, (id, seconds), as measured on a stock one.
+const DEFAULT_STREAMS: &[(u32, f64)] = &[
+    (id::HEARTBEAT, 1.0),
+    (id::SYS_STATUS, 1.0),
+    (id::PING, 10.0),
+    (id::GPS_RAW_INT, 0.5),
+    (id::ATTITUDE, 0.16),
+    (id::ATTITUDE_QUATERNION, 0.24),
+    (id::LOCAL_POSITION_NED, 1.0),
+    (id::GLOBAL_POSITION_INT, 0.5),
+    (id::MISSION_CURRENT, 1.0),
+    (id::VFR_HUD, 0.6),
+    (id::ALTITUDE, 2.4),
+    (id::BATTERY_STATUS, 2.4),
+    (id::ESTIMATOR_STATUS, 4.7),
+    (id::HOME_POSITION, 2.0),
+    (id::EXTENDED_SYS_STATE, 1.0),
+    (id::CURRENT_EVENT_SEQUENCE, 3.0),
+    (id::CURRENT_MODE, 2.0),
+];
+
+/// The default interval of a stream, in seconds.
+pub(super) fn default_interval_s(message: u32) -> Option<f64> {
+    DEFAULT_STREAMS.iter().find(|row| row.0 == message).map(|row| row.1)
+}
+
+/// Starts the unasked streams: first packets at 0.9 s, HEARTBEAT at 1.5 s.
+pub(super) fn start_streams(streams: &mut Streams) {
+    for &(message, interval_s) in DEFAULT_STREAMS {
+        let first_s = match message {
+            id::HEARTBEAT => 1.5,
+            id::GPS_RAW_INT | id::ATTITUDE | id::ATTITUDE_QUATERNION | id::VFR_HUD => 0.9,
+            id::EXTENDED_SYS_STATE => 1.6,
+            id::BATTERY_STATUS | id::SYS_STATUS => 1.7,
+            _ => HOME_S,
+        };
+        streams.every(message, interval_s, first_s);
+    }
+}
+
+impl Px4 {
+    pub(super) fn compose(&self, core: &Core, message: u32) -> Option<MavMessage> {
+        Some(match message {
+            id::HEARTBEAT => self.heartbeat(core),
+            id::SYS_STATUS => self.sys_status(core),
+            id::PING => outdated::ping(core),
+            id::GPS_RAW_INT => telemetry::gps_fix(core, apm::GpsFixType::GPS_FIX_TYPE_3D_FIX, 70),
+            id::GLOBAL_POSITION_INT | id::LOCAL_POSITION_NED if core.uptime_s < HOME_S => return None,
+            id::MISSION_CURRENT => MavMessage::MISSION_CURRENT(apm::MISSION_CURRENT_DATA {
+                mission_state: apm::MissionState::MISSION_STATE_NO_MISSION,
+                ..apm::MISSION_CURRENT_DATA::DEFAULT
+            }),
+            id::BATTERY_STATUS => self.battery_status(core),
+            id::AUTOPILOT_VERSION => MavMessage::AUTOPILOT_VERSION(apm::AUTOPILOT_VERSION_DATA {
+                capabilities: apm::MavProtocolCapability::from_bits_retain(59647),
+                uid: 5_283_920_058_631_409_231 + u64::from(core.config.system_id) - 1,
+                flight_sw_version: 17_891_392,
+                middleware_sw_version: 17_891_392,
+                os_sw_version: 101_854_463,
+                board_version: 1,
+                flight_custom_version: [0, 0, 0, 147, 131, 85, 10, 167],
+                middleware_custom_version: [0, 0, 0, 147, 131, 85, 10, 167],
+                ..apm::AUTOPILOT_VERSION_DATA::DEFAULT
+            }),
+            id::ESTIMATOR_STATUS => MavMessage::ESTIMATOR_STATUS(apm::ESTIMATOR_STATUS_DATA {
+                time_usec: core.boot_us(),
+                flags: apm::EstimatorStatusFlags::from_bits_retain(match core.uptime_s {
+                    t if t < 3.0 => 165,
+                    _ if core.airframe.on_ground() => 1023,
+                    _ => 895,
+                }),
+                ..apm::ESTIMATOR_STATUS_DATA::DEFAULT
+            }),
+            id::HOME_POSITION => telemetry::home_position(core, self.home?, self.home_set_us),
+            id::GPS_GLOBAL_ORIGIN => telemetry::global_origin(core.config.home, 0),
+            id::EXTENDED_SYS_STATE => MavMessage::EXTENDED_SYS_STATE(apm::EXTENDED_SYS_STATE_DATA {
+                vtol_state: apm::MavVtolState::MAV_VTOL_STATE_UNDEFINED,
+                landed_state: match self.landed_number(core) {
+                    1 => apm::MavLandedState::MAV_LANDED_STATE_ON_GROUND,
+                    3 => apm::MavLandedState::MAV_LANDED_STATE_TAKEOFF,
+                    4 => apm::MavLandedState::MAV_LANDED_STATE_LANDING,
+                    _ => apm::MavLandedState::MAV_LANDED_STATE_IN_AIR,
+                },
+            }),
+            id::CURRENT_EVENT_SEQUENCE => self.events.current_sequence(),
+            id::CURRENT_MODE => self.current_mode(),
+            other => {
+                return telemetry::compose(
+                    core,
+                    other,
+                    self.home.map_or(core.config.home.amsl_m, |home| home.amsl_m),
+                );
+            }
+        })
+    }
+
+    fn heartbeat(&self, core: &Core) -> MavMessage {
+        let armed = self.armed_s.is_some();
+        MavMessage::HEARTBEAT(apm::HEARTBEAT_DATA {
+            custom_mode: self.mode.custom_mode(),
+            mavtype: apm::MavType::MAV_TYPE_QUADROTOR,
+            autopilot: apm::MavAutopilot::MAV_AUTOPILOT_PX4,
+            base_mode: apm::MavModeFlag::from_bits_retain(self.mode.base_mode() | if armed { 128 } else { 0 }),
+            system_status: match (armed, self.health(core).can_arm()) {
+                (true, _) if self.failsafe_active => apm::MavState::MAV_STATE_CRITICAL,
+                (true, _) => apm::MavState::MAV_STATE_ACTIVE,
+                (false, true) => apm::MavState::MAV_STATE_STANDBY,
+                (false, false) => apm::MavState::MAV_STATE_UNINIT,
+            },
+            mavlink_version: 3,
+        })
+    }
+
+    fn current_mode(&self) -> MavMessage {
+        MavMessage::CURRENT_MODE(apm::CURRENT_MODE_DATA {
+            custom_mode: self.mode.custom_mode(),
+            intended_custom_mode: self.intended.custom_mode(),
+            standard_mode: match self.mode {
+                Mode::Takeoff => apm::MavStandardMode::MAV_STANDARD_MODE_TAKEOFF,
+                Mode::Land => apm::MavStandardMode::MAV_STANDARD_MODE_LAND,
+                Mode::Return => apm::MavStandardMode::MAV_STANDARD_MODE_SAFE_RECOVERY,
+                Mode::Mission => apm::MavStandardMode::MAV_STANDARD_MODE_MISSION,
+                Mode::Position => apm::MavStandardMode::MAV_STANDARD_MODE_POSITION_HOLD,
+                Mode::Altitude => apm::MavStandardMode::MAV_STANDARD_MODE_ALTITUDE_HOLD,
+                _ => apm::MavStandardMode::MAV_STANDARD_MODE_NON_STANDARD,
+            },
+        })
+    }
+
+    fn sys_status(&self, core: &Core) -> MavMessage {
+        let health = self.health(core);
+        let mut healthy = 52_463_679;
+        if core.uptime_s >= POSITION_S {
+            healthy |= POSITION_CONTROL;
+        }
+        if health.can_arm() {
+            healthy |= PREARM;
+        }
+        if health.compass_missing {
+            healthy &= !COMPASS;
+        }
+        if charge(core) != Charge::Ok {
+            healthy &= !BATTERY;
+        }
+        let sensors = apm::MavSysStatusSensor::from_bits_retain;
+        MavMessage::SYS_STATUS(apm::SYS_STATUS_DATA {
+            onboard_control_sensors_present: sensors(33_570_863),
+            onboard_control_sensors_enabled: sensors(33_636_399),
+            onboard_control_sensors_health: sensors(healthy),
+            load: 98,
+            voltage_battery: (volts(core) * 1000.0).round() as u16,
+            current_battery: -100,
+            battery_remaining: core.battery.remaining(),
+            ..apm::SYS_STATUS_DATA::DEFAULT
+        })
+    }
+
+    fn battery_status(&self, core: &Core) -> MavMessage {
+        let mut voltages = [u16::MAX; 10];
+        voltages[0] = (volts(core) * 1000.0).round() as u16;
+        MavMessage::BATTERY_STATUS(apm::BATTERY_STATUS_DATA {
+            energy_consumed: -1,
+            temperature: i16::MAX,
+            voltages,
+            current_battery: -100,
+            battery_function: apm::MavBatteryFunction::MAV_BATTERY_FUNCTION_ALL,
+            mavtype: apm::MavBatteryType::MAV_BATTERY_TYPE_LIPO,
+            battery_remaining: core.battery.remaining(),
+            charge_state: match charge(core) {
+                Charge::Ok => apm::MavBatteryChargeState::MAV_BATTERY_CHARGE_STATE_OK,
+                Charge::Low => apm::MavBatteryChargeState::MAV_BATTERY_CHARGE_STATE_LOW,
+                Charge::Critical => apm::MavBatteryChargeState::MAV_BATTERY_CHARGE_STATE_CRITICAL,
+                Charge::Emergency => apm::MavBatteryChargeState::MAV_BATTERY_CHARGE_STATE_EMERGENCY,
+            },
+            ..apm::BATTERY_STATUS_DATA::DEFAULT
+        })
+    }
+}

@@ -1,0 +1,222 @@
+//! Telemetry messages that both profiles build alike, from the state of the airframe.
+//!
+//! Owns: units and frames of those messages. Must not: know modes or readiness.
+
+use mavlink::dialects::ardupilotmega as apm;
+use mavlink::dialects::ardupilotmega::MavMessage;
+use mavlink::types::CharArray;
+
+use super::core::Core;
+use super::geo::Wgs84;
+use super::params::{Param, ParamKind};
+
+/// Message ids used by name.
+pub(super) mod id {
+    pub const HEARTBEAT: u32 = 0;
+    pub const SYS_STATUS: u32 = 1;
+    pub const SYSTEM_TIME: u32 = 2;
+    pub const PING: u32 = 4;
+    pub const GPS_RAW_INT: u32 = 24;
+    pub const ATTITUDE: u32 = 30;
+    pub const ATTITUDE_QUATERNION: u32 = 31;
+    pub const LOCAL_POSITION_NED: u32 = 32;
+    pub const GLOBAL_POSITION_INT: u32 = 33;
+    pub const MISSION_CURRENT: u32 = 42;
+    pub const GPS_GLOBAL_ORIGIN: u32 = 49;
+    pub const VFR_HUD: u32 = 74;
+    pub const TIMESYNC: u32 = 111;
+    pub const ALTITUDE: u32 = 141;
+    pub const BATTERY_STATUS: u32 = 147;
+    pub const AUTOPILOT_VERSION: u32 = 148;
+    pub const EKF_STATUS_REPORT: u32 = 193;
+    pub const ESTIMATOR_STATUS: u32 = 230;
+    pub const HOME_POSITION: u32 = 242;
+    pub const EXTENDED_SYS_STATE: u32 = 245;
+    pub const PROTOCOL_VERSION: u32 = 300;
+    pub const CURRENT_EVENT_SEQUENCE: u32 = 411;
+    pub const CURRENT_MODE: u32 = 436;
+}
+
+/// Messages that need nothing but the core. `home_amsl_m` is the reference of relative altitude.
+pub(super) fn compose(core: &Core, message: u32, home_amsl_m: f64) -> Option<MavMessage> {
+    let place = core.place();
+    let (lat, lon) = place.e7();
+    let at = core.airframe.position;
+    let v = core.airframe.velocity;
+    let relative_m = place.amsl_m - home_amsl_m;
+    Some(match message {
+        id::SYSTEM_TIME => MavMessage::SYSTEM_TIME(apm::SYSTEM_TIME_DATA {
+            time_unix_usec: 0,
+            time_boot_ms: core.boot_ms(),
+        }),
+        id::ATTITUDE => MavMessage::ATTITUDE(apm::ATTITUDE_DATA {
+            time_boot_ms: core.boot_ms(),
+            ..apm::ATTITUDE_DATA::DEFAULT
+        }),
+        id::ATTITUDE_QUATERNION => MavMessage::ATTITUDE_QUATERNION(apm::ATTITUDE_QUATERNION_DATA {
+            time_boot_ms: core.boot_ms(),
+            q1: 1.0,
+            ..apm::ATTITUDE_QUATERNION_DATA::DEFAULT
+        }),
+        id::LOCAL_POSITION_NED => MavMessage::LOCAL_POSITION_NED(apm::LOCAL_POSITION_NED_DATA {
+            time_boot_ms: core.boot_ms(),
+            x: at.north as f32,
+            y: at.east as f32,
+            z: -at.up as f32,
+            vx: v.north as f32,
+            vy: v.east as f32,
+            vz: -v.up as f32,
+        }),
+        id::GLOBAL_POSITION_INT => MavMessage::GLOBAL_POSITION_INT(apm::GLOBAL_POSITION_INT_DATA {
+            time_boot_ms: core.boot_ms(),
+            lat,
+            lon,
+            alt: place.amsl_mm(),
+            relative_alt: (relative_m * 1000.0).round() as i32,
+            vx: centimetres(v.north),
+            vy: centimetres(v.east),
+            vz: centimetres(-v.up),
+            hdg: 0,
+        }),
+        id::VFR_HUD => MavMessage::VFR_HUD(apm::VFR_HUD_DATA {
+            airspeed: 0.0,
+            groundspeed: v.north.hypot(v.east) as f32,
+            alt: place.amsl_m as f32,
+            climb: v.up as f32,
+            heading: 0,
+            throttle: if at.up > 0.0 { 50 } else { 0 },
+        }),
+        id::ALTITUDE => MavMessage::ALTITUDE(apm::ALTITUDE_DATA {
+            time_usec: core.boot_us(),
+            altitude_monotonic: place.amsl_m as f32,
+            altitude_amsl: place.amsl_m as f32,
+            altitude_local: at.up as f32,
+            altitude_relative: relative_m as f32,
+            altitude_terrain: f32::NAN,
+            bottom_clearance: at.up as f32,
+        }),
+        id::PROTOCOL_VERSION => super::outdated::protocol_version(),
+        _ => return None,
+    })
+}
+
+fn centimetres(metres: f64) -> i16 {
+    (metres * 100.0).round() as i16
+}
+
+/// HOME_POSITION for a home set at `time_us` since boot, seen from the origin at the place of boot.
+pub(super) fn home_position(core: &Core, home: Wgs84, time_us: u64) -> MavMessage {
+    let (latitude, longitude) = home.e7();
+    let local = core.config.home.to_local(home);
+    MavMessage::HOME_POSITION(apm::HOME_POSITION_DATA {
+        latitude,
+        longitude,
+        altitude: home.amsl_mm(),
+        x: local.north as f32,
+        y: local.east as f32,
+        z: -local.up as f32,
+        q: [f32::NAN; 4],
+        time_usec: time_us,
+        ..apm::HOME_POSITION_DATA::DEFAULT
+    })
+}
+
+/// GPS_GLOBAL_ORIGIN at `origin`.
+pub(super) fn global_origin(origin: Wgs84, time_us: u64) -> MavMessage {
+    let (latitude, longitude) = origin.e7();
+    MavMessage::GPS_GLOBAL_ORIGIN(apm::GPS_GLOBAL_ORIGIN_DATA {
+        latitude,
+        longitude,
+        altitude: origin.amsl_mm(),
+        time_usec: time_us,
+    })
+}
+
+/// GPS_RAW_INT with a good fix where the vehicle is.
+pub(super) fn gps_fix(core: &Core, fix_type: apm::GpsFixType, eph: u16) -> MavMessage {
+    let place = core.place();
+    let (lat, lon) = place.e7();
+    let v = core.airframe.velocity;
+    MavMessage::GPS_RAW_INT(apm::GPS_RAW_INT_DATA {
+        time_usec: core.boot_us(),
+        lat,
+        lon,
+        alt: place.amsl_mm(),
+        eph,
+        epv: 110,
+        vel: (v.north.hypot(v.east) * 100.0).round() as u16,
+        cog: 0,
+        fix_type,
+        satellites_visible: 10,
+        alt_ellipsoid: place.amsl_mm(),
+        h_acc: 900,
+        v_acc: 1780,
+        vel_acc: 400,
+        ..apm::GPS_RAW_INT_DATA::DEFAULT
+    })
+}
+
+/// MESSAGE_INTERVAL.
+pub(super) fn message_interval(message: u32, interval_us: i32) -> MavMessage {
+    MavMessage::MESSAGE_INTERVAL(apm::MESSAGE_INTERVAL_DATA {
+        interval_us,
+        message_id: message as u16,
+    })
+}
+
+/// STATUSTEXT of at most 50 bytes; `id` and `chunk` as the protocol has them.
+pub(super) fn status_text(severity: apm::MavSeverity, text: &[u8], id: u16, chunk: u8) -> MavMessage {
+    let mut bytes = [0u8; 50];
+    let len = text.len().min(50);
+    bytes[..len].copy_from_slice(&text[..len]);
+    MavMessage::STATUSTEXT(apm::STATUSTEXT_DATA {
+        severity,
+        text: CharArray::new(bytes),
+        id,
+        chunk_seq: chunk,
+    })
+}
+
+/// How a profile puts a number into the value field of PARAM_VALUE.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum ParamEncoding {
+    /// ArduPilot: every type as a float.
+    AsFloat,
+    /// PX4: integers keep their bits.
+    ByteWise,
+}
+
+impl ParamEncoding {
+    fn encode(self, param: &Param) -> f32 {
+        match (self, param.kind) {
+            (Self::ByteWise, ParamKind::Int8 | ParamKind::Int16 | ParamKind::Int32) => {
+                f32::from_bits(param.value as i32 as u32)
+            }
+            _ => param.value,
+        }
+    }
+
+    /// The value in a received field of MAV_PARAM_TYPE `kind`.
+    pub(super) fn decode(self, field: f32, kind: u8) -> f32 {
+        match (self, kind) {
+            (Self::ByteWise, 1..=6) => field.to_bits() as i32 as f32,
+            _ => field,
+        }
+    }
+}
+
+/// PARAM_VALUE; `index` 65535 when the answer is to a write.
+pub(super) fn param_value(param: &Param, encoding: ParamEncoding, index: u16, count: usize) -> MavMessage {
+    MavMessage::PARAM_VALUE(apm::PARAM_VALUE_DATA {
+        param_value: encoding.encode(param),
+        param_count: count as u16,
+        param_index: index,
+        param_id: param.name.into(),
+        param_type: match param.kind {
+            ParamKind::Int8 => apm::MavParamType::MAV_PARAM_TYPE_INT8,
+            ParamKind::Int16 => apm::MavParamType::MAV_PARAM_TYPE_INT16,
+            ParamKind::Int32 => apm::MavParamType::MAV_PARAM_TYPE_INT32,
+            ParamKind::Real32 => apm::MavParamType::MAV_PARAM_TYPE_REAL32,
+        },
+    })
+}

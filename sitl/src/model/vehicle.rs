@@ -1,0 +1,135 @@
+//! One vehicle: the shared core and the profile that flies it, driven with explicit time.
+//!
+//! Owns: cutting time into steps of 20 ms, and reboots. Must not: contain behaviour of one autopilot.
+
+use std::time::Duration;
+
+use super::ardupilot::ArduPilot;
+use super::config::{Autopilot, VehicleConfig};
+use super::core::Core;
+use super::geo::Wgs84;
+use super::px4::Px4;
+use crate::wire::{Incoming, Outgoing};
+
+const STEP_S: f64 = 0.02;
+
+/// What a profile must do. Both callbacks may send through the core.
+pub(super) trait Pilot: Send {
+    /// One step of simulated time.
+    fn tick(&mut self, core: &mut Core, dt_s: f64);
+    /// A message from a peer.
+    fn receive(&mut self, core: &mut Core, incoming: &Incoming);
+    /// Motors run.
+    fn armed(&self) -> bool;
+    /// The mode number as in HEARTBEAT.
+    fn custom_mode(&self) -> u32;
+    /// MAV_LANDED_STATE number.
+    fn landed_state(&self, core: &Core) -> u8;
+}
+
+/// What is so, whatever the messages say; for tests.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Truth {
+    /// Time since boot.
+    pub uptime: Duration,
+    /// Motors run.
+    pub armed: bool,
+    /// The autopilot's mode number, as in HEARTBEAT.
+    pub custom_mode: u32,
+    /// MAV_LANDED_STATE number, as in EXTENDED_SYS_STATE.
+    pub landed_state: u8,
+    /// Metres above the ground.
+    pub height_m: f64,
+    /// Where it is.
+    pub place: Wgs84,
+    /// Battery, 0 to 100.
+    pub battery_percent: f64,
+}
+
+/// See the module text.
+pub struct Vehicle {
+    core: Core,
+    pilot: Box<dyn Pilot>,
+    left_over_s: f64,
+    reboots: u32,
+}
+
+impl Vehicle {
+    /// A vehicle that is switched on now.
+    pub fn new(config: VehicleConfig) -> Self {
+        let (core, pilot) = boot(config);
+        Self {
+            core,
+            pilot,
+            left_over_s: 0.0,
+            reboots: 0,
+        }
+    }
+
+    /// Lets `dt` of simulated time pass; returns what the vehicle said meanwhile, in order.
+    pub fn step(&mut self, dt: Duration) -> Vec<Outgoing> {
+        self.left_over_s += dt.as_secs_f64();
+        while self.left_over_s + 1e-9 >= STEP_S {
+            self.left_over_s -= STEP_S;
+            self.core.uptime_s += STEP_S;
+            self.pilot.tick(&mut self.core, STEP_S);
+            if self.core.reboot_at_s.is_some_and(|at| self.core.uptime_s >= at) {
+                self.reboot();
+            }
+        }
+        self.core.take_outbox()
+    }
+
+    /// A message arrives now; returns the answers.
+    pub fn on_message(&mut self, incoming: &Incoming) -> Vec<Outgoing> {
+        self.pilot.receive(&mut self.core, incoming);
+        self.core.heard_peer = true;
+        self.core.take_outbox()
+    }
+
+    /// How often the vehicle rebooted by command. A change means: its link went down.
+    pub fn reboots(&self) -> u32 {
+        self.reboots
+    }
+
+    /// What is so.
+    pub fn truth(&self) -> Truth {
+        Truth {
+            uptime: Duration::from_secs_f64(self.core.uptime_s),
+            armed: self.pilot.armed(),
+            custom_mode: self.pilot.custom_mode(),
+            landed_state: self.pilot.landed_state(&self.core),
+            height_m: self.core.airframe.position.up,
+            place: self.core.place(),
+            battery_percent: self.core.battery.percent(),
+        }
+    }
+
+    /// Parameters, place and charge survive; everything else starts over.
+    fn reboot(&mut self) {
+        let (mut core, pilot) = boot(self.core.config.clone());
+        core.params = self.core.params.clone();
+        core.battery = self.core.battery;
+        core.airframe = self.core.airframe;
+        for said in self.core.take_outbox() {
+            core.send_raw(said);
+        }
+        (self.core, self.pilot) = (core, pilot);
+        self.reboots += 1;
+    }
+}
+
+fn boot(config: VehicleConfig) -> (Core, Box<dyn Pilot>) {
+    match config.autopilot {
+        Autopilot::ArduPilot => {
+            let mut core = Core::new(config, super::ardupilot::params());
+            let pilot = ArduPilot::new(&mut core);
+            (core, Box::new(pilot))
+        }
+        Autopilot::Px4 => {
+            let mut core = Core::new(config, super::px4::params());
+            let pilot = Px4::new(&mut core);
+            (core, Box::new(pilot))
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! A pseudo-terminal with a stable name: the serial port of a simulated vehicle.
+//!
+//! Owns: both ends and the symbolic link. The client's end is also kept open here, so that a client which closes the
+//! port does not hang up the vehicle, and the next one just works. Must not: wait for a reader.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::pty::openpty;
+use nix::sys::termios::{SetArg, cfmakeraw, tcgetattr, tcsetattr};
+use nix::unistd::ttyname;
+use tokio::net::unix::pipe::Receiver;
+
+use super::out_buffer::OutBuffer;
+
+/// See the module text. Dropping it removes the symbolic link.
+pub(super) struct PtyLink {
+    from_client: Receiver,
+    to_client: File,
+    _client_end: OwnedFd,
+    device: PathBuf,
+    path: PathBuf,
+    out: OutBuffer,
+}
+
+impl PtyLink {
+    /// Makes the pair and the link FOLDER/NAME. A stale link of an earlier run is replaced, anything else is not.
+    pub(super) fn open(folder: &Path, name: &str) -> anyhow::Result<Self> {
+        let pair = openpty(None, None).context("cannot open a pseudo-terminal; are there too many already?")?;
+        let mut mode = tcgetattr(&pair.slave).context("cannot read the pseudo-terminal's mode")?;
+        cfmakeraw(&mut mode);
+        tcsetattr(&pair.slave, SetArg::TCSANOW, &mode).context("cannot make the pseudo-terminal raw")?;
+        fcntl(&pair.master, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))
+            .context("cannot make the pseudo-terminal non-blocking")?;
+        let device = ttyname(&pair.slave).context("the pseudo-terminal has no name")?;
+        fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        let path = std::path::absolute(folder.join(name))
+            .with_context(|| format!("{} has no absolute form", folder.display()))?;
+        match fs::symlink_metadata(&path) {
+            Ok(found) if found.file_type().is_symlink() => {
+                fs::remove_file(&path).with_context(|| format!("cannot replace the old link {}", path.display()))?;
+            }
+            Ok(_) => anyhow::bail!(
+                "{} exists and is not a link of ours; move it away or choose another folder",
+                path.display()
+            ),
+            Err(_) => {}
+        }
+        symlink(&device, &path).with_context(|| format!("cannot make the link {}", path.display()))?;
+        let to_client = File::from(pair.master);
+        let from_client = to_client.try_clone().and_then(Receiver::from_file_unchecked);
+        let from_client = from_client.context("cannot watch the pseudo-terminal")?;
+        Ok(Self {
+            from_client,
+            to_client,
+            _client_end: pair.slave,
+            device,
+            path,
+            out: OutBuffer::default(),
+        })
+    }
+
+    pub(super) fn endpoint(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    pub(super) async fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            self.from_client.readable().await?;
+            match self.from_client.try_read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                result => return result,
+            }
+        }
+    }
+
+    pub(super) fn send(&mut self, frame: &[u8]) {
+        let mut end = &self.to_client;
+        let mut write = |bytes: &[u8]| end.write(bytes);
+        // An error here means the terminal is gone, which cannot be while both ends are held.
+        let _ = self.out.flush(&mut write);
+        self.out.push(frame);
+        let _ = self.out.flush(&mut write);
+    }
+}
+
+impl Drop for PtyLink {
+    fn drop(&mut self) {
+        if fs::read_link(&self.path).is_ok_and(|target| target == self.device) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Datagrams to a ground station's port, as PX4 SITL sends them to 14540.
+//!
+//! Owns: the socket and who the peer is: the configured address until somebody writes, then that first source alone,
+//! as PX4 does. Must not: wait for a reader.
+
+use std::io;
+use std::net::SocketAddr;
+
+use anyhow::Context;
+use tokio::net::UdpSocket;
+
+/// See the module text.
+pub(super) struct UdpLink {
+    socket: UdpSocket,
+    configured: SocketAddr,
+    peer: Option<SocketAddr>,
+}
+
+impl UdpLink {
+    pub(super) async fn open(configured: SocketAddr) -> anyhow::Result<Self> {
+        let any: SocketAddr = match configured {
+            SocketAddr::V4(address) if address.ip().is_loopback() => ([127, 0, 0, 1], 0).into(),
+            SocketAddr::V4(_) => ([0, 0, 0, 0], 0).into(),
+            SocketAddr::V6(_) => (std::net::Ipv6Addr::UNSPECIFIED, 0).into(),
+        };
+        let socket = UdpSocket::bind(any).await.context("cannot open a UDP socket")?;
+        Ok(Self {
+            socket,
+            configured,
+            peer: None,
+        })
+    }
+
+    pub(super) fn endpoint(&self) -> String {
+        format!("udp:{}", self.configured)
+    }
+
+    pub(super) async fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.socket.recv_from(buffer).await {
+            Ok((len, from)) if from == *self.peer.get_or_insert(from) => Ok(len),
+            Ok(_) => Ok(0),
+            // Nobody listens there yet; the socket reports it on the next read.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(0),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) fn send(&mut self, frame: &[u8]) {
+        // A datagram that cannot go now is lost, as on the air.
+        let _ = self.socket.try_send_to(frame, self.peer.unwrap_or(self.configured));
+    }
+
+    pub(super) fn forget_peer(&mut self) {
+        self.peer = None;
+    }
+}

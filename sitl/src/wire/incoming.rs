@@ -1,0 +1,275 @@
+//! What a peer asked for, decoded leniently: enum values outside the dialect must reach the vehicle, which refuses them.
+//!
+//! Owns: payload layouts of the messages a vehicle listens to (MAVLink common.xml).
+//! Must not: judge a request, or filter by target: vehicles differ in what they answer.
+
+use super::fields::Fields;
+use super::frame_reader::Frame;
+
+/// A system and component id, as the target of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// System id; 0 means all systems.
+    pub system: u8,
+    /// Component id; 0 means all components.
+    pub component: u8,
+}
+
+/// One message from a peer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Incoming {
+    /// Who sent it.
+    pub from: Address,
+    /// What it asks.
+    pub request: Request,
+}
+
+/// The messages a vehicle listens to. Everything else is `Other`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Request {
+    /// HEARTBEAT (0): `kind` is the MAV_TYPE number, 6 for a ground station.
+    Heartbeat {
+        /// MAV_TYPE.
+        kind: u8,
+    },
+    /// COMMAND_LONG (76) or COMMAND_INT (75).
+    Command(Command),
+    /// SET_MODE (11).
+    SetMode {
+        /// Target system.
+        system: u8,
+        /// MAV_MODE_FLAG bits.
+        base_mode: u8,
+        /// Autopilot's own mode number.
+        custom_mode: u32,
+    },
+    /// PARAM_REQUEST_READ (20): by name when `index` is -1.
+    ParamRead {
+        /// Target.
+        to: Address,
+        /// Index into the list, or -1.
+        index: i16,
+        /// Name.
+        name: String,
+    },
+    /// PARAM_REQUEST_LIST (21).
+    ParamList {
+        /// Target.
+        to: Address,
+    },
+    /// PARAM_SET (23).
+    ParamSet {
+        /// Target.
+        to: Address,
+        /// Name.
+        name: String,
+        /// The 32 bits of the value field, meaning by the type and autopilot.
+        value: f32,
+        /// MAV_PARAM_TYPE.
+        kind: u8,
+    },
+    /// MISSION_REQUEST_LIST (43).
+    MissionList {
+        /// Target.
+        to: Address,
+        /// 0 mission, 1 fence, 2 rally.
+        mission_type: u8,
+    },
+    /// MISSION_CLEAR_ALL (45).
+    MissionClear {
+        /// Target.
+        to: Address,
+        /// 0 mission, 1 fence, 2 rally, 255 all.
+        mission_type: u8,
+    },
+    /// SET_POSITION_TARGET_GLOBAL_INT (86).
+    Goto(GotoTarget),
+    /// REQUEST_DATA_STREAM (66), the old way to ask for telemetry.
+    DataStream {
+        /// Target.
+        to: Address,
+        /// MAV_DATA_STREAM; 0 means all.
+        stream: u8,
+        /// Hz.
+        rate_hz: u16,
+        /// Start (true) or stop.
+        start: bool,
+    },
+    /// REQUEST_EVENT (412).
+    Events {
+        /// First sequence number.
+        first: u16,
+        /// Last sequence number.
+        last: u16,
+    },
+    /// TIMESYNC (111) that asks (`tc1` = 0).
+    TimesyncAsk {
+        /// The asker's time, to be returned.
+        ts1: i64,
+    },
+    /// PING (4) that asks.
+    PingAsk {
+        /// The asker's time.
+        time_usec: u64,
+        /// The asker's number.
+        seq: u32,
+    },
+    /// Any other message of the dialect.
+    Other(u32),
+}
+
+/// A command, in either form.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Command {
+    /// Target.
+    pub to: Address,
+    /// MAV_CMD number; may be one that no dialect knows.
+    pub id: u16,
+    /// Parameters 1 to 4.
+    pub params: [f32; 4],
+    /// How parameters 5 to 7 came.
+    pub form: CommandForm,
+}
+
+/// Parameters 5 to 7 of a command.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CommandForm {
+    /// COMMAND_LONG: three floats, no frame.
+    Long {
+        /// Parameters 5, 6 and 7.
+        xyz: [f32; 3],
+        /// Counts resends.
+        confirmation: u8,
+    },
+    /// COMMAND_INT: degrees × 10⁷ (INT32_MAX: not used) and a frame.
+    Int {
+        /// MAV_FRAME number.
+        frame: u8,
+        /// Latitude × 10⁷.
+        x: i32,
+        /// Longitude × 10⁷.
+        y: i32,
+        /// Altitude, metres.
+        z: f32,
+    },
+}
+
+/// The target of SET_POSITION_TARGET_GLOBAL_INT.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GotoTarget {
+    /// Addressed vehicle.
+    pub to: Address,
+    /// MAV_FRAME number.
+    pub frame: u8,
+    /// POSITION_TARGET_TYPEMASK; bits 0..2 set mean "ignore position".
+    pub type_mask: u16,
+    /// Degrees × 10⁷.
+    pub lat_e7: i32,
+    /// Degrees × 10⁷.
+    pub lon_e7: i32,
+    /// Metres in `frame`.
+    pub alt_m: f32,
+}
+
+impl Command {
+    /// Parameter 7, the altitude of position commands.
+    pub fn z(&self) -> f32 {
+        match self.form {
+            CommandForm::Long { xyz, .. } => xyz[2],
+            CommandForm::Int { z, .. } => z,
+        }
+    }
+}
+
+impl Incoming {
+    /// Decodes a frame. Never fails: what is not understood is `Request::Other`.
+    pub fn decode(frame: &Frame) -> Self {
+        let from = Address {
+            system: frame.system,
+            component: frame.component,
+        };
+        Self {
+            from,
+            request: request(frame.id, Fields(&frame.payload)),
+        }
+    }
+}
+
+fn request(id: u32, p: Fields<'_>) -> Request {
+    let to = |offset: usize| Address {
+        system: p.u8(offset),
+        component: p.u8(offset + 1),
+    };
+    match id {
+        0 => Request::Heartbeat { kind: p.u8(4) },
+        4 if p.u8(12) == 0 => Request::PingAsk {
+            time_usec: p.u64(0),
+            seq: p.u32(8),
+        },
+        11 => Request::SetMode {
+            system: p.u8(4),
+            base_mode: p.u8(5),
+            custom_mode: p.u32(0),
+        },
+        20 => Request::ParamRead {
+            to: to(2),
+            index: p.i16(0),
+            name: p.text(4, 16),
+        },
+        21 => Request::ParamList { to: to(0) },
+        23 => Request::ParamSet {
+            to: to(4),
+            name: p.text(6, 16),
+            value: p.f32(0),
+            kind: p.u8(22),
+        },
+        43 => Request::MissionList {
+            to: to(0),
+            mission_type: p.u8(2),
+        },
+        45 => Request::MissionClear {
+            to: to(0),
+            mission_type: p.u8(2),
+        },
+        66 => Request::DataStream {
+            to: to(2),
+            stream: p.u8(4),
+            rate_hz: p.u16(0),
+            start: p.u8(5) != 0,
+        },
+        75 => Request::Command(Command {
+            to: to(30),
+            id: p.u16(28),
+            params: [p.f32(0), p.f32(4), p.f32(8), p.f32(12)],
+            form: CommandForm::Int {
+                frame: p.u8(32),
+                x: p.i32(16),
+                y: p.i32(20),
+                z: p.f32(24),
+            },
+        }),
+        76 => Request::Command(Command {
+            to: to(30),
+            id: p.u16(28),
+            params: [p.f32(0), p.f32(4), p.f32(8), p.f32(12)],
+            form: CommandForm::Long {
+                xyz: [p.f32(16), p.f32(20), p.f32(24)],
+                confirmation: p.u8(32),
+            },
+        }),
+        86 => Request::Goto(GotoTarget {
+            to: to(50),
+            frame: p.u8(52),
+            type_mask: p.u16(48),
+            lat_e7: p.i32(4),
+            lon_e7: p.i32(8),
+            alt_m: p.f32(12),
+        }),
+        111 if p.i64(0) == 0 => Request::TimesyncAsk { ts1: p.i64(8) },
+        412 => Request::Events {
+            first: p.u16(0),
+            last: p.u16(2),
+        },
+        other => Request::Other(other),
+    }
+}

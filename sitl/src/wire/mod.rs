@@ -1,0 +1,13 @@
+//! MAVLink bytes at the border of the simulator: frames in, frames out.
+//!
+//! Owns: framing, lenient decoding of what peers send, encoding of what a vehicle says.
+//! Must not: know what a vehicle does with a message, read a clock, open a port.
+
+mod fields;
+mod frame_reader;
+mod incoming;
+mod outgoing;
+
+pub use frame_reader::{Frame, FrameReader};
+pub use incoming::{Address, Command, CommandForm, GotoTarget, Incoming, Request};
+pub use outgoing::{CommandAck, CommandLong, Outgoing, Sender};

@@ -1,0 +1,168 @@
+//! What a vehicle says, and its encoding as MAVLink 2 frames.
+//!
+//! Owns: numbering of frames, the two messages whose command number may lie outside the dialect's enum.
+//! Must not: decide what is said.
+
+use mavlink::dialects::ardupilotmega::MavMessage;
+use mavlink::{MavlinkVersion, Message, calculate_crc};
+
+const COMMAND_LONG_ID: u32 = 76;
+const COMMAND_ACK_ID: u32 = 77;
+
+/// COMMAND_ACK (77) with plain numbers, so that an unknown command can be answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommandAck {
+    /// MAV_CMD number.
+    pub command: u16,
+    /// MAV_RESULT number.
+    pub result: u8,
+    /// Who asked.
+    pub target_system: u8,
+    /// Who asked.
+    pub target_component: u8,
+}
+
+/// COMMAND_LONG (76) sent by an autopilot itself (PX4 does so), with a plain command number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CommandLong {
+    /// MAV_CMD number; PX4 also sends 0.
+    pub command: u16,
+    /// Parameters 1 to 7.
+    pub params: [f32; 7],
+    /// Counts resends.
+    pub confirmation: u8,
+    /// Target system; the component is always 0.
+    pub target_system: u8,
+}
+
+/// One message to send.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outgoing {
+    /// Anything the dialect can express.
+    Message(Box<MavMessage>),
+    /// An answer to a command.
+    Ack(CommandAck),
+    /// A command of the vehicle's own.
+    Command(CommandLong),
+}
+
+impl From<MavMessage> for Outgoing {
+    fn from(message: MavMessage) -> Self {
+        Self::Message(Box::new(message))
+    }
+}
+
+/// Encodes messages of one component: stamps ids and counts the sequence.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    system: u8,
+    component: u8,
+    sequence: u8,
+}
+
+impl Sender {
+    /// A sender whose first frame has sequence 0.
+    pub fn new(system: u8, component: u8) -> Self {
+        Self {
+            system,
+            component,
+            sequence: 0,
+        }
+    }
+
+    /// The same component after a power cycle: counts from 0 again.
+    #[must_use]
+    pub fn restarted(&self) -> Self {
+        Self::new(self.system, self.component)
+    }
+
+    /// The MAVLink 2 frame for `message`.
+    pub fn encode(&mut self, message: &Outgoing) -> Vec<u8> {
+        let mut payload = [0u8; 255];
+        let (id, len) = match message {
+            Outgoing::Message(message) => (message.message_id(), message.ser(MavlinkVersion::V2, &mut payload)),
+            Outgoing::Ack(ack) => (COMMAND_ACK_ID, write_ack(ack, &mut payload)),
+            Outgoing::Command(command) => (COMMAND_LONG_ID, write_command(command, &mut payload)),
+        };
+        let sequence = self.sequence;
+        self.sequence = sequence.wrapping_add(1);
+        let payload = &payload[..trimmed(&payload[..len])];
+        let [id0, id1, id2, _] = id.to_le_bytes();
+        let mut frame = Vec::with_capacity(12 + payload.len());
+        frame.extend([
+            0xFD,
+            payload.len() as u8,
+            0,
+            0,
+            sequence,
+            self.system,
+            self.component,
+            id0,
+            id1,
+            id2,
+        ]);
+        frame.extend(payload);
+        let crc = calculate_crc(&frame[1..], MavMessage::extra_crc(id));
+        frame.extend(crc.to_le_bytes());
+        frame
+    }
+}
+
+/// MAVLink 2 leaves trailing zero bytes out, but never the first byte.
+fn trimmed(payload: &[u8]) -> usize {
+    payload.iter().rposition(|&byte| byte != 0).map_or(1, |last| last + 1)
+}
+
+fn write_ack(ack: &CommandAck, payload: &mut [u8; 255]) -> usize {
+    payload[..2].copy_from_slice(&ack.command.to_le_bytes());
+    payload[2] = ack.result;
+    payload[8] = ack.target_system;
+    payload[9] = ack.target_component;
+    10
+}
+
+fn write_command(command: &CommandLong, payload: &mut [u8; 255]) -> usize {
+    for (slot, param) in payload.chunks_exact_mut(4).zip(command.params) {
+        slot.copy_from_slice(&param.to_le_bytes());
+    }
+    payload[28..30].copy_from_slice(&command.command.to_le_bytes());
+    payload[30] = command.target_system;
+    payload[32] = command.confirmation;
+    33
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mavlink::dialects::ardupilotmega as apm;
+
+    #[test]
+    fn a_frame_of_ours_equals_the_frame_of_the_mavlink_crate() {
+        let message = MavMessage::EXTENDED_SYS_STATE(apm::EXTENDED_SYS_STATE_DATA {
+            vtol_state: apm::MavVtolState::MAV_VTOL_STATE_MC,
+            landed_state: apm::MavLandedState::MAV_LANDED_STATE_ON_GROUND,
+        });
+        let mut theirs = mavlink::MAVLinkV2MessageRaw::new();
+        let header = mavlink::MavHeader {
+            system_id: 3,
+            component_id: 1,
+            sequence: 0,
+        };
+        theirs.serialize_message(header, &message);
+        assert_eq!(Sender::new(3, 1).encode(&message.into()), theirs.raw_bytes());
+    }
+
+    #[test]
+    fn an_ack_for_a_command_outside_the_dialect_is_a_valid_frame() {
+        let ack = CommandAck {
+            command: 31999,
+            result: 3,
+            target_system: 255,
+            target_component: 190,
+        };
+        let mut reader = crate::wire::FrameReader::default();
+        reader.push(&Sender::new(1, 1).encode(&Outgoing::Ack(ack)));
+        let frame = reader.next_frame().unwrap();
+        assert_eq!((frame.id, &frame.payload[..3]), (77, &[0xFF, 0x7C, 3][..]));
+    }
+}

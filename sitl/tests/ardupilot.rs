@@ -1,0 +1,504 @@
+//! The ArduCopter profile says and does what the recorded ArduCopter (90700977) said and did.
+//!
+//! Owns: its behaviour as sentences, with times from the recordings. Must not: look inside the model.
+
+mod support;
+
+use mavlink::dialects::ardupilotmega::{MavLandedState as Landed, MavMessage, MavState};
+use sitl::model::{Autopilot, VehicleConfig};
+use sitl::wire::{Address, GotoTarget, Request};
+use support::Verdict::{self, Accepted, Denied, Failed, TemporarilyRejected, Unsupported};
+use support::{Bench, HOME, near};
+
+const GUIDED: u32 = 4;
+const RTL: u32 = 6;
+const LAND: u32 = 9;
+
+fn set_mode(bench: &mut Bench, mode: u32) -> Verdict {
+    bench.command(176, [1.0, mode as f32, 0.0, 0.0, 0.0, 0.0, 0.0])
+}
+
+fn take_off(bench: &mut Bench, height_m: f32) -> Verdict {
+    bench.command(22, [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, height_m])
+}
+
+fn land(bench: &mut Bench) -> Verdict {
+    bench.command(21, [0.0; 7])
+}
+
+/// Booted, heard from us, streams asked for, in GUIDED at 42.5 s.
+fn ready() -> Bench {
+    let mut bench = Bench::new(Autopilot::ArduPilot);
+    bench.pass_to(0.5);
+    for (message, hz) in [(1, 1.0), (245, 10.0), (33, 4.0), (147, 1.0)] {
+        bench.stream(message, hz);
+    }
+    bench.pass_to(42.5);
+    assert_eq!(set_mode(&mut bench, GUIDED), Accepted);
+    bench
+}
+
+fn hovering(height_m: f32) -> Bench {
+    let mut bench = ready();
+    assert_eq!(bench.arm(), Accepted);
+    assert_eq!(take_off(&mut bench, height_m), Accepted);
+    bench.until("in the air", 60.0, |bench| bench.truth().landed_state == 2);
+    bench
+}
+
+#[test]
+fn a_silent_client_gets_heartbeats_and_timesync_and_home_once_and_nothing_else() {
+    let mut bench = Bench::new(Autopilot::ArduPilot);
+    bench.pass_to(60.0);
+    let beats = bench.heartbeats();
+    near("first heartbeat", beats[0].0, 1.0, 0.05);
+    assert_eq!(beats[0].1.system_status, MavState::MAV_STATE_BOOT);
+    let standby = beats
+        .iter()
+        .find(|(_, beat)| beat.system_status == MavState::MAV_STATE_STANDBY)
+        .unwrap();
+    near("standby", standby.0, 3.0, 0.1);
+    assert_eq!(beats.len(), 60);
+    assert_eq!(bench.count(|message| matches!(message, MavMessage::TIMESYNC(_))), 6);
+    assert_eq!(
+        bench.count(|message| matches!(message, MavMessage::HOME_POSITION(_))),
+        1
+    );
+    assert_eq!(bench.said.len(), 60 + 6 + 2);
+}
+
+#[test]
+fn guided_asked_for_before_the_boot_ends_is_accepted_and_reverts() {
+    let mut bench = Bench::new(Autopilot::ArduPilot);
+    bench.pass_to(1.2);
+    assert_eq!(set_mode(&mut bench, GUIDED), Accepted);
+    assert_eq!(bench.last_heartbeat().custom_mode, GUIDED);
+    bench.pass_to(2.6);
+    assert_eq!(bench.last_heartbeat().custom_mode, 0);
+    assert_eq!(bench.last_heartbeat().system_status, MavState::MAV_STATE_STANDBY);
+}
+
+#[test]
+fn the_prearm_bit_comes_at_23_s_in_stabilize_but_at_41_s_in_guided() {
+    for (mode, recorded) in [(0, 23.5), (GUIDED, 41.5)] {
+        let mut bench = Bench::new(Autopilot::ArduPilot);
+        bench.pass_to(3.0);
+        assert_eq!(set_mode(&mut bench, mode), Accepted);
+        bench.stream(1, 10.0);
+        bench.until("prearm bit", 60.0, Bench::prearm_ok);
+        near("prearm bit", bench.now_s(), recorded, 0.2);
+    }
+}
+
+#[test]
+fn arming_is_refused_with_one_critical_text_per_reason_of_that_moment() {
+    let expected: &[(f64, &[&str])] = &[
+        (
+            2.71,
+            &[
+                "Need Alt Estimate",
+                "Accels inconsistent",
+                "EKF attitude is bad",
+                "AHRS: waiting for home",
+            ],
+        ),
+        (6.72, &["Accels inconsistent", "AHRS: waiting for home"]),
+        (12.75, &["Gyros inconsistent", "AHRS: waiting for home"]),
+        (20.79, &["Gyros inconsistent", "Need Position Estimate"]),
+        (40.87, &["Need Position Estimate"]),
+    ];
+    let mut bench = Bench::new(Autopilot::ArduPilot);
+    bench.pass_to(2.6);
+    assert_eq!(set_mode(&mut bench, GUIDED), Accepted);
+    for (at, reasons) in expected {
+        bench.pass_to(*at);
+        assert_eq!(bench.arm(), Failed);
+        let texts: Vec<String> = bench
+            .texts_since(*at)
+            .into_iter()
+            .filter(|text| text.starts_with("Arm: "))
+            .collect();
+        let wanted: Vec<String> = reasons.iter().map(|reason| format!("Arm: {reason}")).collect();
+        assert_eq!(texts, wanted, "at {at} s");
+    }
+    bench.pass_to(41.87);
+    assert_eq!(bench.arm(), Accepted);
+    assert!(
+        bench.said_text("PreArm: Need Position Estimate"),
+        "said unasked at 30.45 s"
+    );
+}
+
+#[test]
+fn a_vehicle_that_is_never_ready_says_why_to_each_arm_and_every_thirty_seconds() {
+    let mut config = VehicleConfig::new(Autopilot::ArduPilot, 1, HOME);
+    config.never_ready = true;
+    let mut bench = Bench::with(config);
+    bench.pass_to(3.0);
+    assert_eq!(set_mode(&mut bench, GUIDED), Accepted);
+    bench.pass_to(100.0);
+    let unasked: Vec<f64> = bench
+        .texts()
+        .into_iter()
+        .filter(|(_, text)| text == "PreArm: Compass not calibrated")
+        .map(|(at, _)| at)
+        .collect();
+    assert_eq!(unasked.len(), 3, "{unasked:?}");
+    near("period", unasked[2] - unasked[1], 30.0, 0.05);
+    assert_eq!(bench.arm(), Failed);
+    assert_eq!(bench.texts_since(100.0), ["Arm: Compass not calibrated"]);
+    assert_eq!(bench.command(401, [0.0; 7]), Accepted);
+    assert!(
+        bench
+            .texts_since(100.0)
+            .contains(&"PreArm: Compass not calibrated".to_owned())
+    );
+}
+
+#[test]
+fn a_flight_to_ten_metres_and_back_takes_as_long_as_recorded() {
+    let mut bench = ready();
+    let armed_at = bench.now_s();
+    assert_eq!(bench.arm(), Accepted);
+    bench.pass(0.96);
+    let took_off_at = bench.now_s();
+    assert_eq!(take_off(&mut bench, 10.0), Accepted);
+    bench.until("in the air", 60.0, |bench| bench.truth().landed_state == 2);
+    bench.pass(8.0);
+    near("hover height", bench.truth().height_m, 10.0, 0.1);
+    assert_eq!(bench.last_heartbeat().system_status, MavState::MAV_STATE_ACTIVE);
+    let landing_at = bench.now_s();
+    assert_eq!(land(&mut bench), Accepted);
+    assert_eq!(
+        bench.last_heartbeat().custom_mode,
+        LAND,
+        "a mode change is announced at once"
+    );
+    bench.until("disarmed", 60.0, |bench| !bench.truth().armed);
+    let disarmed_at = bench.now_s();
+    bench.pass(2.0);
+    let states = bench.landed_states();
+    let order: Vec<Landed> = states.iter().map(|(_, state)| *state).collect();
+    let wanted = [
+        Landed::MAV_LANDED_STATE_ON_GROUND,
+        Landed::MAV_LANDED_STATE_TAKEOFF,
+        Landed::MAV_LANDED_STATE_IN_AIR,
+        Landed::MAV_LANDED_STATE_LANDING,
+        Landed::MAV_LANDED_STATE_ON_GROUND,
+    ];
+    assert_eq!(order, wanted);
+    near("TAKEOFF after arming", states[1].0 - armed_at, 3.5, 0.3);
+    near("IN_AIR after the take-off command", states[2].0 - took_off_at, 9.6, 0.7);
+    near("ON_GROUND after the land command", states[4].0 - landing_at, 22.5, 1.0);
+    near("motors off after the land command", disarmed_at - landing_at, 22.9, 1.0);
+    assert!(bench.said_text("Disarming motors"));
+    assert_eq!(bench.truth().custom_mode, LAND, "the mode stays LAND");
+    assert_eq!(bench.arm(), Failed);
+    assert!(bench.said_text("Arm: LAND mode not armable"));
+}
+
+#[test]
+fn armed_and_left_alone_it_disarms_itself_after_ten_seconds() {
+    let mut bench = ready();
+    assert_eq!(bench.arm(), Accepted);
+    let waited = bench.until("disarmed", 20.0, |bench| !bench.truth().armed);
+    near("auto-disarm", waited, 10.0, 0.1);
+    assert_eq!(bench.truth().custom_mode, GUIDED);
+}
+
+#[test]
+fn arming_twice_and_disarming_twice_are_accepted() {
+    let mut bench = ready();
+    assert_eq!([bench.arm(), bench.arm()], [Accepted, Accepted]);
+    assert_eq!(
+        [bench.disarm(), bench.disarm(), bench.kill()],
+        [Accepted, Accepted, Accepted]
+    );
+}
+
+#[test]
+fn a_takeoff_is_refused_without_a_word_when_it_cannot_be() {
+    let mut bench = ready();
+    let start = bench.now_s();
+    assert_eq!(take_off(&mut bench, 10.0), Failed, "disarmed");
+    assert_eq!(bench.arm(), Accepted);
+    assert_eq!(take_off(&mut bench, -5.0), Failed, "below ground");
+    assert_eq!(take_off(&mut bench, 0.0), Failed, "no height");
+    assert_eq!(
+        bench.command_int(22, 6, [0.0; 4], 0, 0, 10.0),
+        Denied,
+        "frame with _INT"
+    );
+    assert_eq!(
+        bench.command_int(22, 0, [0.0; 4], 0, 0, 10.0),
+        Denied,
+        "frame above sea level"
+    );
+    assert_eq!(bench.texts_since(start), ["Arming motors"]);
+    assert_eq!(bench.command_int(22, 3, [0.0; 4], 0, 0, 10.0), Accepted);
+}
+
+#[test]
+fn a_takeoff_repeated_before_lift_off_wins_and_after_lift_off_fails_while_the_first_goes_on() {
+    let mut bench = ready();
+    assert_eq!(bench.arm(), Accepted);
+    assert_eq!(take_off(&mut bench, 5.0), Accepted);
+    bench.pass(0.5);
+    assert_eq!(take_off(&mut bench, 8.0), Accepted);
+    bench.until("climbing", 10.0, |bench| bench.truth().height_m > 1.0);
+    assert_eq!(take_off(&mut bench, 12.0), Failed);
+    bench.pass(15.0);
+    near("height", bench.truth().height_m, 8.0, 0.1);
+}
+
+#[test]
+fn in_flight_disarm_and_reboot_and_auto_without_a_mission_are_refused() {
+    let mut bench = hovering(10.0);
+    let start = bench.now_s();
+    assert_eq!(bench.disarm(), Failed);
+    assert_eq!(bench.command(246, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]), Failed);
+    assert_eq!(bench.texts_since(start), Vec::<String>::new(), "no text with either");
+    assert_eq!(set_mode(&mut bench, 3), Failed);
+    assert_eq!(bench.texts_since(start), ["Mode change to AUTO failed: init failed"]);
+    assert_eq!(bench.command(401, [0.0; 7]), TemporarilyRejected);
+    assert!(bench.truth().armed);
+}
+
+#[test]
+fn a_kill_in_flight_is_accepted_and_the_vehicle_falls() {
+    let mut bench = hovering(10.0);
+    assert_eq!(bench.kill(), Accepted);
+    assert!(!bench.truth().armed);
+    let fall = bench.until("on the ground", 5.0, |bench| bench.truth().height_m == 0.0);
+    near("fall", fall, 1.43, 0.1);
+}
+
+#[test]
+fn return_to_launch_comes_home_waits_five_seconds_and_lands_with_the_mode_kept() {
+    let mut bench = hovering(15.0);
+    let there = HOME.offset_metres(30.0, 20.0);
+    let (lat_e7, lon_e7) = there.e7();
+    bench.hear(Request::Goto(GotoTarget {
+        to: Address {
+            system: 1,
+            component: 1,
+        },
+        frame: 6,
+        type_mask: 3576,
+        lat_e7,
+        lon_e7,
+        alt_m: 15.0,
+    }));
+    bench.pass(15.0);
+    near(
+        "north of home",
+        (bench.truth().place.lat_deg - HOME.lat_deg) * 111_319.5,
+        30.0,
+        0.5,
+    );
+    assert_eq!(bench.command(20, [0.0; 7]), Accepted);
+    let took = bench.until("disarmed", 90.0, |bench| !bench.truth().armed);
+    near("return", took, 44.1, 3.0);
+    assert_eq!(bench.truth().custom_mode, RTL);
+    near(
+        "back home",
+        (bench.truth().place.lat_deg - HOME.lat_deg) * 111_319.5,
+        0.0,
+        0.5,
+    );
+    bench.until("landing was reported", 1.0, |bench| {
+        bench
+            .landed_states()
+            .iter()
+            .any(|(_, state)| *state == Landed::MAV_LANDED_STATE_LANDING)
+    });
+}
+
+#[test]
+fn a_pilot_mode_in_flight_sinks_to_the_ground_because_the_throttle_stick_is_down() {
+    let mut bench = hovering(5.0);
+    assert_eq!(set_mode(&mut bench, 5), Accepted);
+    let sank = bench.until("on the ground", 10.0, |bench| bench.truth().height_m == 0.0);
+    near("sinking", sank, 2.86, 0.4);
+}
+
+#[test]
+fn modes_that_only_come_down_or_stop_cannot_be_armed_in() {
+    let mut bench = ready();
+    for (mode, reason) in [
+        (RTL, "Arm: RTL mode not armable"),
+        (LAND, "Arm: LAND mode not armable"),
+        (17, "Arm: BRAKE mode not armable"),
+        (3, "Arm: Mode requires mission"),
+    ] {
+        assert_eq!(set_mode(&mut bench, mode), Accepted);
+        assert_eq!(bench.arm(), Failed);
+        assert!(bench.said_text(reason), "{reason}");
+        bench.pass(0.5);
+    }
+}
+
+#[test]
+fn set_mode_as_a_message_is_not_acknowledged_but_shown_in_the_heartbeat() {
+    let mut bench = ready();
+    let before = bench.said.len();
+    bench.hear(Request::SetMode {
+        system: 1,
+        base_mode: 1,
+        custom_mode: 17,
+    });
+    assert_eq!(bench.last_heartbeat().custom_mode, 17);
+    assert_eq!(bench.said.len(), before + 1);
+}
+
+#[test]
+fn strange_requests_get_the_recorded_answers() {
+    let mut bench = ready();
+    let start = bench.now_s();
+    assert_eq!(bench.command(31999, [1.0; 7]), Unsupported);
+    assert_eq!(bench.command(511, [9999.0, 1e6, 0.0, 0.0, 0.0, 0.0, 0.0]), Denied);
+    assert_eq!(bench.command(512, [9999.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]), Failed);
+    assert_eq!(set_mode(&mut bench, 99), Failed);
+    assert_eq!(
+        bench.command(176, [0.0, 4.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
+        Denied,
+        "without the custom mode bit"
+    );
+    assert_eq!(bench.command(400, [2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]), Unsupported);
+    assert_eq!(
+        bench.texts_since(start),
+        ["No ap_message for mavlink id (9999)", "No such mode 99"]
+    );
+    assert_eq!(bench.verdicts_from((77, 1), 400, [1.0; 7]), [], "another vehicle");
+    assert_eq!(bench.verdicts_from((1, 191), 400, [1.0; 7]), [], "another component");
+    assert_eq!(
+        bench.verdicts_from((1, 0), 512, [148.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
+        [Accepted],
+        "all components"
+    );
+}
+
+#[test]
+fn a_reboot_on_the_ground_starts_over_without_the_streams() {
+    let mut bench = ready();
+    assert_eq!(bench.command(246, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]), Accepted);
+    bench.pass(0.3);
+    assert_eq!(bench.vehicle.reboots(), 1);
+    let rebooted_at = bench.now_s();
+    bench.pass(10.0);
+    let first = bench
+        .heartbeats()
+        .into_iter()
+        .find(|(at, _)| *at > rebooted_at)
+        .unwrap();
+    near("first heartbeat after the reboot", first.0 - rebooted_at, 0.9, 0.1);
+    let late = bench
+        .messages()
+        .filter(|(at, message)| *at > rebooted_at && matches!(message, MavMessage::SYS_STATUS(_)));
+    assert_eq!(late.count(), 0);
+}
+
+#[test]
+fn a_low_battery_is_reported_returns_home_when_told_so_and_forbids_arming() {
+    let mut bench = hovering(10.0);
+    for (name, value) in [
+        ("BATT_LOW_VOLT", 11.5),
+        ("BATT_FS_LOW_ACT", 2.0),
+        ("SIM_BATT_VOLTAGE", 11.2),
+    ] {
+        bench.hear(Request::ParamSet {
+            to: Address {
+                system: 1,
+                component: 1,
+            },
+            name: name.into(),
+            value,
+            kind: 9,
+        });
+    }
+    let waited = bench.until("RTL", 20.0, |bench| bench.truth().custom_mode == RTL);
+    near("the voltage stays low for", waited, 10.1, 0.2);
+    assert!(bench.said_text("Battery Failsafe"));
+    bench.until("disarmed", 90.0, |bench| !bench.truth().armed);
+    bench.pass(1.0);
+    assert_eq!(set_mode(&mut bench, GUIDED), Accepted);
+    let start = bench.now_s();
+    assert_eq!(bench.arm(), Failed);
+    assert_eq!(
+        bench.texts_since(start),
+        ["Arm: Battery 1 low voltage failsafe", "Arm: Battery failsafe"]
+    );
+}
+
+#[test]
+fn the_battery_drains_only_while_armed() {
+    let mut config = VehicleConfig::new(Autopilot::ArduPilot, 1, HOME);
+    config.battery_percent_per_minute = 60.0;
+    let mut bench = Bench::with(config);
+    bench.pass_to(45.0);
+    assert_eq!(bench.truth().battery_percent, 100.0);
+    assert_eq!(set_mode(&mut bench, GUIDED), Accepted);
+    assert_eq!(bench.arm(), Accepted);
+    bench.pass(5.0);
+    near("left", bench.truth().battery_percent, 95.0, 0.1);
+}
+
+/// In the hover with FS_GCS_ENABLE set to `action`, our heartbeats stop now.
+fn heartbeats_stop(action: f32) -> Bench {
+    let mut bench = ready();
+    bench.hear(Request::ParamSet {
+        to: Address {
+            system: 1,
+            component: 1,
+        },
+        name: "FS_GCS_ENABLE".into(),
+        value: action,
+        kind: 9,
+    });
+    bench.heartbeat = Some(6);
+    bench.pass(1.0);
+    assert_eq!(set_mode(&mut bench, GUIDED), Accepted);
+    assert_eq!(bench.arm(), Accepted);
+    assert_eq!(take_off(&mut bench, 10.0), Accepted);
+    bench.until("in the air", 60.0, |bench| bench.truth().landed_state == 2);
+    bench.pass_to(bench.now_s().ceil() + 0.02);
+    bench.heartbeat = None;
+    bench
+}
+
+#[test]
+fn five_seconds_without_our_heartbeats_it_returns_and_their_return_does_not_bring_the_mode_back() {
+    let mut bench = heartbeats_stop(1.0);
+    let waited = bench.until("RTL", 10.0, |bench| bench.truth().custom_mode == RTL);
+    near("after the last heartbeat", waited, 5.1, 0.2);
+    bench.pass(0.1);
+    assert!(bench.said_text("GCS Failsafe"));
+    assert_eq!(bench.last_heartbeat().system_status, MavState::MAV_STATE_CRITICAL);
+    bench.heartbeat = Some(6);
+    bench.pass(2.5);
+    assert!(bench.said_text("GCS Failsafe Cleared"));
+    assert_eq!(bench.last_heartbeat().system_status, MavState::MAV_STATE_ACTIVE);
+    assert_eq!(bench.truth().custom_mode, RTL);
+    assert_eq!(set_mode(&mut bench, GUIDED), Accepted);
+}
+
+#[test]
+fn without_heartbeats_it_lands_refuses_to_arm_and_recovers_with_the_next_heartbeat() {
+    let mut bench = heartbeats_stop(5.0);
+    bench.until("LAND", 10.0, |bench| bench.truth().custom_mode == LAND);
+    bench.until("disarmed", 60.0, |bench| !bench.truth().armed);
+    assert_eq!(set_mode(&mut bench, GUIDED), Accepted);
+    assert_eq!(bench.arm(), Failed);
+    assert!(bench.said_text("Arm: GCS failsafe on"));
+    bench.heartbeat = Some(6);
+    bench.pass(2.5);
+    assert_eq!(bench.arm(), Accepted);
+}
+
+#[test]
+fn a_ground_station_that_goes_silent_means_nothing_while_the_failsafe_is_off() {
+    let mut bench = heartbeats_stop(0.0);
+    bench.pass(60.0);
+    assert_eq!(bench.truth().custom_mode, GUIDED);
+    near("height", bench.truth().height_m, 10.0, 0.1);
+}

@@ -1,0 +1,285 @@
+//! A bench for one vehicle model: lets time pass, sends requests as a ground station, remembers what was said and when.
+//!
+//! Owns: short names for what tests say and ask. Must not: hold expectations.
+#![allow(dead_code, reason = "each test file uses its own part of the bench")]
+
+use std::time::Duration;
+
+use mavlink::dialects::ardupilotmega as apm;
+use mavlink::dialects::ardupilotmega::{MavLandedState, MavMessage};
+use sitl::model::{Autopilot, Truth, Vehicle, VehicleConfig, Wgs84};
+use sitl::wire::{Address, Command, CommandForm, Incoming, Outgoing, Request};
+
+pub const HOME: Wgs84 = Wgs84 {
+    lat_deg: 47.397742,
+    lon_deg: 8.545594,
+    amsl_m: 488.0,
+};
+const STATION: Address = Address {
+    system: 255,
+    component: 190,
+};
+
+/// MAV_RESULT by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Accepted,
+    TemporarilyRejected,
+    Denied,
+    Unsupported,
+    Failed,
+    Other(u8),
+}
+
+impl From<u8> for Verdict {
+    fn from(number: u8) -> Self {
+        match number {
+            0 => Self::Accepted,
+            1 => Self::TemporarilyRejected,
+            2 => Self::Denied,
+            3 => Self::Unsupported,
+            4 => Self::Failed,
+            other => Self::Other(other),
+        }
+    }
+}
+
+pub struct Bench {
+    pub vehicle: Vehicle,
+    pub said: Vec<(f64, Outgoing)>,
+    /// MAV_TYPE of the heartbeats we send each second, if any.
+    pub heartbeat: Option<u8>,
+    now_s: f64,
+}
+
+impl Bench {
+    pub fn new(autopilot: Autopilot) -> Self {
+        Self::with(VehicleConfig::new(autopilot, 1, HOME))
+    }
+
+    pub fn with(config: VehicleConfig) -> Self {
+        Self {
+            vehicle: Vehicle::new(config),
+            said: Vec::new(),
+            heartbeat: None,
+            now_s: 0.0,
+        }
+    }
+
+    pub fn now_s(&self) -> f64 {
+        self.now_s
+    }
+
+    pub fn truth(&self) -> Truth {
+        self.vehicle.truth()
+    }
+
+    pub fn pass(&mut self, seconds: f64) {
+        let end = self.now_s + seconds;
+        while self.now_s + 1e-9 < end {
+            let before = self.now_s;
+            self.now_s = (before + 0.02).min(end);
+            let said = self.vehicle.step(Duration::from_secs_f64(self.now_s - before));
+            self.remember(said);
+            if let Some(kind) = self.heartbeat
+                && self.now_s.floor() > before.floor()
+            {
+                self.hear(Request::Heartbeat { kind });
+            }
+        }
+    }
+
+    /// Lets time pass to this second after boot.
+    pub fn pass_to(&mut self, second: f64) {
+        self.pass(second - self.now_s);
+    }
+
+    /// Lets time pass until `when` holds; how long that took. Fails after `limit` seconds.
+    pub fn until(&mut self, what: &str, limit: f64, mut when: impl FnMut(&Self) -> bool) -> f64 {
+        let start = self.now_s;
+        while !when(self) {
+            assert!(
+                self.now_s - start < limit,
+                "not within {limit} s: {what}; {:?}",
+                self.truth()
+            );
+            self.pass(0.02);
+        }
+        self.now_s - start
+    }
+
+    pub fn hear(&mut self, request: Request) {
+        let said = self.vehicle.on_message(&Incoming { from: STATION, request });
+        self.remember(said);
+    }
+
+    /// All verdicts on a COMMAND_LONG, in order.
+    pub fn verdicts(&mut self, id: u16, params: [f32; 7]) -> Vec<Verdict> {
+        self.verdicts_from((1, 1), id, params)
+    }
+
+    pub fn verdicts_from(&mut self, (system, component): (u8, u8), id: u16, params: [f32; 7]) -> Vec<Verdict> {
+        let [a, b, c, d, x, y, z] = params;
+        let form = CommandForm::Long {
+            xyz: [x, y, z],
+            confirmation: 0,
+        };
+        self.send(Command {
+            to: Address { system, component },
+            id,
+            params: [a, b, c, d],
+            form,
+        })
+    }
+
+    /// The only verdict on a COMMAND_LONG.
+    pub fn command(&mut self, id: u16, params: [f32; 7]) -> Verdict {
+        let verdicts = self.verdicts(id, params);
+        assert_eq!(verdicts.len(), 1, "verdicts on command {id}: {verdicts:?}");
+        verdicts[0]
+    }
+
+    /// The only verdict on a COMMAND_INT.
+    pub fn command_int(&mut self, id: u16, frame: u8, params: [f32; 4], x: i32, y: i32, z: f32) -> Verdict {
+        let form = CommandForm::Int { frame, x, y, z };
+        let verdicts = self.send(Command {
+            to: Address {
+                system: 1,
+                component: 1,
+            },
+            id,
+            params,
+            form,
+        });
+        assert_eq!(verdicts.len(), 1, "verdicts on command {id}: {verdicts:?}");
+        verdicts[0]
+    }
+
+    fn send(&mut self, command: Command) -> Vec<Verdict> {
+        let (id, before) = (command.id, self.said.len());
+        self.hear(Request::Command(command));
+        let answers = self.said[before..].iter().filter_map(|(_, said)| match said {
+            Outgoing::Ack(ack) if ack.command == id => {
+                assert_eq!(
+                    (ack.target_system, ack.target_component),
+                    (255, 190),
+                    "an ack names who asked"
+                );
+                Some(Verdict::from(ack.result))
+            }
+            _ => None,
+        });
+        answers.collect()
+    }
+
+    pub fn arm(&mut self) -> Verdict {
+        self.command(400, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    }
+
+    pub fn disarm(&mut self) -> Verdict {
+        self.command(400, [0.0; 7])
+    }
+
+    pub fn kill(&mut self) -> Verdict {
+        self.command(400, [0.0, 21196.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    }
+
+    pub fn stream(&mut self, message: u32, hz: f32) {
+        assert_eq!(
+            self.command(511, [message as f32, 1e6 / hz, 0.0, 0.0, 0.0, 0.0, 0.0]),
+            Verdict::Accepted
+        );
+    }
+
+    fn remember(&mut self, said: Vec<Outgoing>) {
+        self.said.extend(said.into_iter().map(|message| (self.now_s, message)));
+    }
+
+    pub fn messages(&self) -> impl Iterator<Item = (f64, &MavMessage)> {
+        self.said.iter().filter_map(|(at, said)| match said {
+            Outgoing::Message(message) => Some((*at, &**message)),
+            _ => None,
+        })
+    }
+
+    /// Texts with chunks joined, and when their first chunk came.
+    pub fn texts(&self) -> Vec<(f64, String)> {
+        let mut texts: Vec<(f64, String)> = Vec::new();
+        for (at, message) in self.messages() {
+            if let MavMessage::STATUSTEXT(text) = message {
+                let words = text.text.to_str().unwrap_or("?");
+                match (text.chunk_seq, texts.last_mut()) {
+                    (1.., Some(last)) => last.1.push_str(words),
+                    _ => texts.push((at, words.to_owned())),
+                }
+            }
+        }
+        texts
+    }
+
+    pub fn texts_since(&self, second: f64) -> Vec<String> {
+        self.texts()
+            .into_iter()
+            .filter(|(at, _)| *at >= second - 1e-6)
+            .map(|(_, text)| text)
+            .collect()
+    }
+
+    pub fn said_text(&self, text: &str) -> bool {
+        self.texts().iter().any(|(_, said)| said == text)
+    }
+
+    pub fn heartbeats(&self) -> Vec<(f64, apm::HEARTBEAT_DATA)> {
+        let beat = |(at, message): (f64, &MavMessage)| match message {
+            MavMessage::HEARTBEAT(beat) => Some((at, beat.clone())),
+            _ => None,
+        };
+        self.messages().filter_map(beat).collect()
+    }
+
+    pub fn last_heartbeat(&self) -> apm::HEARTBEAT_DATA {
+        self.heartbeats().pop().expect("there was a heartbeat").1
+    }
+
+    /// Event ids with arguments.
+    pub fn events_since(&self, second: f64) -> Vec<(u32, Vec<u8>)> {
+        let event = |(at, message): (f64, &MavMessage)| match message {
+            MavMessage::EVENT(event) if at >= second - 1e-6 => Some((event.id, event.arguments.to_vec())),
+            _ => None,
+        };
+        self.messages().filter_map(event).collect()
+    }
+
+    /// Times at which landed_state changed, as reported.
+    pub fn landed_states(&self) -> Vec<(f64, MavLandedState)> {
+        let mut states: Vec<(f64, MavLandedState)> = Vec::new();
+        for (at, message) in self.messages() {
+            if let MavMessage::EXTENDED_SYS_STATE(state) = message
+                && states.last().map(|(_, last)| *last) != Some(state.landed_state)
+            {
+                states.push((at, state.landed_state));
+            }
+        }
+        states
+    }
+
+    pub fn prearm_ok(&self) -> bool {
+        let last = self.messages().filter_map(|(_, message)| match message {
+            MavMessage::SYS_STATUS(status) => Some(status.onboard_control_sensors_health.bits() & 0x1000_0000 != 0),
+            _ => None,
+        });
+        last.last().unwrap_or(false)
+    }
+
+    pub fn count(&self, wanted: fn(&MavMessage) -> bool) -> usize {
+        self.messages().filter(|(_, message)| wanted(message)).count()
+    }
+}
+
+/// Asserts that `value` lies within `tolerance` of the recorded one.
+pub fn near(what: &str, value: f64, recorded: f64, tolerance: f64) {
+    assert!(
+        (value - recorded).abs() <= tolerance,
+        "{what}: {value:.2}, recorded {recorded} ± {tolerance}"
+    );
+}

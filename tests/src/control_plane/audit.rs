@@ -1,0 +1,104 @@
+//! What was asked of the API server, by whom: the basis for tests of least privilege.
+//!
+//! Owns: the audit policy and reading the audit log. Must not: judge the requests.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use serde::Deserialize;
+
+/// Every request when its answer begins (only those that go on, such as watches) and when it is complete, without bodies.
+pub(super) const POLICY: &str = r#"{"apiVersion": "audit.k8s.io/v1", "kind": "Policy",
+ "omitStages": ["RequestReceived", "Panic"], "rules": [{"level": "Metadata"}]}"#;
+
+/// A request that the API server answered; a watch from its beginning.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// Who asked, such as `system:serviceaccount:skein-system:skein-coordinator`.
+    pub user: String,
+    /// The RBAC verb: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`.
+    pub verb: String,
+    /// The API group; empty for the core group and for requests that are about no resource.
+    pub group: String,
+    /// The resource with its subresource as RBAC writes them (`drones`, `drones/status`); empty when it is about none.
+    pub resource: String,
+    /// The namespace; empty for a request across namespaces or for a cluster-scoped object.
+    pub namespace: String,
+    /// The object's name; empty for lists, watches and creations without one.
+    pub name: String,
+    /// The request's path and query.
+    pub uri: String,
+    /// The HTTP status of the answer: 403 is a refusal by RBAC.
+    pub code: u16,
+}
+
+/// Reads the log: each request once. A line that is still being written is left out.
+pub(super) fn read(path: &Path) -> anyhow::Result<Vec<Request>> {
+    let text = std::fs::read_to_string(path)?;
+    let lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
+    let mut seen = HashSet::new();
+    let mut requests = Vec::new();
+    for line in lines {
+        let event: Event = serde_json::from_str(line)?;
+        if seen.insert(event.audit_id.clone()) {
+            requests.push(event.into());
+        }
+    }
+    Ok(requests)
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Event {
+    #[serde(rename = "auditID")]
+    audit_id: String,
+    verb: String,
+    user: User,
+    #[serde(rename = "requestURI")]
+    request_uri: String,
+    #[serde(default)]
+    object_ref: ObjectRef,
+    #[serde(default)]
+    response_status: Status,
+}
+
+#[derive(Deserialize)]
+struct User {
+    username: String,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct ObjectRef {
+    api_group: String,
+    resource: String,
+    subresource: String,
+    namespace: String,
+    name: String,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Status {
+    code: u16,
+}
+
+impl From<Event> for Request {
+    fn from(event: Event) -> Self {
+        let object = event.object_ref;
+        let resource = match object.subresource.as_str() {
+            "" => object.resource,
+            subresource => format!("{}/{subresource}", object.resource),
+        };
+        Self {
+            user: event.user.username,
+            verb: event.verb,
+            group: object.api_group,
+            resource,
+            namespace: object.namespace,
+            name: object.name,
+            uri: event.request_uri,
+            code: event.response_status.code,
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Nodes that are only objects: what a scheduler and a DaemonSet controller need to see, without a kubelet.
+//!
+//! Owns: making them, marking them ready or not, removing them. Must not: keep a heartbeat (see the builder's
+//! [`node_lifecycle`](super::Builder::node_lifecycle)).
+
+use serde_json::{Value, json};
+
+use super::ControlPlane;
+
+impl ControlPlane {
+    /// Makes one Ready node with these labels.
+    pub fn create_node(&self, name: &str, labels: &[(&str, &str)]) -> anyhow::Result<()> {
+        self.create_nodes(&[name], labels)
+    }
+
+    /// Makes Ready nodes, each with these labels and `kubernetes.io/hostname`. A node that exists gets the labels.
+    pub fn create_nodes<N: AsRef<str>>(&self, names: &[N], labels: &[(&str, &str)]) -> anyhow::Result<()> {
+        if names.is_empty() {
+            return Ok(());
+        }
+        let items: Vec<Value> = names.iter().map(|name| node(name.as_ref(), labels)).collect();
+        self.kubectl()
+            .apply(&json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string())?;
+        self.set_nodes_ready(names, true)?;
+        // The API server taints every new node as not ready; the controller that would take that off may be left out.
+        self.patch_nodes(names, &[], &json!({"spec": {"taints": null}}))
+    }
+
+    /// Sets the Ready condition of nodes, as their kubelets would.
+    pub fn set_nodes_ready<N: AsRef<str>>(&self, names: &[N], ready: bool) -> anyhow::Result<()> {
+        let status = if ready { "True" } else { "False" };
+        let patch = json!({"status": {
+            "conditions": [{"type": "Ready", "status": status, "reason": "Test", "message": "set by the test"}],
+            "capacity": {"cpu": "4", "memory": "8Gi", "pods": "110"},
+            "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"},
+        }});
+        self.patch_nodes(names, &["--subresource=status"], &patch)
+    }
+
+    /// Removes a node object.
+    pub fn delete_node(&self, name: &str) -> anyhow::Result<()> {
+        self.kubectl().run(["delete", "node", name]).map(drop)
+    }
+
+    fn patch_nodes<N: AsRef<str>>(&self, names: &[N], flags: &[&str], patch: &Value) -> anyhow::Result<()> {
+        let patch = patch.to_string();
+        let mut args = vec!["patch", "node", "--type=merge", "-p", &patch];
+        args.extend(flags);
+        args.extend(names.iter().map(AsRef::as_ref));
+        self.kubectl().run(args).map(drop)
+    }
+}
+
+fn node(name: &str, labels: &[(&str, &str)]) -> Value {
+    let mut all: serde_json::Map<String, Value> = labels
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), (*value).into()))
+        .collect();
+    all.insert("kubernetes.io/hostname".into(), name.into());
+    json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": all}})
+}

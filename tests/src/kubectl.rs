@@ -1,0 +1,129 @@
+//! `kubectl` as one user of one control plane.
+//!
+//! Owns: running it with a deadline, away from the person's own configuration and caches. Must not: interpret objects.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use anyhow::Context;
+
+/// One `kubectl` call may take this long unless [`Kubectl::within`] says otherwise.
+const DEADLINE: Duration = Duration::from_secs(120);
+
+/// Runs `kubectl` with one kubeconfig.
+#[derive(Debug, Clone)]
+pub struct Kubectl {
+    binary: PathBuf,
+    kubeconfig: PathBuf,
+    cache: PathBuf,
+    deadline: Duration,
+}
+
+impl Kubectl {
+    /// `binary` with the user in `kubeconfig`; discovery is cached in `cache`.
+    pub fn new(binary: PathBuf, kubeconfig: PathBuf, cache: PathBuf) -> Self {
+        Self {
+            binary,
+            kubeconfig,
+            cache,
+            deadline: DEADLINE,
+        }
+    }
+
+    /// The same, with another deadline for each call.
+    pub fn within(mut self, deadline: Duration) -> Self {
+        self.deadline = deadline;
+        self
+    }
+
+    /// The kubeconfig that it uses.
+    pub fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
+    /// The binary that it runs.
+    pub fn binary(&self) -> &Path {
+        &self.binary
+    }
+
+    /// The command as it would be run, for a caller that wants to run it in another way.
+    pub fn command<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
+        let mut command = Command::new(&self.binary);
+        command.args(args);
+        command
+            .env("KUBECONFIG", &self.kubeconfig)
+            .env("KUBECACHEDIR", &self.cache)
+            .env("KUBERC", "off");
+        command
+    }
+
+    /// Runs it; a failure status is for the caller to judge.
+    pub fn output<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> anyhow::Result<Output> {
+        crate::run::output(self.command(args), None, self.deadline)
+    }
+
+    /// Runs it and returns what it printed.
+    ///
+    /// Errors: it fails; with its own words.
+    pub fn run<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> anyhow::Result<String> {
+        self.checked(self.command(args), None)
+    }
+
+    /// Runs it with `stdin` as its input and returns what it printed.
+    ///
+    /// Errors: it fails; with its own words.
+    pub fn run_with<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>, stdin: &str) -> anyhow::Result<String> {
+        self.checked(self.command(args), Some(stdin))
+    }
+
+    /// Runs it, expects it to fail, and returns its words on standard error.
+    ///
+    /// Errors: it succeeds.
+    pub fn refused<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> anyhow::Result<String> {
+        self.failing(self.command(args), None)
+    }
+
+    /// Applies manifests (YAML or JSON) given as text.
+    pub fn apply(&self, manifests: &str) -> anyhow::Result<String> {
+        self.run_with(["apply", "-f", "-"], manifests)
+    }
+
+    /// Applies manifests given as text, expects that to be refused, and returns the words of the refusal.
+    pub fn apply_refused(&self, manifests: &str) -> anyhow::Result<String> {
+        self.failing(self.command(["apply", "-f", "-"]), Some(manifests))
+    }
+
+    /// Runs it with `-o json` and returns the object or the list.
+    pub fn json<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> anyhow::Result<serde_json::Value> {
+        let mut command = self.command(args);
+        command.args(["-o", "json"]);
+        Ok(serde_json::from_str(&self.checked(command, None)?)?)
+    }
+
+    fn checked(&self, command: Command, stdin: Option<&str>) -> anyhow::Result<String> {
+        let (told, output) = self.call(command, stdin)?;
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        anyhow::ensure!(output.status.success(), "`{told}` failed: {}", stderr.trim());
+        String::from_utf8(output.stdout).with_context(|| format!("`{told}` printed something that is not UTF-8"))
+    }
+
+    fn failing(&self, command: Command, stdin: Option<&str>) -> anyhow::Result<String> {
+        let (told, output) = self.call(command, stdin)?;
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        anyhow::ensure!(
+            !output.status.success(),
+            "`{told}` was to be refused but succeeded: {}",
+            stdout.trim()
+        );
+        Ok(String::from_utf8_lossy(&output.stderr).trim().to_owned())
+    }
+
+    fn call(&self, command: Command, stdin: Option<&str>) -> anyhow::Result<(String, Output)> {
+        let args: Vec<_> = command.get_args().map(OsStr::to_string_lossy).collect();
+        let told = format!("kubectl {}", args.join(" "));
+        let output = crate::run::output(command, stdin, self.deadline)?;
+        Ok((told, output))
+    }
+}

@@ -1,0 +1,43 @@
+//! What the end-to-end tests and `cargo xtask` stand on: a real Kubernetes control plane and real processes.
+//!
+//! Owns: building and starting the control plane, starting the workspace's programs, waiting for conditions,
+//! and the promise that nothing it started outlives the process that asked for it.
+//! Must not: know of swarms or drones, speak to the API server other than through `kubectl`, need an async runtime.
+//! Everything blocks and everything has a deadline.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//! use tests::{ControlPlane, Launch, wait_for};
+//!
+//! # fn main() -> anyhow::Result<()> {
+//! let plane = ControlPlane::builder().manifests(["crds", "deploy/rbac.yaml"]).start()?;
+//! plane.create_nodes(&["node-1", "node-2"], &[("node-role.kubernetes.io/drone", "")])?;
+//! let kubeconfig = plane.service_account_kubeconfig("skein-system", "skein-coordinator")?;
+//! let coordinator = Launch::workspace("skein-coordinator")?.env("KUBECONFIG", kubeconfig).start()?;
+//! coordinator.wait_for_line(Duration::from_secs(20), |line| line.contains("listening"))?;
+//! wait_for("two ready nodes", Duration::from_secs(10), || {
+//!     let nodes = plane.kubectl().run(["get", "nodes", "--no-headers"])?;
+//!     anyhow::ensure!(nodes.matches(" Ready ").count() == 2, "{nodes}");
+//!     Ok(())
+//! })?;
+//! # Ok(())
+//! # }
+//! ```
+
+pub mod control_plane;
+pub mod kubectl;
+pub mod launch;
+pub mod ports;
+pub mod prerequisites;
+pub mod process;
+pub mod run;
+pub mod scratch;
+pub mod spawner;
+pub mod wait;
+
+pub use control_plane::ControlPlane;
+pub use kubectl::Kubectl;
+pub use launch::Launch;
+pub use process::Process;
+pub use scratch::Scratch;
+pub use wait::wait_for;

@@ -1,0 +1,261 @@
+//! One long-running process: its log, its signals, its end.
+//!
+//! Owns: waiting for what it prints, and ending it: at the latest when the [`Process`] is dropped, and by the kernel
+//! when we die without dropping it. Must not: start it (see [`crate::launch`]), know what the program does.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+pub use nix::sys::signal::Signal;
+use nix::unistd::Pid;
+
+use crate::scratch::Scratch;
+use crate::wait_for;
+
+/// How many lines of a log are shown when something went wrong.
+const TAIL: usize = 40;
+
+/// Waits for `probe` as [`wait_for`] does, but not for what a process that has ended will never do.
+///
+/// Errors: the deadline passes, or one of `needed` ends first; with the ends of their logs.
+pub fn wait_while_running<T>(
+    needed: &[&Process],
+    what: &str,
+    deadline: Duration,
+    mut probe: impl FnMut() -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let start = Instant::now();
+    loop {
+        // Looked at before the probe: what a process does last, it has done when it is seen to have ended.
+        let ended = needed.iter().try_for_each(|process| process.ensure_running());
+        match (probe(), ended) {
+            (Ok(value), _) => return Ok(value),
+            (Err(_), Err(ended)) => anyhow::bail!("waited for {what}, but {ended}"),
+            (Err(seen), Ok(())) if start.elapsed() >= deadline => {
+                let tails: Vec<String> = needed
+                    .iter()
+                    .map(|p| format!("--- {}:\n{}", p.name(), p.tail()))
+                    .collect();
+                let (waited, tails) = (start.elapsed().as_secs_f32(), tails.join("\n"));
+                anyhow::bail!("waited {waited:.1} s for {what}; last seen: {seen:#}; logs:\n{tails}");
+            }
+            (Err(_), Ok(())) => std::thread::sleep(Duration::from_millis(20)),
+        }
+    }
+}
+
+/// A process that was started by us and ends with us.
+#[derive(Debug)]
+pub struct Process {
+    name: String,
+    pid: u32,
+    child: Mutex<Child>,
+    stdout: PathBuf,
+    stderr: PathBuf,
+    _own: Option<Scratch>,
+}
+
+impl Process {
+    /// Takes charge of a child that writes to these files; `own` is the folder to remove with it.
+    pub(crate) fn new(name: String, child: Child, [stdout, stderr]: [PathBuf; 2], own: Option<Scratch>) -> Self {
+        Self {
+            pid: child.id(),
+            child: Mutex::new(child),
+            name,
+            stdout,
+            stderr,
+            _own: own,
+        }
+    }
+
+    /// Its name in messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// All it has written to standard output so far.
+    pub fn stdout(&self) -> String {
+        read_lossy(&self.stdout)
+    }
+
+    /// All it has written to standard error so far, which is where our programs log.
+    pub fn stderr(&self) -> String {
+        read_lossy(&self.stderr)
+    }
+
+    /// How it ended, or `None` while it runs.
+    pub fn exit_status(&self) -> anyhow::Result<Option<ExitStatus>> {
+        Ok(self.child().try_wait()?)
+    }
+
+    /// Whether it still runs.
+    pub fn is_running(&self) -> bool {
+        matches!(self.exit_status(), Ok(None))
+    }
+
+    /// An error that shows the end of its log, when it no longer runs.
+    pub fn ensure_running(&self) -> anyhow::Result<()> {
+        match self.exit_status()? {
+            None => Ok(()),
+            Some(status) => anyhow::bail!("{} ended ({status}); its last lines:\n{}", self.name, self.tail()),
+        }
+    }
+
+    /// Waits for a whole line on either output that `wanted` accepts, and returns it. Looks at all lines from the start.
+    ///
+    /// Errors: the deadline passes, or the process ends without having written such a line; with the end of its log.
+    pub fn wait_for_line(&self, deadline: Duration, wanted: impl Fn(&str) -> bool) -> anyhow::Result<String> {
+        let what = format!("the awaited line from {}", self.name);
+        wait_while_running(&[self], &what, deadline, || {
+            let text = self.stdout() + &self.stderr();
+            let mut lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
+            lines
+                .find(|line| wanted(line))
+                .map(str::to_owned)
+                .context("not there yet")
+        })
+    }
+
+    /// Waits for what this process is to bring about.
+    ///
+    /// Errors: the deadline passes, or the process ends first; with the end of its log.
+    pub fn wait_until<T>(
+        &self,
+        what: &str,
+        deadline: Duration,
+        probe: impl FnMut() -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
+        wait_while_running(&[self], what, deadline, probe)
+    }
+
+    /// Sends a signal.
+    ///
+    /// Errors: the process has already ended.
+    pub fn signal(&self, signal: Signal) -> anyhow::Result<()> {
+        // The child is not reaped while we hold the lock, so the id cannot belong to another process.
+        let mut child = self.child();
+        anyhow::ensure!(child.try_wait()?.is_none(), "{} has already ended", self.name);
+        let pid = Pid::from_raw(i32::try_from(self.pid)?);
+        nix::sys::signal::kill(pid, signal).with_context(|| format!("cannot send {signal} to {}", self.name))
+    }
+
+    /// Waits until it has ended by itself.
+    pub fn wait_for_exit(&self, deadline: Duration) -> anyhow::Result<ExitStatus> {
+        wait_for(format!("{} to end", self.name), deadline, || {
+            self.exit_status()?
+                .with_context(|| format!("it runs; its last lines:\n{}", self.tail()))
+        })
+    }
+
+    /// Asks it to end (SIGTERM), waits for that, and returns how it ended. Kills it when the deadline passes, which is an error.
+    pub fn stop(self, deadline: Duration) -> anyhow::Result<ExitStatus> {
+        if let Some(status) = self.exit_status()? {
+            return Ok(status);
+        }
+        self.signal(Signal::SIGTERM)?;
+        self.wait_for_exit(deadline)
+    }
+
+    /// Kills it (SIGKILL), as a crash would, and waits until it is gone.
+    pub fn kill(&self) {
+        let mut child = self.child();
+        // Both fail only when it is gone already.
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+
+    /// The last lines of both its logs.
+    pub fn tail(&self) -> String {
+        tail(&(self.stdout() + &self.stderr()), TAIL)
+    }
+
+    fn child(&self) -> MutexGuard<'_, Child> {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let ended = self.exit_status().ok().flatten();
+        self.kill();
+        if std::thread::panicking() {
+            let how = ended.map_or("was running".to_owned(), |status| format!("had ended: {status}"));
+            eprintln!("--- {} ({how}), its last lines:\n{}", self.name, self.tail());
+        }
+    }
+}
+
+fn read_lossy(path: &Path) -> String {
+    std::fs::read(path)
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .unwrap_or_default()
+}
+
+fn tail(text: &str, lines: usize) -> String {
+    let all: Vec<&str> = text.lines().collect();
+    all[all.len().saturating_sub(lines)..].join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Launch;
+
+    fn shell(script: &str) -> Process {
+        Launch::program("/bin/sh").arg("-c").arg(script).start().unwrap()
+    }
+
+    #[test]
+    fn a_line_is_waited_for_on_either_output() {
+        let process = shell("sleep 0.1; echo ready >&2; echo port 7 ; sleep 600");
+        let second = Duration::from_secs(5);
+        assert_eq!(
+            process.wait_for_line(second, |l| l.starts_with("port")).unwrap(),
+            "port 7"
+        );
+        assert_eq!(process.wait_for_line(second, |l| l == "ready").unwrap(), "ready");
+    }
+
+    #[test]
+    fn a_process_that_ends_early_is_reported_with_its_last_words() {
+        let process = shell("echo no such device >&2; exit 3");
+        let error = process
+            .wait_for_line(Duration::from_secs(5), |l| l == "ready")
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("no such device"), "{error}");
+        assert!(
+            process
+                .ensure_running()
+                .unwrap_err()
+                .to_string()
+                .contains("exit status: 3")
+        );
+    }
+
+    #[test]
+    fn a_stopped_process_may_tidy_up_first() {
+        let process = shell("trap 'exit 7' TERM; echo up; while :; do sleep 0.05; done");
+        process.wait_for_line(Duration::from_secs(5), |l| l == "up").unwrap();
+        assert_eq!(process.stop(Duration::from_secs(5)).unwrap().code(), Some(7));
+    }
+
+    #[test]
+    fn a_process_outlives_the_thread_that_started_it_but_not_its_handle() {
+        let process = std::thread::spawn(|| shell("sleep 600")).join().unwrap();
+        std::thread::sleep(Duration::from_millis(100));
+        assert!(process.is_running());
+        let proc = format!("/proc/{}", process.pid());
+        assert!(Path::new(&proc).exists());
+        drop(process);
+        assert!(!Path::new(&proc).exists());
+    }
+}

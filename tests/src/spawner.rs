@@ -1,0 +1,57 @@
+//! Children that die with us, whatever ends us.
+//!
+//! Owns: tying a child's life to this process. Must not: know what the child is.
+//!
+//! A test may be killed with SIGKILL, and then no `Drop` runs. So each child is started through
+//! `setpriv --pdeathsig KILL` (util-linux), which asks the kernel to kill it when its parent dies and then becomes
+//! the program itself: the process id stays the same. The kernel takes "parent" to be the *thread* that started
+//! the child, and a test's thread ends with its test. So one thread, which lives as long as the process, starts them all.
+//!
+//! A child gets its own process group, so that Ctrl-C on a terminal reaches us and not the child: we end it in order.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{LazyLock, Mutex};
+
+type Order = (Command, Sender<io::Result<Child>>);
+
+static SPAWNER: LazyLock<Mutex<Sender<Order>>> = LazyLock::new(|| {
+    let (orders, incoming) = channel::<Order>();
+    std::thread::spawn(move || {
+        for (mut command, reply) in incoming {
+            // Nobody waits for the answer only if the asking thread is gone; the child then ends with this process.
+            let _ = reply.send(command.spawn());
+        }
+    });
+    Mutex::new(orders)
+});
+
+/// A command for `program` that ends when this process does. Start it with [`spawn`], not by hand.
+pub fn bound_command(program: &Path, args: &[OsString]) -> Command {
+    let mut command = if cfg!(target_os = "linux") {
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL", "--"]).arg(program);
+        command
+    } else {
+        // Without the kernel's help a child is ended by `Drop` only.
+        Command::new(program)
+    };
+    command.args(args).process_group(0);
+    command
+}
+
+/// Starts `command` from the thread that lives as long as this process.
+pub fn spawn(command: Command) -> io::Result<Child> {
+    let gone = || io::Error::other("the thread that starts processes is gone");
+    let (reply, answer) = channel();
+    SPAWNER
+        .lock()
+        .map_err(|_| gone())?
+        .send((command, reply))
+        .map_err(|_| gone())?;
+    answer.recv().map_err(|_| gone())?
+}

@@ -1,0 +1,57 @@
+//! Waiting for a condition of the world, with a deadline and an account of what was seen last.
+//!
+//! Owns: the polling loop. Must not: know what is waited for.
+
+use std::time::{Duration, Instant};
+
+/// How often a condition is looked at.
+const POLL: Duration = Duration::from_millis(50);
+
+/// Polls `probe` until it returns `Ok`, at most for `deadline`; returns what it returned.
+///
+/// The probe's error is its account of the world as it is ("2 of 3 fly"), not a failure: it is only reported
+/// when the deadline passes. Write it with `anyhow::ensure!`. The probe runs at least once, and once more after
+/// the deadline, so that a slow machine does not turn a true condition into a failure.
+pub fn wait_for<T>(
+    what: impl AsRef<str>,
+    deadline: Duration,
+    mut probe: impl FnMut() -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let start = Instant::now();
+    loop {
+        let last_chance = start.elapsed() >= deadline;
+        match probe() {
+            Ok(value) => return Ok(value),
+            Err(seen) if last_chance => {
+                let waited = start.elapsed().as_secs_f32();
+                anyhow::bail!("waited {waited:.1} s for {}; last seen: {seen:#}", what.as_ref());
+            }
+            Err(_) => std::thread::sleep(POLL),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_condition_that_comes_true_returns_its_value() {
+        let mut looks = 0;
+        let value = wait_for("the third look", Duration::from_secs(5), || {
+            looks += 1;
+            anyhow::ensure!(looks == 3, "{looks} looks");
+            Ok(looks)
+        });
+        assert_eq!(value.unwrap(), 3);
+    }
+
+    #[test]
+    fn a_condition_that_never_comes_true_is_reported_with_what_was_seen_last() {
+        let never = wait_for("three to fly", Duration::from_millis(60), || -> anyhow::Result<()> {
+            anyhow::bail!("2 fly")
+        });
+        let text = never.unwrap_err().to_string();
+        assert!(text.contains("for three to fly; last seen: 2 fly"), "{text}");
+    }
+}

@@ -1,0 +1,844 @@
+//! The coordinator on a real API server, as a real process with the rights of deploy/rbac.yaml, with scripted agents.
+//!
+//! Owns: what the coordinator promises to users, to agents, and to the API server. The faults of the drone operators that
+//! came before are named tests here. Must not: need a simulator.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+#[path = "coordinator/agent.rs"]
+mod agent;
+#[path = "coordinator/field.rs"]
+mod field;
+
+use agent::{Agent, Vehicle, from};
+use crds::Drone;
+use field::{Coordinator, Field, PATIENCE, SYSTEM, condition, phase, told};
+use futures::StreamExt;
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::ResourceExt;
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PropagationPolicy};
+use proto::v1;
+use proto::v1::FlightTruth as Truth;
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+use tests::process::Signal;
+
+/// Vehicles on nodes, each with its agent connected to `coordinator`.
+fn crew(field: &Field, coordinator: &Coordinator, names: &[&str]) -> (Vec<Vehicle>, Vec<Agent>) {
+    field.nodes(names);
+    let vehicles: Vec<_> = names.iter().map(|name| Vehicle::new(name)).collect();
+    let agents = vehicles
+        .iter()
+        .map(|vehicle| Agent::start(vehicle, &coordinator.address))
+        .collect();
+    (vehicles, agents)
+}
+
+fn flying(drones: &[Drone]) -> usize {
+    drones.iter().filter(|d| phase(d) == "Flying").count()
+}
+
+fn on(drone: &Drone) -> &str {
+    drone.spec.node_name.as_deref().unwrap_or_default()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_drone_flies_when_its_autopilot_says_so_and_its_object_is_gone_only_after_the_landing() {
+    let mut field = Field::clean().await;
+    let coordinator = field.coordinator();
+    let (vehicles, _agents) = crew(&field, &coordinator, &["n1"]);
+    vehicles[0].state().ready = false;
+    vehicles[0].state().reasons = vec!["GPS 1: Bad fix".into()];
+    field.swarm("north", "alpha", json!({"replicas": 1})).await;
+
+    // Bound, and told to fly, but it cannot arm: nobody says that it flies.
+    let drones = field.until_drones("the autopilot's own words", |drones| {
+        drones
+            .iter()
+            .any(|d| condition(d, "Armable") == ("False".into(), "ArmingChecksFail".into(), "GPS 1: Bad fix".into()))
+    });
+    let drones = drones.await;
+    assert_eq!(
+        drones[0].status.as_ref().unwrap().flying,
+        Some(false),
+        "{}",
+        told(&drones[0])
+    );
+    assert_eq!(condition(&drones[0], "Flying").0, "False");
+    assert!(drones[0].finalizers().contains(&"skein.dev/landed".to_owned()));
+    assert_eq!(drones[0].labels()["skein.dev/swarm"], "alpha");
+
+    vehicles[0].state().ready = true;
+    field.until_drones("it to fly", |drones| flying(drones) == 1).await;
+    let swarm = field.until("the Swarm to be ready", async || {
+        let swarm = field.swarms("north").get("alpha").await.unwrap();
+        let status = swarm.status.clone().unwrap_or_default();
+        let ready = status
+            .conditions
+            .iter()
+            .any(|c| c.type_ == "Ready" && c.status == "True");
+        if ready { Ok(status) } else { Err(format!("{status:?}")) }
+    });
+    let status = swarm.await;
+    assert_eq!(
+        (status.replicas, status.assigned_drones, status.flying_drones),
+        (1, 1, 1)
+    );
+    assert_eq!(status.selector.as_deref(), Some("skein.dev/swarm=alpha"));
+
+    // It does not come down yet, so nothing goes.
+    vehicles[0].state().lands = false;
+    field
+        .swarms("north")
+        .delete("alpha", &DeleteParams::background())
+        .await
+        .unwrap();
+    field
+        .until_drones("the Drone to be landing", |d| d.iter().any(|d| phase(d) == "Landing"))
+        .await;
+    let kept = field
+        .until_drones("the reason why it stays", |d| {
+            condition(&d[0], "Ready").2.contains("force-release")
+        })
+        .await;
+    assert!(
+        condition(&kept[0], "Ready").2.contains("not known to be landed"),
+        "{}",
+        told(&kept[0])
+    );
+    assert!(
+        field.swarms("north").get_opt("alpha").await.unwrap().is_some(),
+        "the Swarm waits for its Drones"
+    );
+
+    vehicles[0].state().lands = true;
+    field.until_drones("the Drone to be gone", <[Drone]>::is_empty).await;
+    assert_eq!(vehicles[0].state().truth, Truth::Disarmed, "gone before it was down");
+    field
+        .until("the Swarm to be gone", async || {
+            let swarm = field.swarms("north").get_opt("alpha").await.unwrap();
+            swarm.map_or(Ok(()), |swarm| Err(format!("{:?}", swarm.metadata)))
+        })
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flight_costs_at_most_eight_writes_and_nothing_is_written_while_nothing_changes() {
+    let mut field = Field::clean().await;
+    let coordinator = field.coordinator();
+    let (vehicles, _agents) = crew(&field, &coordinator, &["n1"]);
+    // As slow as a real one: every stage can be seen, and written, by itself.
+    vehicles[0].state().pace = 30;
+    field.drone("north", json!({"name": "lone"}), json!({})).await;
+    field.until_drones("it to fly", |drones| flying(drones) == 1).await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+
+    let versions = async || {
+        let drones = field.all_drones().await.into_iter().map(|d| d.resource_version());
+        let leases: Api<Lease> = Api::namespaced(field.client.clone(), SYSTEM);
+        let leases = leases.list(&ListParams::default()).await.unwrap();
+        drones
+            .chain(leases.iter().map(ResourceExt::resource_version))
+            .collect::<Vec<_>>()
+    };
+    let (before, written) = (versions().await, field.written().len());
+    let orders = vehicles[0].state().orders.len();
+    // Its position and battery change all the while.
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(versions().await, before);
+    assert_eq!(field.written()[written..], []);
+    assert_eq!(
+        vehicles[0].state().orders.len(),
+        orders,
+        "an order that was taken is not repeated"
+    );
+
+    field
+        .drones("north")
+        .delete("lone", &DeleteParams::default())
+        .await
+        .unwrap();
+    field.until_drones("it to be gone", <[Drone]>::is_empty).await;
+    let writes = field.written().into_iter().filter(|r| r.name != "skein-coordinator");
+    let writes: Vec<_> = writes
+        .map(|r| format!("{} {} {} {}", r.verb, r.resource, r.name, r.code))
+        .collect();
+    println!("writes of one flight: {writes:#?}");
+    assert!(writes.len() <= 8, "{writes:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_swarm_is_in_the_air_soon_after_it_is_applied_and_costs_few_writes_itself() {
+    let mut field = Field::clean().await;
+    let coordinator = field.coordinator();
+    let names: Vec<String> = (0..10).map(|i| format!("n{i}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let (vehicles, _agents) = crew(&field, &coordinator, &names);
+    let mut fleet = v1::fleet_client::FleetClient::connect(format!("http://{}", coordinator.address))
+        .await
+        .unwrap();
+    while fleet
+        .list(v1::ListRequest::default())
+        .await
+        .map_or(0, |list| list.into_inner().vehicles.len())
+        < 10
+    {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let start = Instant::now();
+    field.swarm("north", "alpha", json!({"replicas": 10})).await;
+    let mut told = vec![];
+    while told.len() < 10 {
+        let now = vehicles.iter().filter(|v| !v.told_to_fly_for().is_empty()).count();
+        told.resize(now, start.elapsed().as_millis());
+        assert!(start.elapsed() < PATIENCE, "{told:?}");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    println!("from applying the Swarm to each agent being told, in ms: {told:?}");
+    field.until_drones("ten to fly", |drones| flying(drones) == 10).await;
+    field
+        .until("the Swarm to say so", async || {
+            let status = field
+                .swarms("north")
+                .get("alpha")
+                .await
+                .unwrap()
+                .status
+                .unwrap_or_default();
+            if status.flying_drones == 10 {
+                Ok(())
+            } else {
+                Err(format!("{status:?}"))
+            }
+        })
+        .await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let about_swarm = field.written().into_iter().filter(|r| r.name == "alpha").count();
+    println!("writes to the Swarm: {about_swarm}");
+    assert!(about_swarm <= 8, "{about_swarm}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_right_that_it_is_given_is_used_and_none_is_missing() {
+    let mut field = Field::clean().await;
+    let coordinator = field.coordinator();
+    let (_vehicles, _agents) = crew(&field, &coordinator, &["n1"]);
+    field.swarm("north", "alpha", json!({"replicas": 1})).await;
+    let first = field.until_drones("it to fly", |drones| flying(drones) == 1).await;
+    let mut fleet = v1::fleet_client::FleetClient::connect(format!("http://{}", coordinator.address))
+        .await
+        .unwrap();
+    let all = || v1::GroundRequest {
+        target: Some(v1::ground_request::Target::All(v1::All {})),
+    };
+    // The same Events twice on the same Drone.
+    fleet.ground(all()).await.unwrap();
+    field
+        .until_drones("it to be down", |drones| phase(&drones[0]) == "Grounded")
+        .await;
+    fleet.release(all()).await.unwrap();
+    field
+        .until_drones("it to fly again", |drones| flying(drones) == 1)
+        .await;
+    // Its replacement takes over the claim.
+    field
+        .drones("north")
+        .delete(&first[0].name_any(), &DeleteParams::default())
+        .await
+        .unwrap();
+    let second = |d: &[Drone]| d.len() == 1 && d[0].uid() != first[0].uid() && flying(d) == 1;
+    field.until_drones("its replacement to fly", second).await;
+    field.scale("north", "alpha", 0).await;
+    field.until_drones("it to be gone", <[Drone]>::is_empty).await;
+    assert_eq!(coordinator.process.stop(PATIENCE).unwrap().code(), Some(0));
+
+    let rules = |kind: &str| {
+        field
+            .plane()
+            .kubectl()
+            .json(["get", kind, "skein-coordinator", "-n", SYSTEM])
+            .unwrap()["rules"]
+            .clone()
+    };
+    let words = |value: &serde_json::Value| -> Vec<String> { serde_json::from_value(value.clone()).unwrap() };
+    let mut given = BTreeSet::new();
+    for rule in [rules("clusterrole"), rules("role")]
+        .iter()
+        .flat_map(|rules| rules.as_array().unwrap())
+    {
+        for (resource, verb) in words(&rule["resources"])
+            .iter()
+            .flat_map(|r| words(&rule["verbs"]).into_iter().map(move |v| (r, v)))
+        {
+            given.insert(format!("{verb} {resource}"));
+        }
+    }
+    // A watch is on record once it has ended.
+    let unused = field.until("every right to be used", async || {
+        let used: BTreeSet<_> = field
+            .asked()
+            .iter()
+            .map(|r| format!("{} {}", r.verb, r.resource))
+            .collect();
+        let unused: Vec<_> = given.difference(&used).cloned().collect();
+        if unused.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("never used: {unused:?}"))
+        }
+    });
+    unused.await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_busy_node_or_an_unrelated_pod_does_not_keep_a_drone_from_a_free_vehicle() {
+    let mut field = Field::clean().await;
+    let coordinator = field.coordinator();
+    let (vehicles, _agents) = crew(&field, &coordinator, &["n1", "n2"]);
+    let pod = |node: &str| {
+        json!({
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": format!("unrelated-{node}"), "namespace": "north"},
+            "spec": {"nodeName": node, "containers": [{"name": "x", "image": "x"}]},
+        })
+    };
+    let pods = json!({"apiVersion": "v1", "kind": "List", "items": [pod("n1"), pod("n2")]});
+    field.plane().kubectl().apply(&pods.to_string()).unwrap();
+    field
+        .drone("north", json!({"name": "first"}), json!({"nodeName": "n1"}))
+        .await;
+    field
+        .until_drones("the first to fly", |drones| flying(drones) == 1)
+        .await;
+    field.drone("north", json!({"name": "second"}), json!({})).await;
+    let drones = field.until_drones("both to fly", |drones| flying(drones) == 2).await;
+    let nodes: BTreeSet<_> = drones.iter().map(on).collect();
+    assert_eq!(nodes, BTreeSet::from(["n1", "n2"]));
+    assert_eq!(vehicles[1].told_to_fly_for(), ["second"]);
+    field
+        .plane()
+        .kubectl()
+        .run(["delete", "pods", "-n", "north", "--all", "--force", "--grace-period=0"])
+        .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_coordinators_and_many_pending_drones_never_bind_a_vehicle_twice() {
+    let mut field = Field::clean().await;
+    let (one, two) = (field.coordinator(), field.coordinator());
+    let names: Vec<String> = (0..12).map(|i| format!("n{i}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    // Every node reports to both, and takes nothing from either: both find every vehicle free, until it is claimed.
+    let (vehicles, _agents) = crew(&field, &one, &names);
+    for vehicle in &vehicles {
+        vehicle.state().obeys = false;
+    }
+    let _more: Vec<_> = vehicles
+        .iter()
+        .map(|vehicle| Agent::start(vehicle, &two.address))
+        .collect();
+    for namespace in ["north", "south"] {
+        field.swarm(namespace, "alpha", json!({"replicas": 15})).await;
+    }
+    let drones = field.until_drones("all vehicles to be bound", |drones| {
+        drones.len() == 30 && drones.iter().filter(|d| d.spec.node_name.is_some()).count() == 12
+    });
+    drones.await;
+    // They go on looking for vehicles for the other eighteen.
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let drones = field.all_drones().await;
+    assert_eq!(drones.len(), 30, "each coordinator made its own");
+    let mut served: BTreeMap<&str, Vec<&Drone>> = BTreeMap::new();
+    for drone in drones.iter().filter(|d| d.spec.node_name.is_some()) {
+        served.entry(on(drone)).or_default().push(drone);
+    }
+    assert_eq!(served.len(), 12);
+    let leases: Api<Lease> = Api::namespaced(field.client.clone(), SYSTEM);
+    for (node, drones) in served {
+        assert_eq!(drones.len(), 1, "{node} was bound twice");
+        let claim = leases.get(&format!("node-{node}")).await.unwrap();
+        assert_eq!(claim.spec.unwrap().holder_identity, drones[0].uid());
+    }
+    for vehicle in &vehicles {
+        let told: BTreeSet<_> = vehicle.told_to_fly_for().into_iter().collect();
+        assert_eq!(told.len(), 1, "{} was told to fly for {told:?}", vehicle.state().node);
+    }
+    let bound = |c: &Coordinator| {
+        c.process.stderr().matches(" bound drone=").count() + c.process.stderr().matches(": bound").count()
+    };
+    println!("bound by one: {}, by two: {}", bound(&one), bound(&two));
+    one.process.ensure_running().unwrap();
+    two.process.ensure_running().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn swarms_touch_only_their_own_drones_in_one_namespace_and_in_two() {
+    let mut field = Field::clean().await;
+    let _coordinator = field.coordinator();
+    field.swarm("north", "alpha", json!({"replicas": 3})).await;
+    field.swarm("north", "beta", json!({"replicas": 2})).await;
+    field.swarm("south", "alpha", json!({"replicas": 4})).await;
+    // Somebody's own Drone that carries the label but no owner reference.
+    field
+        .drone(
+            "north",
+            json!({"name": "mine", "labels": {"skein.dev/swarm": "alpha"}}),
+            json!({}),
+        )
+        .await;
+    let of = |drones: &[Drone], namespace: &str, swarm: &str| {
+        let owned = |d: &&Drone| {
+            d.owner_references().iter().any(|o| o.name == swarm) && d.namespace().as_deref() == Some(namespace)
+        };
+        drones
+            .iter()
+            .filter(owned)
+            .map(Drone::name_any)
+            .collect::<BTreeSet<_>>()
+    };
+    let before = field.until_drones("ten Drones", |drones| drones.len() == 10).await;
+    for (swarm, expected) in [(("north", "alpha"), 3), (("north", "beta"), 2), (("south", "alpha"), 4)] {
+        assert_eq!(of(&before, swarm.0, swarm.1).len(), expected, "{swarm:?}");
+    }
+    field.scale("north", "alpha", 0).await;
+    let after = field
+        .until_drones("the three to be gone", |drones| drones.len() == 7)
+        .await;
+    assert_eq!(of(&after, "north", "beta"), of(&before, "north", "beta"));
+    assert_eq!(of(&after, "south", "alpha"), of(&before, "south", "alpha"));
+    field
+        .swarms("south")
+        .delete("alpha", &DeleteParams::foreground())
+        .await
+        .unwrap();
+    let after = field
+        .until_drones("the four to be gone", |drones| drones.len() == 3)
+        .await;
+    assert!(after.iter().any(|d| d.name_any() == "mine"));
+    // Deleted by hand, a Drone is replaced.
+    let gone = of(&after, "north", "beta").pop_first().unwrap();
+    field
+        .drones("north")
+        .delete(&gone, &DeleteParams::default())
+        .await
+        .unwrap();
+    field
+        .until_drones("a replacement", |drones| {
+            of(drones, "north", "beta").len() == 2 && drones.len() == 3
+        })
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_swarm_deleted_with_orphans_leaves_its_drones_flying() {
+    let mut field = Field::clean().await;
+    let coordinator = field.coordinator();
+    let (vehicles, _agents) = crew(&field, &coordinator, &["n1"]);
+    field.swarm("north", "alpha", json!({"replicas": 1})).await;
+    field.until_drones("it to fly", |drones| flying(drones) == 1).await;
+    let orders = vehicles[0].state().orders.len();
+    let orphan = DeleteParams {
+        propagation_policy: Some(PropagationPolicy::Orphan),
+        ..DeleteParams::default()
+    };
+    field.swarms("north").delete("alpha", &orphan).await.unwrap();
+    field
+        .until("the Swarm to be gone", async || {
+            let swarm = field.swarms("north").get_opt("alpha").await.unwrap();
+            swarm.map_or(Ok(()), |swarm| Err(format!("{:?}", swarm.metadata)))
+        })
+        .await;
+    field
+        .until_drones("the Drone to be nobody's", |d| {
+            d.len() == 1 && d[0].owner_references().is_empty()
+        })
+        .await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert!(vehicles[0].flies() && !vehicles[0].told_to_land_since(orders));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn scale_down_takes_the_idle_drone_first_and_then_the_lowest_battery() {
+    let mut field = Field::clean().await;
+    let coordinator = field.coordinator();
+    let (vehicles, _agents) = crew(&field, &coordinator, &["n1", "n2", "n3"]);
+    vehicles[0].state().battery = 90;
+    vehicles[1].state().battery = 30;
+    vehicles[2].state().battery = 99;
+    vehicles[2].state().ready = false;
+    field.swarm("north", "alpha", json!({"replicas": 3})).await;
+    let three = field
+        .until_drones("two to fly and one to stand", |d| {
+            flying(d) == 2 && d.iter().any(|d| phase(d) == "Preparing")
+        })
+        .await;
+    field.scale("north", "alpha", 2).await;
+    let two = field.until_drones("one to go", |drones| drones.len() == 2).await;
+    let node_of = |drones: &[Drone]| drones.iter().map(|d| on(d).to_owned()).collect::<BTreeSet<_>>();
+    assert_eq!(node_of(&three).len(), 3);
+    assert_eq!(
+        node_of(&two),
+        BTreeSet::from(["n1".to_owned(), "n2".to_owned()]),
+        "the one that flies was taken"
+    );
+    field.scale("north", "alpha", 1).await;
+    let one = field.until_drones("one more to go", |drones| drones.len() == 1).await;
+    assert_eq!(
+        node_of(&one),
+        BTreeSet::from(["n1".to_owned()]),
+        "the fuller battery was taken"
+    );
+    assert!(vehicles[0].flies() && !vehicles[1].flies());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pending_drone_says_why_and_flies_as_soon_as_a_vehicle_may_be_had() {
+    let mut field = Field::clean().await;
+    let coordinator = field.coordinator();
+    let (_vehicles, _agents) = crew(&field, &coordinator, &["n1", "n2"]);
+    field.plane().kubectl().run(["cordon", "n1"]).unwrap();
+    field
+        .plane()
+        .kubectl()
+        .run(["label", "node", "n2", "camera=thermal"])
+        .unwrap();
+    field
+        .drone(
+            "north",
+            json!({"name": "seer"}),
+            json!({"nodeSelector": {"camera": "thermal"}}),
+        )
+        .await;
+    field
+        .until_drones("the seer to fly", |drones| flying(drones) == 1)
+        .await;
+    field.drone("north", json!({"name": "second"}), json!({})).await;
+    let drones = field
+        .until_drones("the second to say why it waits", |d| {
+            d.iter().any(|d| condition(d, "Assigned").1 == "NoFreeVehicle")
+        })
+        .await;
+    let second = drones.iter().find(|d| d.name_any() == "second").unwrap();
+    let (_, _, message) = condition(second, "Assigned");
+    assert_eq!(
+        message,
+        "no vehicle is free: of 2 drone nodes 1 serve other Drones, 1 are cordoned"
+    );
+    assert_eq!(phase(second), "Pending");
+    field.plane().kubectl().run(["uncordon", "n1"]).unwrap();
+    let drones = field.until_drones("both to fly", |drones| flying(drones) == 2).await;
+    assert_eq!(drones.iter().map(on).collect::<BTreeSet<_>>().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_drone_whose_agent_is_silent_stays_until_an_operator_forces_it() {
+    let mut field = Field::clean().await;
+    let coordinator = field.coordinator();
+    let (_vehicles, agents) = crew(&field, &coordinator, &["n1"]);
+    field.drone("north", json!({"name": "lone"}), json!({})).await;
+    field.until_drones("it to fly", |drones| flying(drones) == 1).await;
+    drop(agents);
+    let lost = field
+        .until_drones("nothing to be known", |drones| phase(&drones[0]) == "Unknown")
+        .await;
+    assert_eq!(lost[0].status.as_ref().unwrap().flying, None);
+    assert_eq!(condition(&lost[0], "Connected").1, "AgentSilent");
+    field
+        .drones("north")
+        .delete("lone", &DeleteParams::default())
+        .await
+        .unwrap();
+    let kept = field
+        .until_drones("it to say why it stays", |d| {
+            condition(&d[0], "Ready").2.contains("force-release")
+        })
+        .await;
+    let message = condition(&kept[0], "Ready").2;
+    assert!(message.contains("agent on its node is not connected"), "{message}");
+    // Another Drone's uid does not release it; its own does.
+    let annotate = async |value: &str| {
+        let patch = Patch::Merge(json!({"metadata": {"annotations": {"skein.dev/force-release": value}}}));
+        field
+            .drones("north")
+            .patch("lone", &PatchParams::default(), &patch)
+            .await
+            .unwrap();
+    };
+    annotate("yes").await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(field.all_drones().await.len(), 1);
+    annotate(&kept[0].uid().unwrap()).await;
+    field.until_drones("it to be gone", <[Drone]>::is_empty).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_ground_order_lands_all_at_once_latches_and_ends_with_the_release() {
+    let mut field = Field::clean().await;
+    let coordinator = field.coordinator();
+    let (vehicles, _agents) = crew(&field, &coordinator, &["n1", "n2", "n3"]);
+    field.swarm("north", "alpha", json!({"replicas": 2})).await;
+    field.drone("south", json!({"name": "lone"}), json!({})).await;
+    field.until_drones("three to fly", |drones| flying(drones) == 3).await;
+    let mut fleet = v1::fleet_client::FleetClient::connect(format!("http://{}", coordinator.address))
+        .await
+        .unwrap();
+    let swarm = |name: &str| v1::GroundRequest {
+        target: Some(v1::ground_request::Target::Swarm(v1::SwarmTarget {
+            namespace: "north".into(),
+            name: name.into(),
+        })),
+    };
+    let all = v1::GroundRequest {
+        target: Some(v1::ground_request::Target::All(v1::All {})),
+    };
+
+    let unknown = fleet.ground(swarm("nobody")).await.unwrap_err();
+    assert_eq!(unknown.code(), tonic::Code::NotFound);
+    let told = fleet.ground(swarm("alpha")).await.unwrap().into_inner();
+    assert_eq!((told.drones, told.agents_told), (2, 2));
+    field
+        .until_drones("two to be down", |d| {
+            d.iter().filter(|d| phase(d) == "Grounded").count() == 2 && flying(d) == 1
+        })
+        .await;
+    assert!(field.swarms("north").get("alpha").await.unwrap().spec.grounded);
+    // Drones keep their vehicles, and nothing takes off again by itself.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(vehicles.iter().filter(|v| v.flies()).count(), 1);
+    fleet.release(swarm("alpha")).await.unwrap();
+    field
+        .until_drones("three to fly again", |drones| flying(drones) == 3)
+        .await;
+
+    // The API server hangs: the order reaches the agents all the same, and is written once it is back.
+    field.plane().api_server().signal(Signal::SIGSTOP).unwrap();
+    let start = Instant::now();
+    let order = tokio::spawn(async move { (fleet.ground(all).await, fleet) });
+    while vehicles.iter().any(Vehicle::flies) {
+        assert!(start.elapsed() < Duration::from_secs(8), "agents were not told at once");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let (answer, mut fleet) = order.await.unwrap();
+    field.plane().api_server().signal(Signal::SIGCONT).unwrap();
+    assert_eq!(answer.unwrap_err().code(), tonic::Code::Unavailable);
+    field
+        .until("the order to be written", async || {
+            let swarm = field.swarms("north").get("alpha").await.unwrap().spec.grounded;
+            let lone = field.drones("south").get("lone").await.unwrap().spec.grounded;
+            if swarm && lone {
+                Ok(())
+            } else {
+                Err(format!("{swarm} {lone}"))
+            }
+        })
+        .await;
+    assert!(!vehicles.iter().any(Vehicle::flies));
+
+    let list = fleet
+        .list(v1::ListRequest::default())
+        .await
+        .unwrap()
+        .into_inner()
+        .vehicles;
+    assert_eq!(list.iter().filter(|v| v.phase == "Grounded").count(), 3, "{list:#?}");
+    fleet
+        .release(v1::GroundRequest {
+            target: Some(v1::ground_request::Target::All(v1::All {})),
+        })
+        .await
+        .unwrap();
+    field
+        .until_drones("three to fly at last", |drones| flying(drones) == 3)
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn neither_a_new_coordinator_nor_an_api_server_that_is_away_brings_anybody_down() {
+    let mut field = Field::clean().await;
+    let first = field.coordinator();
+    let (vehicles, agents) = crew(&field, &first, &["n1", "n2"]);
+    field.swarm("north", "alpha", json!({"replicas": 2})).await;
+    let before = field.until_drones("two to fly", |drones| flying(drones) == 2).await;
+    let orders: Vec<_> = vehicles.iter().map(|v| v.state().orders.len()).collect();
+    assert_eq!(
+        first.process.stop(PATIENCE).unwrap().code(),
+        Some(0),
+        "a coordinator that is asked to end ends well"
+    );
+    drop(agents);
+
+    let quiet = field.written().len();
+    let second = field.coordinator();
+    let _agents: Vec<_> = vehicles
+        .iter()
+        .map(|vehicle| Agent::start(vehicle, &second.address))
+        .collect();
+    let term = |v: &Vehicle| v.state().fence.held.as_ref().map(|held| held.term.0);
+    field
+        .until("both agents to hold the new term", async || {
+            let terms: Vec<_> = vehicles.iter().map(term).collect();
+            let highest = vehicles[0].state().fence.highest_term.0;
+            if terms.iter().all(|t| *t == Some(highest))
+                && vehicles.iter().zip(&orders).all(|(v, n)| v.state().orders.len() > *n)
+            {
+                Ok(())
+            } else {
+                Err(format!("{terms:?}"))
+            }
+        })
+        .await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let new: Vec<_> = field
+        .written()
+        .split_off(quiet)
+        .into_iter()
+        .filter(|r| r.name != "skein-coordinator")
+        .collect();
+    assert_eq!(new, [], "a new coordinator finds all as it should be");
+    // A claim removed by hand is made again, and nobody comes down for it.
+    let leases: Api<Lease> = Api::namespaced(field.client.clone(), SYSTEM);
+    leases.delete("node-n1", &DeleteParams::default()).await.unwrap();
+    field
+        .until("the claim to be back", async || {
+            let claim = leases.get_opt("node-n1").await.unwrap();
+            claim.map(drop).ok_or_else(|| "no claim".to_owned())
+        })
+        .await;
+    // The API server hangs for longer than any call waits.
+    field.plane().api_server().signal(Signal::SIGSTOP).unwrap();
+    tokio::time::sleep(Duration::from_secs(12)).await;
+    field.plane().api_server().signal(Signal::SIGCONT).unwrap();
+    second.process.ensure_running().unwrap();
+    let after = field
+        .until_drones("two to fly still", |drones| flying(drones) == 2)
+        .await;
+    for (vehicle, from) in vehicles.iter().zip(orders) {
+        assert!(vehicle.flies());
+        assert!(!vehicle.told_to_land_since(from), "{:#?}", vehicle.state().orders);
+    }
+    let bound = |drones: &[Drone]| {
+        drones
+            .iter()
+            .map(|d| (d.name_any(), on(d).to_owned()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(bound(&after), bound(&before));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_may_name_a_node_but_not_one_that_serves_another_drone() {
+    let mut field = Field::clean().await;
+    let coordinator = field.coordinator();
+    let (vehicles, _agents) = crew(&field, &coordinator, &["n1", "n2"]);
+    field
+        .drone("north", json!({"name": "first"}), json!({"nodeName": "n2"}))
+        .await;
+    let drones = field
+        .until_drones("the first to fly on its node", |drones| flying(drones) == 1)
+        .await;
+    assert_eq!(on(&drones[0]), "n2");
+    assert!(drones[0].finalizers().contains(&"skein.dev/landed".to_owned()));
+    field
+        .drone("south", json!({"name": "thief"}), json!({"nodeName": "n2"}))
+        .await;
+    field
+        .drone("south", json!({"name": "typo"}), json!({"nodeName": "n-2"}))
+        .await;
+    let drones = field.until_drones("both to be told", |drones| {
+        let reason = |name: &str, reason: &str| {
+            drones
+                .iter()
+                .any(|d| d.name_any() == name && condition(d, "Assigned").1 == reason)
+        };
+        reason("thief", "NodeTaken") && reason("typo", "NoFreeVehicle")
+    });
+    let drones = drones.await;
+    let thief = drones.iter().find(|d| d.name_any() == "thief").unwrap();
+    assert!(
+        condition(thief, "Assigned").2.contains("serves Drone north/first"),
+        "{}",
+        told(thief)
+    );
+    assert_eq!(
+        vehicles[1].told_to_fly_for().into_iter().collect::<BTreeSet<_>>(),
+        BTreeSet::from(["first".to_owned()])
+    );
+    // They never had a vehicle, so they go at once.
+    for name in ["thief", "typo"] {
+        field
+            .drones("south")
+            .delete(name, &DeleteParams::default())
+            .await
+            .unwrap();
+    }
+    field.until_drones("both to be gone", |drones| drones.len() == 1).await;
+    assert!(vehicles[1].flies());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_coordinator_that_hears_of_a_higher_term_ends() {
+    let mut field = Field::clean().await;
+    let coordinator = field.coordinator();
+    let vehicle = Vehicle::new("n1");
+    vehicle.state().fence.highest_term = fleet::ids::Term(1_000_000);
+    let _agent = Agent::start(&vehicle, &coordinator.address);
+    let status = coordinator.process.wait_for_exit(PATIENCE).unwrap();
+    assert_eq!(status.code(), Some(1));
+    assert!(
+        coordinator.process.stderr().contains("deposed"),
+        "{}",
+        coordinator.process.tail()
+    );
+    assert!(vehicle.state().orders.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_keeps_to_the_protocol_or_ends() {
+    let mut field = Field::clean().await;
+    let coordinator = field.coordinator();
+    let connect = || v1::uplink_client::UplinkClient::connect(format!("http://{}", coordinator.address));
+    let hello = |node: &str| {
+        from(v1::from_agent::Message::Hello(v1::Hello {
+            node: node.into(),
+            agent_version: "test".into(),
+            highest_term: 0,
+        }))
+    };
+    let report = || from(v1::from_agent::Message::Report(v1::Report::default()));
+    // Opens a stream that says `first` and then nothing; returns what the coordinator sends.
+    let open = async |first: v1::FromAgent| {
+        field
+            .until("a coordinator that knows the fleet", async || {
+                let first = first.clone();
+                let stream = futures::stream::once(async { first }).chain(futures::stream::pending());
+                let opened = connect().await.unwrap().session(stream).await;
+                opened
+                    .map(tonic::Response::into_inner)
+                    .map_err(|status| status.to_string())
+            })
+            .await
+    };
+    let ending = async |mut stream: tonic::Streaming<v1::ToAgent>| loop {
+        match stream.message().await {
+            Ok(Some(_)) => {}
+            Ok(None) => return tonic::Code::Ok,
+            Err(status) => return status.code(),
+        }
+    };
+    assert_eq!(ending(open(report()).await).await, tonic::Code::InvalidArgument);
+    assert_eq!(
+        ending(open(hello("Not A Node")).await).await,
+        tonic::Code::InvalidArgument
+    );
+    let older = open(hello("n1")).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let newer = open(hello("n1")).await;
+    let start = Instant::now();
+    assert_eq!(ending(older).await, tonic::Code::Aborted);
+    assert_eq!(ending(newer).await, tonic::Code::DeadlineExceeded);
+    assert!(
+        (4..9).contains(&start.elapsed().as_secs()),
+        "silence ends a session after 5 s: {:?}",
+        start.elapsed()
+    );
+}

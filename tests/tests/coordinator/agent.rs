@@ -1,0 +1,214 @@
+//! A scripted agent: speaks the uplink protocol and moves a make-believe vehicle as ordered.
+//!
+//! Owns: the other end of the uplink, and the record of every order that came. Must not: use the real agent's code; what
+//! is shared is `fleet`'s rule for taking orders.
+
+use fleet::assignment::{Desired, Fence, Order};
+use futures::StreamExt;
+use futures::channel::mpsc;
+use proto::v1;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+use v1::FlightTruth as Truth;
+
+/// A vehicle, with what its agent keeps on disk. Outlives connections.
+#[derive(Clone)]
+pub struct Vehicle(Arc<Mutex<State>>);
+
+pub struct State {
+    pub node: String,
+    pub truth: Truth,
+    pub ready: bool,
+    pub reasons: Vec<String>,
+    pub battery: u32,
+    /// Whether it takes orders at all.
+    pub obeys: bool,
+    /// Tenths of a second from one stage of its flight to the next.
+    pub pace: u64,
+    /// Whether it comes down when told to.
+    pub lands: bool,
+    pub fence: Fence,
+    /// Every order that came, in this order.
+    pub orders: Vec<Order>,
+    ticks: u64,
+}
+
+impl Vehicle {
+    pub fn new(node: &str) -> Self {
+        Self(Arc::new(Mutex::new(State {
+            node: node.to_owned(),
+            truth: Truth::Disarmed,
+            ready: true,
+            reasons: vec![],
+            battery: 80,
+            obeys: true,
+            pace: 2,
+            lands: true,
+            fence: Fence::default(),
+            orders: vec![],
+            ticks: 0,
+        })))
+    }
+
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap()
+    }
+
+    pub fn flies(&self) -> bool {
+        matches!(self.state().truth, Truth::TakingOff | Truth::InAir | Truth::Landing)
+    }
+
+    /// The names of the Drones for which it was ever told to fly.
+    pub fn told_to_fly_for(&self) -> Vec<String> {
+        let flying = |order: &Order| match order {
+            Order::Assigned(a) if matches!(a.desired, Desired::Flying { .. }) => Some(a.name.name.clone()),
+            _ => None,
+        };
+        self.state().orders.iter().filter_map(flying).collect()
+    }
+
+    /// Whether it was ever told to be on the ground, or that it has no Drone, since order number `from`.
+    pub fn told_to_land_since(&self, from: usize) -> bool {
+        self.state().orders[from..].iter().any(|order| match order {
+            Order::Unassigned { .. } => true,
+            Order::Assigned(a) => matches!(a.desired, Desired::Grounded { .. }),
+        })
+    }
+}
+
+impl State {
+    fn grounded(&self) -> Option<bool> {
+        self.fence
+            .held
+            .as_ref()
+            .map(|held| matches!(held.desired, Desired::Grounded { .. }))
+    }
+
+    /// One step towards what is ordered.
+    fn step(&mut self) {
+        self.ticks += 1;
+        if !self.ticks.is_multiple_of(self.pace) {
+            return;
+        }
+        self.truth = match (self.grounded(), self.truth) {
+            (Some(false), Truth::Disarmed) if self.ready => Truth::ArmedOnGround,
+            (Some(false), Truth::ArmedOnGround) => Truth::TakingOff,
+            (Some(false), Truth::TakingOff) => Truth::InAir,
+            (Some(true), Truth::InAir | Truth::TakingOff) if self.lands => Truth::Landing,
+            (Some(true), Truth::Landing | Truth::ArmedOnGround) => Truth::Disarmed,
+            (_, truth) => truth,
+        };
+    }
+
+    fn take(&mut self, order: Order) {
+        if self.obeys
+            && let Ok(fence) = self.fence.take(&order, self.truth == Truth::Disarmed)
+        {
+            self.fence = fence;
+        }
+        self.orders.push(order);
+    }
+
+    fn report(&self) -> v1::Report {
+        let activity = match (self.grounded(), self.truth) {
+            (None, _) => v1::Activity::Idle,
+            (Some(true), Truth::Disarmed) => v1::Activity::Idle,
+            (Some(true), _) => v1::Activity::Landing,
+            (Some(false), Truth::Disarmed) if !self.ready => v1::Activity::NotArmable,
+            (Some(false), Truth::Disarmed) => v1::Activity::Arming,
+            (Some(false), Truth::InAir) => v1::Activity::Holding,
+            (Some(false), _) => v1::Activity::TakingOff,
+        };
+        let jitter = (self.ticks % 7) as f64;
+        v1::Report {
+            link_alive: true,
+            identity: Some(v1::Identity {
+                autopilot: v1::Autopilot::Ardupilot.into(),
+                system_id: 1,
+                component_id: 1,
+                firmware: "4.7.0".into(),
+            }),
+            truth: self.truth.into(),
+            mode: Some(if self.truth == Truth::Landing { "LAND" } else { "GUIDED" }.into()),
+            ready: Some(self.ready),
+            reasons: self.reasons.clone(),
+            battery: Some(v1::Battery {
+                remaining_percent: Some(self.battery - u32::try_from(self.ticks % 3).unwrap()),
+                volts: Some(12.0 + jitter / 10.0),
+            }),
+            position: Some(v1::Position {
+                latitude_deg: 47.0 + jitter * 1e-6,
+                longitude_deg: 8.0,
+                altitude_amsl_m: 500.0 + jitter,
+                altitude_above_home_m: jitter,
+            }),
+            held: self.fence.held.as_ref().map(|held| v1::Held {
+                drone_uid: held.uid.0.clone(),
+                term: held.term.0,
+                generation: held.generation,
+                grounded: self.grounded() == Some(true),
+                settled: self.truth == Truth::Disarmed,
+            }),
+            activity: activity.into(),
+            terminating: false,
+        }
+    }
+}
+
+/// One agent process: reconnects for ever until it is dropped.
+pub struct Agent(tokio::task::JoinHandle<()>);
+
+impl Agent {
+    pub fn start(vehicle: &Vehicle, server: &str) -> Self {
+        let (vehicle, server) = (vehicle.clone(), format!("http://{server}"));
+        Self(tokio::spawn(async move {
+            loop {
+                // What went wrong is the coordinator's absence or refusal; the tests look at what comes of it.
+                let _ = session(&vehicle, server.clone()).await;
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }))
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+async fn session(vehicle: &Vehicle, server: String) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let mut client = v1::uplink_client::UplinkClient::connect(server).await?;
+    let (mut sender, receiver) = mpsc::channel(4);
+    let hello = {
+        let state = vehicle.state();
+        v1::Hello {
+            node: state.node.clone(),
+            agent_version: "test".into(),
+            highest_term: state.fence.highest_term.0,
+        }
+    };
+    sender.try_send(from(v1::from_agent::Message::Hello(hello)))?;
+    let mut orders = client.session(receiver).await?.into_inner();
+    let mut ticks = tokio::time::interval(Duration::from_millis(100));
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => {
+                let report = {
+                    let mut state = vehicle.state();
+                    state.step();
+                    state.report()
+                };
+                sender.try_send(from(v1::from_agent::Message::Report(report)))?;
+            }
+            order = orders.next() => {
+                let order = order.ok_or("the stream has ended")??;
+                vehicle.state().take(Order::try_from(order)?);
+            }
+        }
+    }
+}
+
+pub fn from(message: v1::from_agent::Message) -> v1::FromAgent {
+    v1::FromAgent { message: Some(message) }
+}

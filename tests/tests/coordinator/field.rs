@@ -1,0 +1,287 @@
+//! Where these tests take place: one real control plane for all of them, one test at a time.
+//!
+//! Owns: starting coordinators as the ServiceAccount that deploy/rbac.yaml makes, and cleaning up between tests.
+
+use anyhow::Context as _;
+use crds::{Drone, Swarm};
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::{Namespace, Node};
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::{Client, ResourceExt};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+use tests::control_plane::Request;
+use tests::{ControlPlane, Launch, Process, wait_for};
+
+/// How long anything may take on a machine that is busy with something else.
+pub const PATIENCE: Duration = Duration::from_secs(40);
+
+pub const SYSTEM: &str = "skein-system";
+
+const COORDINATOR: &str = "system:serviceaccount:skein-system:skein-coordinator";
+
+static PLANE: OnceLock<Mutex<Plane>> = OnceLock::new();
+
+struct Plane {
+    plane: ControlPlane,
+    coordinator: PathBuf,
+}
+
+/// The field, for one test.
+pub struct Field {
+    shared: MutexGuard<'static, Plane>,
+    pub client: Client,
+    runs: usize,
+    asked_before: usize,
+}
+
+/// A running coordinator.
+pub struct Coordinator {
+    pub process: Process,
+    pub address: String,
+}
+
+impl Field {
+    /// A cluster without Swarms, Drones, nodes or claims.
+    pub async fn clean() -> Self {
+        let shared = PLANE.get_or_init(|| {
+            // Fails only if a provider is installed already.
+            let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+            let manifests = [
+                "deploy/namespace.yaml",
+                "crds/drones.yaml",
+                "crds/swarms.yaml",
+                "deploy/rbac.yaml",
+            ];
+            let plane = ControlPlane::builder().manifests(manifests).start().unwrap();
+            let coordinator = plane.service_account_kubeconfig(SYSTEM, "skein-coordinator").unwrap();
+            Mutex::new(Plane { plane, coordinator })
+        });
+        let shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let kubeconfig = kube::config::Kubeconfig::read_from(shared.plane.kubeconfig()).unwrap();
+        let config = kube::Config::from_custom_kubeconfig(kubeconfig, &Default::default())
+            .await
+            .unwrap();
+        let client = Client::try_from(config).unwrap();
+        let field = Self {
+            asked_before: shared.plane.requests().unwrap().len(),
+            shared,
+            client,
+            runs: 0,
+        };
+        field.wipe().await;
+        for namespace in ["north", "south"] {
+            let object = Namespace {
+                metadata: named(namespace),
+                ..Namespace::default()
+            };
+            // It is there from the second test on.
+            let _ = Api::all(field.client.clone())
+                .create(&PostParams::default(), &object)
+                .await;
+        }
+        field
+    }
+
+    async fn wipe(&self) {
+        let free = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+        let (delete, all) = (DeleteParams::default(), ListParams::default());
+        let swarms: Api<Swarm> = Api::all(self.client.clone());
+        for swarm in swarms.list(&all).await.unwrap() {
+            let api = self.swarms(&swarm.namespace().unwrap());
+            let _ = api.delete(&swarm.name_any(), &delete).await;
+            let _ = api.patch(&swarm.name_any(), &PatchParams::default(), &free).await;
+        }
+        let drones: Api<Drone> = Api::all(self.client.clone());
+        for drone in drones.list(&all).await.unwrap() {
+            let api = self.drones(&drone.namespace().unwrap());
+            let _ = api.delete(&drone.name_any(), &delete).await;
+            let _ = api.patch(&drone.name_any(), &PatchParams::default(), &free).await;
+        }
+        let leases: Api<Lease> = Api::namespaced(self.client.clone(), SYSTEM);
+        leases
+            .delete_collection(&delete, &all.clone().labels("skein.dev/claim"))
+            .await
+            .unwrap();
+        Api::<Node>::all(self.client.clone())
+            .delete_collection(&delete, &all)
+            .await
+            .unwrap();
+    }
+
+    pub fn plane(&self) -> &ControlPlane {
+        &self.shared.plane
+    }
+
+    /// Starts a coordinator with the rights of deploy/rbac.yaml.
+    pub fn coordinator(&mut self) -> Coordinator {
+        self.runs += 1;
+        let file = self
+            .plane()
+            .scratch()
+            .path()
+            .join(format!("address-{}-{}", std::process::id(), self.runs));
+        let _ = std::fs::remove_file(&file);
+        let process = Launch::workspace("skein-coordinator")
+            .unwrap()
+            .env("KUBECONFIG", &self.shared.coordinator)
+            .env("RUST_LOG", "info,coordinator=debug")
+            .args(["--listen", "127.0.0.1:0", "--namespace", SYSTEM, "--listen-file"])
+            .arg(&file)
+            .start()
+            .unwrap();
+        let address = wait_for("the coordinator's address", PATIENCE, || {
+            process.ensure_running()?;
+            Ok(std::fs::read_to_string(&file)?)
+        });
+        Coordinator {
+            process,
+            address: address.unwrap(),
+        }
+    }
+
+    pub fn nodes(&self, names: &[&str]) {
+        self.plane()
+            .create_nodes(names, &[("node-role.kubernetes.io/drone", "")])
+            .unwrap();
+    }
+
+    pub fn swarms(&self, namespace: &str) -> Api<Swarm> {
+        Api::namespaced(self.client.clone(), namespace)
+    }
+
+    pub fn drones(&self, namespace: &str) -> Api<Drone> {
+        Api::namespaced(self.client.clone(), namespace)
+    }
+
+    pub async fn swarm(&self, namespace: &str, name: &str, spec: Value) {
+        let object =
+            json!({"apiVersion": "skein.dev/v1alpha1", "kind": "Swarm", "metadata": {"name": name}, "spec": spec});
+        let object: Swarm = serde_json::from_value(object).unwrap();
+        self.swarms(namespace)
+            .create(&PostParams::default(), &object)
+            .await
+            .unwrap();
+    }
+
+    pub async fn drone(&self, namespace: &str, metadata: Value, spec: Value) {
+        let object = json!({"apiVersion": "skein.dev/v1alpha1", "kind": "Drone", "metadata": metadata, "spec": spec});
+        let object: Drone = serde_json::from_value(object).unwrap();
+        self.drones(namespace)
+            .create(&PostParams::default(), &object)
+            .await
+            .unwrap();
+    }
+
+    pub async fn scale(&self, namespace: &str, name: &str, replicas: i32) {
+        let patch = Patch::Merge(json!({"spec": {"replicas": replicas}}));
+        self.swarms(namespace)
+            .patch(name, &PatchParams::default(), &patch)
+            .await
+            .unwrap();
+    }
+
+    pub async fn all_drones(&self) -> Vec<Drone> {
+        Api::<Drone>::all(self.client.clone())
+            .list(&ListParams::default())
+            .await
+            .unwrap()
+            .items
+    }
+
+    /// Waits until all Drones of the cluster are as `test` wants them.
+    pub async fn until_drones(&self, what: &str, test: impl Fn(&[Drone]) -> bool) -> Vec<Drone> {
+        self.until(what, async || {
+            let drones = self.all_drones().await;
+            let told: Vec<_> = drones.iter().map(told).collect();
+            if test(&drones) {
+                Ok(drones)
+            } else {
+                Err(format!("{told:#?}"))
+            }
+        })
+        .await
+    }
+
+    /// Waits until `probe` is satisfied; its error tells what it saw.
+    pub async fn until<T>(&self, what: &str, probe: impl AsyncFn() -> Result<T, String>) -> T {
+        let start = Instant::now();
+        loop {
+            match probe().await {
+                Ok(value) => return value,
+                Err(seen) if start.elapsed() > PATIENCE => panic!("waited in vain for {what}; last seen: {seen}"),
+                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+            }
+        }
+    }
+
+    /// What the coordinators of this test asked of the API server so far.
+    pub fn asked(&self) -> Vec<Request> {
+        let all = self.plane().requests().context("audit log").unwrap();
+        all.into_iter()
+            .skip(self.asked_before)
+            .filter(|r| r.user == COORDINATOR)
+            .collect()
+    }
+
+    /// What they wrote, but for Events.
+    pub fn written(&self) -> Vec<Request> {
+        let writes = ["create", "update", "patch", "delete"];
+        self.asked()
+            .into_iter()
+            .filter(|r| writes.contains(&r.verb.as_str()) && r.resource != "events")
+            .collect()
+    }
+}
+
+impl Drop for Field {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            let refused: Vec<_> = self.asked().into_iter().filter(|r| r.code == 403).collect();
+            assert!(
+                refused.is_empty(),
+                "the coordinator asked for what it may not have: {refused:#?}"
+            );
+        }
+    }
+}
+
+fn named(name: &str) -> kube::core::ObjectMeta {
+    kube::core::ObjectMeta {
+        name: Some(name.into()),
+        ..Default::default()
+    }
+}
+
+/// A Drone in one line.
+pub fn told(drone: &Drone) -> String {
+    let status = drone.status.clone().unwrap_or_default();
+    let ready = status.conditions.iter().find(|c| c.type_ == "Ready");
+    format!(
+        "{}/{} node={:?} deleting={} phase={:?} flying={:?} {}",
+        drone.namespace().unwrap_or_default(),
+        drone.name_any(),
+        drone.spec.node_name,
+        drone.metadata.deletion_timestamp.is_some(),
+        status.phase,
+        status.flying,
+        ready.map(|c| c.message.clone()).unwrap_or_default(),
+    )
+}
+
+pub fn phase(drone: &Drone) -> &str {
+    drone
+        .status
+        .as_ref()
+        .and_then(|status| status.phase.as_deref())
+        .unwrap_or_default()
+}
+
+/// Status, reason and message of a condition.
+pub fn condition(drone: &Drone, kind: &str) -> (String, String, String) {
+    let conditions = drone.status.clone().unwrap_or_default().conditions;
+    let found = conditions.into_iter().find(|c| c.type_ == kind);
+    found.map(|c| (c.status, c.reason, c.message)).unwrap_or_default()
+}

@@ -1,0 +1,186 @@
+//! House rules that a machine can check: file headers, reachable files, and which crate may use which.
+//!
+//! Owns: these rules, as tests. Must not: repeat what rustc, clippy or rustfmt already check.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use tests::control_plane::workspace_root;
+
+/// What each crate may use of the workspace. Arrows point down: programs, then wire crates, then the domain.
+/// `cli` composes programs, `tests` and `xtask` start them; nobody uses those.
+const ARROWS: [(&str, &[&str]); 10] = [
+    ("fleet", &[]),
+    ("crds", &["fleet"]),
+    ("proto", &["fleet"]),
+    ("link", &["fleet"]),
+    ("sitl", &[]),
+    ("agent", &["fleet", "proto", "link"]),
+    ("coordinator", &["fleet", "crds", "proto"]),
+    ("cli", &["fleet", "proto", "agent", "coordinator", "sitl"]),
+    ("tests", &[]),
+    ("xtask", &["tests"]),
+];
+
+/// What a crate must never use, of all that is published.
+const NEVER: [(&str, &[&str]); 7] = [
+    ("fleet", &["tokio", "kube", "k8s-openapi", "tonic", "prost", "mavlink"]),
+    ("crds", &["tonic", "prost", "mavlink"]),
+    ("proto", &["kube", "k8s-openapi", "mavlink"]),
+    ("link", &["kube", "k8s-openapi", "tonic", "prost"]),
+    ("agent", &["kube", "k8s-openapi"]),
+    ("coordinator", &["mavlink"]),
+    ("xtask", &["kube", "tokio", "tonic", "mavlink"]),
+];
+
+#[test]
+fn every_source_file_opens_with_what_it_owns() {
+    let silent: Vec<PathBuf> = sources()
+        .into_iter()
+        .filter(|path| !read(path).starts_with("//!"))
+        .collect();
+    assert!(
+        silent.is_empty(),
+        "these files do not open with a `//!` header: {silent:#?}"
+    );
+}
+
+#[test]
+fn every_source_file_is_reached_by_a_module_declaration() {
+    let orphans: Vec<PathBuf> = sources()
+        .into_iter()
+        .filter(|path| !is_root(path) && !is_declared(path))
+        .collect();
+    assert!(orphans.is_empty(), "no `mod` reaches these files: {orphans:#?}");
+}
+
+#[test]
+fn crates_use_only_what_lies_below_them() {
+    let wanted: BTreeMap<&str, BTreeSet<&str>> = ARROWS
+        .iter()
+        .map(|(name, uses)| (*name, uses.iter().copied().collect()))
+        .collect();
+    for (name, uses) in dependencies() {
+        let Some(allowed) = wanted.get(name.as_str()) else {
+            panic!(
+                "crate {name} has no place in the shape of the workspace: give it one in tests/tests/house_rules.rs"
+            );
+        };
+        let inside: BTreeSet<&str> = uses
+            .iter()
+            .map(String::as_str)
+            .filter(|used| wanted.contains_key(used))
+            .collect();
+        let wrong: Vec<&&str> = inside.difference(allowed).collect();
+        assert!(
+            wrong.is_empty(),
+            "{name} must not use {wrong:?}: arrows point down only"
+        );
+    }
+}
+
+#[test]
+fn crates_stay_clear_of_what_is_not_theirs() {
+    let dependencies = dependencies();
+    for (name, never) in NEVER {
+        let wrong: Vec<&&str> = never
+            .iter()
+            .filter(|used| dependencies[name].contains(**used))
+            .collect();
+        assert!(wrong.is_empty(), "{name} must not use {wrong:?}");
+    }
+}
+
+/// Each crate of the workspace with all that it uses outside its own tests.
+fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
+    let mut command = Command::new(env!("CARGO"));
+    command
+        .args(["metadata", "--no-deps", "--offline", "--format-version=1"])
+        .current_dir(workspace_root());
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let name = |value: &Value| value["name"].as_str().unwrap().to_owned();
+    let uses = |package: &Value| {
+        let all = package["dependencies"].as_array().unwrap().iter();
+        all.filter(|dependency| dependency["kind"].is_null())
+            .map(name)
+            .collect()
+    };
+    metadata["packages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|package| (name(package), uses(package)))
+        .collect()
+}
+
+/// All Rust files of the workspace's crates.
+fn sources() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for (name, _) in ARROWS {
+        collect(&workspace_root().join(name), &mut found);
+    }
+    assert!(found.len() > 20, "too few sources found: {found:?}");
+    found.sort();
+    found
+}
+
+fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.ends_with("target") {
+            collect(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// Whether cargo itself finds the file: `lib.rs`, `main.rs` and `build.rs`, and what lies directly in `src/bin/` or in a
+/// crate's `tests/`, `benches/` or `examples/`.
+fn is_root(path: &Path) -> bool {
+    let name = path.file_name().unwrap().to_str().unwrap();
+    let folder = path.parent().unwrap();
+    let above = folder.parent().unwrap();
+    let of_crate = |folder: &Path| folder.join("Cargo.toml").is_file();
+    match name {
+        "lib.rs" => folder.ends_with("src"),
+        // Also that of a program or a test with a folder of its own.
+        "main.rs" => true,
+        "build.rs" => of_crate(folder),
+        _ => folder.ends_with("src/bin") || (of_crate(above) && !folder.ends_with("src")),
+    }
+}
+
+/// Whether a file that may declare this one does: one beside it or one folder further up. That is a little more than
+/// the compiler allows, as a crate's root may have any name and may say `#[path]`.
+fn is_declared(path: &Path) -> bool {
+    let folder = path.parent().unwrap();
+    let module = match path.file_stem().unwrap().to_str().unwrap() {
+        "mod" => folder.file_name().unwrap().to_str().unwrap(),
+        stem => stem,
+    };
+    let declaration = format!("mod {module};");
+    let visibilities = ["", "pub ", "pub(crate) ", "pub(super) "];
+    let is_declaration = |line: &str| {
+        visibilities
+            .iter()
+            .any(|before| line.strip_prefix(before) == Some(&declaration))
+    };
+    let may_declare = [folder, folder.parent().unwrap()].into_iter().flat_map(|folder| {
+        let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        entries.filter(|other| other != path && other.extension().is_some_and(|extension| extension == "rs"))
+    });
+    may_declare
+        .into_iter()
+        .any(|other| read(&other).lines().any(|line| is_declaration(line.trim())))
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap()
+}

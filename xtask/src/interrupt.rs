@@ -1,0 +1,34 @@
+//! Ctrl-C and SIGTERM as something that can be asked for, so that a command can finish in order.
+//!
+//! Owns: catching them. Must not: decide what finishing means. The second one ends the process at once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+
+/// The exit status of a process that was ended by Ctrl-C, as shells count it.
+const ENDED_BY_INTERRUPT: i32 = 130;
+
+/// Whether the person has asked us to finish.
+#[derive(Debug, Clone)]
+pub struct Interrupt(Arc<AtomicBool>);
+
+impl Interrupt {
+    /// From now on the first signal only asks, and the second ends the process.
+    pub fn catch() -> anyhow::Result<Self> {
+        let asked = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            // In this order: a signal that finds the flag set ends the process, and one that does not sets it.
+            flag::register_conditional_shutdown(signal, ENDED_BY_INTERRUPT, Arc::clone(&asked))?;
+            flag::register(signal, Arc::clone(&asked))?;
+        }
+        Ok(Self(asked))
+    }
+
+    /// Whether it was asked for.
+    pub fn asked(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}

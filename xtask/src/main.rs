@@ -1,0 +1,62 @@
+//! `cargo xtask`: what a developer does with this workspace besides plain cargo commands.
+//!
+//! Owns: the command line. Must not: hold what the commands do; each has a file of its own.
+
+mod cluster;
+mod demo;
+mod generate;
+mod interrupt;
+mod say;
+mod test;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Builds, tests and shows Skein on one machine.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Everything that must pass: formatting, lints, generated files, all tests. Sets up what it needs first.
+    Test(test::Args),
+    /// Writes the generated files (crds/*.yaml) anew.
+    Generate,
+    /// A real Kubernetes control plane on this machine.
+    #[command(subcommand)]
+    Cluster(cluster::Command),
+    /// Flies simulated vehicles: control plane, coordinator, agents and simulators on this machine.
+    Demo(demo::Args),
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Test(args) => test::run(&args),
+        Command::Generate => generate::run(),
+        Command::Cluster(command) => cluster::run(&command),
+        Command::Demo(args) => demo::run(&args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say::error(&format!("{error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+}

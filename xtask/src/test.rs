@@ -1,0 +1,135 @@
+//! `cargo xtask test`: everything that must pass before a change goes in, in the order in which it fails fastest.
+//!
+//! Owns: the steps and their order. Must not: skip one in silence.
+
+mod peers;
+mod tools;
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::Context;
+use clap::ValueEnum;
+use tests::control_plane::Binaries;
+
+use crate::generate::{cargo, generator};
+use crate::say;
+
+/// The whole run, unless a developer asks for some of it.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Runs these steps only, in their usual order.
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "STEP")]
+    only: Vec<Step>,
+    /// Arguments for `cargo test` after `--`, such as `-- --package tests --test control_plane`.
+    #[arg(last = true, value_name = "CARGO TEST ARGUMENTS")]
+    cargo_test: Vec<String>,
+}
+
+/// One step.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Step {
+    /// What the machine must have.
+    Tools,
+    /// Formatting.
+    Fmt,
+    /// Python peers (pymavlink, MAVSDK) in target/peers-venv.
+    Peers,
+    /// The Kubernetes control plane in the per-user cache.
+    Cluster,
+    /// Clippy with warnings denied.
+    Clippy,
+    /// Generated files are as their sources say.
+    Generated,
+    /// All programs.
+    Build,
+    /// All tests.
+    Tests,
+}
+
+impl Step {
+    fn title(self) -> &'static str {
+        match self {
+            Self::Tools => "tools of this machine",
+            Self::Fmt => "formatting",
+            Self::Peers => "Python peers",
+            Self::Cluster => "Kubernetes control plane",
+            Self::Clippy => "clippy, warnings denied",
+            Self::Generated => "generated files",
+            Self::Build => "programs",
+            Self::Tests => "tests",
+        }
+    }
+
+    fn run(self, args: &Args) -> anyhow::Result<()> {
+        match self {
+            Self::Tools => tools::check(),
+            Self::Fmt => {
+                let mut command = cargo();
+                command.args(["fmt", "--all", "--check"]);
+                check(command, "formatting differs: run `cargo fmt`")
+            }
+            Self::Peers => peers::set_up().map(|python| say::note(&format!("{}", python.display()))),
+            Self::Cluster => {
+                Binaries::find_or_build().map(|binaries| say::note(&format!("{}", binaries.folder().display())))
+            }
+            Self::Clippy => {
+                let mut command = cargo();
+                command.args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]);
+                check(command, "clippy has remarks; see above")
+            }
+            Self::Generated => {
+                let mut command = generator();
+                command.arg("--check");
+                check(
+                    command,
+                    "generated files differ from their sources: run `cargo xtask generate`",
+                )
+            }
+            Self::Build => {
+                let mut command = cargo();
+                command.args(["build", "--workspace", "--bins"]);
+                check(command, "the programs do not build; see above")
+            }
+            Self::Tests => {
+                let mut command = cargo();
+                command.arg("test");
+                if !args
+                    .cargo_test
+                    .iter()
+                    .any(|arg| arg == "-p" || arg.starts_with("--package"))
+                {
+                    command.arg("--workspace");
+                }
+                command.args(&args.cargo_test).env("SKEIN_TEST_PYTHON", peers::python());
+                check(command, "tests failed; see above")
+            }
+        }
+    }
+}
+
+/// Runs the steps and stops at the first that fails.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let chosen = |step: &Step| args.only.is_empty() || args.only.contains(step);
+    let steps: Vec<Step> = Step::value_variants().iter().copied().filter(chosen).collect();
+    let start = Instant::now();
+    for (index, step) in steps.iter().enumerate() {
+        let title = format!("[{}/{}] {}", index + 1, steps.len(), step.title());
+        say::heading(&title);
+        let begun = Instant::now();
+        step.run(args).with_context(|| step.title().to_owned())?;
+        say::note(&format!("done in {}", say::duration(begun.elapsed())));
+    }
+    say::heading(&format!("passed in {}", say::duration(start.elapsed())));
+    Ok(())
+}
+
+fn check(mut command: Command, otherwise: &str) -> anyhow::Result<()> {
+    let program = PathBuf::from(command.get_program());
+    let status = command
+        .status()
+        .with_context(|| format!("cannot start {}", program.display()))?;
+    anyhow::ensure!(status.success(), "{otherwise}");
+    Ok(())
+}

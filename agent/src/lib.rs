@@ -11,6 +11,7 @@ pub mod command;
 pub mod config;
 pub mod discovery;
 pub mod normalise;
+pub mod outgoing;
 pub mod pilot;
 pub mod recipe;
 pub mod run;

@@ -7,9 +7,10 @@
 use crate::command::{OUR_COMPONENT, Outstanding, Patience, Progress};
 use crate::discovery::{Discovery, Sighted};
 use crate::normalise::{self, Normaliser};
+use crate::outgoing::{Outgoing, Purpose, Written, our_heartbeat};
 use crate::recipe;
 use crate::state_file::State;
-use crate::streams::{Streams, Want};
+use crate::streams::Streams;
 use fleet::assignment::{Desired, Fence, Held, Order, Refused};
 use fleet::converge::{Situation, Step, converge};
 use fleet::flight_record::{FlightRecord, Stage};
@@ -19,7 +20,7 @@ use fleet::report::{Activity, Report};
 use fleet::safety::{self, ArmPermit};
 use fleet::time::Moment;
 use fleet::vehicle::{FlightTruth, TRUTH_STALE_AFTER, Vehicle, WhyUnknown};
-use link::dialect::{HEARTBEAT_DATA, MavAutopilot, MavMessage, MavModeFlag, MavState, MavType};
+use link::dialect::MavMessage;
 use link::{Frame, LinkEvent};
 use std::time::Duration;
 use tracing::{debug, info, warn};
@@ -31,39 +32,6 @@ const SPEAK_FIRST_AFTER: Duration = Duration::from_millis(1500);
 /// A frame must be on the wire within this; an arm command within the shorter one.
 const WRITE_WITHIN: Duration = Duration::from_millis(500);
 const WRITE_ARM_WITHIN: Duration = Duration::from_millis(200);
-
-/// What a command on its way is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// A step of the vehicle.
-    Step(StepKind),
-    /// A message that we need.
-    Stream(Want),
-}
-
-/// A message to write now.
-#[derive(Debug)]
-pub struct Outgoing {
-    /// Our system and component id.
-    pub from: (u8, u8),
-    /// The message.
-    pub message: MavMessage,
-    /// How long writing may take.
-    pub within: Duration,
-    /// For an arm command: to be spent at the moment of writing.
-    pub permit: Option<ArmPermit>,
-}
-
-/// How writing went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Written {
-    /// It was written.
-    Yes,
-    /// Not a byte was written.
-    No,
-    /// Perhaps some of it was.
-    Unsure,
-}
 
 /// The agent's mind.
 #[derive(Debug)]
@@ -347,7 +315,6 @@ impl Pilot {
         Some(self.outgoing(message, None))
     }
 
-    /// As an onboard computer of the vehicle, never as a ground station: that would hide the loss of a real one.
     fn heartbeat(&mut self, now: Moment) -> Option<Outgoing> {
         let up = self.link_up?;
         let known = self.discovery.latched().is_some();
@@ -356,14 +323,7 @@ impl Pilot {
             return None;
         }
         self.last_heartbeat = Some(now);
-        let message = MavMessage::HEARTBEAT(HEARTBEAT_DATA {
-            custom_mode: 0,
-            mavtype: MavType::MAV_TYPE_ONBOARD_CONTROLLER,
-            autopilot: MavAutopilot::MAV_AUTOPILOT_INVALID,
-            base_mode: MavModeFlag::empty(),
-            system_status: MavState::MAV_STATE_ACTIVE,
-            mavlink_version: 3,
-        });
+        let message = our_heartbeat();
         Some(Outgoing {
             from: self.from(),
             message,

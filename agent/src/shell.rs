@@ -4,7 +4,8 @@
 //! moment of writing. Must not: decide, or send anything that the pilot did not ask for.
 
 use crate::clock::Clock;
-use crate::pilot::{Outgoing, Pilot, Written};
+use crate::outgoing::{Outgoing, Written};
+use crate::pilot::Pilot;
 use crate::state_file::{State, Store};
 use crate::uplink::{FromUplink, Outward};
 use fleet::assignment::{Desired, Order};

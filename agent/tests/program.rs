@@ -50,14 +50,18 @@ fn what_is_bad_or_missing_is_one_line_and_exit_code_2() {
     std::fs::write(broken.path().join("state.json"), "{").unwrap();
     let mut no_node = lonely(dir.path());
     no_node.env_remove("NODE");
-    let mut bad_link = lonely(dir.path());
-    bad_link.arg("--link=ttyACM0").env("SKEIN_LINK", "");
+    let mut bad_link = program();
+    bad_link
+        .env("NODE", "pine")
+        .env("SKEIN_LINK", "ttyACM0")
+        .env("SKEIN_COORDINATOR", "http://127.0.0.1:9");
     let mut unknown_flag = lonely(dir.path());
     unknown_flag.arg("--fly-now");
     let mut no_dir = lonely(std::path::Path::new("/proc/none"));
     no_dir.arg("--log=json");
     for (mut command, words) in [
         (no_node, "set NODE"),
+        (bad_link, "use serial:/dev/ttyACM0:921600"),
         (unknown_flag, "unexpected argument '--fly-now'"),
         (no_dir, "cannot use state directory /proc/none"),
         (lonely(broken.path()), "make sure that the vehicle is on the ground"),

@@ -181,6 +181,7 @@ pub fn start<K, F, Fut, E>(
         tasks.spawn(async move {
             loop {
                 let key = tokio::select! {
+                    biased;
                     () = ending.cancelled() => return,
                     key = queue.next() => key,
                 };

@@ -528,3 +528,113 @@ fn remove_from(map: &mut HashMap<String, BTreeSet<Key>>, at: &str, key: &Key) {
 pub fn is_guarded(drone: &Drone) -> bool {
     drone.finalizers().iter().any(|f| f == labels::LANDED_FINALIZER)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crds::DroneSpec;
+    use k8s_openapi::api::core::v1::{NodeCondition, NodeStatus};
+
+    fn drone(name: &str, version: u64, node: Option<&str>) -> Drone {
+        let mut drone = Drone::new(
+            name,
+            DroneSpec {
+                node_name: node.map(str::to_owned),
+                ..DroneSpec::default()
+            },
+        );
+        drone.metadata.namespace = Some("north".into());
+        drone.metadata.uid = Some(format!("uid-{name}"));
+        drone.metadata.resource_version = Some(version.to_string());
+        drone
+    }
+
+    fn world() -> Arc<World> {
+        let world = Arc::new(World::new(Queues::default()));
+        for name in ["n1", "n2"] {
+            let mut node = Node::default();
+            node.metadata.name = Some(name.into());
+            let ready = NodeCondition {
+                type_: "Ready".into(),
+                status: "True".into(),
+                ..NodeCondition::default()
+            };
+            node.status = Some(NodeStatus {
+                conditions: Some(vec![ready]),
+                ..NodeStatus::default()
+            });
+            world.node(Change::Is(node));
+        }
+        world
+    }
+
+    fn claim(world: &World, node: &str, holder: &str, version: u64) {
+        let claim = Claim {
+            uid: format!("uid-{holder}"),
+            holder: Key::new("north", holder),
+            version: Some(version.to_string()),
+        };
+        world.lock().set_claim(node, Some(claim));
+    }
+
+    fn taken(world: &Arc<World>, me: &str) -> Vec<bool> {
+        let mut seen = vec![];
+        let none: Result<Reservation, ()> = world.reserve(me, |nodes, _| {
+            seen = nodes.iter().map(|(_, taken)| *taken).collect();
+            Err(())
+        });
+        assert!(none.is_err());
+        seen
+    }
+
+    #[test]
+    fn a_node_reserved_by_one_drone_is_taken_for_others_until_the_reservation_ends() {
+        let world = world();
+        let n1 = NodeName::parse("n1").unwrap();
+        let reservation = world.reserve::<()>("a", |_, _| Ok(n1.clone())).unwrap();
+        assert_eq!(taken(&world, "b"), [true, false]);
+        assert_eq!(taken(&world, "a"), [false, false]);
+        drop(reservation);
+        assert_eq!(taken(&world, "b"), [false, false]);
+    }
+
+    #[test]
+    fn a_bound_node_is_taken_and_a_claim_counts_while_its_holder_can_use_it() {
+        let world = world();
+        world.drone(Change::Is(drone("a", 1, Some("n1"))));
+        assert_eq!(taken(&world, "b"), [true, false]);
+        claim(&world, "n2", "c", 1);
+        assert_eq!(
+            taken(&world, "b"),
+            [true, false],
+            "a claim of a Drone unknown here is for the API server to judge"
+        );
+        world.drone(Change::Is(drone("c", 2, None)));
+        assert_eq!(taken(&world, "b"), [true, true]);
+        world.drone(Change::Is(drone("c", 3, Some("n9"))));
+        assert_eq!(
+            taken(&world, "b"),
+            [true, false],
+            "bound elsewhere, it will never use its claim"
+        );
+    }
+
+    #[test]
+    fn an_old_event_does_not_undo_what_was_learnt_from_a_write() {
+        let world = world();
+        world.drone(Change::Is(drone("a", 5, None)));
+        world.learn_drone(drone("a", 7, Some("n1")));
+        world.drone(Change::Is(drone("a", 6, None)));
+        assert_eq!(world.drones_on(&NodeName::parse("n1").unwrap()).len(), 1);
+    }
+
+    #[test]
+    fn the_answer_to_a_write_does_not_bring_back_a_drone_that_is_gone() {
+        let world = world();
+        world.drone(Change::Is(drone("a", 5, Some("n1"))));
+        world.drone(Change::Gone(Key::new("north", "a")));
+        world.learn_drone(drone("a", 7, Some("n1")));
+        assert!(world.all_drones(None).is_empty());
+        assert!(world.drones_on(&NodeName::parse("n1").unwrap()).is_empty());
+    }
+}

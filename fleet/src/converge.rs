@@ -232,3 +232,6 @@ fn down(s: &Situation<'_>, truth: FlightTruth) -> Verdict {
         },
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -364,9 +364,22 @@ async fn two_coordinators_and_many_pending_drones_never_bind_a_vehicle_twice() {
         assert_eq!(told.len(), 1, "{} was told to fly for {told:?}", vehicle.state().node);
     }
     let bound = |c: &Coordinator| {
-        c.process.stderr().matches(" bound drone=").count() + c.process.stderr().matches(": bound").count()
+        c.process
+            .stderr()
+            .lines()
+            .filter(|line| line.contains("bound drone="))
+            .count()
     };
-    println!("bound by one: {}, by two: {}", bound(&one), bound(&two));
+    let mut answers: BTreeMap<_, usize> = BTreeMap::new();
+    for request in field.written() {
+        let what = format!("{} {} {}", request.verb, request.resource, request.code);
+        *answers.entry(what).or_default() += 1;
+    }
+    println!("bound by one: {}, by two: {}; {answers:#?}", bound(&one), bound(&two));
+    assert!(
+        bound(&one) > 0 && bound(&two) > 0 && bound(&one) + bound(&two) == 12,
+        "both were to bind some"
+    );
     one.process.ensure_running().unwrap();
     two.process.ensure_running().unwrap();
 }

@@ -64,6 +64,10 @@ pub async fn write(
         "metadata": {"name": seen.key.name, "uid": seen.uid()},
         "status": next,
     });
+    if context.ending.is_cancelled() {
+        // Sessions end because we do; that says nothing about vehicles.
+        return Ok(None);
+    }
     let params = PatchParams::apply(labels::COORDINATOR).force();
     let written = api::call(
         "write the status of a Drone",
@@ -234,4 +238,157 @@ fn position(report: &Report) -> Option<PositionStatus> {
         longitude_degrees: p.at.longitude_deg,
         altitude_above_home_meters: (p.above_home.0 * 10.0).round() / 10.0,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fleet::drone::status::{Condition as Said, Kind, Phase};
+    use fleet::ids::NodeName;
+    use fleet::report::Activity;
+    use fleet::units::Percent;
+    use fleet::vehicle::{Battery, FlightTruth};
+
+    fn said(phase: Phase, flying: Option<bool>, ready: bool) -> Status {
+        let ready = Said {
+            kind: Kind::Ready,
+            value: Some(ready),
+            reason: phase.text(),
+            message: phase.text().into(),
+        };
+        Status {
+            phase,
+            flying,
+            conditions: vec![ready],
+        }
+    }
+
+    fn report(percent: u8, mode: &str) -> Report {
+        Report {
+            node: NodeName::parse("n").unwrap(),
+            link_alive: true,
+            identity: None,
+            truth: FlightTruth::Disarmed,
+            mode: Some(mode.into()),
+            ready: None,
+            reasons: vec![],
+            battery: Some(Battery {
+                remaining: Percent::new(percent),
+                volts: None,
+            }),
+            position: None,
+            held: None,
+            activity: Activity::Idle,
+            terminating: false,
+        }
+    }
+
+    fn next(old: &DroneStatus, said: &Status, report: Option<&Report>, second: i64) -> DroneStatus {
+        let binding = Binding::Bound(NodeName::parse("n").unwrap());
+        assemble(old, said, &binding, report, 1, Timestamp::from_second(second).unwrap())
+    }
+
+    #[test]
+    fn a_battery_is_written_at_transitions_and_when_it_has_changed_by_ten_percent() {
+        let flying = said(Phase::Flying, Some(true), true);
+        let first = next(&DroneStatus::default(), &flying, Some(&report(80, "GUIDED")), 10);
+        let later = next(&first, &flying, Some(&report(71, "GUIDED")), 20);
+        assert_eq!((urgency(&first, &later), &later), (Urgency::None, &first));
+        let low = next(&first, &flying, Some(&report(70, "GUIDED")), 30);
+        assert_eq!(urgency(&first, &low), Urgency::Soon);
+        let landing = next(
+            &first,
+            &said(Phase::Landing, Some(true), false),
+            Some(&report(79, "LAND")),
+            40,
+        );
+        assert_eq!(landing.battery.unwrap().remaining_percent, Some(79));
+    }
+
+    #[test]
+    fn the_time_of_a_condition_is_that_of_its_last_change_of_status() {
+        let first = next(
+            &DroneStatus::default(),
+            &said(Phase::Preparing, Some(false), false),
+            None,
+            10,
+        );
+        let other_reason = next(&first, &said(Phase::Arming, Some(false), false), None, 20);
+        assert_eq!(
+            other_reason.conditions[0].last_transition_time,
+            first.conditions[0].last_transition_time
+        );
+        let ready = next(&other_reason, &said(Phase::Flying, Some(true), true), None, 30);
+        assert_eq!(ready.conditions[0].last_transition_time.0.as_second(), 30);
+    }
+
+    #[test]
+    fn takeoff_readiness_and_loss_are_written_at_once_and_the_rest_can_wait() {
+        let preparing = next(
+            &DroneStatus::default(),
+            &said(Phase::Preparing, Some(false), false),
+            None,
+            0,
+        );
+        let to = |phase, flying, ready| next(&preparing, &said(phase, flying, ready), None, 0);
+        assert_eq!(urgency(&DroneStatus::default(), &preparing), Urgency::Soon);
+        assert_eq!(
+            urgency(&preparing, &to(Phase::Arming, Some(false), false)),
+            Urgency::Soon
+        );
+        assert_eq!(
+            urgency(&preparing, &to(Phase::TakingOff, Some(true), false)),
+            Urgency::Now
+        );
+        assert_eq!(urgency(&preparing, &to(Phase::Unknown, None, false)), Urgency::Now);
+        assert_eq!(
+            urgency(&preparing, &to(Phase::Interrupted, Some(false), false)),
+            Urgency::Now
+        );
+        let climbing = to(Phase::TakingOff, Some(true), false);
+        let holding = next(&climbing, &said(Phase::Flying, Some(true), true), None, 0);
+        assert_eq!(urgency(&climbing, &holding), Urgency::Now);
+    }
+
+    #[test]
+    fn a_mode_that_changes_on_the_way_down_costs_no_write_of_its_own() {
+        let landing = said(Phase::Landing, Some(true), false);
+        let first = next(&DroneStatus::default(), &landing, Some(&report(80, "GUIDED")), 0);
+        let later = next(&first, &landing, Some(&report(80, "LAND")), 0);
+        assert_eq!(urgency(&first, &later), Urgency::None);
+        let flying = said(Phase::Flying, Some(true), true);
+        let first = next(&DroneStatus::default(), &flying, Some(&report(80, "GUIDED")), 0);
+        let later = next(&first, &flying, Some(&report(80, "LOITER")), 0);
+        assert_eq!(urgency(&first, &later), Urgency::Soon);
+    }
+
+    #[test]
+    fn a_node_that_may_have_served_is_never_forgotten() {
+        let bound = next(&DroneStatus::default(), &said(Phase::Flying, Some(true), true), None, 0);
+        let taken = Binding::NodeTaken {
+            node: "n".into(),
+            by: "x/y".into(),
+        };
+        let now = Timestamp::from_second(0).unwrap();
+        let after = assemble(&bound, &said(Phase::Pending, Some(false), false), &taken, None, 1, now);
+        assert_eq!(after.node_name.as_deref(), Some("n"));
+    }
+
+    #[test]
+    fn each_change_of_phase_is_one_event() {
+        let reasons =
+            |old: &DroneStatus, new: &DroneStatus| notes(old, new).iter().map(|n| n.reason).collect::<Vec<_>>();
+        let preparing = next(
+            &DroneStatus::default(),
+            &said(Phase::Preparing, Some(false), false),
+            None,
+            0,
+        );
+        let flying = next(&preparing, &said(Phase::Flying, Some(true), true), None, 0);
+        let lost = next(&flying, &said(Phase::Unknown, None, false), None, 0);
+        assert_eq!(reasons(&DroneStatus::default(), &preparing), [""; 0]);
+        assert_eq!(reasons(&preparing, &flying), ["Flying"]);
+        assert_eq!(reasons(&flying, &flying), [""; 0]);
+        assert_eq!(reasons(&flying, &lost), ["Lost"]);
+    }
 }

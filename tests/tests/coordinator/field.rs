@@ -44,6 +44,10 @@ pub struct Coordinator {
 }
 
 impl Field {
+    #[allow(
+        clippy::await_holding_lock,
+        reason = "the lock lets one test at a time run, and each has its own runtime"
+    )]
     /// A cluster without Swarms, Drones, nodes or claims.
     pub async fn clean() -> Self {
         let shared = PLANE.get_or_init(|| {

@@ -1,0 +1,55 @@
+//! What the pilot hands to the shell to be written.
+//!
+//! Owns: [`Outgoing`], how writing went ([`Written`]), and our own heartbeat. Must not: write.
+
+use crate::streams::Want;
+use fleet::memory::StepKind;
+use fleet::safety::ArmPermit;
+use link::dialect::{HEARTBEAT_DATA, MavAutopilot, MavMessage, MavModeFlag, MavState, MavType};
+use std::time::Duration;
+
+/// What a command on its way is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// A step of the vehicle.
+    Step(StepKind),
+    /// A message that we need.
+    Stream(Want),
+}
+
+/// A message to write now.
+#[derive(Debug)]
+pub struct Outgoing {
+    /// Our system and component id.
+    pub from: (u8, u8),
+    /// The message.
+    pub message: MavMessage,
+    /// How long writing may take.
+    pub within: Duration,
+    /// For an arm command: to be spent at the moment of writing.
+    pub permit: Option<ArmPermit>,
+}
+
+/// How writing went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// It was written.
+    Yes,
+    /// Not a byte was written.
+    No,
+    /// Perhaps some of it was.
+    Unsure,
+}
+
+/// Our HEARTBEAT (0): an onboard computer of the vehicle, never a ground station; that would hide the loss of a real one.
+#[must_use]
+pub fn our_heartbeat() -> MavMessage {
+    MavMessage::HEARTBEAT(HEARTBEAT_DATA {
+        custom_mode: 0,
+        mavtype: MavType::MAV_TYPE_ONBOARD_CONTROLLER,
+        autopilot: MavAutopilot::MAV_AUTOPILOT_INVALID,
+        base_mode: MavModeFlag::empty(),
+        system_status: MavState::MAV_STATE_ACTIVE,
+        mavlink_version: 3,
+    })
+}

@@ -1,0 +1,400 @@
+//! Converging, as sentences about one vehicle.
+
+use super::*;
+use crate::assignment::{Failsafe, GroundedWhy};
+use crate::ids::{DroneName, DroneUid, Term};
+use crate::memory::Outcome;
+use crate::time::Sighting;
+use crate::vehicle::{Heartbeat, LandedState, ModeReport};
+use proptest::prelude::*;
+
+const FLY: Desired = Desired::Flying {
+    altitude: AltitudeAboveHome(10.0),
+};
+const GROUND: Desired = Desired::Grounded {
+    why: GroundedWhy::Deleted,
+};
+
+fn at(ms: u64) -> Moment {
+    Moment::at(Duration::from_millis(ms))
+}
+
+/// One agent and its vehicle; a test states only what matters.
+#[derive(Clone, Debug)]
+struct World {
+    vehicle: Vehicle,
+    fence: Fence,
+    confirmed: bool,
+    uplink_silent: Duration,
+    record: FlightRecord,
+    memory: Memory,
+    terminating: bool,
+    now: Moment,
+}
+
+fn world(desired: Desired) -> World {
+    let uid = DroneUid("drone-1".into());
+    let name = DroneName {
+        namespace: "default".into(),
+        name: "alpha-1".into(),
+    };
+    let held = Assignment {
+        term: Term(3),
+        uid: uid.clone(),
+        name,
+        generation: 1,
+        desired,
+        failsafe: Failsafe::default(),
+    };
+    World {
+        vehicle: Vehicle::default(),
+        fence: Fence {
+            highest_term: Term(3),
+            held: Some(held),
+        },
+        confirmed: true,
+        uplink_silent: Duration::ZERO,
+        record: FlightRecord {
+            uid: Some(uid),
+            stage: Stage::Fresh,
+        },
+        memory: Memory::default(),
+        terminating: false,
+        now: at(100_000),
+    }
+}
+
+impl World {
+    fn vehicle(mut self, armed: bool, landed: Option<LandedState>, mode: Mode, ready: bool) -> Self {
+        let mode = ModeReport {
+            mode,
+            label: format!("{mode:?}"),
+        };
+        self.vehicle.heartbeat = Some(Sighting::new(Heartbeat { armed, mode }, self.now));
+        self.vehicle.landed = Some(Sighting::new(landed, self.now));
+        self.vehicle.ready = Some(Sighting::new(ready, self.now));
+        self.memory.observe(&self.vehicle, self.now);
+        self
+    }
+
+    fn disarmed(self, mode: Mode) -> Self {
+        self.vehicle(false, Some(LandedState::OnGround), mode, true)
+    }
+
+    fn flying(self, mode: Mode) -> Self {
+        self.vehicle(true, Some(LandedState::InAir), mode, true)
+    }
+
+    fn stage(mut self, stage: Stage) -> Self {
+        self.record.stage = stage;
+        self
+    }
+
+    fn failsafe(mut self, action: OnCoordinatorLoss, silent: u64) -> Self {
+        if let Some(held) = &mut self.fence.held {
+            held.failsafe = Failsafe {
+                on_coordinator_loss: action,
+                after: Duration::from_secs(60),
+            };
+        }
+        self.uplink_silent = Duration::from_secs(silent);
+        self
+    }
+
+    fn decide(&self) -> Verdict {
+        converge(&Situation {
+            vehicle: &self.vehicle,
+            fence: &self.fence,
+            confirmed: self.confirmed,
+            uplink_silent: self.uplink_silent,
+            record: &self.record,
+            memory: &self.memory,
+            terminating: self.terminating,
+            now: self.now,
+        })
+    }
+
+    fn kind(&self) -> Option<StepKind> {
+        self.decide().step.kind()
+    }
+}
+
+#[test]
+fn nothing_is_sent_to_a_vehicle_of_which_nothing_is_known() {
+    for desired in [FLY, GROUND] {
+        let w = world(desired);
+        assert_eq!(w.decide(), rest(Activity::Waiting));
+        let w = w.vehicle(true, None, Mode::Foreign, true);
+        assert_eq!(w.decide(), rest(Activity::Waiting));
+    }
+}
+
+#[test]
+fn without_a_drone_nothing_is_sent() {
+    let mut w = world(FLY).disarmed(Mode::Station);
+    w.fence.held = None;
+    assert_eq!(w.decide(), rest(Activity::Idle));
+}
+
+#[test]
+fn the_mode_comes_first_then_arming_then_takeoff_then_holding() {
+    let w = world(FLY).disarmed(Mode::Foreign);
+    assert_eq!(w.kind(), Some(StepKind::SetStation));
+    let mut w = w.disarmed(Mode::Station);
+    assert_eq!(w.kind(), Some(StepKind::Arm));
+    w.memory.began(StepKind::Arm, w.now);
+    w.memory.ended(StepKind::Arm, &Outcome::Accepted, w.now, 0.0);
+    assert_eq!(
+        w.decide(),
+        rest(Activity::Arming),
+        "no second arm while the first may still show"
+    );
+    let w = w.vehicle(true, Some(LandedState::OnGround), Mode::Station, true);
+    let takeoff = Step::TakeOff {
+        altitude: AltitudeAboveHome(10.0),
+    };
+    assert_eq!(
+        w.decide(),
+        Verdict {
+            step: takeoff,
+            activity: Activity::TakingOff
+        }
+    );
+    let w = w.vehicle(true, Some(LandedState::TakingOff), Mode::Station, true);
+    assert_eq!(w.decide(), rest(Activity::TakingOff));
+    assert_eq!(w.flying(Mode::Station).decide(), rest(Activity::Holding));
+}
+
+#[test]
+fn a_takeoff_answered_failed_while_the_vehicle_climbs_is_a_climb() {
+    let mut w = world(FLY).vehicle(true, Some(LandedState::TakingOff), Mode::Station, true);
+    let failed = Outcome::Refused {
+        result: "FAILED".into(),
+    };
+    w.memory.ended(StepKind::TakeOff, &failed, w.now, 0.0);
+    assert_eq!(w.decide(), rest(Activity::TakingOff));
+}
+
+#[test]
+fn a_vehicle_whose_checks_fail_is_asked_why_and_not_armed() {
+    let mut w = world(FLY).vehicle(false, Some(LandedState::OnGround), Mode::Station, false);
+    assert_eq!(w.kind(), Some(StepKind::AskReasons));
+    w.memory.ended(StepKind::AskReasons, &Outcome::Accepted, w.now, 0.0);
+    assert_eq!(w.decide(), rest(Activity::NotArmable));
+}
+
+#[test]
+fn a_refused_arm_is_tried_again_with_a_capped_back_off() {
+    let mut w = world(FLY).disarmed(Mode::Station);
+    let refused = Outcome::Refused {
+        result: "FAILED".into(),
+    };
+    let mut waits = Vec::new();
+    for _ in 0..7 {
+        assert_eq!(w.kind(), Some(StepKind::Arm));
+        w.memory.began(StepKind::Arm, w.now);
+        w.memory.ended(StepKind::Arm, &refused, w.now, 1.0);
+        let before = w.now;
+        while w.clone().disarmed(Mode::Station).kind() != Some(StepKind::Arm) {
+            w.now = w.now.plus(Duration::from_millis(500));
+        }
+        w = w.disarmed(Mode::Station);
+        waits.push(w.now.since(before).as_secs());
+    }
+    assert_eq!(waits, [2, 4, 8, 16, 30, 30, 30]);
+}
+
+#[test]
+fn an_arming_that_leads_to_no_flight_counts_as_a_failure() {
+    let mut w = world(FLY).disarmed(Mode::Station);
+    w.memory.began(StepKind::Arm, w.now);
+    w.memory.ended(StepKind::Arm, &Outcome::Accepted, w.now, 0.0);
+    w = w.vehicle(true, Some(LandedState::OnGround), Mode::Station, true);
+    w.now = w.now.plus(Duration::from_secs(10));
+    w = w.disarmed(Mode::Station);
+    assert_eq!(w.memory.failures(StepKind::Arm), 1);
+    assert_eq!(w.decide().step, Step::Nothing);
+}
+
+#[test]
+fn a_wish_that_only_stands_on_the_disk_keeps_a_vehicle_flying_but_never_lifts_one_off() {
+    let mut w = world(FLY).flying(Mode::Station);
+    w.confirmed = false;
+    assert_eq!(w.decide(), rest(Activity::Holding));
+    assert_eq!(w.disarmed(Mode::Station).decide(), rest(Activity::Waiting));
+}
+
+#[test]
+fn a_vehicle_that_came_down_by_itself_stays_down() {
+    let w = world(FLY).stage(Stage::Over).disarmed(Mode::Station);
+    assert_eq!(w.decide(), rest(Activity::HandsOff(HandsOff::FlightOver)));
+}
+
+#[test]
+fn a_vehicle_armed_by_somebody_else_is_left_alone() {
+    let w = world(FLY).vehicle(true, Some(LandedState::OnGround), Mode::Station, true);
+    assert_eq!(w.decide(), rest(Activity::HandsOff(HandsOff::ArmedByOther)));
+}
+
+#[test]
+fn a_pilot_in_command_is_left_in_command() {
+    let hands_off = rest(Activity::HandsOff(HandsOff::OtherMode));
+    assert_eq!(world(FLY).flying(Mode::Foreign).decide(), hands_off);
+    assert_eq!(world(GROUND).flying(Mode::Foreign).decide(), hands_off);
+}
+
+#[test]
+fn a_landing_once_begun_is_finished_whoever_began_it() {
+    for mode in [Mode::Land, Mode::Return] {
+        assert_eq!(world(FLY).flying(mode).decide(), rest(Activity::Landing));
+        assert_eq!(world(GROUND).flying(mode).decide(), rest(Activity::Landing));
+    }
+}
+
+#[test]
+fn a_flying_vehicle_wished_to_the_ground_lands() {
+    for mode in [Mode::Station, Mode::Takeoff] {
+        assert_eq!(world(GROUND).flying(mode).kind(), Some(StepKind::Land));
+    }
+    assert_eq!(world(GROUND).disarmed(Mode::Land).decide(), rest(Activity::Idle));
+}
+
+#[test]
+fn a_lost_land_command_is_sent_again() {
+    let mut w = world(GROUND).flying(Mode::Station);
+    w.memory.began(StepKind::Land, w.now);
+    w.memory.ended(StepKind::Land, &Outcome::NoAnswer, w.now, 1.0);
+    assert_eq!(w.decide().step, Step::Nothing);
+    w.now = w.now.plus(Duration::from_secs(1));
+    assert_eq!(w.flying(Mode::Station).kind(), Some(StepKind::Land));
+}
+
+#[test]
+fn an_armed_vehicle_that_stopped_saying_whether_it_is_landed_can_still_be_landed() {
+    let w = world(GROUND).vehicle(true, None, Mode::Station, true);
+    assert_eq!(w.kind(), Some(StepKind::Land));
+}
+
+#[test]
+fn an_ending_agent_lands_its_vehicle_and_arms_none() {
+    let mut w = world(FLY).flying(Mode::Station);
+    w.terminating = true;
+    assert_eq!(w.kind(), Some(StepKind::Land));
+    assert_eq!(w.disarmed(Mode::Station).decide(), rest(Activity::Idle));
+}
+
+#[test]
+fn losing_the_coordinator_makes_the_agent_act_as_the_drone_says_and_not_before_its_time() {
+    use OnCoordinatorLoss::{Continue, Hold, Land, Return};
+    for (action, expected) in [
+        (Continue, None),
+        (Hold, None),
+        (Return, Some(StepKind::FailsafeReturn)),
+        (Land, Some(StepKind::FailsafeLand)),
+    ] {
+        assert_eq!(
+            world(FLY).failsafe(action, 60).flying(Mode::Station).kind(),
+            expected,
+            "{action:?}"
+        );
+        assert_eq!(
+            world(FLY).failsafe(action, 59).flying(Mode::Station).kind(),
+            None,
+            "{action:?}"
+        );
+    }
+}
+
+#[test]
+fn a_failsafe_landing_ends_the_flight_and_an_ordered_one_does_not() {
+    let after = |w: &World| {
+        let held = w.fence.held.as_ref();
+        let up = w.record.seen(
+            held,
+            FlightTruth::Airborne(Airborne::InAir),
+            w.memory.landing_ours(),
+        );
+        up.seen(held, FlightTruth::Disarmed, w.memory.landing_ours()).stage
+    };
+    let mut w = world(FLY);
+    w.memory.began(StepKind::FailsafeLand, w.now);
+    assert_eq!(after(&w), Stage::Over);
+    w.memory.began(StepKind::Land, w.now);
+    assert_eq!(after(&w), Stage::Fresh);
+}
+
+fn any_world() -> impl Strategy<Value = World> {
+    let landed = prop_oneof![
+        Just(None),
+        Just(Some(LandedState::OnGround)),
+        Just(Some(LandedState::InAir)),
+        Just(Some(LandedState::TakingOff)),
+        Just(Some(LandedState::Landing)),
+    ];
+    let mode = prop_oneof![
+        Just(Mode::Station),
+        Just(Mode::Takeoff),
+        Just(Mode::Land),
+        Just(Mode::Return),
+        Just(Mode::Foreign)
+    ];
+    let stage = prop_oneof![Just(Stage::Fresh), Just(Stage::Flown), Just(Stage::Over)];
+    let loss = prop_oneof![
+        Just(OnCoordinatorLoss::Continue),
+        Just(OnCoordinatorLoss::Land),
+        Just(OnCoordinatorLoss::Return)
+    ];
+    let flags = any::<[bool; 7]>();
+    (landed, mode, stage, loss, flags, 0u64..8000, 0u64..8000, 0u64..120).prop_map(
+        |(landed, mode, stage, loss, [fly, armed, ready, confirmed, ending, armed_by_us, stale_term], age, arm_age, silent)| {
+            let mut w = world(if fly { FLY } else { GROUND }).stage(stage).failsafe(loss, silent);
+            if armed_by_us {
+                w.memory.began(StepKind::Arm, w.now);
+            }
+            w.now = w.now.plus(Duration::from_millis(arm_age));
+            w = w.vehicle(armed, landed, mode, ready);
+            w.now = w.now.plus(Duration::from_millis(age));
+            w.confirmed = confirmed;
+            w.terminating = ending;
+            if stale_term {
+                w.fence.highest_term = Term(4);
+            }
+            w
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+    #[test]
+    fn whatever_the_situation_no_step_breaks_an_invariant(w in any_world()) {
+        let truth = w.vehicle.truth(w.now);
+        let wish = w.fence.held.as_ref().map(|h| h.desired);
+        let mode = w.vehicle.mode(w.now);
+        match w.decide().step {
+            Step::Nothing => {}
+            Step::Arm(_) => {
+                prop_assert_eq!(truth, FlightTruth::Disarmed);
+                prop_assert_eq!(wish, Some(FLY));
+                prop_assert!(w.confirmed && !w.terminating && w.record.stage != Stage::Over);
+                prop_assert!(w.fence.highest_term == Term(3) && w.vehicle.ready(w.now) == Some(true));
+                prop_assert!(!w.memory.arm_under_way(w.now));
+            }
+            Step::TakeOff { .. } => {
+                prop_assert_eq!(truth, FlightTruth::ArmedOnGround);
+                prop_assert!(w.memory.armed_by_us() && !w.terminating);
+                prop_assert_eq!(wish, Some(FLY));
+            }
+            Step::SetStation | Step::AskReasons => prop_assert_eq!(truth, FlightTruth::Disarmed),
+            Step::Land => {
+                prop_assert!(wish == Some(GROUND) || w.terminating);
+                prop_assert!(matches!(mode, Some(Mode::Station | Mode::Takeoff)));
+            }
+            Step::FailsafeLand | Step::FailsafeReturn => {
+                prop_assert!(matches!(truth, FlightTruth::Airborne(_)) && w.uplink_silent >= Duration::from_secs(60));
+                prop_assert!(matches!(mode, Some(Mode::Station | Mode::Takeoff)));
+            }
+        }
+    }
+}

@@ -269,6 +269,11 @@ impl Pilot {
             self.memory.ended(kind, &Outcome::NotSent, now, jitter);
             return None;
         }
+        // Once armed it disarms by itself within 10 s, so it is not armed before it could take off.
+        if matches!(step, Step::Arm(_)) && !recipe::can_take_off(identity.autopilot, self.vehicle.home) {
+            debug!("not arming yet: the altitude of home is not known");
+            return None;
+        }
         let command = match recipe::command(&step, identity.autopilot, self.vehicle.home) {
             Ok(command) => command,
             Err(why) => {

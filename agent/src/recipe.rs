@@ -185,6 +185,12 @@ pub fn command(step: &Step, autopilot: Autopilot, home: Option<AltitudeAmsl>) ->
     })
 }
 
+/// Whether enough is known for a takeoff: PX4 takes its altitude above sea level, which needs home.
+#[must_use]
+pub fn can_take_off(autopilot: Autopilot, home: Option<AltitudeAmsl>) -> bool {
+    autopilot != Autopilot::Px4 || home.is_some()
+}
+
 #[allow(
     clippy::cast_possible_truncation,
     reason = "altitudes are metres; f32 holds them to a millimetre"
@@ -240,6 +246,7 @@ mod tests {
             altitude: AltitudeAboveHome(10.0),
         };
         assert_eq!(command(&step, Autopilot::Px4, None), Err(NoRecipe::HomeUnknown));
+        assert!(!can_take_off(Autopilot::Px4, None) && can_take_off(Autopilot::ArduPilot, None));
         assert!(command(&step, Autopilot::ArduPilot, None).is_ok());
     }
 

@@ -39,6 +39,10 @@ const WANTS: [Want; 6] = [
 
 /// Between two requests.
 const PACE: Duration = Duration::from_millis(60);
+/// Before the same is asked for a second time.
+const FIRST_AGAIN: Duration = Duration::from_secs(2);
+/// Longest time between two requests for a stream that comes, although the autopilot never granted it.
+const UNANSWERED_CAP: Duration = Duration::from_secs(60);
 
 struct Terms {
     id: u16,
@@ -149,34 +153,38 @@ impl Streams {
         if now < self.not_before {
             return None;
         }
-        WANTS.into_iter().find(|&want| {
+        let due = WANTS.into_iter().filter(|&want| {
             let (state, terms) = (&self.states[want as usize], want.terms());
             let missing = state.heard.is_none_or(|at| now.since(at) > terms.silence);
             let unset = terms.interval.is_some() && !state.granted;
             (missing || unset) && now >= state.not_before
-        })
+        });
+        // The one that has waited longest, so that none keeps the others waiting; in order of need at first.
+        due.min_by_key(|&want| self.states[want as usize].not_before)
     }
 
     /// `want` is being asked for.
     pub fn asked(&mut self, want: Want, now: Moment, jitter: f64) {
-        let state = &mut self.states[want as usize];
-        // An answer after this shows that it works again; until then the autopilot may have forgotten.
-        state.asked = if state.heard.is_some_and(|at| now.since(at) <= want.terms().silence) {
-            1
-        } else {
-            state.asked.saturating_add(1)
-        };
+        let (state, terms) = (&mut self.states[want as usize], want.terms());
+        // One that comes, only not as asked or without an answer to the asking, is not urgent.
+        let comes = state.heard.is_some_and(|at| now.since(at) <= terms.silence);
         let backoff = Backoff {
-            first: Duration::from_secs(2),
-            cap: want.terms().cap,
+            first: FIRST_AGAIN,
+            cap: if comes { UNANSWERED_CAP } else { terms.cap },
         };
+        state.asked = state.asked.saturating_add(1);
         state.not_before = now.plus(backoff.delay(state.asked, jitter));
     }
 
     /// The asking has ended, with or without success.
     pub fn ended(&mut self, want: Want, accepted: bool, now: Moment) {
         if accepted {
-            self.states[want as usize].granted = true;
+            let state = &mut self.states[want as usize];
+            state.granted = true;
+            // Should it stop later, asking begins afresh; a message wanted once is counted until it comes.
+            if want.terms().interval.is_some() {
+                state.asked = 0;
+            }
         }
         self.not_before = now.plus(PACE);
     }
@@ -254,6 +262,25 @@ mod tests {
             }
         }
         assert!((100..800).contains(&count), "{count} requests in ten minutes");
+    }
+
+    #[test]
+    fn an_autopilot_that_obeys_without_answering_is_soon_asked_for_everything() {
+        let mut streams = Streams::default();
+        let mut asked = Vec::new();
+        let mut now = 0;
+        while now < 10_000 {
+            if let Some(want) = streams.next(at(now)) {
+                asked.push(want);
+                streams.asked(want, at(now), 1.0);
+                now += 800; // no answer
+                streams.ended(want, false, at(now));
+            }
+            asked.iter().for_each(|&w| streams.heard(&answer(w), at(now)));
+            now += 50;
+        }
+        assert_eq!(asked[..6], WANTS);
+        assert!(asked.len() <= 12, "{asked:?}");
     }
 
     #[test]

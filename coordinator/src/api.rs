@@ -13,7 +13,7 @@ pub const DEADLINE: Duration = Duration::from_secs(10);
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
     /// The API server refused it, or could not be reached.
-    #[error("cannot {what}: {source}")]
+    #[error("cannot {what}: {}", story(source.as_ref()))]
     Refused {
         /// What was to be done.
         what: &'static str,
@@ -71,6 +71,20 @@ impl ApiError {
     }
 }
 
+/// An error with its sources, each said once: the reason for "client error" stands at the very end.
+fn story(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut told = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let text = error.to_string();
+        if !told.contains(&text) {
+            told = format!("{told}: {text}");
+        }
+        source = error.source();
+    }
+    told
+}
+
 /// Awaits `call` for at most [`DEADLINE`]; `what` completes "cannot …".
 ///
 /// # Errors
@@ -91,9 +105,11 @@ pub async fn call<T>(what: &'static str, call: impl Future<Output = Result<T, ku
 /// # Errors
 /// There is no usable configuration.
 pub async fn client() -> anyhow::Result<kube::Client> {
-    let config = kube::Config::infer().await.context(
-        "no Kubernetes configuration: set KUBECONFIG to a kubeconfig file, or run in a cluster with a ServiceAccount",
-    )?;
+    let config = kube::Config::infer().await.map_err(|error| {
+        // Its sources say the same again, so they are left out.
+        let advice = "set KUBECONFIG to a kubeconfig file, or run in a cluster with a ServiceAccount";
+        anyhow::anyhow!("no Kubernetes configuration; {advice} ({error})")
+    })?;
     kube::Client::try_from(config).context("the Kubernetes configuration cannot be used")
 }
 

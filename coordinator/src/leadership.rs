@@ -25,7 +25,10 @@ pub async fn take(client: &kube::Client, namespace: &str, identity: &str) -> Ter
             Ok(term) => return term,
             Err(error) => {
                 failures += 1;
-                tracing::warn!(%error, namespace, "cannot take the lead yet; will be tried again");
+                // Often enough to be seen, not so often as to hide all else.
+                if u32::is_power_of_two(failures) {
+                    tracing::warn!(%error, namespace, failures, "cannot take the lead yet; will be tried again");
+                }
                 tokio::time::sleep(retry_delay(failures)).await;
             }
         }

@@ -5,6 +5,9 @@
 use clap::ValueEnum;
 use tracing_subscriber::EnvFilter;
 
+/// kube logs each failed connection as an error; here it is told once, with what follows from it.
+const DEFAULT: &str = "info,kube_client::client::builder=off";
+
 /// Format of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
@@ -17,7 +20,7 @@ pub enum Format {
 
 /// Starts logging. A second call changes nothing.
 pub fn start(format: Format) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(DEFAULT));
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr);

@@ -9,10 +9,10 @@ use crate::drones::facts::facts;
 use crate::queue;
 use crate::sessions::Holding;
 use crds::Drone;
-use fleet::assignment::{Held, Order};
-use fleet::drone::order::{order, unassigned};
-use fleet::drone::{Claimed, Facts};
-use fleet::ids::NodeName;
+use fleet::assignment::Order;
+use fleet::drone::Facts;
+use fleet::drone::order::{Say, for_node};
+use fleet::ids::{DroneUid, NodeName};
 use kube::api::{Api, ListParams};
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,22 +55,15 @@ async fn tell(context: &Context, node: &NodeName) -> Result<Option<Duration>, Ap
         .iter()
         .map(|drone| facts(context, drone))
         .collect();
-    let order = match served(&drones, held) {
-        Some(drone) => order(context.term, drone, held),
-        None => {
-            let reported = reported.as_ref().map(Option::as_ref);
-            let at_once = unassigned(context.term, reported, false);
-            if at_once.is_none() && held.is_some() {
-                if is_bound(context, node).await? {
-                    return Ok(Some(AFTER_OLD_CACHE));
-                }
-                unassigned(context.term, reported, true)
-            } else {
-                at_once
-            }
+    let reported = reported.as_ref().map(Option::as_ref);
+    let mut say = for_node(context.term, &drones, reported, false);
+    if let Say::AskFor(stranger) = &say {
+        if is_bound(context, node, stranger).await? {
+            return Ok(Some(AFTER_OLD_CACHE));
         }
-    };
-    if let Some(order) = order
+        say = for_node(context.term, &drones, reported, true);
+    }
+    if let Say::Order(order) = say
         && context.sessions.tell(node, &order)
     {
         match &order {
@@ -81,27 +74,17 @@ async fn tell(context: &Context, node: &NodeName) -> Result<Option<Duration>, Ap
     Ok(None)
 }
 
-/// Of the Drones that name a node, the one that its vehicle serves: what the agent holds, or else who has the claim.
-/// `None` when the vehicle serves none of them.
-fn served<'a>(drones: &'a [Facts], held: Option<&Held>) -> Option<&'a Facts> {
-    let by_agent = drones
-        .iter()
-        .find(|drone| held.is_some_and(|held| held.uid == drone.uid));
-    let by_claim = || drones.iter().find(|drone| drone.claim == Claimed::Ours);
-    // One that lost its claim is still "somebody": no order follows from it, but the node is not free either.
-    by_agent
-        .or_else(by_claim)
-        .or_else(|| drones.iter().find(|drone| drone.claim == Claimed::Nobody))
-}
-
-/// Whether any Drone is bound to `node`, by the API server's own word.
-async fn is_bound(context: &Context, node: &NodeName) -> Result<bool, ApiError> {
+/// Whether the Drone `uid` is bound to `node`, by the API server's own word.
+async fn is_bound(context: &Context, node: &NodeName, uid: &DroneUid) -> Result<bool, ApiError> {
     let drones: Api<Drone> = Api::all(context.client());
-    let bound = ListParams::default().fields(&format!("spec.nodeName={node}")).limit(1);
-    let list = api::call("list the Drones of a node", drones.list_metadata(&bound)).await?;
-    let found = !list.items.is_empty();
+    let on_node = ListParams::default().fields(&format!("spec.nodeName={node}"));
+    let list = api::call("list the Drones of a node", drones.list_metadata(&on_node)).await?;
+    let found = list
+        .items
+        .iter()
+        .any(|drone| drone.metadata.uid.as_deref() == Some(uid.0.as_str()));
     if found {
-        tracing::debug!(%node, "the API server knows of a Drone on the node that is not in the cache yet");
+        tracing::debug!(%node, drone = %uid, "the API server knows of a Drone on the node that is not in the cache yet");
     }
     Ok(found)
 }

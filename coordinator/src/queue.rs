@@ -136,17 +136,18 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         (key, state.timers.first().map(|(at, _)| *at))
     }
 
-    fn done(&self, key: K, failed: bool, again_after: Option<Duration>) {
+    /// Gives back `key`; returns how often it has failed in a row.
+    fn done(&self, key: K, failed: bool, again_after: Option<Duration>) -> u32 {
         let mut state = self.lock();
         state.running.remove(&key);
         let woken = state.again.remove(&key);
-        let delay = if failed {
+        let (failures, delay) = if failed {
             let failures = state.failures.entry(key.clone()).or_default();
             *failures = failures.saturating_add(1);
-            Some(RETRY.delay(*failures, rand::random::<f64>()))
+            (*failures, Some(RETRY.delay(*failures, rand::random::<f64>())))
         } else {
             state.failures.remove(&key);
-            again_after
+            (0, again_after)
         };
         drop(state);
         // What failed waits its turn even if it was woken, so that an outage does not become a storm.
@@ -155,6 +156,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         } else if let Some(delay) = delay {
             self.wake_after(key, delay);
         }
+        failures
     }
 
     fn lock(&self) -> MutexGuard<'_, State<K>> {
@@ -186,10 +188,15 @@ pub fn start<K, F, Fut, E>(
                     key = queue.next() => key,
                 };
                 match work(key.clone()).await {
-                    Ok(again) => queue.done(key, false, again),
+                    Ok(again) => {
+                        queue.done(key, false, again);
+                    }
                     Err(error) => {
-                        tracing::warn!(%key, %error, "will be tried again");
-                        queue.done(key, true, None);
+                        let failures = queue.done(key.clone(), true, None);
+                        // Often enough to be seen, not so often as to hide all else.
+                        if failures.is_power_of_two() {
+                            tracing::warn!(%key, %error, failures, "will be tried again");
+                        }
                     }
                 }
             }

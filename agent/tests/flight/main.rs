@@ -390,6 +390,7 @@ async fn an_autopilot_that_answers_nothing_is_armed_once_and_flown_by_what_it_do
     let agent = vehicle.agent();
     agent.connect(flying(1)).await;
     agent.until_holding().await;
+    // Not armed before its height was known, nor a second time.
     assert_eq!(vehicle.see(|w| w.count(ARM)), 1);
     agent.kill().await;
 }

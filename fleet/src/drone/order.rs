@@ -1,11 +1,11 @@
 //! What the agent of a node is told, from what is known of the Drone bound to it.
 //!
-//! Owns: [`order`] and [`unassigned`]. Must not: land anything for want of knowledge. Where something is not known, the
+//! Owns: [`for_node`] and [`order`]. Must not: land anything for want of knowledge. Where something is not known, the
 //! answer is `None`: nothing new is said, and the agent goes on with what it holds.
 
 use crate::assignment::{Assignment, Desired, GroundedWhy, Held, Order};
 use crate::drone::{Claimed, Facts, Ground};
-use crate::ids::Term;
+use crate::ids::{DroneUid, Term};
 
 /// The order for the vehicle that serves `drone`; `held` is what the agent reports to hold.
 #[must_use]
@@ -43,14 +43,51 @@ pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
     }))
 }
 
-/// The order for a node to which no Drone is bound as far as the cache shows.
+/// What to say to the agent of a node.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Say {
+    /// This.
+    Order(Order),
+    /// Nothing new.
+    Nothing,
+    /// First find out, from the API server and not from a cache, whether the Drone that the agent holds is bound to the
+    /// node; no Drone of that uid is known here.
+    AskFor(DroneUid),
+}
+
+/// What to say to the agent of a node that `drones` name as theirs (more than one only if people set `spec.nodeName`).
 ///
 /// `held` is what the agent reports to hold: `None` before its first report, `Some(None)` when it holds nothing.
-/// `confirmed` is whether the API server itself, not a cache, said that no Drone is bound to the node.
+/// `stranger_gone` is whether the API server said that the Drone held is not bound to this node.
 #[must_use]
-pub fn unassigned(term: Term, held: Option<Option<&Held>>, confirmed: bool) -> Option<Order> {
-    let holds_nothing = matches!(held, Some(None));
-    (holds_nothing || confirmed).then_some(Order::Unassigned { term })
+pub fn for_node(term: Term, drones: &[Facts], held: Option<Option<&Held>>, stranger_gone: bool) -> Say {
+    let holds = held.flatten();
+    if let Some(stranger) = holds.filter(|h| drones.iter().all(|drone| drone.uid != h.uid)) {
+        if !stranger_gone {
+            return Say::AskFor(stranger.uid.clone());
+        }
+        if !stranger.settled {
+            // Its vehicle comes down before it serves anybody else.
+            return Say::Order(Order::Unassigned { term });
+        }
+    }
+    let order = match served(drones, holds) {
+        Some(drone) => order(term, drone, holds),
+        None => held.map(|_| Order::Unassigned { term }),
+    };
+    order.map_or(Say::Nothing, Say::Order)
+}
+
+/// Of the Drones that name a node, the one that its vehicle serves: what the agent holds, or else who has the claim. One
+/// without a claim may be about to get it, so that the node is not told that it has no Drone.
+fn served<'a>(drones: &'a [Facts], held: Option<&Held>) -> Option<&'a Facts> {
+    let by_agent = drones
+        .iter()
+        .find(|drone| held.is_some_and(|held| held.uid == drone.uid));
+    let by_claim = || drones.iter().find(|drone| drone.claim == Claimed::Ours);
+    by_agent
+        .or_else(by_claim)
+        .or_else(|| drones.iter().find(|drone| drone.claim == Claimed::Nobody))
 }
 
 /// Whether an agent that reports `held` acts on `order`. If not, the order is sent again.
@@ -209,15 +246,58 @@ mod tests {
 
     #[test]
     fn an_agent_that_holds_a_drone_unknown_here_is_not_landed_on_the_word_of_a_cache() {
-        assert_eq!(unassigned(TERM, Some(Some(&held(false))), false), None);
+        let none = Say::Order(Order::Unassigned { term: TERM });
         assert_eq!(
-            unassigned(TERM, None, false),
-            None,
+            for_node(TERM, &[], Some(Some(&held(false))), false),
+            Say::AskFor(DroneUid("u".into()))
+        );
+        assert_eq!(
+            for_node(TERM, &[], None, false),
+            Say::Nothing,
             "before its first report nobody knows what it holds"
         );
-        let order = Some(Order::Unassigned { term: TERM });
-        assert_eq!(unassigned(TERM, Some(None), false), order);
-        assert_eq!(unassigned(TERM, Some(Some(&held(false))), true), order);
+        assert_eq!(for_node(TERM, &[], Some(None), false), none);
+        assert_eq!(for_node(TERM, &[], Some(Some(&held(false))), true), none);
+    }
+
+    #[test]
+    fn a_vehicle_left_by_a_drone_that_is_gone_comes_down_before_it_serves_the_next() {
+        let next = [Facts {
+            uid: DroneUid("next".into()),
+            ..bound()
+        }];
+        let left = held(false);
+        assert_eq!(
+            for_node(TERM, &next, Some(Some(&left)), true),
+            Say::Order(Order::Unassigned { term: TERM })
+        );
+        let settled = Held { settled: true, ..left };
+        let Say::Order(Order::Assigned(a)) = for_node(TERM, &next, Some(Some(&settled)), true) else {
+            panic!("no order")
+        };
+        assert_eq!(a.uid, next[0].uid);
+    }
+
+    #[test]
+    fn of_two_drones_that_name_a_node_the_one_in_the_air_is_served_and_then_the_one_with_the_claim() {
+        let other = Facts {
+            uid: DroneUid("other".into()),
+            claim: Claimed::Other,
+            ..bound()
+        };
+        let both = [other.clone(), bound()];
+        let served = |held: Option<&Held>| match for_node(TERM, &both, Some(held), false) {
+            Say::Order(Order::Assigned(a)) => a.uid.0,
+            say => format!("{say:?}"),
+        };
+        assert_eq!(served(None), "u");
+        assert_eq!(
+            served(Some(&Held {
+                uid: other.uid.clone(),
+                ..held(false)
+            })),
+            "other"
+        );
     }
 
     #[test]

@@ -1,0 +1,323 @@
+//! A swarm flies: the whole path on a real API server, with agents and simulated vehicles as processes over
+//! pseudo-terminals. Whether a vehicle flies is read from its own words on the wire, never from our status.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "test helpers outside of #[test] functions"
+)]
+
+#[path = "e2e/stage.rs"]
+mod stage;
+#[path = "e2e/wire.rs"]
+mod wire;
+
+use anyhow::ensure;
+use nix::sys::signal::Signal;
+use serde_json::Value;
+use stage::{PATIENCE, Stage, condition, swarm};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+use tests::wait_for;
+
+const NODES: [&str; 5] = ["node-1", "node-2", "node-3", "node-4", "node-5"];
+
+/// The node of each Drone that has one, by Drone name.
+fn bound(drones: &[Value]) -> BTreeMap<String, String> {
+    let pair = |d: &Value| {
+        Some((
+            d["metadata"]["name"].as_str()?.to_owned(),
+            d["spec"]["nodeName"].as_str()?.to_owned(),
+        ))
+    };
+    drones.iter().filter_map(pair).collect()
+}
+
+/// Waits until `count` Drones are left. Until then no Drone may go while its vehicle is not landed and disarmed.
+fn wait_until_gone(stage: &Stage, namespace: &str, count: usize) -> anyhow::Result<()> {
+    let before = bound(&stage.drones(namespace)?);
+    let result = wait_for(format!("{count} Drones left"), PATIENCE, || {
+        let left = stage.drones(namespace)?;
+        let still = bound(&left);
+        for (drone, node) in before.iter().filter(|(drone, _)| !still.contains_key(*drone)) {
+            let said = stage.wire(node).said();
+            assert!(said.down(), "Drone {drone} is gone while {node} is {said:?}");
+        }
+        ensure!(left.len() == count, "{} Drones: {:?}", left.len(), still);
+        Ok(())
+    });
+    result.map_err(|error| stage.explain(error))
+}
+
+fn wait_ready(stage: &Stage, swarm: &str) -> anyhow::Result<()> {
+    let timeout = format!("--timeout={}s", PATIENCE.as_secs());
+    let waited = stage.kubectl(&["wait", "--for=condition=Ready", &format!("swarm/{swarm}"), &timeout]);
+    waited.map(drop).map_err(|error| stage.explain(error))
+}
+
+#[test]
+fn a_swarm_flies_scales_survives_its_coordinator_and_agents_and_lands() -> anyhow::Result<()> {
+    let mut stage = Stage::set(&NODES, "mixed", &[])?;
+    for node in &NODES[..4] {
+        stage.add_node(node)?;
+    }
+
+    // Three are wished for: three fly, by their own words.
+    stage.plane.kubectl().apply(&swarm("default", "alpha", 3, &[]))?;
+    stage.wait_in_air(&NODES, 3)?;
+    wait_ready(&stage, "alpha")?;
+
+    // Five are wished for and there are four nodes: four fly, and the fifth Drone says why it does not.
+    stage.kubectl(&["scale", "swarm/alpha", "--replicas=5"])?;
+    stage.wait_in_air(&NODES, 4)?;
+    wait_for("a Drone that says why it is pending", PATIENCE, || {
+        let drones = stage.drones("default")?;
+        let pending: Vec<_> = drones.iter().filter(|d| d["spec"]["nodeName"].is_null()).collect();
+        ensure!(pending.len() == 1, "{} Drones are pending", pending.len());
+        let assigned = condition(pending[0], "Assigned");
+        let told = assigned["message"].as_str().unwrap_or_default();
+        ensure!(pending[0]["status"]["phase"] == "Pending", "{}", pending[0]["status"]);
+        ensure!(
+            assigned["status"] == "False" && told.contains("4 serve other Drones"),
+            "{assigned}"
+        );
+        Ok(())
+    })?;
+
+    // A fifth node appears: it flies.
+    stage.add_node("node-5")?;
+    stage.wait_in_air(&NODES, 5)?;
+    wait_ready(&stage, "alpha")?;
+
+    // Two are wished for: three land, then their Drones are gone.
+    stage.kubectl(&["scale", "swarm/alpha", "--replicas=2"])?;
+    wait_until_gone(&stage, "default", 2)?;
+    let up = stage.wait_in_air(&NODES, 2)?;
+    let nodes: BTreeSet<String> = bound(&stage.drones("default")?).into_values().collect();
+    assert_eq!(nodes, up.iter().map(|n| (*n).to_owned()).collect());
+
+    the_coordinator_dies_and_comes_back(&mut stage, &up)?;
+    an_agent_dies_and_comes_back(&mut stage, up[0])?;
+    an_agent_is_ended(&mut stage, up[1])?;
+    stage.start_agent(up[1])?;
+    stage.wait_in_air(&NODES, 2)?;
+
+    // The Swarm is deleted: all land, then the objects go; kubectl waits for it.
+    let timeout = format!("--timeout={}s", PATIENCE.as_secs());
+    stage.kubectl(&["delete", "swarm/alpha", "--wait=false"])?;
+    wait_until_gone(&stage, "default", 0)?;
+    stage.kubectl(&["wait", "--for=delete", "swarm/alpha", &timeout])?;
+    for node in NODES {
+        let said = stage.wire(node).said();
+        assert!(said.down(), "{node} is {said:?}");
+        let flights = if node == up[1] { 2 } else { 1 };
+        assert_eq!(
+            stage.wire(node).arms(),
+            flights,
+            "{node} was told to arm as often as it flew"
+        );
+    }
+    Ok(())
+}
+
+/// SIGKILL in mid-flight: nothing lands, nothing is sent, and the new coordinator knows all of it again.
+fn the_coordinator_dies_and_comes_back(stage: &mut Stage, up: &[&str]) -> anyhow::Result<()> {
+    let before = wire::now();
+    stage.kill_coordinator();
+    stage.start_coordinator()?;
+    wait_for("the new coordinator to hear of both", PATIENCE, || {
+        flying_in_status(stage, up)
+    })?;
+    for node in up {
+        assert_eq!(stage.wire(node).commands_since(before), [], "{node}");
+        assert!(stage.wire(node).flew_without_a_break_since(before), "{node}");
+    }
+    Ok(())
+}
+
+/// SIGKILL in mid-flight: the Drone's flight becomes unknown, the vehicle flies on, and the new agent takes it up
+/// without a command.
+fn an_agent_dies_and_comes_back(stage: &mut Stage, node: &str) -> anyhow::Result<()> {
+    let before = wire::now();
+    stage.take_agent(node)?.kill();
+    wait_for("its Drone to be unknown", PATIENCE, || {
+        let drones = stage.drones("default")?;
+        let drone = drones.iter().find(|d| d["spec"]["nodeName"] == node);
+        let flying = drone.map(|d| condition(d, "Flying")["status"].clone());
+        ensure!(flying == Some("Unknown".into()), "Flying is {flying:?}");
+        Ok(())
+    })?;
+    stage.start_agent(node)?;
+    wait_for("the new agent to report it flying", PATIENCE, || {
+        flying_in_status(stage, &[node])
+    })?;
+    wait_ready(stage, "alpha")?;
+    assert_eq!(stage.wire(node).commands_since(before), []);
+    assert!(stage.wire(node).flew_without_a_break_since(before));
+    Ok(())
+}
+
+/// SIGTERM: the vehicle lands, and the agent ends after that.
+fn an_agent_is_ended(stage: &mut Stage, node: &str) -> anyhow::Result<()> {
+    let agent = stage.take_agent(node)?;
+    agent.signal(Signal::SIGTERM)?;
+    let status = agent.wait_for_exit(PATIENCE)?;
+    let said = stage.wire(node).said();
+    ensure!(
+        status.success() && said.down(),
+        "{status:?}, {said:?}\n{}",
+        agent.tail()
+    );
+    Ok(())
+}
+
+fn flying_in_status(stage: &Stage, nodes: &[&str]) -> anyhow::Result<()> {
+    let status = stage.status()?;
+    for node in nodes {
+        let vehicle = status["vehicles"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .find(|v| v["node"] == *node);
+        ensure!(vehicle.is_some_and(|v| v["flying"] == true), "{node}: {vehicle:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn two_swarms_in_one_namespace_and_in_two_never_touch_each_others_drones_or_nodes() -> anyhow::Result<()> {
+    let mut stage = Stage::set(&NODES, "px4", &[])?;
+    stage.kubectl(&["create", "namespace", "other"])?;
+    for node in &NODES {
+        stage.add_node(node)?;
+    }
+    // The same name in two namespaces, and two names in one.
+    stage.plane.kubectl().apply(&swarm("default", "alpha", 2, &[]))?;
+    stage.plane.kubectl().apply(&swarm("default", "beta", 1, &[]))?;
+    stage.plane.kubectl().apply(&swarm("other", "alpha", 2, &[]))?;
+    stage.wait_in_air(&NODES, 5)?;
+
+    let of = |namespace: &str, swarm: &str| -> anyhow::Result<BTreeMap<String, String>> {
+        let list = stage.plane.kubectl().json([
+            "get",
+            "drones",
+            "-n",
+            namespace,
+            "-l",
+            &format!("skein.dev/swarm={swarm}"),
+        ])?;
+        Ok(bound(list["items"].as_array().unwrap()))
+    };
+    let (beta, others) = (of("default", "beta")?, of("other", "alpha")?);
+    let mine = of("default", "alpha")?;
+    let all: BTreeSet<_> = mine.values().chain(beta.values()).chain(others.values()).collect();
+    assert_eq!(
+        (mine.len(), beta.len(), others.len(), all.len()),
+        (2, 1, 2, 5),
+        "each Drone has a node of its own"
+    );
+
+    // One is deleted: its own vehicles land, and the others have not been sent a thing.
+    let before = wire::now();
+    stage.kubectl(&["delete", "swarm/alpha", "--timeout=90s"])?;
+    assert_eq!(
+        (of("default", "beta")?, of("other", "alpha")?),
+        (beta.clone(), others.clone())
+    );
+    for node in beta.values().chain(others.values()) {
+        assert_eq!(stage.wire(node).commands_since(before), [], "{node}");
+        assert!(stage.wire(node).flew_without_a_break_since(before), "{node}");
+    }
+    for node in mine.values() {
+        assert!(stage.wire(node).said().down(), "{node}");
+    }
+    // Its nodes are free for the others.
+    stage.kubectl(&["scale", "swarm/beta", "--replicas=3"])?;
+    stage.wait_in_air(&NODES, 5)?;
+    Ok(())
+}
+
+#[test]
+fn a_ground_order_lands_and_latches_until_released() -> anyhow::Result<()> {
+    let nodes = ["node-1", "node-2"];
+    let mut stage = Stage::set(&nodes, "mixed", &[])?;
+    for node in &nodes {
+        stage.add_node(node)?;
+    }
+    stage.plane.kubectl().apply(&swarm("default", "alpha", 2, &[]))?;
+    stage.wait_in_air(&nodes, 2)?;
+
+    stage.skein(&["ground", "alpha"])?;
+    wait_for("both down", PATIENCE, || {
+        let up: Vec<_> = nodes.iter().filter(|n| !stage.wire(n).said().down()).collect();
+        ensure!(up.is_empty(), "not down: {up:?}");
+        Ok(())
+    })
+    .map_err(|e| stage.explain(e))?;
+    let down = wire::now();
+    assert_eq!(
+        stage.kubectl(&["get", "swarm", "alpha", "-o", "jsonpath={.spec.grounded}"])?,
+        "true"
+    );
+
+    // It outlives the coordinator and the agents: nothing takes off.
+    stage.kill_coordinator();
+    for node in &nodes {
+        stage.take_agent(node)?.kill();
+        stage.start_agent(node)?;
+    }
+    stage.start_coordinator()?;
+    let heard = wait_for("both to be heard again, grounded", PATIENCE, || {
+        let drones = stage.drones("default")?;
+        for drone in &drones {
+            ensure!(drone["status"]["phase"] == "Grounded", "{}", drone["status"]);
+            ensure!(condition(drone, "Connected")["status"] == "True", "{}", drone["status"]);
+        }
+        ensure!(drones.len() == 2, "{} Drones", drones.len());
+        Ok(())
+    });
+    heard.map_err(|e| stage.explain(e))?;
+    let two_more_reports = Duration::from_secs(2);
+    let until = std::time::Instant::now() + two_more_reports;
+    while std::time::Instant::now() < until {
+        for node in &nodes {
+            assert_eq!(stage.wire(node).commands_since(down), [], "{node}");
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+
+    stage.skein(&["release", "alpha"])?;
+    stage.wait_in_air(&nodes, 2)?;
+    Ok(())
+}
+
+#[test]
+fn a_vehicle_that_refuses_to_arm_says_why_in_its_autopilots_own_words() -> anyhow::Result<()> {
+    let nodes = ["ardupilot-1", "px4-1"];
+    let refusing = ["--never-ready", "ardupilot-1", "--never-ready", "px4-1"];
+    let mut stage = Stage::set(&nodes, "mixed", &refusing)?;
+    for node in &nodes {
+        stage.add_node(node)?;
+    }
+    stage.plane.kubectl().apply(&swarm("default", "alpha", 2, &[]))?;
+    wait_for("both to say why", PATIENCE, || {
+        let drones = stage.drones("default")?;
+        ensure!(bound(&drones).len() == 2, "{:?} are bound", bound(&drones));
+        for drone in &drones {
+            let armable = condition(drone, "Armable");
+            let told = armable["message"].as_str().unwrap_or_default().to_lowercase();
+            ensure!(
+                armable["status"] == "False" && told.contains("compass"),
+                "{}: {armable}",
+                drone["spec"]["nodeName"]
+            );
+        }
+        Ok(())
+    })
+    .map_err(|e| stage.explain(e))?;
+    for node in nodes {
+        assert!(stage.wire(node).said().not_flying(), "{node}");
+    }
+    // Nothing holds a Drone back whose vehicle never left the ground.
+    stage.kubectl(&["delete", "swarm/alpha", "--timeout=60s"])?;
+    Ok(())
+}

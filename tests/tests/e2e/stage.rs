@@ -1,0 +1,218 @@
+//! The stage of the end-to-end tests: a real API server, and coordinator, agents and simulated vehicles as processes of
+//! their own, over pseudo-terminals.
+//!
+//! Owns: starting, killing and restarting them. Must not: judge; the tests do, by the wire and by kubectl.
+
+use crate::wire::Wire;
+use anyhow::{Context, ensure};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tests::{ControlPlane, Launch, Process, wait_for};
+
+/// How long anything may take on a machine that is busy with something else.
+pub const PATIENCE: Duration = Duration::from_secs(90);
+
+/// How much faster than in life the vehicles' time runs: an ArduPilot takes 41.5 s to be ready.
+const SPEEDUP: &str = "10";
+
+const SYSTEM: &str = "skein-system";
+
+/// One stage at a time: two cores carry one fleet.
+static ONE: Mutex<()> = Mutex::new(());
+
+pub struct Stage {
+    agents: BTreeMap<String, Process>,
+    coordinator: Option<Process>,
+    _simulator: Process,
+    pub plane: ControlPlane,
+    kubeconfig: PathBuf,
+    port: u16,
+    logs: PathBuf,
+    _one: MutexGuard<'static, ()>,
+}
+
+impl Stage {
+    /// A control plane, a coordinator and the vehicles; no nodes and no agents yet.
+    pub fn set(vehicles: &[&str], autopilot: &str, more: &[&str]) -> anyhow::Result<Self> {
+        let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let plane = ControlPlane::builder()
+            .manifests(["crds", "deploy/namespace.yaml", "deploy/rbac.yaml"])
+            .start()?;
+        let kubeconfig = plane.service_account_kubeconfig(SYSTEM, "skein-coordinator")?;
+        let logs = plane.scratch().folder("logs")?;
+        let simulator = Launch::workspace("skein-sitl")?
+            .args(["--count", &vehicles.len().to_string(), "--autopilot", autopilot])
+            .args(["--speedup", SPEEDUP, "--names", &vehicles.join(",")])
+            .args(["--link", &format!("pty:{}", plane.scratch().folder("ports")?.display())])
+            .arg("--wire-log")
+            .arg(plane.scratch().folder("wire")?)
+            .args(more)
+            .logs_in(&logs)
+            .start()?;
+        for vehicle in vehicles {
+            simulator.wait_for_line(PATIENCE, |line| line.contains(&format!("\"{vehicle}\"")))?;
+        }
+        let port = tests::ports::free_tcp_port()?;
+        let mut stage = Self {
+            agents: BTreeMap::new(),
+            coordinator: None,
+            _simulator: simulator,
+            plane,
+            kubeconfig,
+            port,
+            logs,
+            _one: one,
+        };
+        stage.start_coordinator()?;
+        Ok(stage)
+    }
+
+    /// Starts the coordinator, at the same address each time.
+    pub fn start_coordinator(&mut self) -> anyhow::Result<()> {
+        let process = Launch::workspace("skein-coordinator")?
+            .args(["--listen", &format!("127.0.0.1:{}", self.port), "--namespace", SYSTEM])
+            .env("KUBECONFIG", &self.kubeconfig)
+            .logs_in(&self.logs)
+            .start()?;
+        self.coordinator = Some(process);
+        wait_for("the coordinator to answer", PATIENCE, || self.status().map(drop))
+    }
+
+    /// Ends the coordinator without warning (SIGKILL).
+    pub fn kill_coordinator(&mut self) {
+        if let Some(process) = self.coordinator.take() {
+            process.kill();
+        }
+    }
+
+    /// Makes a drone node and starts its agent.
+    pub fn add_node(&mut self, node: &str) -> anyhow::Result<()> {
+        self.add_node_with(node, &[])
+    }
+
+    /// The same, with labels.
+    pub fn add_node_with(&mut self, node: &str, labels: &[(&str, &str)]) -> anyhow::Result<()> {
+        let mut all = vec![("node-role.kubernetes.io/drone", "")];
+        all.extend_from_slice(labels);
+        self.plane.create_node(node, &all)?;
+        self.start_agent(node)
+    }
+
+    /// Starts the agent of a node.
+    pub fn start_agent(&mut self, node: &str) -> anyhow::Result<()> {
+        let state = self.plane.scratch().folder("state")?.join(node);
+        std::fs::create_dir_all(&state)?;
+        let port = self.plane.scratch().path().join("ports").join(node);
+        let process = Launch::workspace("skein-agent")?
+            .named(format!("skein-agent-{node}"))
+            .env("NODE", node)
+            .env("SKEIN_LINK", format!("serial:{}:57600", port.display()))
+            .env("SKEIN_COORDINATOR", self.server())
+            .arg("--state-dir")
+            .arg(state)
+            .logs_in(&self.logs)
+            .start()?;
+        self.agents.insert(node.to_owned(), process);
+        Ok(())
+    }
+
+    /// Takes the agent of a node out of the stage's care.
+    pub fn take_agent(&mut self, node: &str) -> anyhow::Result<Process> {
+        self.agents.remove(node).with_context(|| format!("{node} has no agent"))
+    }
+
+    pub fn server(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    pub fn wire(&self, node: &str) -> Wire {
+        Wire(self.plane.scratch().path().join("wire").join(format!("{node}.tlog")))
+    }
+
+    /// The nodes whose vehicle is in the air at its height, by its own words.
+    pub fn in_air<'a>(&self, nodes: &[&'a str]) -> Vec<&'a str> {
+        nodes.iter().copied().filter(|n| self.wire(n).said().in_air()).collect()
+    }
+
+    /// Waits until exactly `count` of the vehicles are in the air and none of the others flies; returns which.
+    pub fn wait_in_air<'a>(&self, nodes: &[&'a str], count: usize) -> anyhow::Result<Vec<&'a str>> {
+        let what = format!("{count} of {} vehicles in the air", nodes.len());
+        let result = wait_for(what, PATIENCE, || {
+            let up = self.in_air(nodes);
+            let others: Vec<_> = nodes.iter().filter(|n| !up.contains(n)).collect();
+            let still: Vec<_> = others
+                .into_iter()
+                .filter(|n| !self.wire(n).said().not_flying())
+                .collect();
+            ensure!(
+                up.len() == count && still.is_empty(),
+                "in the air: {up:?}, armed besides: {still:?}"
+            );
+            Ok(up)
+        });
+        result.map_err(|error| self.explain(error))
+    }
+
+    /// `error`, with what kubectl and the logs tell.
+    pub fn explain(&self, error: anyhow::Error) -> anyhow::Error {
+        let seen = self
+            .kubectl(&["get", "swarms,drones", "-A", "-o", "wide"])
+            .unwrap_or_default();
+        let mut all = format!("{seen}\n");
+        for process in self.coordinator.iter().chain(self.agents.values()) {
+            all += &format!("--- {}\n{}\n", process.name(), process.tail());
+        }
+        error.context(all)
+    }
+
+    pub fn kubectl(&self, args: &[&str]) -> anyhow::Result<String> {
+        self.plane.kubectl().run(args)
+    }
+
+    /// All Drones of a namespace.
+    pub fn drones(&self, namespace: &str) -> anyhow::Result<Vec<Value>> {
+        let list = self.plane.kubectl().json(["get", "drones", "-n", namespace])?;
+        Ok(list["items"].as_array().cloned().unwrap_or_default())
+    }
+
+    /// What `skein status -o json` prints, once the coordinator knows the fleet.
+    pub fn status(&self) -> anyhow::Result<Value> {
+        Ok(serde_json::from_str(&self.skein(&["status", "-o", "json"])?)?)
+    }
+
+    /// Runs `skein`; what it printed. Errors: it failed.
+    pub fn skein(&self, args: &[&str]) -> anyhow::Result<String> {
+        let mut command = std::process::Command::new(tests::launch::workspace_binary("skein")?);
+        command.args(["--server", &self.server()]).args(args);
+        let output = tests::run::output(command, None, Duration::from_secs(15))?;
+        ensure!(
+            output.status.success(),
+            "skein {args:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        Ok(String::from_utf8(output.stdout)?)
+    }
+}
+
+/// A Swarm to apply.
+pub fn swarm(namespace: &str, name: &str, replicas: u32, selector: &[(&str, &str)]) -> String {
+    let selector: BTreeMap<_, _> = selector.iter().copied().collect();
+    serde_json::json!({
+        "apiVersion": "skein.dev/v1alpha1", "kind": "Swarm",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"replicas": replicas, "nodeSelector": selector},
+    })
+    .to_string()
+}
+
+/// The condition of one kind.
+pub fn condition<'a>(object: &'a Value, kind: &str) -> &'a Value {
+    let all = object["status"]["conditions"].as_array();
+    all.into_iter()
+        .flatten()
+        .find(|c| c["type"] == kind)
+        .unwrap_or(&Value::Null)
+}

@@ -1,0 +1,154 @@
+//! What a vehicle did and what it was told, from the simulator's side of the wire.
+//!
+//! Owns: reading the simulator's wire log (a `.tlog`: 8 bytes of big-endian Unix microseconds before each frame).
+//! Must not: believe anything that Skein reports; this is what Skein is measured against.
+
+use mavlink::MavlinkReader;
+use mavlink::dialects::ardupilotmega::{MavCmd, MavLandedState, MavMessage, MavModeFlag};
+use std::io::Cursor;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The autopilot's component id; the agent's is another.
+const AUTOPILOT: u8 = 1;
+
+/// The wire of one vehicle.
+pub struct Wire(pub PathBuf);
+
+/// A command that moves something, as the vehicle received it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Command {
+    /// When it crossed the wire, in Unix microseconds.
+    pub at: u64,
+    /// Which.
+    pub command: MavCmd,
+    /// Its first parameters.
+    pub param1: f32,
+    pub param2: f32,
+}
+
+/// What the vehicle has said last.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Said {
+    pub armed: Option<bool>,
+    pub landed: Option<MavLandedState>,
+}
+
+impl Said {
+    /// In the air at its height, by its own words.
+    pub fn in_air(self) -> bool {
+        self.armed == Some(true) && self.landed == Some(MavLandedState::MAV_LANDED_STATE_IN_AIR)
+    }
+
+    /// Landed and disarmed, by its own words.
+    pub fn down(self) -> bool {
+        self.armed == Some(false) && self.landed == Some(MavLandedState::MAV_LANDED_STATE_ON_GROUND)
+    }
+
+    /// Never armed as far as it said, or down again. Before anybody asked, an ArduPilot does not say whether it is landed.
+    pub fn not_flying(self) -> bool {
+        self.armed != Some(true)
+    }
+}
+
+/// Now, on the clock of the wire log.
+pub fn now() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |d| u64::try_from(d.as_micros()).unwrap_or(u64::MAX))
+}
+
+impl Wire {
+    /// Every message on the wire, with its time and whether the autopilot sent it.
+    fn messages(&self) -> Vec<(u64, bool, MavMessage)> {
+        let Ok(log) = std::fs::read(&self.0) else {
+            return Vec::new();
+        };
+        let (mut rest, mut found) = (log.as_slice(), Vec::new());
+        while rest.len() > 10 {
+            let at = u64::from_be_bytes(rest[..8].try_into().unwrap());
+            let frame = &rest[8..];
+            let length = match frame[0] {
+                0xFD => 12 + usize::from(frame[1]) + if frame.len() > 2 && frame[2] & 1 != 0 { 13 } else { 0 },
+                0xFE => 8 + usize::from(frame[1]),
+                other => panic!("{}: a frame begins with {other:#x}", self.0.display()),
+            };
+            // The last frame may be half written.
+            let Some(frame) = frame.get(..length) else { break };
+            let mut reader = MavlinkReader::with_capacity(512, Cursor::new(frame));
+            if let Ok((header, message)) = reader.read_any_message::<MavMessage>() {
+                found.push((at, header.component_id == AUTOPILOT, message));
+            }
+            rest = &rest[8 + length..];
+        }
+        found
+    }
+
+    /// What the vehicle has said last.
+    pub fn said(&self) -> Said {
+        let mut said = Said::default();
+        for (_, autopilot, message) in self.messages() {
+            said.hear(autopilot, &message);
+        }
+        said
+    }
+
+    /// Whether it was landed and disarmed for ever or flew without a break since `since`: each of its words about flight.
+    pub fn flew_without_a_break_since(&self, since: u64) -> bool {
+        let mut said = Said::default();
+        self.messages().iter().all(|(at, autopilot, message)| {
+            said.hear(*autopilot, message);
+            *at < since || said.in_air()
+        })
+    }
+
+    /// Commands that move something, received at or after `since`: everything but requests for messages and reasons.
+    pub fn commands_since(&self, since: u64) -> Vec<Command> {
+        let asking = [
+            MavCmd::MAV_CMD_SET_MESSAGE_INTERVAL,
+            MavCmd::MAV_CMD_REQUEST_MESSAGE,
+            MavCmd::MAV_CMD_RUN_PREARM_CHECKS,
+        ];
+        let commands = self.messages().into_iter().filter_map(|(at, autopilot, message)| {
+            let (command, param1, param2) = match message {
+                MavMessage::COMMAND_LONG(c) => (c.command, c.param1, c.param2),
+                MavMessage::COMMAND_INT(c) => (c.command, c.param1, c.param2),
+                _ => return None,
+            };
+            let moves = !autopilot && at >= since && !asking.contains(&command);
+            moves.then_some(Command {
+                at,
+                command,
+                param1,
+                param2,
+            })
+        });
+        commands.collect()
+    }
+
+    /// How often it was told to arm. Panics when it was ever told to disarm, which nothing in Skein may do.
+    pub fn arms(&self) -> usize {
+        let arming = |c: &Command| c.command == MavCmd::MAV_CMD_COMPONENT_ARM_DISARM;
+        let all: Vec<Command> = self.commands_since(0).into_iter().filter(arming).collect();
+        for command in &all {
+            assert!(
+                command.param1 == 1.0 && command.param2 == 0.0,
+                "{}: {command:?}",
+                self.0.display()
+            );
+        }
+        all.len()
+    }
+}
+
+impl Said {
+    fn hear(&mut self, autopilot: bool, message: &MavMessage) {
+        match message {
+            MavMessage::HEARTBEAT(beat) if autopilot => {
+                self.armed = Some(beat.base_mode.contains(MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED));
+            }
+            MavMessage::EXTENDED_SYS_STATE(state) if autopilot => self.landed = Some(state.landed_state),
+            _ => {}
+        }
+    }
+}

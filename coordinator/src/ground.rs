@@ -302,3 +302,25 @@ async fn write(context: &Context, object: &Marked, grounded: bool) -> Result<(),
         result => result,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_that_was_under_way_does_not_undo_an_order_given_meanwhile() {
+        let latch = Latch::default();
+        let release = latch.next_call();
+        let order = latch.next_call();
+        let marked = Marked {
+            uid: "s".into(),
+            key: Key::new("north", "alpha"),
+            kind: Kind::Swarm,
+        };
+        latch.lock().insert("s".into(), Latched { call: order, marked });
+        latch.remove("s", release);
+        assert!(latch.covers("s"));
+        latch.remove("s", latch.next_call());
+        assert!(!latch.covers("s"));
+    }
+}

@@ -5,9 +5,12 @@
 //! Must not: call the API. What it does not know it says it does not know: nothing is concluded before all caches are
 //! filled ([`World::synced`]).
 
+mod index;
 mod nodes;
 
 pub use nodes::NodeFacts;
+
+use index::Inner;
 
 use crate::api;
 use crate::key::Key;
@@ -17,7 +20,6 @@ use fleet::ids::NodeName;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
@@ -60,21 +62,6 @@ pub struct World {
     inner: Mutex<Inner>,
     queues: Queues,
     filled: watch::Sender<u8>,
-}
-
-#[derive(Debug, Default)]
-struct Inner {
-    drones: BTreeMap<Key, Arc<Drone>>,
-    drone_of_uid: HashMap<String, Key>,
-    on_node: HashMap<String, BTreeSet<Key>>,
-    of_swarm: HashMap<String, BTreeSet<Key>>,
-    pending: BTreeSet<Key>,
-    swarms: BTreeMap<Key, Arc<Swarm>>,
-    swarm_of_uid: HashMap<String, Key>,
-    nodes: BTreeMap<NodeName, Arc<NodeFacts>>,
-    claims: HashMap<String, Claim>,
-    claimed_by: HashMap<String, String>,
-    reserved: HashMap<String, String>,
 }
 
 /// Bits of `filled`.
@@ -448,79 +435,6 @@ impl Drop for Reservation {
 
 fn is_older(new: &kube::core::ObjectMeta, old: &kube::core::ObjectMeta) -> bool {
     matches!((api::version(new), api::version(old)), (Some(new), Some(old)) if new < old)
-}
-
-impl Inner {
-    fn index(&mut self, key: &Key, drone: &Drone) {
-        self.drone_of_uid.insert(uid(drone).to_owned(), key.clone());
-        if let Some((swarm, _)) = owner(drone) {
-            self.of_swarm.entry(swarm.to_owned()).or_default().insert(key.clone());
-        }
-        match &drone.spec.node_name {
-            Some(node) => {
-                self.on_node.entry(node.clone()).or_default().insert(key.clone());
-            }
-            None => {
-                self.pending.insert(key.clone());
-            }
-        }
-    }
-
-    fn unindex(&mut self, key: &Key, drone: &Drone) {
-        self.drone_of_uid.remove(uid(drone));
-        if let Some((swarm, _)) = owner(drone) {
-            remove_from(&mut self.of_swarm, swarm, key);
-        }
-        if let Some(node) = &drone.spec.node_name {
-            remove_from(&mut self.on_node, node, key);
-        }
-        self.pending.remove(key);
-    }
-
-    fn set_claim(&mut self, node: &str, claim: Option<Claim>) {
-        let old = match claim {
-            Some(claim) => {
-                self.claimed_by.insert(claim.uid.clone(), node.to_owned());
-                let uid = claim.uid.clone();
-                self.claims.insert(node.to_owned(), claim).filter(|old| old.uid != uid)
-            }
-            None => self.claims.remove(node),
-        };
-        if let Some(old) = old {
-            self.claimed_by.remove(&old.uid);
-        }
-    }
-
-    /// Whether another Drone than `me` has `node`: is bound to it, has it reserved, or holds a claim that stands. A claim
-    /// whose holder is not known here does not count; whoever wants it asks the API server.
-    fn taken(&self, node: &str, me: &str) -> bool {
-        if self.reserved.get(node).is_some_and(|other| other != me) {
-            return true;
-        }
-        let bound = self
-            .on_node
-            .get(node)
-            .into_iter()
-            .flatten()
-            .filter_map(|key| self.drones.get(key));
-        if bound.into_iter().any(|drone| uid(drone.as_ref()) != me) {
-            return true;
-        }
-        let holder = self.claims.get(node).filter(|claim| claim.uid != me);
-        let holder = holder
-            .and_then(|claim| self.drone_of_uid.get(&claim.uid))
-            .and_then(|key| self.drones.get(key));
-        holder.is_some_and(|drone| drone.spec.node_name.as_deref().is_none_or(|bound| bound == node))
-    }
-}
-
-fn remove_from(map: &mut HashMap<String, BTreeSet<Key>>, at: &str, key: &Key) {
-    if let Some(set) = map.get_mut(at) {
-        set.remove(key);
-        if set.is_empty() {
-            map.remove(at);
-        }
-    }
 }
 
 /// Whether `drone` carries the finalizer that waits for its landing.

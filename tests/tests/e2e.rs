@@ -110,11 +110,7 @@ fn a_swarm_flies_scales_survives_its_coordinator_and_agents_and_lands() -> anyho
         let said = stage.wire(node).said();
         assert!(said.down(), "{node} is {said:?}");
         let flights = if node == up[1] { 2 } else { 1 };
-        assert_eq!(
-            stage.wire(node).arms(),
-            flights,
-            "{node} was told to arm as often as it flew"
-        );
+        assert_eq!(stage.wire(node).arms(), flights, "{node} armed as often as it flew");
     }
     Ok(())
 }

@@ -184,3 +184,17 @@ fn is_declared(path: &Path) -> bool {
 fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap()
 }
+
+#[test]
+fn each_test_that_the_readme_of_the_tests_names_exists() {
+    let readme = read(&workspace_root().join("tests/README.md"));
+    let (_, table) = readme.split_once("| fault | tests |").unwrap();
+    let named: Vec<&str> = table.split('`').filter(|word| word.matches('_').count() > 2).collect();
+    assert!(named.len() > 11, "the table is read wrongly: {named:?}");
+    let all: String = sources().iter().map(|path| read(path)).collect();
+    let missing: Vec<_> = named
+        .iter()
+        .filter(|name| !all.contains(&format!("fn {name}(")))
+        .collect();
+    assert!(missing.is_empty(), "no such test: {missing:?}");
+}

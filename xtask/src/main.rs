@@ -7,6 +7,7 @@ mod demo;
 mod generate;
 mod interrupt;
 mod say;
+mod soak;
 mod test;
 
 use std::process::ExitCode;
@@ -32,6 +33,8 @@ enum Command {
     Cluster(cluster::Command),
     /// Flies simulated vehicles: control plane, coordinator, agents and simulators on this machine.
     Demo(demo::Args),
+    /// Runs the end-to-end tests again and again beside a busy core.
+    Soak(soak::Args),
 }
 
 fn main() -> ExitCode {
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
         Command::Generate => generate::run(),
         Command::Cluster(command) => cluster::run(&command),
         Command::Demo(args) => demo::run(&args),
+        Command::Soak(args) => soak::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -4,7 +4,7 @@
 //! Must not: believe anything that Skein reports; this is what Skein is measured against.
 
 use mavlink::MavlinkReader;
-use mavlink::dialects::ardupilotmega::{MavCmd, MavLandedState, MavMessage, MavModeFlag};
+use mavlink::dialects::ardupilotmega::{MavCmd, MavLandedState, MavMessage, MavModeFlag, MavResult};
 use std::io::Cursor;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -126,18 +126,22 @@ impl Wire {
         commands.collect()
     }
 
-    /// How often it was told to arm. Panics when it was ever told to disarm, which nothing in Skein may do.
+    /// How often it accepted to arm. Panics when it was ever told to disarm, which nothing in Skein may do.
     pub fn arms(&self) -> usize {
-        let arming = |c: &Command| c.command == MavCmd::MAV_CMD_COMPONENT_ARM_DISARM;
-        let all: Vec<Command> = self.commands_since(0).into_iter().filter(arming).collect();
-        for command in &all {
-            assert!(
-                command.param1 == 1.0 && command.param2 == 0.0,
-                "{}: {command:?}",
-                self.0.display()
-            );
+        let arming = MavCmd::MAV_CMD_COMPONENT_ARM_DISARM;
+        for command in self.commands_since(0).iter().filter(|c| c.command == arming) {
+            let plain_arm = command.param1 == 1.0 && command.param2 == 0.0;
+            assert!(plain_arm, "{}: {command:?}", self.0.display());
         }
-        all.len()
+        let accepted = |message: &MavMessage| {
+            matches!(message, MavMessage::COMMAND_ACK(ack)
+                if ack.command == arming && ack.result == MavResult::MAV_RESULT_ACCEPTED)
+        };
+        let messages = self.messages();
+        messages
+            .iter()
+            .filter(|(_, autopilot, message)| *autopilot && accepted(message))
+            .count()
     }
 }
 

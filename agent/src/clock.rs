@@ -20,6 +20,12 @@ impl Clock {
     /// Now.
     #[must_use]
     pub fn now(&self) -> Moment {
-        Moment::at(self.0.elapsed())
+        self.moment(Instant::now())
+    }
+
+    /// The moment of an instant of the runtime's clock; the epoch, for one before it.
+    #[must_use]
+    pub fn moment(&self, of: Instant) -> Moment {
+        Moment::at(of.saturating_duration_since(self.0))
     }
 }

@@ -99,7 +99,7 @@ impl<P> Outstanding<P> {
 
     /// Takes a COMMAND_ACK (77) from our autopilot.
     pub fn acknowledged(&mut self, ack: &COMMAND_ACK_DATA, now: Moment) -> Progress {
-        if ack.command != self.command.command || !self.for_us(ack) {
+        if !self.is_about(ack) {
             return Progress::Waiting;
         }
         match ack.result {
@@ -134,6 +134,12 @@ impl<P> Outstanding<P> {
         self.sent += 1;
         self.deadline = now.plus(self.patience.wait);
         Progress::Send(Box::new(self.command.message(&self.to, confirmation)))
+    }
+
+    /// Whether an answer is to this command and for us.
+    #[must_use]
+    pub fn is_about(&self, ack: &COMMAND_ACK_DATA) -> bool {
+        ack.command == self.command.command && self.for_us(ack)
     }
 
     /// Old firmware leaves the target fields 0.

@@ -82,7 +82,7 @@ impl Flags {
             .map_err(|e: link::url::BadLinkUrl| format!("SKEIN_LINK: {e}"))?;
         let coordinator = required(
             self.coordinator,
-            "the coordinator is missing: set SKEIN_COORDINATOR or --coordinator, such as http://coordinator:7447",
+            "the coordinator is missing: set SKEIN_COORDINATOR or --coordinator, such as http://coordinator:50051",
         )?;
         let endpoint = endpoint(&coordinator)?;
         let log = match self.log.as_str() {
@@ -142,7 +142,7 @@ mod tests {
         Flags {
             node: Some("pine".into()),
             link: Some("udp:127.0.0.1:14580".into()),
-            coordinator: Some("http://coordinator:7447".into()),
+            coordinator: Some("http://coordinator:50051".into()),
             state_dir: "/var/lib/skein".into(),
             log: "json".into(),
             landing_timeout: "280".into(),
@@ -184,7 +184,7 @@ mod tests {
             ),
             (
                 Flags {
-                    coordinator: Some("coordinator:7447".into()),
+                    coordinator: Some("coordinator:50051".into()),
                     ..flags()
                 },
                 "use http://HOST:PORT",

@@ -1,7 +1,7 @@
 //! The agent: one process on each companion computer, which flies one vehicle as its Drone wishes.
 //!
 //! Owns: finding the autopilot ([`discovery`]), hearing it ([`normalise`], [`streams`]), commanding it ([`recipe`],
-//! [`command`]), the uplink ([`uplink`]), what survives a restart ([`state_file`]), and putting it together ([`pilot`],
+//! [`command`]), the uplink ([`uplink`], [`contact`]), what survives a restart ([`state_file`]), and putting it together ([`pilot`],
 //! [`shell`], [`run`]).
 //! Must not: talk to Kubernetes, decide what the vehicle does ([`fleet::converge`] does), or disarm; no message here
 //! can stop motors.
@@ -9,6 +9,7 @@
 pub mod clock;
 pub mod command;
 pub mod config;
+pub mod contact;
 pub mod discovery;
 pub mod normalise;
 pub mod outgoing;

@@ -5,6 +5,7 @@
 //! the wire. Stream and message requests move nothing and give way to every step.
 
 use crate::command::{OUR_COMPONENT, Outstanding, Patience, Progress};
+use crate::contact::Contact;
 use crate::discovery::{Discovery, Sighted};
 use crate::normalise::{self, Normaliser};
 use crate::outgoing::{Outgoing, Purpose, Written, our_heartbeat};
@@ -12,15 +13,15 @@ use crate::recipe;
 use crate::state_file::State;
 use crate::streams::Streams;
 use fleet::assignment::{Desired, Fence, Held, Order, Refused};
-use fleet::converge::{Situation, Step, converge};
+use fleet::converge::{Situation, Step, converge, overtaken};
 use fleet::flight_record::{FlightRecord, Stage};
-use fleet::ids::NodeName;
+use fleet::ids::{NodeName, Term};
 use fleet::memory::{Memory, Outcome, StepKind};
 use fleet::report::{Activity, Report};
 use fleet::safety::{self, ArmPermit};
 use fleet::time::Moment;
 use fleet::vehicle::{FlightTruth, TRUTH_STALE_AFTER, Vehicle, WhyUnknown};
-use link::dialect::MavMessage;
+use link::dialect::{MavMessage, MavResult};
 use link::{Frame, LinkEvent};
 use std::time::Duration;
 use tracing::{debug, info, warn};
@@ -43,13 +44,13 @@ pub struct Pilot {
     streams: Streams,
     vehicle: Vehicle,
     memory: Memory,
-    confirmed: bool,
-    uplink_open: bool,
-    uplink_contact: Moment,
+    contact: Contact,
     terminating: bool,
     link_up: Option<Moment>,
     outstanding: Option<Outstanding<Purpose>>,
     to_send: Option<MavMessage>,
+    /// Whether the last message handed out was the command on its way, and not our heartbeat.
+    handed_out_command: bool,
     last_heartbeat: Option<Moment>,
     armed_in_this_life: bool,
     activity: Activity,
@@ -68,13 +69,12 @@ impl Pilot {
             streams: Streams::default(),
             vehicle: Vehicle::default(),
             memory: Memory::default(),
-            confirmed: false,
-            uplink_open: false,
-            uplink_contact: now,
+            contact: Contact::none_since(now),
             terminating: false,
             link_up: None,
             outstanding: None,
             to_send: None,
+            handed_out_command: false,
             last_heartbeat: None,
             armed_in_this_life: false,
             activity: Activity::Waiting,
@@ -132,6 +132,12 @@ impl Pilot {
         }
         self.streams.heard(&frame.message, now);
         if let MavMessage::COMMAND_ACK(ack) = &frame.message {
+            if ack.result == MavResult::MAV_RESULT_IN_PROGRESS
+                && let Some(o) = self.outstanding.as_ref().filter(|o| o.is_about(ack))
+                && let Purpose::Step(kind) = o.purpose
+            {
+                self.memory.in_progress(kind, now);
+            }
             let progress = self.outstanding.as_mut().map(|o| o.acknowledged(ack, now));
             self.progress(progress, now, jitter);
         }
@@ -139,18 +145,12 @@ impl Pilot {
 
     /// The coordinator's stream is open: what is held is not confirmed on it yet.
     pub const fn uplink_opened(&mut self, now: Moment) {
-        self.uplink_open = true;
-        self.uplink_contact = now;
-        self.confirmed = false;
+        self.contact.opened(now);
     }
 
     /// The coordinator's stream is gone.
     pub const fn uplink_closed(&mut self, now: Moment) {
-        if self.uplink_open {
-            self.uplink_contact = now;
-        }
-        self.uplink_open = false;
-        self.confirmed = false;
+        self.contact.closed(now);
     }
 
     /// The fence after `order`, if it may be taken; nothing has changed yet, so that it can be put on the disk first.
@@ -160,6 +160,14 @@ impl Pilot {
     pub fn consider(&self, order: &Order, now: Moment) -> Result<Fence, Refused> {
         let settled = safety::settled(self.vehicle.truth(now), self.memory.arm_under_way(now));
         self.state.fence.take(order, settled)
+    }
+
+    /// An order of `term` was refused; that term has been seen all the same.
+    pub fn refused(&mut self, term: Term) {
+        self.state.fence = self.state.fence.having_seen(term);
+        if term >= self.state.fence.highest_term {
+            self.contact.heard();
+        }
     }
 
     /// Acts on `fence` from now on; it came on the stream that is open.
@@ -173,7 +181,7 @@ impl Pilot {
             }
         }
         self.state.fence = fence;
-        self.confirmed = self.uplink_open;
+        self.contact.confirm();
         self.observe(now);
     }
 
@@ -219,42 +227,34 @@ impl Pilot {
     /// The last message of [`Self::next`] was written, or not.
     pub fn written(&mut self, how: Written, now: Moment, jitter: f64) {
         // What may have left is answered, repeated, or found out by what the vehicle does.
-        if how == Written::No && self.outstanding.is_some() {
+        if how == Written::No && self.handed_out_command {
             self.end(&Outcome::NotSent, now, jitter);
         }
     }
 
-    /// Once the vehicle is wanted down, nothing else is waited for.
+    /// Once the vehicle is wanted down, nothing else is waited for; and what the vehicle does may have overtaken what is
+    /// on its way.
     fn call_off(&mut self, now: Moment, jitter: f64) {
-        let down = self.terminating
-            || self
-                .state
-                .fence
-                .held
-                .as_ref()
-                .is_some_and(|a| matches!(a.desired, Desired::Grounded { .. }));
+        let Some(Purpose::Step(kind)) = self.outstanding.as_ref().map(|o| o.purpose) else {
+            return;
+        };
+        let held = self.state.fence.held.as_ref();
+        let down = self.terminating || held.is_some_and(|a| matches!(a.desired, Desired::Grounded { .. }));
         let upwards = matches!(
-            self.outstanding.as_ref().map(|o| o.purpose),
-            Some(Purpose::Step(
-                StepKind::Arm | StepKind::TakeOff | StepKind::SetStation | StepKind::AskReasons
-            ))
+            kind,
+            StepKind::Arm | StepKind::TakeOff | StepKind::SetStation | StepKind::AskReasons
         );
-        if down && upwards {
+        if (down && upwards) || overtaken(kind, &self.vehicle, now) {
             self.end(&Outcome::NoAnswer, now, jitter);
         }
     }
 
     fn next_step(&mut self, now: Moment, jitter: f64) -> Option<Outgoing> {
-        let uplink_silent = if self.uplink_open {
-            Duration::ZERO
-        } else {
-            now.since(self.uplink_contact)
-        };
         let verdict = converge(&Situation {
             vehicle: &self.vehicle,
             fence: &self.state.fence,
-            confirmed: self.confirmed,
-            uplink_silent,
+            confirmed: self.contact.confirmed(),
+            uplink_silent: self.contact.silent(now),
             record: &self.state.record,
             memory: &self.memory,
             terminating: self.terminating,
@@ -328,6 +328,7 @@ impl Pilot {
             return None;
         }
         self.last_heartbeat = Some(now);
+        self.handed_out_command = false;
         let message = our_heartbeat();
         Some(Outgoing {
             from: self.from(),
@@ -341,12 +342,13 @@ impl Pilot {
         (self.discovery.latched().map_or(1, |id| id.system.0), OUR_COMPONENT)
     }
 
-    fn outgoing(&self, message: MavMessage, permit: Option<ArmPermit>) -> Outgoing {
+    fn outgoing(&mut self, message: MavMessage, permit: Option<ArmPermit>) -> Outgoing {
         let within = if permit.is_some() {
             WRITE_ARM_WITHIN
         } else {
             WRITE_WITHIN
         };
+        self.handed_out_command = true;
         Outgoing {
             from: self.from(),
             message,

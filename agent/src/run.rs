@@ -24,6 +24,7 @@ use tracing_subscriber::EnvFilter;
 
 const CANNOT_START: u8 = 2;
 const FAREWELL_WITHIN: Duration = Duration::from_secs(3);
+const STOP_WITHIN: Duration = Duration::from_secs(1);
 
 /// The program.
 #[must_use]
@@ -58,7 +59,10 @@ pub fn main() -> ExitCode {
         Err(error) => return refuse(&format!("cannot start: {error}")),
     };
     let span = info_span!("agent", node = %config.node);
-    match runtime.block_on(serve(config, store, state).instrument(span)) {
+    let served = runtime.block_on(serve(config, store, state).instrument(span));
+    // A disk or a name server that does not answer must not keep an agent from ending.
+    runtime.shutdown_timeout(STOP_WITHIN);
+    match served {
         Ok(Ending::Settled) => ExitCode::SUCCESS,
         Ok(Ending::NotSettled) => ExitCode::FAILURE,
         Err(error) => refuse(&format!("cannot wait for signals: {error}")),
@@ -106,7 +110,7 @@ async fn serve(config: Config, store: Store, state: crate::state_file::State) ->
         pilot: to_pilot,
         farewell: farewell.clone(),
     };
-    let uplink = tokio::spawn(uplink.run().in_current_span());
+    let uplink = tokio::spawn(uplink.keep().in_current_span());
     let pilot = Pilot::new(config.node, state, clock.now());
     let landing_timeout = config.landing_timeout;
     let wiring = Wiring {

@@ -12,16 +12,20 @@ use fleet::assignment::{Desired, Order};
 use fleet::report::Report;
 use fleet::time::Moment;
 use link::{Events, LinkEvent, LinkHandle, SendError};
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::task::JoinHandle;
+use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 const TICK: Duration = Duration::from_millis(100);
 const REPORT_EVERY: Duration = Duration::from_secs(1);
 const SAVE_AGAIN_AFTER: Duration = Duration::from_secs(1);
+/// A disk that takes longer is not waited for: the vehicle is looked after meanwhile.
+const SAVE_WITHIN: Duration = Duration::from_secs(1);
 /// Most messages written between two events; more would mean a fault, and events go first.
 const WRITES_AT_MOST: usize = 8;
 /// Most events taken before something is written.
@@ -60,6 +64,7 @@ struct Shell {
     wiring: Wiring,
     store: Arc<Store>,
     saved: State,
+    saving: Option<(JoinHandle<io::Result<()>>, State)>,
     save_failed_at: Option<Moment>,
     reported: Option<(Report, Moment)>,
     ending_since: Option<Moment>,
@@ -74,6 +79,7 @@ pub async fn fly(pilot: Pilot, wiring: Wiring, store: Arc<Store>, farewell: Canc
         wiring,
         store,
         saved,
+        saving: None,
         save_failed_at: None,
         reported: None,
         ending_since: None,
@@ -102,7 +108,13 @@ impl Shell {
                         return Ending::NotSettled;
                     }
                 },
-                Some(from) = self.wiring.orders.recv() => self.coordinator_says(from).await,
+                from = self.wiring.orders.recv() => match from {
+                    Some(from) => self.coordinator_says(from).await,
+                    None => {
+                        error!("the uplink's task has ended, which is a fault of the agent");
+                        return Ending::NotSettled;
+                    }
+                },
                 () = self.wiring.terminate.cancelled(), if !ending => {
                     self.ending_since = Some(self.wiring.clock.now());
                     self.pilot.terminate();
@@ -120,12 +132,20 @@ impl Shell {
 
     /// Takes an event and those that wait behind it, so that a burst is one piece of work.
     fn hear(&mut self, first: &LinkEvent) {
-        self.pilot.hear(first, self.wiring.clock.now(), jitter());
+        self.pilot.hear(first, self.arrival(first), jitter());
         for _ in 0..EVENTS_AT_MOST {
             let Some(event) = self.wiring.events.try_recv() else {
                 break;
             };
-            self.pilot.hear(&event, self.wiring.clock.now(), jitter());
+            self.pilot.hear(&event, self.arrival(&event), jitter());
+        }
+    }
+
+    /// A frame is as old as its arrival, however long we were held up since: old words must not pass for fresh.
+    fn arrival(&self, event: &LinkEvent) -> Moment {
+        match event {
+            LinkEvent::Frame(frame) => self.wiring.clock.moment(frame.at),
+            LinkEvent::Up | LinkEvent::Down(_) => self.wiring.clock.now(),
         }
     }
 
@@ -143,6 +163,7 @@ impl Shell {
             Ok(fence) => fence,
             Err(refused) => {
                 warn!(%refused, "order refused");
+                self.pilot.refused(order.term());
                 return;
             }
         };
@@ -160,35 +181,44 @@ impl Shell {
         }
     }
 
-    /// Puts `state` on the disk if it is not there; whether it is there now.
+    /// Puts `state` on the disk if it is not there; whether it is there now. One writing at a time, and one that takes
+    /// too long goes on by itself.
     async fn save(&mut self, state: State, now: Moment) -> bool {
-        if state == self.saved {
-            return true;
-        }
-        if self.save_failed_at.is_some_and(|at| now.since(at) < SAVE_AGAIN_AFTER) {
-            return false;
-        }
-        let (store, copy) = (Arc::clone(&self.store), state.clone());
-        let result = tokio::task::spawn_blocking(move || store.save(&copy)).await;
-        match result {
-            Ok(Ok(())) => {
-                self.saved = state;
-                self.save_failed_at = None;
-                true
+        let (writing, within) = match &mut self.saving {
+            Some((writing, _)) => (writing, Duration::ZERO),
+            None if state == self.saved => return true,
+            None if self.save_failed_at.is_some_and(|at| now.since(at) < SAVE_AGAIN_AFTER) => return false,
+            None => {
+                let (store, copy) = (Arc::clone(&self.store), state.clone());
+                let writing = tokio::task::spawn_blocking(move || store.save(&copy));
+                (&mut self.saving.insert((writing, state.clone())).0, SAVE_WITHIN)
             }
-            Ok(Err(why)) => {
+        };
+        let result = match timeout(within, writing).await {
+            Ok(Ok(result)) => result,
+            Ok(Err(fault)) => Err(io::Error::other(fault)),
+            Err(_) => {
+                if !within.is_zero() {
+                    error!("the state directory does not answer; orders to fly are not taken until it does");
+                }
+                return false;
+            }
+        };
+        let written = self.saving.take().map(|(_, state)| state);
+        match (result, written) {
+            (Ok(()), Some(written)) => {
+                self.saved = written;
+                self.save_failed_at = None;
+            }
+            (Ok(()), None) => {}
+            (Err(why), _) => {
                 if self.save_failed_at.is_none() {
                     error!(%why, "cannot write the state directory; orders to fly are not taken until it can be written");
                 }
                 self.save_failed_at = Some(now);
-                false
-            }
-            Err(why) => {
-                error!(%why, "writing the state directory failed");
-                self.save_failed_at = Some(now);
-                false
             }
         }
+        self.saved == state
     }
 
     async fn act(&mut self) {

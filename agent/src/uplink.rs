@@ -10,11 +10,12 @@ use fleet::report::Report;
 use proto::v1;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
-use tracing::{debug, info, warn};
+use tracing::{Instrument, debug, error, info, warn};
 
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 const OPEN_WITHIN: Duration = Duration::from_secs(10);
@@ -50,7 +51,7 @@ pub struct Outward {
 }
 
 /// The uplink of one agent.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Uplink {
     /// Where the coordinator is.
     pub endpoint: Endpoint,
@@ -85,7 +86,37 @@ enum End {
     Farewell,
 }
 
+/// Lives `life` again and again until it ends in order, should it die of a fault: the vehicle must neither be left
+/// without its coordinator nor believe that it still has one.
+async fn again<L>(mut life: impl FnMut() -> L, pilot: mpsc::Sender<FromUplink>)
+where
+    L: Future<Output = ()> + Send + 'static,
+{
+    let mut failures = 0_u32;
+    let mut task = JoinSet::new();
+    loop {
+        task.spawn(life().in_current_span());
+        match task.join_next().await {
+            None | Some(Ok(())) => return,
+            Some(Err(fault)) => {
+                error!(%fault, "the uplink has died, which is a fault of the agent; it is started again");
+            }
+        }
+        if pilot.send(FromUplink::Closed).await.is_err() {
+            return;
+        }
+        failures = failures.saturating_add(1);
+        sleep(RETRY.delay(failures, rand::random())).await;
+    }
+}
+
 impl Uplink {
+    /// Like [`Self::run`], but it survives faults of its own.
+    pub async fn keep(self) {
+        let pilot = self.pilot.clone();
+        again(|| self.clone().run(), pilot).await;
+    }
+
     /// Keeps the stream open until the farewell, or until the pilot is gone.
     pub async fn run(mut self) {
         let mut failures = 0_u32;
@@ -225,4 +256,34 @@ fn root_cause(error: &dyn std::error::Error) -> String {
         cause = source;
     }
     cause.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_uplink_that_dies_of_a_fault_is_told_to_be_closed_and_started_again() {
+        let (tx, mut heard) = mpsc::channel(4);
+        let told = tx.clone();
+        let mut lives = 0;
+        again(
+            || {
+                lives += 1;
+                let (life, tx) = (lives, tx.clone());
+                async move {
+                    tx.send(FromUplink::Opened).await.unwrap();
+                    assert!(life > 1, "a fault");
+                }
+            },
+            told,
+        )
+        .await;
+        drop(tx);
+        let mut said = Vec::new();
+        while let Some(word) = heard.recv().await {
+            said.push(word);
+        }
+        assert_eq!(said, [FromUplink::Opened, FromUplink::Closed, FromUplink::Opened]);
+    }
 }

@@ -152,7 +152,8 @@ impl Fence {
     /// disarmed and without an arm command under way (see [`crate::safety::settled`]).
     ///
     /// # Errors
-    /// [`Refused`], when taking the order would break invariant 1 (highest term) or 3 (one Drone per vehicle).
+    /// [`Refused`], when taking the order would break invariant 1 (highest term) or 3 (one Drone per vehicle). The term
+    /// of the order has been seen all the same: go on with [`Fence::having_seen`] it.
     pub fn take(&self, order: &Order, settled: bool) -> Result<Self, Refused> {
         let highest = self.highest_term;
         if order.term() < highest {
@@ -195,6 +196,16 @@ impl Fence {
             held,
         })
     }
+
+    /// The fence after hearing of `term` in an order that was refused: what is held stays, but nobody of a lower term
+    /// lifts the vehicle any more, nor does an assignment of one.
+    #[must_use]
+    pub fn having_seen(&self, term: Term) -> Self {
+        Self {
+            highest_term: self.highest_term.max(term),
+            held: self.held.clone(),
+        }
+    }
 }
 
 /// The part of an assignment that an agent reports back: which wish it is acting on.
@@ -223,5 +234,87 @@ impl Held {
             grounded: matches!(assignment.desired, Desired::Grounded { .. }),
             settled: crate::safety::settled(truth, arm_under_way),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FLY: Desired = Desired::Flying {
+        altitude: AltitudeAboveHome(10.0),
+    };
+
+    fn wish(uid: &str, term: u64, generation: i64, desired: Desired) -> Order {
+        Order::Assigned(Assignment {
+            term: Term(term),
+            uid: DroneUid(uid.into()),
+            name: DroneName {
+                namespace: "field".into(),
+                name: uid.into(),
+            },
+            generation,
+            desired,
+            failsafe: Failsafe::default(),
+        })
+    }
+
+    fn holding(order: &Order) -> Fence {
+        Fence::default().take(order, true).unwrap()
+    }
+
+    #[test]
+    fn a_deposed_coordinator_is_refused_and_changes_nothing() {
+        let fence = holding(&wish("a", 5, 1, FLY));
+        for late in [wish("a", 4, 9, FLY), Order::Unassigned { term: Term(4) }] {
+            let refused = fence.take(&late, true).unwrap_err();
+            assert!(matches!(refused, Refused::StaleTerm { .. }));
+            assert_eq!(fence.having_seen(late.term()), fence);
+        }
+    }
+
+    #[test]
+    fn an_order_refused_because_the_vehicle_is_busy_still_deposes_the_older_coordinators() {
+        let fence = holding(&wish("a", 3, 1, FLY));
+        let other = wish("b", 5, 1, FLY);
+        let refused = fence.take(&other, false).unwrap_err();
+        assert!(matches!(refused, Refused::Busy { .. }));
+        let fence = fence.having_seen(other.term());
+        assert_eq!(fence.held.as_ref().map(|a| a.uid.0.as_str()), Some("a"));
+        assert!(matches!(
+            fence.take(&wish("a", 3, 2, FLY), true),
+            Err(Refused::StaleTerm { .. })
+        ));
+        assert!(fence.take(&wish("a", 5, 1, FLY), false).is_ok());
+    }
+
+    #[test]
+    fn an_older_wish_of_the_same_leadership_is_refused() {
+        let fence = holding(&wish("a", 3, 2, FLY));
+        let refused = fence.take(&wish("a", 3, 1, FLY), true).unwrap_err();
+        assert_eq!(refused, Refused::StaleGeneration { got: 1, held: 2 });
+        assert!(fence.take(&wish("a", 4, 1, FLY), true).is_ok());
+    }
+
+    #[test]
+    fn a_node_without_a_drone_lands_its_vehicle_first_and_forgets_it_then() {
+        let fence = holding(&wish("a", 3, 1, FLY));
+        let none = Order::Unassigned { term: Term(4) };
+        let landing = fence.take(&none, false).unwrap();
+        let held = landing.held.clone().unwrap();
+        assert_eq!((held.term, held.uid.0.as_str()), (Term(4), "a"));
+        assert_eq!(
+            held.desired,
+            Desired::Grounded {
+                why: GroundedWhy::Unbound
+            }
+        );
+        assert_eq!(landing.take(&none, true).unwrap().held, None);
+    }
+
+    #[test]
+    fn an_agent_that_lost_its_memory_takes_the_drone_that_it_is_told_although_its_vehicle_flies() {
+        let fence = Fence::default().take(&wish("a", 3, 1, FLY), false).unwrap();
+        assert_eq!(fence.held.map(|a| a.uid.0), Some("a".into()));
     }
 }

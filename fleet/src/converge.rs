@@ -17,6 +17,9 @@ use crate::units::AltitudeAboveHome;
 use crate::vehicle::{Airborne, FlightTruth, Mode, Vehicle, WhyUnknown};
 use std::time::Duration;
 
+/// After this many failures in a row to return home, a failsafe lands where it is.
+const RETURNS_TRIED: u32 = 3;
+
 /// Everything the decision depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct Situation<'a> {
@@ -106,7 +109,7 @@ pub fn converge(s: &Situation<'_>) -> Verdict {
         Desired::Flying { altitude } if !s.terminating => match truth {
             FlightTruth::Unknown(_) => rest(Activity::Waiting),
             FlightTruth::Disarmed => from_the_ground(s, held),
-            FlightTruth::ArmedOnGround => lift_off(s, altitude),
+            FlightTruth::ArmedOnGround => lift_off(s, held, altitude),
             FlightTruth::Airborne(part) => in_the_air(s, held, part),
         },
         Desired::Flying { .. } | Desired::Grounded { .. } => down(s, truth),
@@ -169,13 +172,16 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
     }
 }
 
-fn lift_off(s: &Situation<'_>, altitude: AltitudeAboveHome) -> Verdict {
+fn lift_off(s: &Situation<'_>, held: &Assignment, altitude: AltitudeAboveHome) -> Verdict {
+    let wished_now = s.confirmed && held.term >= s.fence.highest_term;
     match s.vehicle.mode(s.now) {
         // Touched down, motors not off yet: the autopilot disarms by itself.
         Some(Mode::Land | Mode::Return) => rest(Activity::Landing),
-        Some(Mode::Station | Mode::Takeoff) if s.memory.armed_by_us() && s.confirmed => {
+        Some(Mode::Station | Mode::Takeoff) if s.memory.armed_by_us() && wished_now => {
             paced(s, Step::TakeOff { altitude }, Activity::TakingOff)
         }
+        // Armed for a wish that nobody stands by any more: the autopilot disarms by itself.
+        Some(Mode::Station | Mode::Takeoff) if s.memory.armed_by_us() => rest(Activity::Waiting),
         Some(Mode::Station | Mode::Takeoff | Mode::Foreign) | None => rest(Activity::HandsOff(HandsOff::ArmedByOther)),
     }
 }
@@ -190,6 +196,10 @@ fn in_the_air(s: &Situation<'_>, held: &Assignment, part: Airborne) -> Verdict {
             if s.uplink_silent >= held.failsafe.after {
                 match held.failsafe.on_coordinator_loss {
                     OnCoordinatorLoss::Land => return paced(s, Step::FailsafeLand, Activity::Failsafe),
+                    // Without a position it cannot return; then it lands where it is rather than stay up for ever.
+                    OnCoordinatorLoss::Return if s.memory.failures(StepKind::FailsafeReturn) >= RETURNS_TRIED => {
+                        return paced(s, Step::FailsafeLand, Activity::Failsafe);
+                    }
                     OnCoordinatorLoss::Return => return paced(s, Step::FailsafeReturn, Activity::Failsafe),
                     OnCoordinatorLoss::Hold | OnCoordinatorLoss::Continue => {}
                 }
@@ -230,6 +240,21 @@ fn down(s: &Situation<'_>, truth: FlightTruth) -> Verdict {
             Some(Mode::Foreign) => rest(Activity::HandsOff(HandsOff::OtherMode)),
             None => rest(Activity::Waiting),
         },
+    }
+}
+
+/// Whether a command on its way has been overtaken by what the vehicle does, so that it must not be sent again: a pilot,
+/// a ground station or a failsafe has chosen another mode since, or somebody has armed it.
+#[must_use]
+pub fn overtaken(kind: StepKind, vehicle: &Vehicle, now: Moment) -> bool {
+    let mode = vehicle.mode(now);
+    match kind {
+        StepKind::SetStation => vehicle.truth(now) != FlightTruth::Disarmed,
+        StepKind::TakeOff => matches!(mode, Some(Mode::Foreign | Mode::Land | Mode::Return)),
+        StepKind::Land | StepKind::FailsafeLand => matches!(mode, Some(Mode::Foreign | Mode::Return)),
+        StepKind::FailsafeReturn => matches!(mode, Some(Mode::Foreign | Mode::Land)),
+        // Moves nothing, or is never sent twice.
+        StepKind::AskReasons | StepKind::Arm => false,
     }
 }
 

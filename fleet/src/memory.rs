@@ -6,7 +6,7 @@
 use crate::backoff::Backoff;
 use crate::safety::ARM_LIFE;
 use crate::time::Moment;
-use crate::vehicle::{FlightTruth, Vehicle};
+use crate::vehicle::{FlightTruth, Mode, Vehicle};
 use std::time::Duration;
 
 /// Kinds of [`crate::converge::Step`].
@@ -34,6 +34,13 @@ const KINDS: usize = 7;
 /// a HEARTBEAT (1 Hz) shows it.
 pub const ARM_MAY_SHOW_FOR: Duration = ARM_LIFE.saturating_add(Duration::from_secs(3));
 
+/// After an autopilot said that it is still making up its mind about an arm command (IN_PROGRESS; it may be asking for
+/// leave elsewhere), the vehicle may turn out armed for this long.
+pub const ARM_IN_PROGRESS_FOR: Duration = Duration::from_secs(30);
+
+/// After a land command of ours was sent, the vehicle may be seen to begin its landing for this long.
+const LANDING_MAY_SHOW_FOR: Duration = Duration::from_secs(10);
+
 /// How a command ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -60,9 +67,16 @@ struct Tries {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Memory {
     tries: [Tries; KINDS],
-    arm_sent: Option<Moment>,
+    arm: Option<ArmSent>,
     armed_by_us: bool,
-    landing_ours: bool,
+    land_sent: Option<Moment>,
+}
+
+/// An arm command that may still take effect.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct ArmSent {
+    at: Moment,
+    may_show_until: Moment,
 }
 
 const fn seconds(first: u64, cap: u64) -> Backoff {
@@ -112,7 +126,7 @@ impl Memory {
     /// Whether an arm command of ours may still turn out to have armed the vehicle.
     #[must_use]
     pub fn arm_under_way(&self, now: Moment) -> bool {
-        self.arm_sent.is_some_and(|sent| now.since(sent) <= ARM_MAY_SHOW_FOR)
+        self.arm.is_some_and(|arm| now <= arm.may_show_until)
     }
 
     /// Whether the vehicle was seen to arm on a command of ours, and has not disarmed since.
@@ -124,19 +138,31 @@ impl Memory {
     /// Whether the present or last landing was asked for by the assignment or by our own ending.
     #[must_use]
     pub const fn landing_ours(&self) -> bool {
-        self.landing_ours
+        self.land_sent.is_some()
     }
 
     /// A command of this kind is being written to the wire.
-    pub const fn began(&mut self, kind: StepKind, now: Moment) {
+    pub fn began(&mut self, kind: StepKind, now: Moment) {
         match kind {
             StepKind::Arm => {
-                self.arm_sent = Some(now);
-                self.landing_ours = false;
+                self.arm = Some(ArmSent {
+                    at: now,
+                    may_show_until: now.plus(ARM_MAY_SHOW_FOR),
+                });
+                self.land_sent = None;
             }
-            StepKind::Land => self.landing_ours = true,
-            StepKind::FailsafeLand | StepKind::FailsafeReturn => self.landing_ours = false,
+            StepKind::Land => self.land_sent = Some(now),
+            StepKind::FailsafeLand | StepKind::FailsafeReturn => self.land_sent = None,
             StepKind::AskReasons | StepKind::SetStation | StepKind::TakeOff => {}
+        }
+    }
+
+    /// The autopilot has answered IN_PROGRESS to a command of this kind: it may take effect later than usual.
+    pub fn in_progress(&mut self, kind: StepKind, now: Moment) {
+        if kind == StepKind::Arm
+            && let Some(arm) = &mut self.arm
+        {
+            arm.may_show_until = now.plus(ARM_IN_PROGRESS_FOR);
         }
     }
 
@@ -158,7 +184,7 @@ impl Memory {
             }
         }
         if kind == StepKind::Arm && matches!(outcome, Outcome::Refused { .. } | Outcome::NotSent) {
-            self.arm_sent = None;
+            self.arm = None;
         }
     }
 
@@ -167,18 +193,27 @@ impl Memory {
         let Some(beat) = &vehicle.heartbeat else { return };
         if beat.value.armed {
             if self
-                .arm_sent
-                .is_some_and(|sent| beat.at >= sent && beat.at.since(sent) <= ARM_MAY_SHOW_FOR)
+                .arm
+                .is_some_and(|arm| beat.at >= arm.at && beat.at <= arm.may_show_until)
             {
                 self.armed_by_us = true;
-                self.arm_sent = None;
+                self.arm = None;
             }
             if matches!(vehicle.truth(now), FlightTruth::Airborne(_)) {
                 self.tries[StepKind::Arm as usize].failures = 0;
+                // A land command that led to no landing: the next landing is somebody else's.
+                let landing = matches!(beat.value.mode.mode, Mode::Land | Mode::Return);
+                if !landing
+                    && self
+                        .land_sent
+                        .is_some_and(|sent| beat.at > sent.plus(LANDING_MAY_SHOW_FOR))
+                {
+                    self.land_sent = None;
+                }
             }
         } else if self.armed_by_us {
             self.armed_by_us = false;
-            if vehicle.truth(now) == FlightTruth::Disarmed && !self.landing_ours {
+            if vehicle.truth(now) == FlightTruth::Disarmed && !self.landing_ours() {
                 let tries = &mut self.tries[StepKind::Arm as usize];
                 tries.failures = tries.failures.saturating_add(1);
                 let delay = StepKind::Arm.backoff().delay(tries.failures, 1.0);

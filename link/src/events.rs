@@ -9,6 +9,7 @@ use mavlink::dialects::ardupilotmega::MavMessage;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 /// Most events that wait: nearly two seconds of the busiest autopilot (569 messages a second), as long as a slow disk
 /// may hold up the listener.
@@ -21,6 +22,8 @@ pub struct Frame {
     pub header: MavHeader,
     /// What it says.
     pub message: MavMessage,
+    /// When it arrived. It may have waited in the queue since; what it says is as old as this.
+    pub at: Instant,
 }
 
 /// What happens on a link.
@@ -130,7 +133,8 @@ mod tests {
             sequence: 0,
         };
         let message = MavMessage::HEARTBEAT(HEARTBEAT_DATA::default());
-        LinkEvent::Frame(Box::new(Frame { header, message }))
+        let at = Instant::now();
+        LinkEvent::Frame(Box::new(Frame { header, message, at }))
     }
 
     #[tokio::test]

@@ -108,11 +108,14 @@ impl Link {
             events: tx,
         };
         let token = stop.clone();
+        let closed = Arc::clone(&shared);
         let keep = async move {
             tokio::select! {
                 () = keeper.run() => {}
                 () = token.cancelled() => {}
             }
+            // Handles that are still about must not hold the device open.
+            *closed.writer.lock().await = None;
         };
         let task = tokio::spawn(keep.in_current_span());
         (
@@ -247,6 +250,7 @@ impl<O: Opener> Keeper<O> {
                 () = sleep(SILENCE), if deframer.unfinished() => None,
                 () = self.shared.stuck.notified() => break "the line does not take what is written".to_owned(),
             };
+            let arrived = Instant::now();
             let silent = read.is_none();
             match read {
                 Some(Ok(0)) => break "the other end hung up".to_owned(),
@@ -277,6 +281,7 @@ impl<O: Opener> Keeper<O> {
                             self.events.send(LinkEvent::Frame(Box::new(Frame {
                                 header,
                                 message: *message,
+                                at: arrived,
                             })));
                         } else {
                             counters.stale(1);

@@ -2,7 +2,8 @@
 //!
 //! Owns: opening each kind ([`UrlOpener`]) and what is special about it. Must not: frame, retry, or log.
 //!
-//! * Serial: exclusive, flushed at the open; a hang-up reads as end of file.
+//! * Serial: exclusive, flushed at the open and before the close, so that what a stuck line still holds does not come
+//!   out later; a hang-up reads as end of file.
 //! * UDP: one socket for the life of the process, because PX4 answers only the first address and port that it heard.
 //! * TCP: no delay, and what the other end does not acknowledge within 2 s breaks the connection, so that the kernel
 //!   never delivers an old command late.
@@ -13,12 +14,14 @@ use futures::future::BoxFuture;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf, ReadHalf, WriteHalf};
 use tokio::net::{TcpStream, UdpSocket, lookup_host};
 use tokio::time::Instant;
-use tokio_serial::{ClearBuffer, SerialPort, SerialPortBuilderExt};
+use tokio_serial::{ClearBuffer, SerialPort, SerialPortBuilderExt, SerialStream};
 
 /// Unacknowledged TCP bytes break the connection after this long: the life of an arm command.
 const TCP_UNACKNOWLEDGED: Duration = fleet::safety::ARM_LIFE;
@@ -216,7 +219,37 @@ fn serial(device: &Path, baud: u32) -> Result<Wire, OpenError> {
     })?;
     // What was said before is not for us. Not every device can flush; the backlog filter does the rest.
     let _ = port.clear(ClearBuffer::All);
-    Ok(Wire::stream(port))
+    Ok(Wire::stream(Flushed(port)))
+}
+
+/// A serial line that throws away what it has not sent yet when it is closed. The system would go on sending it, and
+/// hold up the closing for up to 30 s.
+struct Flushed(SerialStream);
+
+impl Drop for Flushed {
+    fn drop(&mut self) {
+        let _ = self.0.clear(ClearBuffer::All);
+    }
+}
+
+impl AsyncRead for Flushed {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(cx, buffer)
+    }
+}
+
+impl AsyncWrite for Flushed {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(cx)
+    }
 }
 
 async fn tcp(remote: &HostPort) -> Result<Wire, OpenError> {

@@ -1,7 +1,7 @@
 //! Links over real pseudo-terminals, UDP and TCP on the loopback interface.
 
 use link::dialect::{HEARTBEAT_DATA, MavMessage};
-use link::{Events, Link, LinkEvent, LinkHandle};
+use link::{Events, Link, LinkEvent, LinkHandle, SendError};
 use mavlink::{MAVLinkV2MessageRaw, MavHeader};
 use nix::pty::openpty;
 use std::fs::File;
@@ -100,6 +100,34 @@ async fn a_serial_device_in_use_is_named_so_and_taken_when_free() {
     first.close().await;
     until(&mut second_events, up).await;
     second.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_serial_line_still_holds_when_it_is_closed_does_not_come_out_later() {
+    let pty = openpty(None, None).unwrap();
+    let name = nix::unistd::ttyname(&pty.slave).unwrap();
+    let url: link::LinkUrl = format!("serial:{}:57600", name.display()).parse().unwrap();
+    let (link, handle, mut events) = Link::open(url);
+    until(&mut events, up).await;
+    // The other end reads nothing until after the link was closed; its own buffer takes 4 KiB.
+    let message = MavMessage::HEARTBEAT(HEARTBEAT_DATA::default());
+    let mut written = 0;
+    while written < 12 * 1024 {
+        handle.send((1, 191), &message, DEADLINE).await.unwrap();
+        written += beat(0).len();
+    }
+    link.close().await;
+    nix::unistd::write(&pty.slave, b"end").unwrap();
+    let mut came_out = Vec::new();
+    while !came_out.ends_with(b"end") {
+        let mut buffer = [0; 4096];
+        let read = nix::unistd::read(&pty.master, &mut buffer).unwrap();
+        came_out.extend(&buffer[..read]);
+    }
+    assert!(came_out.len() < written / 2, "{} of {written} bytes", came_out.len());
+    // A handle that is still about neither holds the device open nor writes to it.
+    let late = handle.send((1, 191), &message, Duration::from_secs(1)).await;
+    assert!(matches!(late, Err(SendError::Down)));
 }
 
 #[tokio::test(flavor = "multi_thread")]

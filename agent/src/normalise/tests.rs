@@ -95,6 +95,18 @@ fn heartbeat_and_landed_state_tell_whether_it_flies() {
 }
 
 #[test]
+fn arming_checks_that_passed_in_another_mode_say_nothing_about_this_one() {
+    let (stabilize, guided) = (0, 4);
+    let mut v = vehicle(Autopilot::ArduPilot);
+    hear(&mut v, &[beat(stabilize, false), ready(true), beat(stabilize, false)]);
+    assert_eq!(v.ready(at(0)), Some(true));
+    hear(&mut v, &[beat(guided, false)]);
+    assert_eq!(v.ready(at(0)), None);
+    hear(&mut v, &[ready(false)]);
+    assert_eq!(v.ready(at(0)), Some(false));
+}
+
+#[test]
 fn home_is_taken_on_the_ground_and_kept_in_the_air() {
     let mut v = vehicle(Autopilot::Px4);
     hear(

@@ -147,6 +147,11 @@ struct Agent {
 
 impl Agent {
     fn start(vehicle: &Vehicle, dir: &Path, landing_timeout: Duration) -> Self {
+        Self::start_held_up(vehicle, dir, landing_timeout, Duration::ZERO)
+    }
+
+    /// Its link opens at once, but it looks at what it hears only after `held_up`.
+    fn start_held_up(vehicle: &Vehicle, dir: &Path, landing_timeout: Duration, held_up: Duration) -> Self {
         let node = NodeName::parse("pine").unwrap();
         let (store, state) = Store::open(dir, &node).unwrap();
         let plug = Plug {
@@ -169,7 +174,12 @@ impl Agent {
             landing_timeout,
             clock,
         };
-        let life = tokio::spawn(fly(pilot, wiring, Arc::new(store), CancellationToken::new()));
+        let life = tokio::spawn(async move {
+            if !held_up.is_zero() {
+                sleep(held_up).await;
+            }
+            fly(pilot, wiring, Arc::new(store), CancellationToken::new()).await
+        });
         Self {
             orders: orders_tx,
             reports: reports_rx,
@@ -710,5 +720,150 @@ async fn another_drones_wish_is_refused_while_the_vehicle_flies() {
     agent.until("down", 60, |r| r.truth == FlightTruth::Disarmed).await;
     agent.order(Order::Unassigned { term: Term(3) }).await;
     agent.until("free", 10, |r| r.held.is_none()).await;
+    agent.kill().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_order_refused_for_another_drone_still_deposes_the_older_coordinator_even_after_a_restart() {
+    let vehicle = Vehicle::new(Kind::ArduCopter);
+    let agent = vehicle.agent();
+    agent.connect(flying(1)).await;
+    agent.until_holding().await;
+    let newer = Assignment {
+        term: Term(5),
+        uid: DroneUid("u-2".into()),
+        ..assignment(
+            1,
+            Desired::Grounded {
+                why: GroundedWhy::Deleted,
+            },
+        )
+    };
+    agent.order(Order::Assigned(newer)).await;
+    sleep(Duration::from_secs(2)).await;
+    agent.kill().await;
+    let agent = vehicle.agent();
+    agent.connect(grounded(2)).await;
+    agent.until_holding().await;
+    sleep(Duration::from_secs(10)).await;
+    let held = agent.report().unwrap().held.unwrap();
+    assert_eq!(
+        (held.uid, held.term, held.grounded),
+        (DroneUid("u-1".into()), Term(3), false)
+    );
+    assert_eq!(vehicle.see(|w| w.count(LAND)), 0);
+    agent.kill().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_lost_its_memory_sends_nothing_to_a_flying_vehicle_until_it_is_told_whose_it_is() {
+    for kind in BOTH {
+        let vehicle = Vehicle::new(kind);
+        let agent = vehicle.agent();
+        agent.connect(flying(1)).await;
+        agent.until_holding().await;
+        agent.kill().await;
+        let before = vehicle.see(|w| w.steps().len());
+        let empty = tempfile::tempdir().unwrap();
+        let agent = Agent::start(&vehicle, empty.path(), Duration::from_secs(280));
+        // Nobody knows whose it is, so it may be a pilot's.
+        agent.connect(Order::Unassigned { term: Term(3) }).await;
+        agent
+            .until("heard", 20, |r| r.truth == FlightTruth::Airborne(Airborne::InAir))
+            .await;
+        sleep(Duration::from_secs(30)).await;
+        assert!(agent.report().unwrap().held.is_none());
+        agent.order(flying(1)).await;
+        agent.until_holding().await;
+        assert_eq!(vehicle.see(|w| w.steps().len()), before, "{kind:?}");
+        // From now on it is looked after: an ending agent lands it.
+        agent.terminate.cancel();
+        assert_eq!(agent.life.await.unwrap(), Ending::Settled);
+        assert!(!vehicle.see(|w| w.armed));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_coordinator_that_only_opens_streams_does_not_put_off_the_failsafe() {
+    let vehicle = Vehicle::new(Kind::Px4);
+    let agent = vehicle.agent();
+    let mut wish = assignment(
+        1,
+        Desired::Flying {
+            altitude: AltitudeAboveHome(10.0),
+        },
+    );
+    wish.failsafe = Failsafe {
+        on_coordinator_loss: OnCoordinatorLoss::Land,
+        after: Duration::from_secs(20),
+    };
+    agent.connect(Order::Assigned(wish)).await;
+    agent.until_holding().await;
+    for _ in 0..30 {
+        agent.orders.send(FromUplink::Closed).await.unwrap();
+        agent.orders.send(FromUplink::Opened).await.unwrap();
+        sleep(Duration::from_secs(1)).await;
+    }
+    agent.until("down", 60, |r| r.truth == FlightTruth::Disarmed).await;
+    agent.kill().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_whose_uplink_is_gone_for_good_ends_loudly() {
+    let vehicle = Vehicle::new(Kind::Px4);
+    let agent = vehicle.agent();
+    agent.until("heard", 20, |r| r.link_alive).await;
+    drop(agent.orders);
+    assert_eq!(agent.life.await.unwrap(), Ending::NotSettled);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_waited_while_the_agent_was_held_up_does_not_pass_for_fresh() {
+    let vehicle = Vehicle::new(Kind::Px4);
+    let held_up = Duration::from_secs(30);
+    let agent = Agent::start_held_up(&vehicle, vehicle.dir.path(), Duration::from_secs(280), held_up);
+    sleep(Duration::from_secs(10)).await;
+    vehicle.unplug().await;
+    agent.until("a first report", 40, |_| true).await;
+    let reports = agent.reports.clone();
+    assert!(!reports.borrow().report.as_ref().unwrap().link_alive);
+    agent.kill().await;
+}
+
+/// Lets whoever waits to write into this pipe go on when it is dropped, so that a failing test ends too.
+struct Answers(std::path::PathBuf);
+
+impl Drop for Answers {
+    fn drop(&mut self) {
+        let reader = std::fs::File::options().read(true).write(true).open(&self.0);
+        let _ = std::fs::remove_file(&self.0);
+        // Long enough open for the writer to get in.
+        std::thread::sleep(Duration::from_millis(200));
+        drop(reader);
+    }
+}
+
+#[tokio::test]
+async fn a_disk_that_does_not_answer_holds_up_neither_reports_nor_a_landing() {
+    use nix::sys::stat::Mode;
+    let vehicle = Vehicle::new(Kind::Px4);
+    let agent = vehicle.agent();
+    agent.until("heard", 20, |r| r.link_alive).await;
+    // Whoever opens the new file waits for a reader.
+    let hung = vehicle.dir.path().join("state.json.new");
+    nix::unistd::mkfifo(&hung, Mode::S_IRUSR | Mode::S_IWUSR).unwrap();
+    let answers = Answers(hung);
+    agent.order(flying(1)).await;
+    sleep(Duration::from_secs(2)).await;
+    assert!(
+        agent.report().unwrap().held.is_none(),
+        "an order that may be forgotten is not flown"
+    );
+    agent.order(grounded(2)).await;
+    agent
+        .until("held", 5, |r| r.held.as_ref().is_some_and(|h| h.grounded))
+        .await;
+    agent.until("still heard", 5, |r| r.link_alive).await;
+    drop(answers);
     agent.kill().await;
 }

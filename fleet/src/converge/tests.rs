@@ -306,14 +306,28 @@ fn losing_the_coordinator_makes_the_agent_act_as_the_drone_says_and_not_before_i
 }
 
 #[test]
+fn a_failsafe_that_cannot_return_lands_where_it_is() {
+    let mut w = world(FLY).failsafe(OnCoordinatorLoss::Return, 60).flying(Mode::Station);
+    let refused = Outcome::Refused {
+        result: "FAILED".into(),
+    };
+    for _ in 0..3 {
+        assert_eq!(w.kind(), Some(StepKind::FailsafeReturn));
+        w.memory.began(StepKind::FailsafeReturn, w.now);
+        w.memory.ended(StepKind::FailsafeReturn, &refused, w.now, 1.0);
+        w.now = w.now.plus(Duration::from_secs(3));
+        w = w.flying(Mode::Station);
+    }
+    assert_eq!(w.kind(), Some(StepKind::FailsafeLand));
+}
+
+#[test]
 fn a_failsafe_landing_ends_the_flight_and_an_ordered_one_does_not() {
     let after = |w: &World| {
         let held = w.fence.held.as_ref();
-        let up = w.record.seen(
-            held,
-            FlightTruth::Airborne(Airborne::InAir),
-            w.memory.landing_ours(),
-        );
+        let up = w
+            .record
+            .seen(held, FlightTruth::Airborne(Airborne::InAir), w.memory.landing_ours());
         up.seen(held, FlightTruth::Disarmed, w.memory.landing_ours()).stage
     };
     let mut w = world(FLY);
@@ -321,6 +335,90 @@ fn a_failsafe_landing_ends_the_flight_and_an_ordered_one_does_not() {
     assert_eq!(after(&w), Stage::Over);
     w.memory.began(StepKind::Land, w.now);
     assert_eq!(after(&w), Stage::Fresh);
+}
+
+#[test]
+fn a_land_command_that_led_to_no_landing_does_not_make_a_later_failsafe_landing_ours() {
+    let mut w = world(FLY).flying(Mode::Station);
+    w.memory.began(StepKind::Land, w.now);
+    let refused = Outcome::Refused {
+        result: "FAILED".into(),
+    };
+    w.memory.ended(StepKind::Land, &refused, w.now, 0.0);
+    w.now = w.now.plus(Duration::from_secs(9));
+    w = w.flying(Mode::Station);
+    assert!(w.memory.landing_ours(), "it may still begin");
+    w.now = w.now.plus(Duration::from_secs(600));
+    w = w.flying(Mode::Station);
+    w = w.flying(Mode::Land);
+    assert!(!w.memory.landing_ours());
+    let held = w.fence.held.as_ref();
+    let landed = w
+        .record
+        .seen(held, FlightTruth::Airborne(Airborne::Landing), w.memory.landing_ours())
+        .seen(held, FlightTruth::Disarmed, w.memory.landing_ours());
+    assert_eq!(landed.stage, Stage::Over);
+}
+
+#[test]
+fn a_long_landing_of_ours_stays_ours() {
+    let mut w = world(GROUND).flying(Mode::Station);
+    w.memory.began(StepKind::Land, w.now);
+    for _ in 0..100 {
+        w.now = w.now.plus(Duration::from_secs(1));
+        w = w.flying(Mode::Land);
+    }
+    assert!(w.memory.landing_ours());
+}
+
+#[test]
+fn an_arm_command_that_the_autopilot_still_considers_keeps_the_vehicle_from_counting_as_settled() {
+    let settled = |w: &World| crate::safety::settled(w.vehicle.truth(w.now), w.memory.arm_under_way(w.now));
+    let mut w = world(FLY).disarmed(Mode::Station);
+    w.memory.began(StepKind::Arm, w.now);
+    w.memory.in_progress(StepKind::Arm, w.now);
+    w.now = w.now.plus(Duration::from_secs(20));
+    w = w.disarmed(Mode::Station);
+    assert!(!settled(&w));
+    let late = w
+        .clone()
+        .vehicle(true, Some(LandedState::OnGround), Mode::Station, true);
+    assert!(late.memory.armed_by_us());
+    w.now = w.now.plus(Duration::from_secs(11));
+    w = w.disarmed(Mode::Station);
+    assert!(settled(&w));
+}
+
+#[test]
+fn a_vehicle_armed_for_a_superseded_leadership_does_not_take_off() {
+    let mut w = world(FLY).disarmed(Mode::Station);
+    w.memory.began(StepKind::Arm, w.now);
+    w = w.vehicle(true, Some(LandedState::OnGround), Mode::Station, true);
+    assert_eq!(w.kind(), Some(StepKind::TakeOff));
+    w.fence = w.fence.having_seen(Term(4));
+    assert_eq!(w.decide(), rest(Activity::Waiting));
+    w.fence.highest_term = Term(3);
+    w.confirmed = false;
+    assert_eq!(w.decide(), rest(Activity::Waiting));
+}
+
+#[test]
+fn a_command_on_its_way_is_not_repeated_against_somebody_who_has_taken_over_since() {
+    use StepKind::{Arm, AskReasons, FailsafeLand, FailsafeReturn, Land, SetStation, TakeOff};
+    let overtaken = |w: &World, kind| overtaken(kind, &w.vehicle, w.now);
+    let pilot = world(FLY).flying(Mode::Foreign);
+    for kind in [SetStation, TakeOff, Land, FailsafeLand, FailsafeReturn] {
+        assert!(overtaken(&pilot, kind), "{kind:?}");
+    }
+    let holding = world(FLY).flying(Mode::Station);
+    for kind in [TakeOff, Land, FailsafeLand, FailsafeReturn, AskReasons, Arm] {
+        assert!(!overtaken(&holding, kind), "{kind:?}");
+    }
+    assert!(overtaken(&world(FLY).flying(Mode::Land), FailsafeReturn));
+    assert!(overtaken(&world(FLY).flying(Mode::Return), Land));
+    assert!(!overtaken(&world(FLY).disarmed(Mode::Foreign), SetStation));
+    let armed = world(FLY).vehicle(true, Some(LandedState::OnGround), Mode::Foreign, true);
+    assert!(overtaken(&armed, SetStation));
 }
 
 fn any_world() -> impl Strategy<Value = World> {
@@ -346,8 +444,19 @@ fn any_world() -> impl Strategy<Value = World> {
     ];
     let flags = any::<[bool; 7]>();
     (landed, mode, stage, loss, flags, 0u64..8000, 0u64..8000, 0u64..120).prop_map(
-        |(landed, mode, stage, loss, [fly, armed, ready, confirmed, ending, armed_by_us, stale_term], age, arm_age, silent)| {
-            let mut w = world(if fly { FLY } else { GROUND }).stage(stage).failsafe(loss, silent);
+        |(
+            landed,
+            mode,
+            stage,
+            loss,
+            [fly, armed, ready, confirmed, ending, armed_by_us, stale_term],
+            age,
+            arm_age,
+            silent,
+        )| {
+            let mut w = world(if fly { FLY } else { GROUND })
+                .stage(stage)
+                .failsafe(loss, silent);
             if armed_by_us {
                 w.memory.began(StepKind::Arm, w.now);
             }
@@ -384,6 +493,7 @@ proptest! {
             Step::TakeOff { .. } => {
                 prop_assert_eq!(truth, FlightTruth::ArmedOnGround);
                 prop_assert!(w.memory.armed_by_us() && !w.terminating);
+                prop_assert!(w.confirmed && w.fence.highest_term == Term(3));
                 prop_assert_eq!(wish, Some(FLY));
             }
             Step::SetStation | Step::AskReasons => prop_assert_eq!(truth, FlightTruth::Disarmed),

@@ -1,6 +1,8 @@
 //! `ToAgent`: what the coordinator says about a node, to and from [`Order`].
 //!
 //! Owns: which orders an agent can read at all. Must not: judge terms or generations; `fleet::assignment::Fence` does.
+//!
+//! A word to come down is read whatever else of it cannot be: refusing it would keep a vehicle up.
 
 use super::{BadMessage, filled, known};
 use crate::v1;
@@ -66,8 +68,14 @@ impl TryFrom<v1::Assignment> for Assignment {
                 altitude: altitude(f.altitude_above_home_m)?,
             },
             v1::assignment::Desired::Grounded(g) => Desired::Grounded {
-                why: grounded_why(g.why)?,
+                why: grounded_why(g.why),
             },
+        };
+        let failsafe = a.failsafe.map_or_else(|| Ok(Failsafe::default()), TryInto::try_into);
+        let failsafe = match desired {
+            Desired::Flying { .. } => failsafe?,
+            // It is for flight only.
+            Desired::Grounded { .. } => failsafe.unwrap_or_default(),
         };
         Ok(Self {
             term: Term(a.term),
@@ -78,7 +86,7 @@ impl TryFrom<v1::Assignment> for Assignment {
             },
             generation: a.generation,
             desired,
-            failsafe: a.failsafe.map_or_else(|| Ok(Failsafe::default()), TryInto::try_into)?,
+            failsafe,
         })
     }
 }
@@ -106,13 +114,12 @@ impl From<GroundedWhy> for v1::GroundedWhy {
     }
 }
 
-fn grounded_why(got: i32) -> Result<GroundedWhy, BadMessage> {
-    let field = "assigned.grounded.why";
-    match known(field, got)? {
-        v1::GroundedWhy::Unspecified => Err(BadMessage::Missing { field }),
-        v1::GroundedWhy::Deleted => Ok(GroundedWhy::Deleted),
-        v1::GroundedWhy::Ordered => Ok(GroundedWhy::Ordered),
-        v1::GroundedWhy::Unbound => Ok(GroundedWhy::Unbound),
+/// A reason that is not given or not known, as from a newer coordinator, counts as an operator's order.
+fn grounded_why(got: i32) -> GroundedWhy {
+    match v1::GroundedWhy::try_from(got) {
+        Ok(v1::GroundedWhy::Deleted) => GroundedWhy::Deleted,
+        Ok(v1::GroundedWhy::Unbound) => GroundedWhy::Unbound,
+        Ok(v1::GroundedWhy::Ordered | v1::GroundedWhy::Unspecified) | Err(_) => GroundedWhy::Ordered,
     }
 }
 
@@ -283,7 +290,6 @@ mod tests {
         assert_eq!(refused(v1::ToAgent { order: None }), "order is not set");
         assert_eq!(refused(message(|a| a.drone_uid.clear())), "assigned.drone_uid is empty");
         assert_eq!(refused(message(|a| a.desired = None)), "assigned.desired is not set");
-        assert_eq!(grounded(0).unwrap_err().to_string(), "assigned.grounded.why is not set");
         assert_eq!(
             failsafe(0, 9).unwrap_err().to_string(),
             "assigned.failsafe.on_coordinator_loss is not set"
@@ -295,10 +301,36 @@ mod tests {
     #[test]
     fn an_enum_value_of_another_version_is_refused_and_named() {
         assert_eq!(
-            grounded(99).unwrap_err().to_string(),
-            "assigned.grounded.why is 99, which this program does not know; is the sender a newer version?"
+            failsafe(99, 9).unwrap_err().to_string(),
+            "assigned.failsafe.on_coordinator_loss is 99, which this program does not know; is the sender a newer version?"
         );
         assert!(matches!(failsafe(-1, 9), Err(BadMessage::UnknownValue { got: -1, .. })));
+    }
+
+    #[test]
+    fn a_word_to_come_down_is_taken_whatever_reason_or_failsafe_a_newer_coordinator_gives() {
+        let why = |order| match order {
+            Ok(Order::Assigned(Assignment {
+                desired: Desired::Grounded { why },
+                ..
+            })) => why,
+            other => panic!("{other:?}"),
+        };
+        for unknown in [0, 99, -1] {
+            assert_eq!(why(grounded(unknown)), GroundedWhy::Ordered);
+        }
+        assert_eq!(why(grounded(v1::GroundedWhy::Deleted.into())), GroundedWhy::Deleted);
+        for (on_coordinator_loss, after_ms) in [(99, 9), (0, 9), (v1::OnCoordinatorLoss::Land.into(), 0)] {
+            let unreadable = message(|a| {
+                let why = v1::GroundedWhy::Unbound.into();
+                a.desired = Some(v1::assignment::Desired::Grounded(v1::Grounded { why }));
+                a.failsafe = Some(v1::Failsafe {
+                    on_coordinator_loss,
+                    after_ms,
+                });
+            });
+            assert_eq!(why(unreadable.try_into()), GroundedWhy::Unbound);
+        }
     }
 
     #[test]

@@ -1,0 +1,181 @@
+//! The pilot alone, one event at a time: what a moment's mischance must not do.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
+
+use agent::outgoing::{Outgoing, Written};
+use agent::pilot::Pilot;
+use agent::state_file::State;
+use fleet::assignment::{Assignment, Desired, Failsafe, GroundedWhy, Order};
+use fleet::ids::{DroneName, DroneUid, NodeName, Term};
+use fleet::time::Moment;
+use fleet::units::AltitudeAboveHome;
+use link::dialect::{
+    COMMAND_ACK_DATA, EXTENDED_SYS_STATE_DATA, HEARTBEAT_DATA, MavAutopilot, MavCmd, MavLandedState, MavMessage,
+    MavModeFlag, MavResult, MavSysStatusSensor, MavType, SYS_STATUS_DATA,
+};
+use link::{Frame, LinkEvent};
+use mavlink::MavHeader;
+use std::time::Duration;
+
+const GUIDED: u32 = 4;
+const LOITER: u32 = 5;
+const FLY: Desired = Desired::Flying {
+    altitude: AltitudeAboveHome(10.0),
+};
+const GROUND: Desired = Desired::Grounded {
+    why: GroundedWhy::Deleted,
+};
+
+fn at(ms: u64) -> Moment {
+    Moment::at(Duration::from_millis(ms))
+}
+
+fn hear(pilot: &mut Pilot, message: MavMessage, ms: u64) {
+    let header = MavHeader {
+        system_id: 7,
+        component_id: 1,
+        sequence: 0,
+    };
+    let frame = Frame {
+        header,
+        message,
+        at: tokio::time::Instant::now(),
+    };
+    pilot.hear(&LinkEvent::Frame(Box::new(frame)), at(ms), 0.0);
+}
+
+/// The vehicle tells all that matters.
+fn tells(pilot: &mut Pilot, armed: bool, landed_state: MavLandedState, custom_mode: u32, ms: u64) {
+    let armed = if armed {
+        MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED
+    } else {
+        MavModeFlag::empty()
+    };
+    let beat = HEARTBEAT_DATA {
+        custom_mode,
+        mavtype: MavType::MAV_TYPE_QUADROTOR,
+        autopilot: MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA,
+        base_mode: MavModeFlag::MAV_MODE_FLAG_CUSTOM_MODE_ENABLED | armed,
+        mavlink_version: 3,
+        ..HEARTBEAT_DATA::default()
+    };
+    let health = SYS_STATUS_DATA {
+        onboard_control_sensors_health: MavSysStatusSensor::MAV_SYS_STATUS_PREARM_CHECK,
+        ..SYS_STATUS_DATA::default()
+    };
+    let landed = EXTENDED_SYS_STATE_DATA {
+        landed_state,
+        ..EXTENDED_SYS_STATE_DATA::default()
+    };
+    hear(pilot, MavMessage::HEARTBEAT(beat), ms);
+    hear(pilot, MavMessage::EXTENDED_SYS_STATE(landed), ms);
+    hear(pilot, MavMessage::SYS_STATUS(health), ms);
+}
+
+fn on_ground(pilot: &mut Pilot, ms: u64) {
+    tells(pilot, false, MavLandedState::MAV_LANDED_STATE_ON_GROUND, GUIDED, ms);
+}
+
+fn pilot() -> Pilot {
+    let mut pilot = Pilot::new(NodeName::parse("pine").unwrap(), State::default(), at(0));
+    pilot.hear(&LinkEvent::Up, at(0), 0.0);
+    pilot
+}
+
+fn wish(pilot: &mut Pilot, generation: i64, desired: Desired, ms: u64) {
+    let order = Order::Assigned(Assignment {
+        term: Term(3),
+        uid: DroneUid("u-1".into()),
+        name: DroneName {
+            namespace: "field".into(),
+            name: "alpha-brave-finch".into(),
+        },
+        generation,
+        desired,
+        failsafe: Failsafe::default(),
+    });
+    pilot.uplink_opened(at(ms));
+    let fence = pilot.consider(&order, at(ms)).unwrap();
+    pilot.adopt(fence, at(ms));
+}
+
+fn command(out: &Outgoing) -> Option<MavCmd> {
+    match &out.message {
+        MavMessage::COMMAND_LONG(m) => Some(m.command),
+        MavMessage::COMMAND_INT(m) => Some(m.command),
+        _ => None,
+    }
+}
+
+/// Everything that is written at one moment, all of it with success.
+fn written(pilot: &mut Pilot, ms: u64) -> Vec<Outgoing> {
+    let mut all = Vec::new();
+    while let Some(out) = pilot.next(at(ms), 0.0) {
+        pilot.written(Written::Yes, at(ms), 0.0);
+        all.push(out);
+    }
+    all
+}
+
+fn armed_by(out: &[Outgoing]) -> bool {
+    out.iter().any(|o| o.permit.is_some())
+}
+
+fn settled(pilot: &Pilot, ms: u64) -> bool {
+    pilot.report(at(ms)).held.unwrap().settled
+}
+
+const ARM: MavCmd = MavCmd::MAV_CMD_COMPONENT_ARM_DISARM;
+const LAND: MavCmd = MavCmd::MAV_CMD_NAV_LAND;
+
+#[test]
+fn an_arm_command_on_its_way_is_not_forgotten_with_a_heartbeat_of_ours() {
+    let mut pilot = pilot();
+    on_ground(&mut pilot, 100);
+    written(&mut pilot, 100);
+    wish(&mut pilot, 1, FLY, 900);
+    on_ground(&mut pilot, 900);
+    assert!(armed_by(&written(&mut pilot, 900)));
+    on_ground(&mut pilot, 1500);
+    let out = pilot.next(at(1500), 0.0).unwrap();
+    assert!(matches!(out.message, MavMessage::HEARTBEAT(_)), "{out:?}");
+    pilot.written(Written::No, at(1500), 0.0);
+    assert!(!settled(&pilot, 1500), "the arm command is still under way");
+}
+
+#[test]
+fn a_vehicle_whose_autopilot_asks_elsewhere_for_leave_to_arm_is_not_settled() {
+    let mut pilot = pilot();
+    on_ground(&mut pilot, 100);
+    written(&mut pilot, 100);
+    wish(&mut pilot, 1, FLY, 900);
+    on_ground(&mut pilot, 900);
+    assert!(armed_by(&written(&mut pilot, 900)));
+    let ack = COMMAND_ACK_DATA {
+        command: ARM,
+        result: MavResult::MAV_RESULT_IN_PROGRESS,
+        ..COMMAND_ACK_DATA::default()
+    };
+    hear(&mut pilot, MavMessage::COMMAND_ACK(ack), 1000);
+    wish(&mut pilot, 2, GROUND, 2000);
+    for ms in (2000..30_000).step_by(1000) {
+        on_ground(&mut pilot, ms);
+        written(&mut pilot, ms);
+        assert!(!settled(&pilot, ms), "at {ms} ms");
+    }
+    on_ground(&mut pilot, 31_100);
+    assert!(settled(&pilot, 31_100));
+}
+
+#[test]
+fn a_land_command_without_an_answer_is_not_repeated_against_a_pilot_who_took_over() {
+    let airborne = MavLandedState::MAV_LANDED_STATE_IN_AIR;
+    for (mode, repeated) in [(GUIDED, true), (LOITER, false)] {
+        let mut pilot = pilot();
+        tells(&mut pilot, true, airborne, GUIDED, 100);
+        wish(&mut pilot, 1, GROUND, 200);
+        let lands = |out: Vec<Outgoing>| out.iter().any(|o| command(o) == Some(LAND));
+        assert!(lands(written(&mut pilot, 200)));
+        tells(&mut pilot, true, airborne, mode, 900);
+        assert_eq!(lands(written(&mut pilot, 1300)), repeated);
+    }
+}

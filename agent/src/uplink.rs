@@ -189,17 +189,26 @@ impl Uplink {
             return End::Farewell;
         }
         self.outward.mark_changed();
+        let mut noticed = String::new();
         loop {
             tokio::select! {
                 message = inbound.message() => match message {
-                    Ok(Some(message)) => match Order::try_from(message) {
-                        Ok(order) => {
-                            if self.pilot.send(FromUplink::Order(order)).await.is_err() {
-                                return End::Farewell;
+                    Ok(Some(message)) => {
+                        if message.notice != noticed {
+                            noticed.clone_from(&message.notice);
+                            if !noticed.is_empty() {
+                                warn!(notice = noticed, "the coordinator has a word for you");
                             }
                         }
-                        Err(bad) => warn!(%bad, "order refused: it makes no sense"),
-                    },
+                        match Order::try_from(message) {
+                            Ok(order) => {
+                                if self.pilot.send(FromUplink::Order(order)).await.is_err() {
+                                    return End::Farewell;
+                                }
+                            }
+                            Err(bad) => warn!(%bad, "order refused: it makes no sense"),
+                        }
+                    }
                     Ok(None) => return End::Lost("the coordinator closed the stream".to_owned()),
                     Err(status) => return End::Lost(said_by(&status)),
                 },

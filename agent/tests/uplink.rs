@@ -156,6 +156,7 @@ impl Agent {
 fn unassigned(term: u64) -> ToAgent {
     Ok(v1::ToAgent {
         order: Some(v1::to_agent::Order::Unassigned(v1::Unassigned { term })),
+        notice: String::new(),
     })
 }
 
@@ -171,7 +172,7 @@ async fn the_agent_says_hello_reports_at_once_and_passes_on_orders() {
     assert_eq!(agent.next().await, FromUplink::Opened);
     assert!(matches!(coordinator.next().await, Some(v1::from_agent::Message::Report(r)) if !r.terminating));
     // A message that makes no sense is refused; the stream goes on.
-    to_agent.send(Ok(v1::ToAgent { order: None })).await.unwrap();
+    to_agent.send(Ok(v1::ToAgent::default())).await.unwrap();
     to_agent.send(unassigned(6)).await.unwrap();
     assert!(matches!(agent.next().await, FromUplink::Order(order) if order.term() == Term(6)));
     agent.outward.send_replace(Outward {

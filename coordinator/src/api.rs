@@ -1,6 +1,6 @@
 //! Calls to the Kubernetes API, each under a deadline.
 //!
-//! Owns: the client, the deadline, the error. Must not: retry; the queues do.
+//! Owns: the client, the deadline, the error. Must not: retry; who calls does.
 
 use anyhow::Context;
 use std::future::Future;

@@ -18,6 +18,7 @@ use kube::ResourceExt;
 use kube::api::{Api, PostParams};
 use kube::core::ObjectMeta;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Label on claims, for the watch.
 pub const LABEL: &str = "skein.dev/claim";
@@ -103,7 +104,7 @@ pub async fn obtain(context: &Context, node: &NodeName, key: &Key, uid: &str) ->
         };
         match written {
             Ok(lease) => {
-                context.world.lease(Change::Is(lease));
+                context.world.lease(Change::Is(Arc::new(lease)));
                 return Ok(Outcome::Ours);
             }
             // Somebody was first, or our cache is old: look at what is there, and decide afresh.
@@ -113,7 +114,7 @@ pub async fn obtain(context: &Context, node: &NodeName, key: &Key, uid: &str) ->
                 claim = existing.as_ref().and_then(parse).map(|(_, claim)| claim);
                 holder_stands = None;
                 if let Some(lease) = existing {
-                    context.world.lease(Change::Is(lease));
+                    context.world.lease(Change::Is(Arc::new(lease)));
                 }
             }
             Err(error) => return Err(error),

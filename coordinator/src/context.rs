@@ -7,7 +7,7 @@ use crate::events;
 use crate::ground::Latch;
 use crate::sessions::Sessions;
 use crate::swarms::expectations::Expectations;
-use crate::world::{Queues, World};
+use crate::world::{Wakes, World};
 use fleet::ids::Term;
 use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
@@ -34,7 +34,7 @@ pub struct Context {
     /// Ground orders that are not written yet.
     pub latch: Latch,
     /// What has to be looked at again.
-    pub queues: Queues,
+    pub wakes: Wakes,
     /// Events for people.
     pub events: events::Outbox,
     /// When each Drone's status was written last.
@@ -72,9 +72,9 @@ impl Context {
         term: Term,
         ending: CancellationToken,
     ) -> (Self, mpsc::Receiver<events::Message>) {
-        let queues = Queues::default();
-        let world = Arc::new(World::new(queues.clone()));
-        let sessions = Arc::new(Sessions::new(Arc::clone(&world), Arc::clone(&queues.nodes)));
+        let wakes = Wakes::default();
+        let world = Arc::new(World::new(wakes.clone()));
+        let sessions = Arc::new(Sessions::new(Arc::clone(&world), Arc::clone(&wakes.nodes)));
         let (outbox, messages) = events::channel();
         let context = Self {
             started: Instant::now(),
@@ -85,7 +85,7 @@ impl Context {
             world,
             sessions,
             latch: Latch::default(),
-            queues,
+            wakes,
             events: outbox,
             drone_paces: Paces::default(),
             swarm_paces: Paces::default(),

@@ -12,32 +12,34 @@ pub mod status;
 
 use crate::api::ApiError;
 use crate::context::Context;
+use crate::controller;
 use crate::key::Key;
-use crate::queue;
+use crds::Drone;
 use facts::Seen;
+use kube::runtime::reflector::Store;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
 /// Drones worked on at a time.
-const WORKERS: usize = 16;
+const AT_A_TIME: u16 = 16;
 
 /// After losing to another writer, the watch brings the news within this time.
 pub(crate) const AFTER_CONFLICT: Duration = Duration::from_millis(100);
 
 /// Starts the controller.
-pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) {
+pub fn start(context: &Arc<Context>, drones: Store<Drone>, tasks: &mut JoinSet<()>) {
     let shared = Arc::clone(context);
-    queue::start(
-        tasks,
-        Arc::clone(&context.queues.drones),
-        WORKERS,
-        &context.ending,
+    tasks.spawn(controller::run(
+        drones,
+        Arc::clone(&context.wakes.drones),
+        AT_A_TIME,
+        context.ending.clone(),
         move |key| {
             let context = Arc::clone(&shared);
             async move { overtaken_is_no_failure(Box::pin(reconcile(&context, &key)).await) }
         },
-    );
+    ));
 }
 
 /// Losing to another writer is in the nature of things: look again once the cache has the news.

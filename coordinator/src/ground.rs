@@ -249,7 +249,7 @@ fn wake(context: &Context, marked: &[Marked]) -> Reach {
         };
         for drone in drones {
             reach.drones += 1;
-            context.queues.drones.wake(Key::of(drone.as_ref()));
+            context.wakes.drones.wake(Key::of(drone.as_ref()));
             if let Some(node) = drone
                 .spec
                 .node_name
@@ -257,7 +257,7 @@ fn wake(context: &Context, marked: &[Marked]) -> Reach {
                 .and_then(|node| NodeName::parse(node).ok())
             {
                 reach.agents += usize::from(context.sessions.seen(&node).connected);
-                context.queues.nodes.wake(node);
+                context.wakes.nodes.wake(node);
             }
         }
     }

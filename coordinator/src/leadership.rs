@@ -36,7 +36,7 @@ pub async fn take(client: &kube::Client, namespace: &str, identity: &str) -> Ter
 }
 
 fn retry_delay(failures: u32) -> Duration {
-    crate::queue::RETRY.delay(failures, rand::random::<f64>())
+    crate::retry::RETRY.delay(failures, rand::random::<f64>())
 }
 
 async fn take_once(leases: &Api<Lease>, namespace: &str, identity: &str) -> Result<Term, ApiError> {

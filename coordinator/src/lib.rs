@@ -8,6 +8,7 @@
 pub mod api;
 pub mod claims;
 pub mod context;
+pub mod controller;
 pub mod drones;
 pub mod events;
 pub mod fleet_service;
@@ -18,11 +19,13 @@ pub mod logging;
 pub mod options;
 pub mod orders;
 pub mod queue;
+pub mod retry;
 pub mod serve;
 pub mod sessions;
 pub mod shutdown;
 pub mod swarms;
 pub mod uplink;
+pub mod wake_set;
 pub mod watching;
 pub mod world;
 
@@ -80,32 +83,53 @@ async fn lead(
     let context = Arc::new(context);
     let mut tasks = tokio::task::JoinSet::new();
     tasks.spawn(events::publish(context.client(), published, ending.clone()));
-    watching::start(&context, &mut tasks);
-    let deposed = ending
-        .run_until_cancelled(serve_fleet(&context, &gate, &mut tasks))
+    let stores = watching::start(&context, &mut tasks);
+    let over = ending
+        .run_until_cancelled(serve_fleet(&context, stores, &gate, &mut tasks))
         .await;
+    // When it was asked to end, that its parts end is no news.
+    let over = over.filter(|_| !ending.is_cancelled());
     ending.cancel();
     while tasks.join_next().await.is_some() {}
-    match deposed {
+    match over {
         None => Ok(()),
-        Some(higher) => anyhow::bail!(
+        Some(Over::Deposed(higher)) => anyhow::bail!(
             "deposed: an agent has seen term {higher}, this coordinator leads term {term}; ending so that it cannot command anything"
+        ),
+        Some(Over::Broken) => anyhow::bail!(
+            "a part of the coordinator has ended by a fault of its own, told above; ending so that it is started afresh; vehicles go on as assigned"
         ),
     }
 }
 
-/// Starts everything that needs filled caches, and waits until deposed; returns the higher term.
+/// Why a coordinator cannot go on.
+#[derive(Clone, Copy, Debug)]
+enum Over {
+    /// An agent has seen this higher term.
+    Deposed(fleet::ids::Term),
+    /// A part that should go on for ever, a watch or a controller, has ended.
+    Broken,
+}
+
+/// Starts everything that needs filled caches, and waits until this coordinator cannot go on.
 async fn serve_fleet(
     context: &Arc<context::Context>,
+    stores: watching::Stores,
     gate: &serve::Gate,
     tasks: &mut tokio::task::JoinSet<()>,
-) -> fleet::ids::Term {
-    context.world.synced().await;
+) -> Over {
+    tokio::select! {
+        () = context.world.synced() => {}
+        _ = tasks.join_next() => return Over::Broken,
+    }
     tracing::info!("caches are filled");
     ground::start(context, tasks);
     orders::start(context, tasks);
-    drones::start(context, tasks);
-    swarms::start(context, tasks);
+    drones::start(context, stores.drones, tasks);
+    swarms::start(context, stores.swarms, tasks);
     gate.open(Arc::clone(context)).await;
-    context.deposed().await
+    tokio::select! {
+        higher = context.deposed() => Over::Deposed(higher),
+        _ = tasks.join_next() => Over::Broken,
+    }
 }

@@ -5,8 +5,9 @@
 use clap::ValueEnum;
 use tracing_subscriber::EnvFilter;
 
-/// kube logs each failed connection as an error; here it is told once, with what follows from it.
-const DEFAULT: &str = "info,kube_client::client::builder=off";
+/// kube logs each failed connection as an error; here it is told once, with what follows from it. Its Controller would put the
+/// object's name, which our lines carry already, before each of them.
+const DEFAULT: &str = "info,kube_client::client::builder=off,kube_runtime::controller=warn";
 
 /// Format of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

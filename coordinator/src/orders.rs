@@ -19,7 +19,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 /// Nodes worked on at a time.
-const WORKERS: usize = 8;
+const AT_A_TIME: usize = 8;
 
 /// When the API server knows of a Drone that the cache does not show yet.
 const AFTER_OLD_CACHE: Duration = Duration::from_secs(1);
@@ -27,16 +27,11 @@ const AFTER_OLD_CACHE: Duration = Duration::from_secs(1);
 /// Starts telling agents.
 pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) {
     let shared = Arc::clone(context);
-    queue::start(
-        tasks,
-        Arc::clone(&context.queues.nodes),
-        WORKERS,
-        &context.ending,
-        move |node| {
-            let context = Arc::clone(&shared);
-            async move { tell(&context, &node).await }
-        },
-    );
+    tasks.spawn(async move {
+        let context = &shared;
+        let look = move |node| async move { tell(context, &node).await };
+        queue::work_off(&context.wakes.nodes, AT_A_TIME, &context.ending, look).await;
+    });
 }
 
 async fn tell(context: &Context, node: &NodeName) -> Result<Option<Duration>, ApiError> {

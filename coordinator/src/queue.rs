@@ -1,272 +1,156 @@
-//! Which objects are to be looked at again, and when.
+//! Works off the nodes whose agents may have to be told something.
 //!
-//! Owns: [`Queue`]. Each key is worked on by one worker at a time; waking a key that waits costs nothing; a key woken while
-//! it is worked on is looked at once more. Waking never blocks and nothing is dropped: the queue is bounded by the number
-//! of objects. (kube's Controller keeps a second copy of every object and takes its outside triggers from a channel,
-//! which must either block the sender or drop; hence this.)
-//! Must not: know what a key stands for.
+//! Owns: one look at a node at a time, a few nodes at once, and looking again later or after a failure. Drones and Swarms are
+//! worked off by kube's Controller ([`crate::controller`]). It does not fit here: it reconciles the objects of a store, and an
+//! order is for an agent, which may be there before any Node object and must be told when that object is gone.
+//! Must not: know what looking at a node means.
 
-use fleet::backoff::Backoff;
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use crate::retry::Failures;
+use crate::wake_set::WakeSet;
+use futures::stream::{FuturesUnordered, StreamExt};
+use std::collections::HashMap;
 use std::fmt::Display;
 use std::future::Future;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::Notify;
-use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tokio_util::time::DelayQueue;
 
-/// How failed work is tried again.
-pub const RETRY: Backoff = Backoff {
-    first: Duration::from_millis(200),
-    cap: Duration::from_secs(30),
-};
-
-/// A queue of keys.
-#[derive(Debug)]
-pub struct Queue<K> {
-    state: Mutex<State<K>>,
-    changed: Notify,
-}
-
-#[derive(Debug)]
-struct State<K> {
-    ready: VecDeque<K>,
-    queued: HashSet<K>,
-    running: HashSet<K>,
-    again: HashSet<K>,
-    due: HashMap<K, Instant>,
-    timers: BTreeSet<(Instant, K)>,
-    failures: HashMap<K, u32>,
-}
-
-impl<K> Default for Queue<K> {
-    fn default() -> Self {
-        let state = State {
-            ready: VecDeque::new(),
-            queued: HashSet::new(),
-            running: HashSet::new(),
-            again: HashSet::new(),
-            due: HashMap::new(),
-            timers: BTreeSet::new(),
-            failures: HashMap::new(),
-        };
-        Self {
-            state: Mutex::new(state),
-            changed: Notify::new(),
-        }
-    }
-}
-
-impl<K: Clone + Eq + Hash + Ord> Queue<K> {
-    /// Has `key` looked at as soon as a worker is free.
-    pub fn wake(&self, key: K) {
-        let mut state = self.lock();
-        if state.running.contains(&key) {
-            state.again.insert(key);
-        } else if state.queued.insert(key.clone()) {
-            state.ready.push_back(key);
-        } else {
-            return;
-        }
-        drop(state);
-        self.changed.notify_one();
-    }
-
-    /// Has `key` looked at when `delay` is over, or earlier if it was to be earlier.
-    pub fn wake_after(&self, key: K, delay: Duration) {
-        let mut state = self.lock();
-        let at = Instant::now() + delay;
-        match state.due.get(&key).copied() {
-            Some(earlier) if earlier <= at => return,
-            Some(later) => {
-                state.timers.remove(&(later, key.clone()));
-            }
-            None => {}
-        }
-        state.due.insert(key.clone(), at);
-        state.timers.insert((at, key));
-        drop(state);
-        self.changed.notify_one();
-    }
-
-    /// The next key to work on. Every key taken must be given back with [`Self::done`].
-    async fn next(&self) -> K {
-        loop {
-            let changed = self.changed.notified();
-            let (key, until) = self.take();
-            if let Some(key) = key {
-                return key;
-            }
-            match until {
-                Some(until) => {
-                    tokio::select! {
-                        () = changed => (),
-                        () = tokio::time::sleep_until(until) => (),
-                    }
-                }
-                None => changed.await,
-            }
-        }
-    }
-
-    fn take(&self) -> (Option<K>, Option<Instant>) {
-        let mut state = self.lock();
-        let now = Instant::now();
-        while let Some((at, key)) = state.timers.first().cloned().filter(|(at, _)| *at <= now) {
-            state.timers.remove(&(at, key.clone()));
-            state.due.remove(&key);
-            if state.running.contains(&key) {
-                state.again.insert(key);
-            } else if state.queued.insert(key.clone()) {
-                state.ready.push_back(key);
-            }
-        }
-        let key = state.ready.pop_front();
-        if let Some(key) = &key {
-            state.queued.remove(key);
-            state.running.insert(key.clone());
-            if !state.ready.is_empty() {
-                // One wake-up may stand for several keys: pass it on.
-                self.changed.notify_one();
-            }
-        }
-        (key, state.timers.first().map(|(at, _)| *at))
-    }
-
-    /// Gives back `key`; returns how often it has failed in a row.
-    fn done(&self, key: K, failed: bool, again_after: Option<Duration>) -> u32 {
-        let mut state = self.lock();
-        state.running.remove(&key);
-        let woken = state.again.remove(&key);
-        let (failures, delay) = if failed {
-            let failures = state.failures.entry(key.clone()).or_default();
-            *failures = failures.saturating_add(1);
-            (*failures, Some(RETRY.delay(*failures, rand::random::<f64>())))
-        } else {
-            state.failures.remove(&key);
-            (0, again_after)
-        };
-        drop(state);
-        // What failed waits its turn even if it was woken, so that an outage does not become a storm.
-        if woken && !failed {
-            self.wake(key);
-        } else if let Some(delay) = delay {
-            self.wake_after(key, delay);
-        }
-        failures
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State<K>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Starts `workers` workers that call `work` for each key until `ending`. `work` says after which time it wants to look
-/// again at the latest; an error is logged and tried again with a capped, jittered back-off.
-pub fn start<K, F, Fut, E>(
-    tasks: &mut JoinSet<()>,
-    queue: Arc<Queue<K>>,
-    workers: usize,
-    ending: &CancellationToken,
-    work: F,
-) where
-    K: Clone + Eq + Hash + Ord + Display + Send + Sync + 'static,
-    F: Fn(K) -> Fut + Clone + Send + Sync + 'static,
-    Fut: Future<Output = Result<Option<Duration>, E>> + Send,
-    E: Display + Send,
+/// Calls `work` for each key woken, for at most `most` keys at a time, until `ending`; what is under way then is finished.
+/// `work` says after which time it wants to look again at the latest; an error is tried again with a capped, jittered
+/// back-off. A key woken while it is worked on is looked at once more.
+pub async fn work_off<K, F, Fut, E>(wakes: &WakeSet<K>, most: usize, ending: &CancellationToken, work: F)
+where
+    K: Clone + Eq + Hash + Display,
+    F: Fn(K) -> Fut,
+    Fut: Future<Output = Result<Option<Duration>, E>>,
+    E: Display,
 {
-    for _ in 0..workers {
-        let (queue, ending, work) = (Arc::clone(&queue), ending.clone(), work.clone());
-        tasks.spawn(async move {
-            loop {
-                let key = tokio::select! {
-                    biased;
-                    () = ending.cancelled() => return,
-                    key = queue.next() => key,
-                };
-                match work(key.clone()).await {
+    let failures = Failures::default();
+    // Whether it was woken meanwhile.
+    let mut running: HashMap<K, bool> = HashMap::new();
+    let mut tasks = FuturesUnordered::new();
+    let mut later = DelayQueue::new();
+    let mut due = HashMap::new();
+    loop {
+        let key = tokio::select! {
+            biased;
+            () = ending.cancelled() => break,
+            Some((key, result)) = tasks.next() => {
+                let woken = running.remove(&key).unwrap_or_default();
+                let again = match result {
                     Ok(again) => {
-                        queue.done(key, false, again);
+                        failures.forget(&key);
+                        if woken { Some(Duration::ZERO) } else { again }
                     }
-                    Err(error) => {
-                        let failures = queue.done(key.clone(), true, None);
-                        // Often enough to be seen, not so often as to hide all else.
-                        if failures.is_power_of_two() {
-                            tracing::warn!(%key, %error, failures, "will be tried again");
-                        }
+                    // What failed waits its turn even if it was woken, so that an outage does not become a storm.
+                    Err(error) => Some(failures.failed(&key, &error, Instant::now(), rand::random())),
+                };
+                match again {
+                    Some(Duration::ZERO) => wakes.wake(key),
+                    Some(delay) => {
+                        due.insert(key.clone(), later.insert(key, delay));
                     }
+                    None => {}
                 }
+                continue;
             }
-        });
+            Some(expired) = later.next() => {
+                due.remove(expired.get_ref());
+                wakes.wake(expired.into_inner());
+                continue;
+            }
+            key = wakes.next(), if tasks.len() < most => key,
+        };
+        if let Some(woken) = running.get_mut(&key) {
+            *woken = true;
+            continue;
+        }
+        // This look takes the place of the one planned for later.
+        if let Some(planned) = due.remove(&key) {
+            later.remove(&planned);
+        }
+        running.insert(key.clone(), false);
+        let looking = work(key.clone());
+        tasks.push(async move { (key, looking.await) });
     }
+    while tasks.next().await.is_some() {}
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    #[tokio::test(start_paused = true)]
-    async fn a_key_woken_many_times_is_looked_at_once() {
-        let queue = Queue::default();
-        for _ in 0..100 {
-            queue.wake(1);
-        }
-        assert_eq!(queue.next().await, 1);
-        queue.done(1, false, None);
-        assert!(
-            tokio::time::timeout(Duration::from_secs(60), queue.next())
-                .await
-                .is_err()
-        );
+    /// Counts the looks at `key` within `time`; each takes a second and ends in `result`.
+    async fn looks(
+        wakes: &Arc<WakeSet<i32>>,
+        time: Duration,
+        result: impl Fn(usize) -> Result<Option<Duration>, &'static str>,
+    ) -> usize {
+        let (looks, at_once) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let ending = CancellationToken::new();
+        let work = |_| async {
+            assert_eq!(at_once.fetch_add(1, Ordering::Relaxed), 0, "one look at a time");
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            at_once.fetch_sub(1, Ordering::Relaxed);
+            result(looks.fetch_add(1, Ordering::Relaxed))
+        };
+        let ended = tokio::time::timeout(time, work_off(wakes, 2, &ending, work)).await;
+        assert!(ended.is_err());
+        looks.into_inner()
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_key_woken_while_it_is_worked_on_is_looked_at_once_more_and_not_at_the_same_time() {
-        let queue = Queue::default();
-        queue.wake(1);
-        assert_eq!(queue.next().await, 1);
-        queue.wake(1);
-        assert!(
-            tokio::time::timeout(Duration::from_secs(60), queue.next())
-                .await
-                .is_err()
-        );
-        queue.done(1, false, None);
-        assert_eq!(queue.next().await, 1);
+        let wakes = Arc::new(WakeSet::default());
+        wakes.wake(1);
+        let waker = Arc::clone(&wakes);
+        tokio::spawn(async move {
+            for _ in 0..5 {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                waker.wake(1);
+            }
+        });
+        assert_eq!(looks(&wakes, Duration::from_secs(60), |_| Ok(None)).await, 2);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_earlier_of_two_delays_counts() {
-        let queue = Queue::default();
-        let start = Instant::now();
-        queue.wake_after(1, Duration::from_secs(5));
-        queue.wake_after(1, Duration::from_secs(2));
-        queue.wake_after(1, Duration::from_secs(9));
-        assert_eq!(queue.next().await, 1);
-        assert_eq!(start.elapsed().as_secs(), 2);
+    async fn a_look_asked_for_later_comes_then_or_earlier_if_woken_but_not_twice() {
+        let wakes = Arc::new(WakeSet::default());
+        wakes.wake(1);
+        let later = |n| Ok((n == 0).then_some(Duration::from_secs(20)));
+        assert_eq!(looks(&wakes, Duration::from_secs(60), later).await, 2);
+        wakes.wake(1);
+        let waker = Arc::clone(&wakes);
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_secs(10)).await;
+            waker.wake(1);
+        });
+        assert_eq!(looks(&wakes, Duration::from_secs(60), later).await, 2);
     }
 
     #[tokio::test(start_paused = true)]
     async fn failed_work_is_tried_again_with_growing_delays_up_to_the_cap() {
-        let (queue, tries) = (Arc::new(Queue::default()), Arc::new(AtomicUsize::new(0)));
-        let (mut tasks, ending) = (JoinSet::new(), CancellationToken::new());
-        let counted = Arc::clone(&tries);
-        start(&mut tasks, Arc::clone(&queue), 2, &ending, move |_: i32| {
-            let tries = Arc::clone(&counted);
-            async move {
-                tries.fetch_add(1, Ordering::Relaxed);
-                Err::<Option<Duration>, _>("no API server")
-            }
-        });
-        queue.wake(1);
-        tokio::time::sleep(Duration::from_secs(600)).await;
-        let tries = tries.load(Ordering::Relaxed);
+        let wakes = Arc::new(WakeSet::default());
+        wakes.wake(1);
+        let tries = looks(&wakes, Duration::from_secs(600), |_| Err("no API server")).await;
         assert!((20..=60).contains(&tries), "{tries}");
-        ending.cancel();
-        while tasks.join_next().await.is_some() {}
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_under_way_at_the_end_is_finished() {
+        let (wakes, ending, finished) = (WakeSet::default(), CancellationToken::new(), AtomicUsize::new(0));
+        wakes.wake(1);
+        let work = |_| async {
+            ending.cancel();
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            finished.fetch_add(1, Ordering::Relaxed);
+            Ok::<_, &str>(None)
+        };
+        work_off(&wakes, 2, &ending, work).await;
+        assert_eq!(finished.into_inner(), 1);
     }
 }

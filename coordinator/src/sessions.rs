@@ -3,6 +3,7 @@
 //! Owns: one session per node, the newest; who has to look again when a report says something new.
 //! Must not: decide what an agent is told ([`crate::orders`]) or speak gRPC ([`crate::uplink`]).
 
+use crate::wake_set::WakeSet;
 use crate::world::World;
 use fleet::assignment::{Held, Order};
 use fleet::ids::NodeName;
@@ -26,7 +27,7 @@ pub struct Sessions {
     inner: Mutex<HashMap<NodeName, Session>>,
     opened: AtomicU64,
     world: Arc<World>,
-    wake_order: Arc<crate::queue::Queue<NodeName>>,
+    wake_order: Arc<WakeSet<NodeName>>,
 }
 
 #[derive(Debug)]
@@ -75,7 +76,7 @@ pub struct Seen {
 impl Sessions {
     /// No sessions.
     #[must_use]
-    pub fn new(world: Arc<World>, wake_order: Arc<crate::queue::Queue<NodeName>>) -> Self {
+    pub fn new(world: Arc<World>, wake_order: Arc<WakeSet<NodeName>>) -> Self {
         Self {
             inner: Mutex::default(),
             opened: AtomicU64::new(0),
@@ -259,7 +260,7 @@ fn significant(report: &Report) -> Report {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::world::Queues;
+    use crate::world::Wakes;
     use fleet::ids::Term;
     use fleet::report::Activity;
     use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
@@ -270,8 +271,8 @@ mod tests {
     }
 
     fn sessions() -> Sessions {
-        let queues = Queues::default();
-        Sessions::new(Arc::new(World::new(queues.clone())), queues.nodes)
+        let wakes = Wakes::default();
+        Sessions::new(Arc::new(World::new(wakes.clone())), wakes.nodes)
     }
 
     fn report() -> Report {

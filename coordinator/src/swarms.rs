@@ -8,10 +8,10 @@ pub mod status;
 
 use crate::api::{self, ApiError};
 use crate::context::Context;
+use crate::controller;
 use crate::drones::facts::Seen;
 use crate::drones::overtaken_is_no_failure;
 use crate::key::Key;
-use crate::queue;
 use crate::world::uid;
 use crds::{Drone, Swarm, labels};
 use fleet::ids::DroneUid;
@@ -21,6 +21,7 @@ use futures::StreamExt;
 use futures::stream;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::runtime::reflector::Store;
 use kube::{Resource, ResourceExt};
 use serde_json::json;
 use std::collections::HashSet;
@@ -30,7 +31,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 /// Swarms worked on at a time.
-const WORKERS: usize = 4;
+const AT_A_TIME: u16 = 4;
 
 /// Drones made or deleted in one look at a Swarm; the rest follows in the next.
 const BATCH: usize = 50;
@@ -45,18 +46,18 @@ const SPARE_NAMES: usize = 20_000;
 const ORPHAN: &str = "orphan";
 
 /// Starts the controller.
-pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) {
+pub fn start(context: &Arc<Context>, swarms: Store<Swarm>, tasks: &mut JoinSet<()>) {
     let shared = Arc::clone(context);
-    queue::start(
-        tasks,
-        Arc::clone(&context.queues.swarms),
-        WORKERS,
-        &context.ending,
+    tasks.spawn(controller::run(
+        swarms,
+        Arc::clone(&context.wakes.swarms),
+        AT_A_TIME,
+        context.ending.clone(),
         move |key| {
             let context = Arc::clone(&shared);
             async move { overtaken_is_no_failure(Box::pin(reconcile(&context, &key)).await) }
         },
-    );
+    ));
 }
 
 async fn reconcile(context: &Context, key: &Key) -> Result<Option<Duration>, ApiError> {

@@ -71,6 +71,9 @@ async fn serve(context: &Arc<Context>, mut inbound: Streaming<v1::FromAgent>, se
         return Err(Status::resource_exhausted("too many agents for this coordinator"));
     };
     tracing::info!(%node, version = hello.agent_version, "agent connected");
+    if !context.world.knows_node(&node) {
+        tracing::warn!(%node, "{}", no_such_node(&node));
+    }
     let epoch = opened.epoch;
     let result = converse(context, &node, opened, &mut inbound, sender).await;
     context.sessions.close(&node, epoch);
@@ -105,7 +108,7 @@ async fn converse(
                 }
                 let order = session.orders.borrow_and_update().clone();
                 if let Some(order) = order {
-                    send(sender, &order).await?;
+                    send(context, node, sender, &order).await?;
                     sent = Some((order, Instant::now()));
                 }
             }
@@ -124,12 +127,21 @@ async fn converse(
                     && at.elapsed() >= RESEND
                     && !taken(order, held.as_ref())
                 {
-                    send(sender, order).await?;
+                    send(context, node, sender, order).await?;
                     *at = Instant::now();
                 }
             }
         }
     }
+}
+
+/// What the person who reads the agent's log has to know when its NODE is wrong, or its node not made ready yet.
+fn no_such_node(node: &NodeName) -> String {
+    format!(
+        "there is no drone node {node}, so its vehicle will not be used: check NODE, or run \
+         `kubectl label node {node} {}=`",
+        crds::labels::DRONE_NODE
+    )
 }
 
 /// The next message; `None` at the end of the stream. Safe to cancel: a message is either returned whole or still there.
@@ -146,8 +158,16 @@ async fn next(inbound: &mut Streaming<v1::FromAgent>, until: Instant) -> Result<
     }
 }
 
-async fn send(sender: &Sender, order: &Order) -> Result<(), Status> {
-    match timeout(SILENCE, sender.send(Ok(v1::ToAgent::from(order)))).await {
+async fn send(context: &Context, node: &NodeName, sender: &Sender, order: &Order) -> Result<(), Status> {
+    let notice = match order {
+        Order::Unassigned { .. } if !context.world.knows_node(node) => no_such_node(node),
+        Order::Unassigned { .. } | Order::Assigned(_) => String::new(),
+    };
+    let message = v1::ToAgent {
+        notice,
+        ..v1::ToAgent::from(order)
+    };
+    match timeout(SILENCE, sender.send(Ok(message))).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(_)) => Err(Status::cancelled("the agent is gone")),
         Err(_) => Err(Status::deadline_exceeded("the agent does not read its orders")),

@@ -1,7 +1,8 @@
 //! The watches that keep the caches filled.
 //!
-//! Owns: listing and watching Drones, Swarms, drone nodes and claims, and finding out what went away while a watch was
-//! broken. Must not: decide. An API server that is away only makes the caches older.
+//! Owns: listing and watching Drones, Swarms, drone nodes and claims, finding out what went away while a watch was broken, and
+//! the stores from which the controllers see which Drones and Swarms exist. A store and the [`World`](crate::world::World)
+//! share their objects, and a store is filled first. Must not: decide. An API server that is away only makes the caches older.
 
 use crate::claims;
 use crate::context::Context;
@@ -11,6 +12,8 @@ use crds::{Drone, Swarm, labels};
 use futures::StreamExt;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Node;
+use kube::runtime::reflector::store::Writer;
+use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::watcher::{self, Event};
 use kube::runtime::{WatchStreamExt, watcher as watch};
 use kube::{Api, Resource, ResourceExt};
@@ -21,39 +24,57 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+/// The Drones and Swarms that exist, as kube's controllers want to see them.
+#[derive(Clone, Debug)]
+pub struct Stores {
+    /// All Drones.
+    pub drones: Store<Drone>,
+    /// All Swarms.
+    pub swarms: Store<Swarm>,
+}
+
 /// Starts all watches.
-pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) {
+pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) -> Stores {
     let client = || context.client();
     let ending = || context.ending.clone();
     let all = watcher::Config::default;
+    let (drones, swarms) = (Writer::<Drone>::default(), Writer::<Swarm>::default());
+    let stores = Stores {
+        drones: drones.as_reader(),
+        swarms: swarms.as_reader(),
+    };
     let world = Arc::clone(&context.world);
-    tasks.spawn(follow(Api::<Drone>::all(client()), all(), ending(), move |c| {
-        world.drone(c)
-    }));
+    let api = Api::<Drone>::all(client());
+    tasks.spawn(follow(api, all(), Some(drones), ending(), move |c| world.drone(c)));
     let world = Arc::clone(&context.world);
-    tasks.spawn(follow(Api::<Swarm>::all(client()), all(), ending(), move |c| {
-        world.swarm(c)
-    }));
+    let api = Api::<Swarm>::all(client());
+    tasks.spawn(follow(api, all(), Some(swarms), ending(), move |c| world.swarm(c)));
+    // Of nodes and claims only a few facts are kept.
     let world = Arc::clone(&context.world);
+    let api = Api::<Node>::all(client());
     let drone_nodes = all().labels(labels::DRONE_NODE);
-    tasks.spawn(follow(Api::<Node>::all(client()), drone_nodes, ending(), move |c| {
-        world.node(c)
-    }));
+    tasks.spawn(follow(api, drone_nodes, None, ending(), move |c| world.node(c)));
     let world = Arc::clone(&context.world);
-    let leases = Api::<Lease>::namespaced(client(), &context.namespace);
-    tasks.spawn(follow(leases, all().labels(claims::LABEL), ending(), move |c| {
-        world.lease(c)
-    }));
+    let api = Api::<Lease>::namespaced(client(), &context.namespace);
+    let claims = all().labels(claims::LABEL);
+    tasks.spawn(follow(api, claims, None, ending(), move |c| world.lease(c)));
+    stores
 }
 
-/// Tells `tell` of every change, for ever. After a break it tells of what is gone, too.
-async fn follow<K>(api: Api<K>, config: watcher::Config, ending: CancellationToken, tell: impl Fn(Change<K>) + Send)
-where
-    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + 'static,
+/// Tells `tell` of every change, for ever, after putting it into `store`. After a break it tells of what is gone, too.
+async fn follow<K>(
+    api: Api<K>,
+    config: watcher::Config,
+    store: Option<Writer<K>>,
+    ending: CancellationToken,
+    tell: impl Fn(Change<K>) + Send,
+) where
+    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
 {
     let kind = K::kind(&());
-    let mut events = std::pin::pin!(watch(api, config).default_backoff());
-    let mut known = Known::default();
+    let events = watch(api, config).default_backoff().modify(make_lean);
+    let mut events = std::pin::pin!(events);
+    let mut known = Known::new(store);
     let mut broken = false;
     loop {
         let event = tokio::select! {
@@ -77,20 +98,34 @@ where
     }
 }
 
-/// The keys that exist, for finding out at a fresh list what went away unseen.
-#[derive(Debug, Default)]
-struct Known {
+/// What exists, for finding out at a fresh list what went away unseen.
+struct Known<K: Resource<DynamicType = ()> + Clone + 'static> {
     now: HashSet<Key>,
     listed: HashSet<Key>,
+    store: Option<Writer<K>>,
 }
 
-impl Known {
-    fn take<K: ResourceExt>(&mut self, event: Event<K>, tell: impl Fn(Change<K>)) {
+impl<K: Resource<DynamicType = ()> + Clone + 'static> Known<K> {
+    fn new(store: Option<Writer<K>>) -> Self {
+        Self {
+            now: HashSet::new(),
+            listed: HashSet::new(),
+            store,
+        }
+    }
+
+    fn take(&mut self, event: Event<K>, tell: impl Fn(Change<K>)) {
+        if let Some(store) = &mut self.store {
+            store.apply_watcher_event(&event);
+        }
         match event {
             Event::Init => self.listed.clear(),
             Event::InitApply(object) => {
                 self.listed.insert(Key::of(&object));
-                tell(Change::Is(lean(object)));
+                // A store shows a list as a whole, once it is complete.
+                if self.store.is_none() {
+                    tell(Change::Is(Arc::new(object)));
+                }
             }
             Event::InitDone => {
                 let listed = std::mem::take(&mut self.listed);
@@ -98,11 +133,15 @@ impl Known {
                     tell(Change::Gone(gone.clone()));
                 }
                 self.now = listed;
+                let stored = self.store.as_ref().map(|store| store.as_reader().state());
+                for object in stored.into_iter().flatten() {
+                    tell(Change::Is(object));
+                }
                 tell(Change::Filled);
             }
             Event::Apply(object) => {
                 self.now.insert(Key::of(&object));
-                tell(Change::Is(lean(object)));
+                tell(Change::Is(self.shared(object)));
             }
             Event::Delete(object) => {
                 let key = Key::of(&object);
@@ -111,12 +150,18 @@ impl Known {
             }
         }
     }
+
+    /// `object` as the store has it, so that it is not kept twice.
+    fn shared(&self, object: K) -> Arc<K> {
+        let store = self.store.as_ref().map(Writer::as_reader);
+        let stored = store.and_then(|store| store.get(&ObjectRef::from_obj(&object)));
+        stored.unwrap_or_else(|| Arc::new(object))
+    }
 }
 
-/// Without the bookkeeping of field managers, which is half of an object and of no use here.
-fn lean<K: ResourceExt>(mut object: K) -> K {
+/// Removes the bookkeeping of field managers, which is half of an object and of no use here.
+fn make_lean<K: ResourceExt>(object: &mut K) {
     object.managed_fields_mut().clear();
-    object
 }
 
 #[cfg(test)]
@@ -132,7 +177,7 @@ mod tests {
 
     #[test]
     fn what_went_away_while_the_watch_was_broken_is_told_after_the_next_list() {
-        let (mut known, told) = (Known::default(), RefCell::new(vec![]));
+        let (mut known, told) = (Known::new(None), RefCell::new(vec![]));
         let tell = |change: Change<Drone>| {
             if let Change::Gone(key) = change {
                 told.borrow_mut().push(key.name);
@@ -153,5 +198,38 @@ mod tests {
         }
         told.borrow_mut().sort();
         assert_eq!(*told.borrow(), ["a", "c"]);
+    }
+
+    #[test]
+    fn what_is_told_is_in_the_store_by_then_and_is_not_kept_twice() {
+        let writer = Writer::<Drone>::default();
+        let store = writer.as_reader();
+        let (mut known, told) = (Known::new(Some(writer)), RefCell::new(vec![]));
+        let tell = |change: Change<Drone>| match change {
+            Change::Is(drone) => {
+                let stored = store.get(&ObjectRef::from_obj(drone.as_ref()));
+                assert!(stored.is_some_and(|stored| Arc::ptr_eq(&stored, &drone)));
+                told.borrow_mut().push(drone.name_any());
+            }
+            Change::Gone(key) => {
+                let reference = ObjectRef::new(&key.name).within(&key.namespace);
+                assert!(store.get(&reference).is_none());
+                told.borrow_mut().push(format!("no {}", key.name));
+            }
+            Change::Filled => told.borrow_mut().push("all".into()),
+        };
+        for event in [
+            Event::Init,
+            Event::InitApply(drone("a")),
+            Event::InitDone,
+            Event::Apply(drone("b")),
+            Event::Delete(drone("b")),
+            Event::Init,
+            Event::InitApply(drone("c")),
+            Event::InitDone,
+        ] {
+            known.take(event, tell);
+        }
+        assert_eq!(*told.borrow(), ["a", "all", "b", "no b", "no a", "c", "all"]);
     }
 }

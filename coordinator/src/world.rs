@@ -14,7 +14,7 @@ use index::Inner;
 
 use crate::api;
 use crate::key::Key;
-use crate::queue::Queue;
+use crate::wake_set::WakeSet;
 use crds::{Drone, Swarm, labels};
 use fleet::ids::NodeName;
 use k8s_openapi::api::coordination::v1::Lease;
@@ -23,22 +23,22 @@ use kube::ResourceExt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
-/// The queues of what has to be looked at again.
+/// What has to be looked at again.
 #[derive(Clone, Debug, Default)]
-pub struct Queues {
+pub struct Wakes {
     /// Drones, for the Drone controller.
-    pub drones: Arc<Queue<Key>>,
+    pub drones: Arc<WakeSet<Key>>,
     /// Swarms, for the Swarm controller.
-    pub swarms: Arc<Queue<Key>>,
+    pub swarms: Arc<WakeSet<Key>>,
     /// Nodes whose agent may have to be told something.
-    pub nodes: Arc<Queue<NodeName>>,
+    pub nodes: Arc<WakeSet<NodeName>>,
 }
 
 /// A change of one object, from a watch.
 #[derive(Debug)]
 pub enum Change<K> {
     /// It is there, as it is now.
-    Is(K),
+    Is(Arc<K>),
     /// It is gone.
     Gone(Key),
     /// All that exist have been told.
@@ -60,7 +60,7 @@ pub struct Claim {
 #[derive(Debug)]
 pub struct World {
     inner: Mutex<Inner>,
-    queues: Queues,
+    wakes: Wakes,
     filled: watch::Sender<u8>,
 }
 
@@ -85,10 +85,10 @@ pub fn uid(object: &impl ResourceExt) -> &str {
 impl World {
     /// Empty caches.
     #[must_use]
-    pub fn new(queues: Queues) -> Self {
+    pub fn new(wakes: Wakes) -> Self {
         Self {
             inner: Mutex::default(),
-            queues,
+            wakes,
             filled: watch::Sender::new(0),
         }
     }
@@ -123,8 +123,8 @@ impl World {
         }
     }
 
-    fn put_drone(&self, drone: Drone) {
-        let (key, drone) = (Key::of(&drone), Arc::new(drone));
+    fn put_drone(&self, drone: Arc<Drone>) {
+        let key = Key::of(drone.as_ref());
         let mut inner = self.lock();
         if let Some(old) = inner.drones.get(&key).cloned() {
             if is_older(&drone.metadata, &old.metadata) {
@@ -148,14 +148,14 @@ impl World {
             .get(&key)
             .is_some_and(|old| uid(old.as_ref()) == uid(&drone));
         if known {
-            self.put_drone(drone);
+            self.put_drone(Arc::new(drone));
         }
     }
 
     fn wake_around(&self, inner: &Inner, key: &Key, drone: &Drone) {
-        self.queues.drones.wake(key.clone());
+        self.wakes.drones.wake(key.clone());
         if let Some(swarm) = owner(drone).and_then(|(uid, _)| inner.swarm_of_uid.get(uid)) {
-            self.queues.swarms.wake(swarm.clone());
+            self.wakes.swarms.wake(swarm.clone());
         }
         if let Some(node) = drone.spec.node_name.as_deref() {
             self.wake_node(inner, node, Some(key));
@@ -171,16 +171,16 @@ impl World {
             .flatten()
             .filter(|key| Some(*key) != except)
         {
-            self.queues.drones.wake(key.clone());
+            self.wakes.drones.wake(key.clone());
         }
         if let Ok(node) = NodeName::parse(node) {
-            self.queues.nodes.wake(node);
+            self.wakes.nodes.wake(node);
         }
     }
 
     fn wake_pending(&self, inner: &Inner) {
         for key in &inner.pending {
-            self.queues.drones.wake(key.clone());
+            self.wakes.drones.wake(key.clone());
         }
     }
 
@@ -193,7 +193,7 @@ impl World {
     pub fn wake_drones_on(&self, node: &NodeName) {
         let inner = self.lock();
         for key in inner.on_node.get(node.as_str()).into_iter().flatten() {
-            self.queues.drones.wake(key.clone());
+            self.wakes.drones.wake(key.clone());
         }
     }
 
@@ -209,7 +209,7 @@ impl World {
                 (key, id)
             }
             Change::Is(swarm) => {
-                let (key, id) = (Key::of(&swarm), uid(&swarm).to_owned());
+                let (key, id) = (Key::of(swarm.as_ref()), uid(swarm.as_ref()).to_owned());
                 if inner
                     .swarms
                     .get(&key)
@@ -217,20 +217,20 @@ impl World {
                 {
                     return;
                 }
-                let before = inner.swarms.insert(key.clone(), Arc::new(swarm));
+                let before = inner.swarms.insert(key.clone(), swarm);
                 inner.swarm_of_uid.insert(id.clone(), key.clone());
                 let now = inner.swarms.get(&key);
                 let same_wish = before
                     .zip(now)
                     .is_some_and(|(b, n)| b.spec.grounded == n.spec.grounded && uid(b.as_ref()) == uid(n.as_ref()));
-                self.queues.swarms.wake(key.clone());
+                self.wakes.swarms.wake(key.clone());
                 if same_wish {
                     return;
                 }
                 (key, id)
             }
         };
-        self.queues.swarms.wake(key);
+        self.wakes.swarms.wake(key);
         self.wake_swarm(&inner, &id);
     }
 
@@ -242,14 +242,14 @@ impl World {
     fn wake_swarm(&self, inner: &Inner, swarm: &str) {
         for key in inner.of_swarm.get(swarm).into_iter().flatten() {
             if let Some(drone) = inner.drones.get(key) {
-                self.queues.drones.wake(key.clone());
+                self.wakes.drones.wake(key.clone());
                 let node = drone
                     .spec
                     .node_name
                     .as_deref()
                     .and_then(|node| NodeName::parse(node).ok());
                 if let Some(node) = node {
-                    self.queues.nodes.wake(node);
+                    self.wakes.nodes.wake(node);
                 }
             }
         }
@@ -263,7 +263,7 @@ impl World {
             .get(&Key::of(&swarm))
             .is_some_and(|old| uid(old.as_ref()) == uid(&swarm));
         if known {
-            self.swarm(Change::Is(swarm));
+            self.swarm(Change::Is(Arc::new(swarm)));
         }
     }
 
@@ -346,6 +346,12 @@ impl World {
             .filter(|(k, _)| namespace.is_none_or(|n| k.namespace == n))
             .map(|(_, d)| Arc::clone(d))
             .collect()
+    }
+
+    /// Whether there is a node of this name with the drone label.
+    #[must_use]
+    pub fn knows_node(&self, node: &NodeName) -> bool {
+        self.lock().nodes.contains_key(node)
     }
 
     /// The Drones bound to a node; more than one only if people set `spec.nodeName` themselves.
@@ -464,7 +470,7 @@ mod tests {
     }
 
     fn world() -> Arc<World> {
-        let world = Arc::new(World::new(Queues::default()));
+        let world = Arc::new(World::new(Wakes::default()));
         for name in ["n1", "n2"] {
             let mut node = Node::default();
             node.metadata.name = Some(name.into());
@@ -477,7 +483,7 @@ mod tests {
                 conditions: Some(vec![ready]),
                 ..NodeStatus::default()
             });
-            world.node(Change::Is(node));
+            world.node(Change::Is(Arc::new(node)));
         }
         world
     }
@@ -515,7 +521,7 @@ mod tests {
     #[test]
     fn a_bound_node_is_taken_and_a_claim_counts_while_its_holder_can_use_it() {
         let world = world();
-        world.drone(Change::Is(drone("a", 1, Some("n1"))));
+        world.drone(Change::Is(Arc::new(drone("a", 1, Some("n1")))));
         assert_eq!(taken(&world, "b"), [true, false]);
         claim(&world, "n2", "c", 1);
         assert_eq!(
@@ -523,9 +529,9 @@ mod tests {
             [true, false],
             "a claim of a Drone unknown here is for the API server to judge"
         );
-        world.drone(Change::Is(drone("c", 2, None)));
+        world.drone(Change::Is(Arc::new(drone("c", 2, None))));
         assert_eq!(taken(&world, "b"), [true, true]);
-        world.drone(Change::Is(drone("c", 3, Some("n9"))));
+        world.drone(Change::Is(Arc::new(drone("c", 3, Some("n9")))));
         assert_eq!(
             taken(&world, "b"),
             [true, false],
@@ -536,16 +542,27 @@ mod tests {
     #[test]
     fn an_old_event_does_not_undo_what_was_learnt_from_a_write() {
         let world = world();
-        world.drone(Change::Is(drone("a", 5, None)));
+        world.drone(Change::Is(Arc::new(drone("a", 5, None))));
         world.learn_drone(drone("a", 7, Some("n1")));
-        world.drone(Change::Is(drone("a", 6, None)));
+        world.drone(Change::Is(Arc::new(drone("a", 6, None))));
         assert_eq!(world.drones_on(&NodeName::parse("n1").unwrap()).len(), 1);
+    }
+
+    #[test]
+    fn a_drone_is_looked_at_when_the_watch_tells_what_was_learnt_from_a_write_already() {
+        let wakes = Wakes::default();
+        let world = World::new(wakes.clone());
+        world.drone(Change::Is(Arc::new(drone("a", 5, None))));
+        world.learn_drone(drone("a", 7, Some("n1")));
+        wakes.drones.drain();
+        world.drone(Change::Is(Arc::new(drone("a", 7, Some("n1")))));
+        assert_eq!(wakes.drones.drain(), [Key::new("north", "a")]);
     }
 
     #[test]
     fn the_answer_to_a_write_does_not_bring_back_a_drone_that_is_gone() {
         let world = world();
-        world.drone(Change::Is(drone("a", 5, Some("n1"))));
+        world.drone(Change::Is(Arc::new(drone("a", 5, Some("n1")))));
         world.drone(Change::Gone(Key::new("north", "a")));
         world.learn_drone(drone("a", 7, Some("n1")));
         assert!(world.all_drones(None).is_empty());

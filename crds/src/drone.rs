@@ -196,7 +196,7 @@ pub struct DroneStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
 
-    /// Battery, as of the last transition or change by ten percent; live figures are on `skein watch`.
+    /// Battery, as of the last transition or change by 25 percent; live figures are on `skein watch`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub battery: Option<BatteryStatus>,
 

@@ -317,3 +317,22 @@ fn a_vehicle_that_refuses_to_arm_says_why_in_its_autopilots_own_words() -> anyho
     stage.kubectl(&["delete", "swarm/alpha", "--timeout=60s"])?;
     Ok(())
 }
+
+#[test]
+fn an_agent_whose_node_is_no_drone_node_is_told_so_and_flies_once_it_is_one() -> anyhow::Result<()> {
+    let mut stage = Stage::set(&["node-1"], "px4", &[])?;
+    stage.start_agent("node-1")?;
+    stage.plane.kubectl().apply(&swarm("default", "alpha", 1, &[]))?;
+    let agent = stage.agent("node-1")?;
+    let told = agent.wait_for_line(PATIENCE, |line| line.contains("there is no drone node node-1"))?;
+    assert!(
+        told.contains("NODE") && told.contains("kubectl label node"),
+        "it says what to do: {told}"
+    );
+    assert!(stage.wire("node-1").said().not_flying());
+
+    stage.plane.create_node("node-1", &[])?;
+    stage.kubectl(&["label", "node", "node-1", "node-role.kubernetes.io/drone="])?;
+    stage.wait_in_air(&["node-1"], 1)?;
+    Ok(())
+}

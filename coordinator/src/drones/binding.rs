@@ -109,7 +109,7 @@ async fn requested(
     let node = reservation.node.clone();
     let (seen, outcome) = hold(context, seen, &node).await?;
     if outcome == Outcome::Ours {
-        context.queues.nodes.wake(node.clone());
+        context.wakes.nodes.wake(node.clone());
         context.events.tell(
             &seen.drone,
             Note::normal("Bound", format!("bound to the vehicle of node {node}")),

@@ -20,7 +20,10 @@ impl From<&Order> for v1::ToAgent {
             Order::Assigned(a) => v1::to_agent::Order::Assigned(a.into()),
             Order::Unassigned { term } => v1::to_agent::Order::Unassigned(v1::Unassigned { term: term.0 }),
         };
-        Self { order: Some(order) }
+        Self {
+            order: Some(order),
+            notice: String::new(),
+        }
     }
 }
 
@@ -239,6 +242,7 @@ mod tests {
         change(&mut assignment);
         v1::ToAgent {
             order: Some(v1::to_agent::Order::Assigned(assignment)),
+            notice: String::new(),
         }
     }
 
@@ -287,7 +291,7 @@ mod tests {
     #[test]
     fn an_order_that_leaves_out_what_matters_is_refused() {
         let refused = |m: v1::ToAgent| Order::try_from(m).unwrap_err().to_string();
-        assert_eq!(refused(v1::ToAgent { order: None }), "order is not set");
+        assert_eq!(refused(v1::ToAgent::default()), "order is not set");
         assert_eq!(refused(message(|a| a.drone_uid.clear())), "assigned.drone_uid is empty");
         assert_eq!(refused(message(|a| a.desired = None)), "assigned.desired is not set");
         assert_eq!(

@@ -119,6 +119,11 @@ impl Stage {
         Ok(())
     }
 
+    /// The agent of a node.
+    pub fn agent(&self, node: &str) -> anyhow::Result<&Process> {
+        self.agents.get(node).with_context(|| format!("{node} has no agent"))
+    }
+
     /// Takes the agent of a node out of the stage's care.
     pub fn take_agent(&mut self, node: &str) -> anyhow::Result<Process> {
         self.agents.remove(node).with_context(|| format!("{node} has no agent"))

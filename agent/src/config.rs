@@ -32,6 +32,12 @@ pub struct Flags {
     /// terminationGracePeriodSeconds.
     #[arg(long, env = "SKEIN_LANDING_TIMEOUT", default_value = "280")]
     landing_timeout: String,
+    /// A file that is kept fresh while the autopilot is heard, for a readiness probe; best on a memory file system.
+    #[arg(long, env = "SKEIN_READY_FILE", value_name = "PATH")]
+    pub(crate) ready_file: Option<PathBuf>,
+    /// Only look at the ready file of the agent that runs: status 0 when it is fresh, else 1. For a readiness probe.
+    #[arg(long, requires = "ready_file")]
+    pub(crate) check_ready: bool,
 }
 
 /// How log lines look.
@@ -60,6 +66,8 @@ pub struct Config {
     pub log: LogFormat,
     /// How long an ending agent waits for its vehicle.
     pub landing_timeout: Duration,
+    /// The file that is kept fresh while the autopilot is heard.
+    pub ready_file: Option<PathBuf>,
 }
 
 impl Flags {
@@ -110,6 +118,7 @@ impl Flags {
             state_dir: self.state_dir,
             log,
             landing_timeout,
+            ready_file: self.ready_file,
         })
     }
 }
@@ -146,6 +155,8 @@ mod tests {
             state_dir: "/var/lib/skein".into(),
             log: "json".into(),
             landing_timeout: "280".into(),
+            ready_file: None,
+            check_ready: false,
         }
     }
 

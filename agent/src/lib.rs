@@ -14,6 +14,7 @@ pub mod discovery;
 pub mod normalise;
 pub mod outgoing;
 pub mod pilot;
+pub mod readiness;
 pub mod recipe;
 pub mod run;
 pub mod shell;

@@ -6,6 +6,7 @@
 use crate::clock::Clock;
 use crate::config::{Config, Flags, LogFormat};
 use crate::pilot::Pilot;
+use crate::readiness;
 use crate::shell::{Ending, Wiring, fly};
 use crate::state_file::Store;
 use crate::uplink::{Outward, Uplink};
@@ -14,7 +15,7 @@ use link::Link;
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
@@ -45,6 +46,15 @@ pub fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
     };
+    if let (true, Some(file)) = (flags.check_ready, &flags.ready_file) {
+        return match readiness::check(file, SystemTime::now()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(line) => {
+                let _ = writeln!(std::io::stderr(), "skein-agent: {line}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     let config = match flags.check() {
         Ok(config) => config,
         Err(line) => return refuse(&line),
@@ -100,6 +110,9 @@ async fn serve(config: Config, store: Store, state: crate::state_file::State) ->
         highest_term: state.fence.highest_term,
     };
     let (reports, outward) = watch::channel(outward);
+    let readiness = config
+        .ready_file
+        .map(|file| tokio::spawn(readiness::keep(file, outward.clone()).in_current_span()));
     let (to_pilot, orders) = mpsc::channel(16);
     let farewell = CancellationToken::new();
     let uplink = Uplink {
@@ -130,6 +143,9 @@ async fn serve(config: Config, store: Store, state: crate::state_file::State) ->
     let counters = handle.counters();
     link.close().await;
     signals.abort();
+    if let Some(readiness) = readiness {
+        readiness.abort();
+    }
     info!(?ending, ?counters, "agent ended");
     Ok(ending)
 }

@@ -94,6 +94,14 @@ fn it_waits_for_autopilot_and_coordinator_with_one_warning_each_and_ends_when_as
     }
     // Long enough for several tries of both, which are not told again.
     std::thread::sleep(Duration::from_secs(3));
+    // Its autopilot is not heard, so it is not ready.
+    let probe = program()
+        .arg("--check-ready")
+        .arg("--ready-file")
+        .arg(dir.path().join("ready"))
+        .output()
+        .unwrap();
+    assert_eq!(probe.status.code(), Some(1));
     // A second agent on the same state directory is turned away meanwhile.
     let second = lonely(dir.path()).output().unwrap();
     assert_eq!(second.status.code(), Some(2));

@@ -321,7 +321,11 @@ fn a_vehicle_that_refuses_to_arm_says_why_in_its_autopilots_own_words() -> anyho
 #[test]
 fn an_agent_whose_node_is_no_drone_node_is_told_so_and_flies_once_it_is_one() -> anyhow::Result<()> {
     let mut stage = Stage::set(&["node-1"], "px4", &[])?;
+    assert!(stage.probe("node-1").is_err(), "no agent, not ready");
     stage.start_agent("node-1")?;
+    wait_for("its probe to say that it hears its autopilot", PATIENCE, || {
+        stage.probe("node-1")
+    })?;
     stage.plane.kubectl().apply(&swarm("default", "alpha", 1, &[]))?;
     let agent = stage.agent("node-1")?;
     let told = agent.wait_for_line(PATIENCE, |line| line.contains("there is no drone node node-1"))?;

@@ -111,6 +111,7 @@ impl Stage {
             .env("NODE", node)
             .env("SKEIN_LINK", format!("serial:{}:57600", port.display()))
             .env("SKEIN_COORDINATOR", self.server())
+            .env("SKEIN_READY_FILE", self.ready_file(node))
             .arg("--state-dir")
             .arg(state)
             .logs_in(&self.logs)
@@ -122,6 +123,21 @@ impl Stage {
     /// The agent of a node.
     pub fn agent(&self, node: &str) -> anyhow::Result<&Process> {
         self.agents.get(node).with_context(|| format!("{node} has no agent"))
+    }
+
+    fn ready_file(&self, node: &str) -> PathBuf {
+        self.plane.scratch().path().join(format!("ready-{node}"))
+    }
+
+    /// What the readiness probe of the agent of a node says. Errors: it is not ready.
+    pub fn probe(&self, node: &str) -> anyhow::Result<()> {
+        let mut command = std::process::Command::new(tests::launch::workspace_binary("skein-agent")?);
+        command
+            .arg("--check-ready")
+            .env("SKEIN_READY_FILE", self.ready_file(node));
+        let output = tests::run::output(command, None, Duration::from_secs(5))?;
+        ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        Ok(())
     }
 
     /// Takes the agent of a node out of the stage's care.

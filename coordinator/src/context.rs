@@ -9,16 +9,20 @@ use crate::sessions::Sessions;
 use crate::swarms::expectations::Expectations;
 use crate::world::{Wakes, World};
 use fleet::ids::Term;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+/// Agents come back to a new coordinator within this time: their back-off is capped at 5 s.
+const GRACE: Duration = Duration::from_secs(10);
+
 /// Shared by controllers, sessions and services.
 #[derive(Debug)]
 pub struct Context {
-    /// When this context was made.
-    pub started: Instant,
+    /// Since when agents can connect: the caches are filled.
+    pub leading_since: OnceLock<Instant>,
     /// Kubernetes API.
     pub client: Client,
     /// Namespace of our own objects.
@@ -77,7 +81,7 @@ impl Context {
         let sessions = Arc::new(Sessions::new(Arc::clone(&world), Arc::clone(&wakes.nodes)));
         let (outbox, messages) = events::channel();
         let context = Self {
-            started: Instant::now(),
+            leading_since: OnceLock::new(),
             client: Client(client),
             namespace,
             term,
@@ -93,6 +97,14 @@ impl Context {
             higher: watch::Sender::new(None),
         };
         (context, messages)
+    }
+
+    /// While agents find their way to a coordinator that has just started, their silence is no news; how long that still
+    /// holds.
+    #[must_use]
+    pub fn grace_left(&self) -> Option<Duration> {
+        let passed = self.leading_since.get().map_or(Duration::ZERO, Instant::elapsed);
+        GRACE.checked_sub(passed).filter(|left| !left.is_zero())
     }
 
     /// The Kubernetes client.

@@ -35,6 +35,40 @@ pub async fn take(client: &kube::Client, namespace: &str, identity: &str) -> Ter
     }
 }
 
+/// Remembers that term `seen` was led, unless that or more is remembered. One try: without it the next start is deposed
+/// again, and tries again.
+pub async fn raise_to(client: &kube::Client, namespace: &str, seen: Term) {
+    let leases: Api<Lease> = Api::namespaced(client.clone(), namespace);
+    let raised = async {
+        let existing = api::call("read the Lease of the coordinator", leases.get_opt(LEASE)).await?;
+        let Some(lease) = existing.and_then(|lease| raise(lease, seen)) else {
+            return Ok(());
+        };
+        let params = PostParams {
+            field_manager: Some(labels::COORDINATOR.into()),
+            ..PostParams::default()
+        };
+        let written = leases.replace(LEASE, &params, &lease);
+        api::call("write the Lease of the coordinator", written).await.map(drop)
+    };
+    let raised: Result<(), ApiError> = raised.await;
+    if let Err(error) = raised {
+        tracing::warn!(%error, term = %seen, "cannot remember the higher term");
+    }
+}
+
+/// The Lease with at least the term `seen`; `None` when it has that already.
+fn raise(mut lease: Lease, seen: Term) -> Option<Lease> {
+    let seen = i32::try_from(seen.0).ok()?;
+    let spec = lease.spec.get_or_insert_default();
+    if spec.lease_transitions.is_some_and(|term| term >= seen) {
+        return None;
+    }
+    spec.lease_transitions = Some(seen);
+    lease.metadata.managed_fields = None;
+    Some(lease)
+}
+
 fn retry_delay(failures: u32) -> Duration {
     crate::retry::RETRY.delay(failures, rand::random::<f64>())
 }
@@ -97,5 +131,18 @@ mod tests {
         let second = next(Some(first), "skein-system", "b");
         assert_eq!(term(&second), Some(2));
         assert_eq!(second.spec.unwrap().holder_identity.as_deref(), Some("b"));
+    }
+
+    #[test]
+    fn after_a_lost_lease_one_more_start_leads_above_all_that_agents_have_seen() {
+        let term = |lease: &Lease| lease.spec.as_ref().unwrap().lease_transitions;
+        let anew = next(None, "skein-system", "a");
+        let raised = raise(anew, Term(57)).unwrap();
+        assert_eq!(term(&next(Some(raised.clone()), "skein-system", "b")), Some(58));
+        assert!(
+            raise(raised, Term(57)).is_none(),
+            "a successor's own term is not touched"
+        );
+        assert!(raise(next(None, "skein-system", "a"), Term(u64::MAX)).is_none());
     }
 }

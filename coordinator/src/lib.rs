@@ -79,7 +79,7 @@ async fn lead(
         .await;
     let Some(term) = taken else { return Ok(()) };
     tracing::info!(%term, "leading");
-    let (context, published) = context::Context::new(client, namespace, term, ending.clone());
+    let (context, published) = context::Context::new(client.clone(), namespace.clone(), term, ending.clone());
     let context = Arc::new(context);
     let mut tasks = tokio::task::JoinSet::new();
     tasks.spawn(events::publish(context.client(), published, ending.clone()));
@@ -93,9 +93,13 @@ async fn lead(
     while tasks.join_next().await.is_some() {}
     match over {
         None => Ok(()),
-        Some(Over::Deposed(higher)) => anyhow::bail!(
-            "deposed: an agent has seen term {higher}, this coordinator leads term {term}; ending so that it cannot command anything"
-        ),
+        Some(Over::Deposed(higher)) => {
+            // The Lease may have been lost or restored: the next start has to lead with a higher term than all before.
+            leadership::raise_to(&client, &namespace, higher).await;
+            anyhow::bail!(
+                "deposed: an agent has seen term {higher}, this coordinator leads term {term}; ending so that it cannot command anything"
+            )
+        }
         Some(Over::Broken) => anyhow::bail!(
             "a part of the coordinator has ended by a fault of its own, told above; ending so that it is started afresh; vehicles go on as assigned"
         ),
@@ -123,6 +127,8 @@ async fn serve_fleet(
         _ = tasks.join_next() => return Over::Broken,
     }
     tracing::info!("caches are filled");
+    // It is set once.
+    let _ = context.leading_since.set(tokio::time::Instant::now());
     ground::start(context, tasks);
     orders::start(context, tasks);
     drones::start(context, stores.drones, tasks);

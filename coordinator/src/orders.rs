@@ -35,28 +35,20 @@ pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) {
 }
 
 async fn tell(context: &Context, node: &NodeName) -> Result<Option<Duration>, ApiError> {
-    let reported = match context.sessions.holding(node) {
-        Holding::Silent => return Ok(None),
-        Holding::NotYetReported => None,
-        Holding::Reported(held) => Some(held),
+    let Some(mut say) = look(context, node, None) else {
+        return Ok(None);
     };
-    let held = reported.as_ref().and_then(Option::as_ref);
-    if let Some(held) = held {
-        context.heard_of_term(held.term);
-    }
-    let drones: Vec<Facts> = context
-        .world
-        .drones_on(node)
-        .iter()
-        .map(|drone| facts(context, drone))
-        .collect();
-    let reported = reported.as_ref().map(Option::as_ref);
-    let mut say = for_node(context.term, &drones, reported, false);
     if let Say::AskFor(stranger) = &say {
         if is_bound(context, node, stranger).await? {
             return Ok(Some(AFTER_OLD_CACHE));
         }
-        say = for_node(context.term, &drones, reported, true);
+        // The question took its time: an order given meanwhile must not be overtaken by what was seen before it.
+        let stranger = stranger.clone();
+        match look(context, node, Some(&stranger)) {
+            None => return Ok(None),
+            Some(Say::AskFor(_)) => return Ok(Some(Duration::ZERO)),
+            Some(now) => say = now,
+        }
     }
     if let Say::Order(order) = say
         && context.sessions.tell(node, &order)
@@ -67,6 +59,33 @@ async fn tell(context: &Context, node: &NodeName) -> Result<Option<Duration>, Ap
         }
     }
     Ok(None)
+}
+
+/// What to say to the agent of `node`, as things are now; `None` when it is not connected. `gone` is a Drone of which the
+/// API server said that it is not bound to the node.
+fn look(context: &Context, node: &NodeName, gone: Option<&DroneUid>) -> Option<Say> {
+    let reported = match context.sessions.holding(node) {
+        Holding::Silent => return None,
+        Holding::NotYetReported => None,
+        Holding::Reported(held) => Some(held),
+    };
+    let held = reported.as_ref().and_then(Option::as_ref);
+    if let Some(held) = held {
+        context.heard_of_term(held.term);
+    }
+    let gone = held.is_some_and(|held| Some(&held.uid) == gone);
+    let drones: Vec<Facts> = context
+        .world
+        .drones_on(node)
+        .iter()
+        .map(|drone| facts(context, drone))
+        .collect();
+    Some(for_node(
+        context.term,
+        &drones,
+        reported.as_ref().map(Option::as_ref),
+        gone,
+    ))
 }
 
 /// Whether the Drone `uid` is bound to `node`, by the API server's own word.

@@ -107,8 +107,10 @@ async fn converge(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
     let stays = |drone: &&Arc<Drone>| {
         drone.metadata.deletion_timestamp.is_none() && !context.expectations.expects_deletion(uid(drone.as_ref()), now)
     };
+    // One that was made and is gone before it was seen would be counted on for ever: look again when it is given up.
+    let relook = (!unseen.is_empty()).then_some(expectations::BELIEVE);
     if drones.iter().filter(stays).count() + unseen.len() == wished {
-        return Ok(None);
+        return Ok(relook);
     }
     let mut members: Vec<Member> = drones.iter().map(|drone| member(context, drone, now)).collect();
     members.extend(unseen.iter().map(|(name, uid)| Member {
@@ -124,6 +126,15 @@ async fn converge(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
         tracing::info!(swarm = %key, wished, making = names.len(), "making Drones");
         run(names.into_iter().map(|name| create(context, swarm, name))).await?;
     }
+    let unsure = members.iter().any(|m| !m.leaving && m.serving == Serving::Unknown);
+    if !plan.delete.is_empty()
+        && unsure
+        && swarm.metadata.deletion_timestamp.is_none()
+        && let Some(left) = context.grace_left()
+    {
+        // Just started: who flies and who stands idle is known once the agents have found their way here.
+        return Ok(Some(left));
+    }
     if !plan.delete.is_empty() {
         let chosen: HashSet<&DroneUid> = plan.delete.iter().take(BATCH).collect();
         tracing::info!(swarm = %key, wished, removing = chosen.len(), "removing Drones");
@@ -134,7 +145,7 @@ async fn converge(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
         .await?;
     }
     let more = plan.create > BATCH || plan.delete.len() > BATCH;
-    Ok(more.then_some(Duration::ZERO))
+    Ok(more.then_some(Duration::ZERO).or(relook))
 }
 
 fn member(context: &Context, drone: &Arc<Drone>, now: Instant) -> Member {

@@ -26,6 +26,9 @@ const OUTBOX: usize = 2;
 /// An order that the reports do not show as taken is sent again at most this often.
 const RESEND: Duration = Duration::from_secs(1);
 
+/// Terms are counted in a field of 31 bits; whoever says to have seen more is not to be believed.
+const HIGHEST_TERM: u64 = i32::MAX as u64;
+
 /// The uplink service.
 #[derive(Clone, Debug)]
 pub struct Uplink(pub Gate);
@@ -63,6 +66,11 @@ async fn serve(context: &Arc<Context>, mut inbound: Streaming<v1::FromAgent>, se
         None => return Ok(()),
     };
     let node = NodeName::parse(&hello.node).map_err(|error| Status::invalid_argument(error.to_string()))?;
+    if hello.highest_term >= HIGHEST_TERM {
+        return Err(Status::invalid_argument(
+            "highest_term is beyond any that a coordinator can have; remove the agent's state folder if its file is damaged",
+        ));
+    }
     context.heard_of_term(Term(hello.highest_term));
     if context.term < Term(hello.highest_term) {
         return Err(Status::unavailable("this coordinator no longer leads; reconnect"));

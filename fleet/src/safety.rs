@@ -5,7 +5,7 @@
 //! Must not: be worked around. [`ArmPermit`] can be made nowhere else, and there is no permit to disarm: nothing in
 //! Skein disarms a vehicle.
 
-use crate::assignment::{Assignment, Desired};
+use crate::assignment::{Assignment, Desired, Held};
 use crate::flight_record::{FlightRecord, Stage};
 use crate::ids::{DroneUid, Term};
 use crate::report::Report;
@@ -174,12 +174,24 @@ pub enum Keep {
     NotLanded,
 }
 
-/// Invariant 4: whether the Drone `uid`, which is being deleted, may go. `report` is the last report of the agent on
-/// its node, `None` when that agent is not connected. `forced` is an operator's explicit word.
+/// What an agent must be seen to act on before a Drone that is being deleted may go: the wish of its deletion, not an
+/// earlier wish to be on the ground that was taken back since.
+#[derive(Clone, Copy, Debug)]
+pub struct LastWish<'a> {
+    /// `metadata.uid` of the Drone.
+    pub uid: &'a DroneUid,
+    /// Leadership that sent it.
+    pub term: Term,
+    /// `metadata.generation`, which the deletion has raised.
+    pub generation: i64,
+}
+
+/// Invariant 4: whether a Drone that is being deleted may go. `report` is the last report of the agent on its node,
+/// `None` when that agent is not connected. `forced` is an operator's explicit word.
 ///
 /// # Errors
 /// [`Keep`], when the object must stay.
-pub fn may_release(uid: &DroneUid, bound: bool, report: Option<&Report>, forced: bool) -> Result<Release, Keep> {
+pub fn may_release(wish: LastWish<'_>, bound: bool, report: Option<&Report>, forced: bool) -> Result<Release, Keep> {
     if !bound {
         return Ok(Release::NeverBound);
     }
@@ -187,14 +199,95 @@ pub fn may_release(uid: &DroneUid, bound: bool, report: Option<&Report>, forced:
         return Ok(Release::Forced);
     }
     let report = report.ok_or(Keep::AgentSilent)?;
-    let held = report
-        .held
-        .as_ref()
-        .filter(|h| h.uid == *uid && h.grounded)
-        .ok_or(Keep::NotTaken)?;
+    let last = |h: &&Held| h.uid == *wish.uid && h.grounded && h.term == wish.term && h.generation >= wish.generation;
+    let held = report.held.as_ref().filter(last).ok_or(Keep::NotTaken)?;
     if held.settled && report.truth == FlightTruth::Disarmed {
         Ok(Release::Landed)
     } else {
         Err(Keep::NotLanded)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::NodeName;
+    use crate::report::Activity;
+
+    #[test]
+    fn an_arm_command_lives_two_seconds_and_not_longer() {
+        let issued = Moment::at(Duration::from_secs(10));
+        let permit = || ArmPermit { issued };
+        assert_eq!(permit().spend(issued.plus(ARM_LIFE)), Ok(()));
+        let late = issued.plus(ARM_LIFE + Duration::from_millis(1));
+        assert_eq!(permit().spend(late), Err(ArmExpired));
+    }
+
+    fn landed(term: u64, generation: i64) -> Report {
+        Report {
+            node: NodeName::parse("n").unwrap(),
+            link_alive: true,
+            identity: None,
+            truth: FlightTruth::Disarmed,
+            mode: None,
+            ready: None,
+            reasons: vec![],
+            battery: None,
+            position: None,
+            held: Some(Held {
+                uid: DroneUid("d".into()),
+                term: Term(term),
+                generation,
+                grounded: true,
+                settled: true,
+            }),
+            activity: Activity::Idle,
+            terminating: false,
+        }
+    }
+
+    fn release(report: Option<&Report>) -> Result<Release, Keep> {
+        let uid = DroneUid("d".into());
+        let wish = LastWish {
+            uid: &uid,
+            term: Term(3),
+            generation: 7,
+        };
+        may_release(wish, true, report, false)
+    }
+
+    #[test]
+    fn a_drone_goes_once_its_vehicle_is_down_and_its_agent_acts_on_its_deletion() {
+        assert_eq!(release(Some(&landed(3, 7))), Ok(Release::Landed));
+    }
+
+    #[test]
+    fn an_earlier_wish_to_be_on_the_ground_releases_nothing() {
+        assert_eq!(
+            release(Some(&landed(3, 6))),
+            Err(Keep::NotTaken),
+            "it may have been released to fly since"
+        );
+        assert_eq!(release(Some(&landed(2, 7))), Err(Keep::NotTaken));
+    }
+
+    #[test]
+    fn a_drone_stays_while_nothing_is_known_of_its_vehicle_or_it_is_not_down() {
+        assert_eq!(release(None), Err(Keep::AgentSilent));
+        let without = Report {
+            held: None,
+            ..landed(3, 7)
+        };
+        assert_eq!(release(Some(&without)), Err(Keep::NotTaken));
+        for truth in [
+            FlightTruth::ArmedOnGround,
+            FlightTruth::Unknown(crate::vehicle::WhyUnknown::LinkLost),
+        ] {
+            let up = Report { truth, ..landed(3, 7) };
+            assert_eq!(release(Some(&up)), Err(Keep::NotLanded));
+        }
+        let mut arming = landed(3, 7);
+        arming.held = arming.held.map(|held| Held { settled: false, ..held });
+        assert_eq!(release(Some(&arming)), Err(Keep::NotLanded));
     }
 }

@@ -643,6 +643,40 @@ async fn a_swarm_larger_than_one_batch_gets_exactly_its_drones_and_loses_them_al
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_grounded_swarm_deleted_with_orphans_leaves_its_vehicles_on_the_ground() {
+    let mut field = Field::clean().await;
+    let coordinator = field.coordinator();
+    let (vehicles, _agents) = crew(&field, &coordinator, &["n1"]);
+    field.swarm("north", "alpha", json!({"replicas": 1})).await;
+    field.until_drones("it to fly", |drones| flying(drones) == 1).await;
+    let grounded = Patch::Merge(json!({"spec": {"grounded": true}}));
+    let params = PatchParams::default();
+    field.swarms("north").patch("alpha", &params, &grounded).await.unwrap();
+    field
+        .until_drones("it to be down", |d| phase(&d[0]) == "Grounded")
+        .await;
+    let orphan = DeleteParams {
+        propagation_policy: Some(PropagationPolicy::Orphan),
+        ..DeleteParams::default()
+    };
+    field.swarms("north").delete("alpha", &orphan).await.unwrap();
+    let drones = field
+        .until_drones("its status to say why it stays down", |d| {
+            d.len() == 1 && d[0].owner_references().is_empty() && condition(&d[0], "Ready").1 == "SwarmUnknown"
+        })
+        .await;
+    assert!(!vehicles[0].flies());
+
+    // It says what to do, and that works.
+    let unlabelled = Patch::Merge(json!({"metadata": {"labels": {"skein.dev/swarm": null}}}));
+    let drone = field.drones("north");
+    drone.patch(&drones[0].name_any(), &params, &unlabelled).await.unwrap();
+    field
+        .until_drones("it to fly by itself", |drones| flying(drones) == 1)
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_ground_order_lands_all_at_once_latches_and_ends_with_the_release() {
     let mut field = Field::clean().await;
     let coordinator = field.coordinator();
@@ -861,6 +895,15 @@ async fn a_coordinator_that_hears_of_a_higher_term_ends() {
         coordinator.process.tail()
     );
     assert!(vehicle.state().orders.is_empty());
+
+    // A lost or restored Lease costs one start, not one for each term.
+    let second = field.coordinator();
+    let _agent = Agent::start(&vehicle, &second.address);
+    let told = async || {
+        let told = !vehicle.state().orders.is_empty();
+        told.then_some(()).ok_or_else(|| "it is told nothing".to_owned())
+    };
+    field.until("the agent to be told by the second", told).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -24,6 +24,10 @@ use std::time::Duration;
 /// Nodes tried within one look before the Drone waits its turn again.
 const TRIES: usize = 4;
 
+/// A Drone without a vehicle is woken when one may be free; this is for the wake-up that was lost, as when a reservation
+/// was given up after a call that failed.
+const RELOOK: Duration = Duration::from_secs(60);
+
 /// When all tries were lost to others.
 const AFTER_LOSING: Duration = Duration::from_secs(1);
 
@@ -103,7 +107,7 @@ async fn requested(
                 },
                 None => Binding::NoFreeVehicle(none.to_string()),
             };
-            return Ok((seen, binding, None));
+            return Ok((seen, binding, Some(RELOOK)));
         }
     };
     let node = reservation.node.clone();
@@ -133,7 +137,7 @@ async fn bind(context: &Arc<Context>, seen: Seen) -> Result<(Seen, Binding, Opti
         });
         let reservation = match found {
             Ok(reservation) => reservation,
-            Err(none) => return Ok((seen, Binding::NoFreeVehicle(none.to_string()), None)),
+            Err(none) => return Ok((seen, Binding::NoFreeVehicle(none.to_string()), Some(RELOOK))),
         };
         let node = &reservation.node;
         match claims::obtain(context, node, &seen.key, seen.uid()).await? {

@@ -5,13 +5,14 @@
 use crate::context::Context;
 use crate::key::Key;
 use crate::world::{is_guarded, owner, uid};
-use crds::Drone;
 use crds::drone::OnCoordinatorLoss as Loss;
+use crds::{Drone, labels};
 use fleet::assignment::{Failsafe, OnCoordinatorLoss};
 use fleet::drone::{Claimed, Facts, Ground};
 use fleet::ids::{DroneName, DroneUid, NodeName};
 use fleet::report::Report;
 use fleet::units::AltitudeAboveHome;
+use kube::ResourceExt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -88,6 +89,8 @@ pub fn facts(context: &Context, drone: &Drone) -> Facts {
         .as_deref()
         .and_then(|node| context.world.claim(node));
     let swarm = match owner(drone) {
+        // Orphaned: its Swarm may have been grounded, and nobody can tell now. What flies flies, what stands stays.
+        None if drone.labels().contains_key(labels::SWARM) => None,
         None => Some(false),
         Some((swarm, _)) => context.world.swarm_of_uid(swarm).map(|swarm| swarm.spec.grounded),
     };

@@ -11,7 +11,7 @@ use crate::events::Note;
 use crds::{Drone, labels};
 use fleet::drone::Claimed;
 use fleet::drone::status::Binding;
-use fleet::safety::{Release, may_release};
+use fleet::safety::{LastWish, Release, may_release};
 use kube::ResourceExt;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::json;
@@ -36,7 +36,12 @@ pub async fn reconcile(context: &Context, seen: &Seen) -> Result<Option<Duration
         .annotations()
         .get(labels::FORCE_RELEASE)
         .is_some_and(|value| value == seen.uid());
-    match may_release(&seen.facts.uid, served, seen.report.as_deref(), forced) {
+    let wish = LastWish {
+        uid: &seen.facts.uid,
+        term: context.term,
+        generation: seen.facts.generation,
+    };
+    match may_release(wish, served, seen.report.as_deref(), forced) {
         Ok(release) => let_go(context, seen, release).await,
         Err(kept) => {
             let binding = seen.node.clone().map_or(Binding::NotYet, Binding::Bound);

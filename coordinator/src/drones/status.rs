@@ -25,9 +25,6 @@ use tokio::time::Instant;
 /// long flight keeps to its budget of eight. Live figures come with the fleet service.
 const BATTERY_STEP: i32 = 25;
 
-/// Agents come back to a new coordinator within this time: their back-off is capped at 5 s.
-const GRACE: Duration = Duration::from_secs(10);
-
 /// Writes the Drone's status if it says something new, or says when to look again.
 ///
 /// # Errors
@@ -95,9 +92,7 @@ pub async fn write(
 fn grace(context: &Context, seen: &Seen) -> Option<Duration> {
     let node = seen.node.as_ref()?;
     let unheard = context.sessions.seen(node).report.is_none();
-    GRACE
-        .checked_sub(context.started.elapsed())
-        .filter(|left| unheard && !left.is_zero())
+    context.grace_left().filter(|_| unheard)
 }
 
 /// How much the change from `old` to `next` matters. A mode that changes on the way up or down goes with the next write.

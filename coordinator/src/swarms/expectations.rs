@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// A watch that has not shown a write after this time is broken, and will be listed afresh.
-const BELIEVE: Duration = Duration::from_secs(60);
+pub(super) const BELIEVE: Duration = Duration::from_secs(60);
 
 /// All expectations.
 #[derive(Debug, Default)]

@@ -312,6 +312,11 @@ fn story(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String) {
             truth_message(report.truth).into(),
         ),
         (FlightTruth::Disarmed, _) if down => (Phase::Grounded, down_reason, format!("on the ground: {down_word}")),
+        (FlightTruth::Disarmed, _) if q.drone.ground == Ground::Unknown => tell(
+            Phase::Grounded,
+            "SwarmUnknown",
+            "on the ground: its Swarm is gone and may have been grounded; remove the label skein.dev/swarm to let it fly",
+        ),
         (_, Activity::HandsOff(HandsOff::OtherMode)) => {
             let mode = report.mode.as_deref().unwrap_or("unknown");
             let message =

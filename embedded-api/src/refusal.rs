@@ -1,0 +1,180 @@
+//! A request that is not done, as Kubernetes says it: a `Status` document with code, reason, message and details.
+//!
+//! Owns: the wording and the codes. Must not: know HTTP beyond the code.
+
+use serde_json::{Value, json};
+
+/// Why a request was not done.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{message}")]
+pub struct Refusal {
+    /// HTTP status code.
+    pub code: u16,
+    /// Kubernetes' word for it: `NotFound`.
+    pub reason: &'static str,
+    /// For people.
+    pub message: String,
+    /// `details` of the Status document, or null.
+    pub details: Value,
+}
+
+/// One thing that is wrong with an object: a `StatusCause`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cause {
+    /// Kubernetes' word for it: `FieldValueInvalid`, `FieldValueRequired`, `FieldValueForbidden`,
+    /// `FieldValueNotSupported`, `FieldValueTypeInvalid`, `FieldValueTooLong`, `FieldValueTooMany`,
+    /// `FieldValueDuplicate`.
+    pub reason: &'static str,
+    /// Path of the field: `spec.replicas`.
+    pub field: String,
+    /// For people, without the field: `Invalid value: 101: should be at most 100`.
+    pub message: String,
+}
+
+impl Refusal {
+    /// One without details.
+    #[must_use]
+    pub fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            reason,
+            message: message.into(),
+            details: Value::Null,
+        }
+    }
+
+    fn about(mut self, group: &str, resource: &str, name: &str) -> Self {
+        let mut details = serde_json::Map::new();
+        for (key, value) in [("name", name), ("group", group), ("kind", resource)] {
+            if !value.is_empty() {
+                details.insert(key.to_owned(), value.into());
+            }
+        }
+        self.details = Value::Object(details);
+        self
+    }
+
+    /// 404: no such object. `resource` is the plural.
+    #[must_use]
+    pub fn not_found(group: &str, resource: &str, name: &str) -> Self {
+        let message = format!("{} \"{name}\" not found", qualified(resource, group));
+        Self::new(404, "NotFound", message).about(group, resource, name)
+    }
+
+    /// 409: the name is taken.
+    #[must_use]
+    pub fn already_exists(group: &str, resource: &str, name: &str) -> Self {
+        let message = format!("{} \"{name}\" already exists", qualified(resource, group));
+        Self::new(409, "AlreadyExists", message).about(group, resource, name)
+    }
+
+    /// 409: the object is another than the one that was meant.
+    #[must_use]
+    pub fn conflict(group: &str, resource: &str, name: &str, why: &str) -> Self {
+        let message = format!(
+            "Operation cannot be fulfilled on {} \"{name}\": {why}",
+            qualified(resource, group)
+        );
+        Self::new(409, "Conflict", message).about(group, resource, name)
+    }
+
+    /// 422: the object is not valid. `kind` is the Kind.
+    #[must_use]
+    pub fn invalid(group: &str, kind: &str, name: &str, causes: &[Cause]) -> Self {
+        let told: Vec<String> = causes
+            .iter()
+            .map(|cause| format!("{}: {}", cause.field, cause.message))
+            .collect();
+        let told = match told.as_slice() {
+            [one] => one.clone(),
+            many => format!("[{}]", many.join(", ")),
+        };
+        let message = format!("{} \"{name}\" is invalid: {told}", qualified(kind, group));
+        let mut refusal = Self::new(422, "Invalid", message).about(group, kind, name);
+        let causes = causes
+            .iter()
+            .map(|cause| json!({"reason": cause.reason, "message": cause.message, "field": cause.field}));
+        refusal.details["causes"] = causes.collect();
+        refusal
+    }
+
+    /// 400: the request cannot be understood.
+    #[must_use]
+    pub fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(400, "BadRequest", message)
+    }
+
+    /// 410: that revision is no longer known; list again.
+    #[must_use]
+    pub fn expired(message: impl Into<String>) -> Self {
+        Self::new(410, "Expired", message)
+    }
+
+    /// 405: not with this kind.
+    #[must_use]
+    pub fn method_not_allowed() -> Self {
+        Self::new(
+            405,
+            "MethodNotAllowed",
+            "the server does not allow this method on the requested resource",
+        )
+    }
+
+    /// 500: it could not be kept, or a fault of ours.
+    #[must_use]
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::new(500, "InternalError", message)
+    }
+
+    /// The `Status` document.
+    #[must_use]
+    pub fn document(&self) -> Value {
+        let mut status = json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "message": self.message, "reason": self.reason, "code": self.code,
+        });
+        if !self.details.is_null() {
+            status["details"] = self.details.clone();
+        }
+        status
+    }
+}
+
+fn qualified(name: &str, group: &str) -> String {
+    if group.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{name}.{group}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_drone_is_told_as_kubernetes_tells_it() {
+        let status = Refusal::not_found("skein.dev", "drones", "x").document();
+        assert_eq!(status["message"], r#"drones.skein.dev "x" not found"#);
+        assert_eq!(
+            status["details"],
+            json!({"name": "x", "group": "skein.dev", "kind": "drones"})
+        );
+    }
+
+    #[test]
+    fn one_cause_stands_alone_and_several_in_brackets() {
+        let cause = |field: &str| Cause {
+            reason: "FieldValueRequired",
+            field: field.to_owned(),
+            message: "Required value".to_owned(),
+        };
+        let one = Refusal::invalid("skein.dev", "Drone", "x", &[cause("spec")]);
+        assert_eq!(one.message, r#"Drone.skein.dev "x" is invalid: spec: Required value"#);
+        let two = Refusal::invalid("", "Node", "x", &[cause("a"), cause("b")]);
+        assert_eq!(
+            two.message,
+            r#"Node "x" is invalid: [a: Required value, b: Required value]"#
+        );
+    }
+}

@@ -1,1 +1,12 @@
-//! (in work)
+//! How objects and kinds are shown: discovery, OpenAPI, tables, lists, metadata only.
+//!
+//! Owns: the documents. Must not: read the store, know the time of day (`now` is a parameter).
+
+pub mod accept;
+pub mod age;
+pub mod discovery;
+pub mod jsonpath;
+pub mod list;
+pub mod openapi;
+pub mod partial;
+pub mod table;

@@ -7,6 +7,7 @@
 
 pub mod apply;
 pub mod documents;
+pub mod kinds;
 pub mod patch;
 pub mod refusal;
 pub mod request;

@@ -2,14 +2,16 @@
 //!
 //! Owns: flags, their checks and error lines. Must not: open anything.
 
+mod places;
+
+pub use places::{Home, LinkSpec};
+
 use std::collections::BTreeMap;
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::{Parser, ValueEnum};
 
-use crate::model::{Autopilot, VehicleConfig, Wgs84};
+use crate::model::{Autopilot, VehicleConfig};
 
 /// Metres between neighbouring vehicles at boot.
 const SPACING_M: f64 = 5.0;
@@ -60,8 +62,30 @@ pub struct Args {
     #[arg(long)]
     pub until_stdin_closes: bool,
     /// Where the first vehicle stands: latitude, longitude, metres above mean sea level
-    #[arg(long, default_value = "47.397742,8.545594,488", allow_hyphen_values = true)]
+    #[arg(long, default_value_t = Home::USUAL, allow_hyphen_values = true)]
     pub home: Home,
+}
+
+impl Args {
+    /// One vehicle of each default on `link`, for a program that has simulated vehicles of its own.
+    #[must_use]
+    pub fn on(link: LinkSpec) -> Self {
+        Self {
+            count: None,
+            autopilot: Fleet::Mixed,
+            speedup: 1.0,
+            link,
+            name_prefix: "vehicle".to_owned(),
+            names: Vec::new(),
+            system_id_base: 1,
+            wire_log: None,
+            battery_percent_per_minute: Vec::new(),
+            initial_battery: Vec::new(),
+            never_ready: Vec::new(),
+            until_stdin_closes: false,
+            home: Home::USUAL,
+        }
+    }
 }
 
 /// Which autopilots a run has.
@@ -73,68 +97,6 @@ pub enum Fleet {
     Px4,
     /// Both, in turn.
     Mixed,
-}
-
-/// How vehicles are reached.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LinkSpec {
-    /// A pseudo-terminal each, with a link FOLDER/NAME.
-    Pty(PathBuf),
-    /// Datagrams to this address, the port counted up per vehicle.
-    Udp(SocketAddr),
-    /// Listens on this address, the port counted up per vehicle.
-    Tcp(SocketAddr),
-}
-
-impl FromStr for LinkSpec {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is not a link; write pty:FOLDER, udp:HOST:PORT or tcp:HOST:PORT");
-        let (kind, place) = text.split_once(':').ok_or_else(wrong)?;
-        if place.is_empty() {
-            return Err(wrong());
-        }
-        let address = || {
-            let mut found = place
-                .to_socket_addrs()
-                .map_err(|error| format!("`{place}` is not HOST:PORT: {error}"))?;
-            found.next().ok_or_else(wrong)
-        };
-        match kind {
-            "pty" => Ok(Self::Pty(place.into())),
-            "udp" => Ok(Self::Udp(address()?)),
-            "tcp" => Ok(Self::Tcp(address()?)),
-            _ => Err(wrong()),
-        }
-    }
-}
-
-/// The place of the first vehicle.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Home(pub Wgs84);
-
-impl FromStr for Home {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong =
-            || format!("`{text}` is not a place; write LATITUDE,LONGITUDE,ALTITUDE like 47.397742,8.545594,488");
-        let numbers: Vec<f64> = text
-            .split(',')
-            .map(|part| part.trim().parse().map_err(|_| wrong()))
-            .collect::<Result<_, String>>()?;
-        match numbers[..] {
-            [lat_deg, lon_deg, amsl_m] if lat_deg.abs() <= 90.0 && lon_deg.abs() <= 180.0 && amsl_m.is_finite() => {
-                Ok(Self(Wgs84 {
-                    lat_deg,
-                    lon_deg,
-                    amsl_m,
-                }))
-            }
-            _ => Err(wrong()),
-        }
-    }
 }
 
 /// What is wrong with a combination of flags.
@@ -346,6 +308,13 @@ mod tests {
             .into_iter()
             .chain(flags.iter().copied());
         Args::try_parse_from(line).unwrap().vehicles()
+    }
+
+    #[test]
+    fn a_program_and_a_person_get_the_same_vehicle_when_they_ask_for_nothing_special() {
+        let link = LinkSpec::Pty("/tmp/x".into());
+        let typed = Args::parse_from(["skein-sitl", "--link", "pty:/tmp/x"]);
+        assert_eq!(format!("{:?}", Args::on(link)), format!("{typed:?}"));
     }
 
     #[test]

@@ -6,5 +6,6 @@
 
 pub mod cli;
 pub mod model;
+pub mod replay;
 pub mod shell;
 pub mod wire;

@@ -34,6 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 #[derive(Debug, Default, Clone)]
 pub struct Builder {
     node_lifecycle: bool,
+    durable: bool,
     manifests: Vec<PathBuf>,
 }
 
@@ -42,6 +43,12 @@ impl Builder {
     /// becomes Unknown and is tainted after 40 s, as a real node without a heartbeat does.
     pub fn node_lifecycle(mut self, on: bool) -> Self {
         self.node_lifecycle = on;
+        self
+    }
+
+    /// Whether etcd waits for the disk before it acknowledges, as in life; off by default, for tests lose nothing.
+    pub fn durable(mut self, on: bool) -> Self {
+        self.durable = on;
         self
     }
 
@@ -231,7 +238,7 @@ fn start_once(builder: &Builder, binaries: &Binaries) -> anyhow::Result<ControlP
         .arg(flag("listen-peer-urls", &peer_url))
         .arg(flag("initial-advertise-peer-urls", &peer_url))
         .arg(flag("initial-cluster", format!("default={peer_url}")))
-        .arg("--unsafe-no-fsync")
+        .args((!builder.durable).then_some("--unsafe-no-fsync"))
         .start()?;
     let pki = scratch.folder("pki")?;
     let api_server = launch("kube-apiserver")

@@ -13,7 +13,7 @@ use tests::control_plane::workspace_root;
 
 /// What each crate may use of the workspace. Arrows point down: programs, then wire crates, then the domain.
 /// `cli` composes programs, `tests` and `xtask` start them; nobody uses those.
-const ARROWS: [(&str, &[&str]); 10] = [
+const ARROWS: [(&str, &[&str]); 11] = [
     ("fleet", &[]),
     ("crds", &["fleet"]),
     ("proto", &["fleet"]),
@@ -21,19 +21,24 @@ const ARROWS: [(&str, &[&str]); 10] = [
     ("sitl", &[]),
     ("agent", &["fleet", "proto", "link"]),
     ("coordinator", &["fleet", "crds", "proto"]),
-    ("cli", &["fleet", "proto", "agent", "coordinator", "sitl"]),
+    ("embedded-api", &[]),
+    (
+        "cli",
+        &["fleet", "crds", "proto", "agent", "coordinator", "sitl", "embedded-api"],
+    ),
     ("tests", &[]),
     ("xtask", &["tests"]),
 ];
 
 /// What a crate must never use, of all that is published.
-const NEVER: [(&str, &[&str]); 7] = [
+const NEVER: [(&str, &[&str]); 8] = [
     ("fleet", &["tokio", "kube", "k8s-openapi", "tonic", "prost", "mavlink"]),
     ("crds", &["tonic", "prost", "mavlink"]),
     ("proto", &["kube", "k8s-openapi", "mavlink"]),
     ("link", &["kube", "k8s-openapi", "tonic", "prost"]),
     ("agent", &["kube", "k8s-openapi"]),
     ("coordinator", &["mavlink"]),
+    ("embedded-api", &["tonic", "prost", "mavlink"]),
     ("xtask", &["kube", "tokio", "tonic", "mavlink"]),
 ];
 

@@ -2,10 +2,12 @@
 //!
 //! Owns: the command line. Must not: hold what the commands do; each has a file of its own.
 
+mod bench;
 mod cluster;
 mod demo;
 mod generate;
 mod interrupt;
+mod replay;
 mod say;
 mod soak;
 mod test;
@@ -33,6 +35,10 @@ enum Command {
     Cluster(cluster::Command),
     /// Flies simulated vehicles: control plane, coordinator, agents and simulators on this machine.
     Demo(demo::Args),
+    /// Measures, beside a peer.
+    Bench(bench::Args),
+    /// Gives recorded inputs of real autopilots to the simulator and compares what it answers.
+    Replay(replay::Args),
     /// Runs the end-to-end tests again and again beside a busy core.
     Soak(soak::Args),
 }
@@ -43,6 +49,8 @@ fn main() -> ExitCode {
         Command::Generate => generate::run(),
         Command::Cluster(command) => cluster::run(&command),
         Command::Demo(args) => demo::run(&args),
+        Command::Bench(args) => bench::run(&args),
+        Command::Replay(args) => replay::run(&args),
         Command::Soak(args) => soak::run(&args),
     };
     match result {

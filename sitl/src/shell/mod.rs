@@ -1,4 +1,4 @@
-//! The process around the models: links, clock, wire logs, signals.
+//! What is around the models: links, clock, wire logs, and the process with its signals.
 //!
 //! Owns: every clock, file and socket of the simulator. Must not: decide what a vehicle does.
 
@@ -6,9 +6,11 @@ mod link;
 mod out_buffer;
 mod pty;
 mod run;
+mod simulation;
 mod tcp;
 mod udp;
 mod vehicle_task;
 mod wire_log;
 
 pub use run::run;
+pub use simulation::{Listed, Simulation};

@@ -1,0 +1,141 @@
+//! The kinds that are served: the built-in ones and those of CustomResourceDefinitions.
+//!
+//! Owns: which kinds there are, finding one, and showing an object as another version of the same kind.
+//! Must not: hold objects, answer requests.
+
+mod builtin;
+mod builtin_schema;
+pub mod cells;
+pub mod custom;
+pub mod event;
+
+pub use builtin_schema::definitions;
+
+use crate::documents::table::Printer;
+use crate::resource::Resource;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Why the kinds cannot be served together.
+#[derive(Debug, PartialEq, thiserror::Error)]
+pub enum KindError {
+    /// Two kinds have the same URL.
+    #[error("{plural}.{group}/{version} is defined twice; leave one of the definitions out")]
+    Twice {
+        /// Group of both.
+        group: String,
+        /// Version of both.
+        version: String,
+        /// Plural of both.
+        plural: String,
+    },
+    /// A printer column's JSONPath is not understood.
+    #[error("column {column:?} of {resource}: {source}")]
+    Column {
+        /// `plural.group` of the kind.
+        resource: String,
+        /// Name of the column.
+        column: String,
+        /// What is wrong with the path.
+        source: crate::documents::jsonpath::PathError,
+    },
+}
+
+/// All kinds that are served, in discovery's order: the core group first, then groups by name.
+#[derive(Debug)]
+pub struct Registry {
+    entries: Vec<Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    resource: Arc<Resource>,
+    printer: Printer,
+    alone: bool,
+}
+
+impl Registry {
+    /// The built-in kinds and `custom`.
+    ///
+    /// # Errors
+    /// [`KindError`] when two kinds share a URL or a printer column cannot be read.
+    pub fn new(custom: Vec<Resource>) -> Result<Self, KindError> {
+        let mut all = builtin::all();
+        all.extend(custom);
+        all.sort_by(|a, b| (&a.group, &a.version, &a.plural).cmp(&(&b.group, &b.version, &b.plural)));
+        for (one, next) in all.iter().zip(all.iter().skip(1)) {
+            if (&one.group, &one.version, &one.plural) == (&next.group, &next.version, &next.plural) {
+                return Err(KindError::Twice {
+                    group: one.group.clone(),
+                    version: one.version.clone(),
+                    plural: one.plural.clone(),
+                });
+            }
+        }
+        let views = |storage: &str| all.iter().filter(|each| &*each.storage == storage).count();
+        let alone: Vec<bool> = all.iter().map(|each| views(&each.storage) == 1).collect();
+        let entry = |(resource, alone): (Resource, bool)| {
+            let printer = Printer::new(&resource)?;
+            let resource = Arc::new(resource);
+            Ok(Entry { resource, printer, alone })
+        };
+        let entries = all.into_iter().zip(alone).map(entry).collect::<Result<_, _>>()?;
+        Ok(Self { entries })
+    }
+
+    /// The kind served at `/apis/{group}/{version}/…/{plural}`; the core group is empty.
+    #[must_use]
+    pub fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
+        self.entry(group, version, plural).map(|entry| &entry.resource)
+    }
+
+    /// All kinds.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Resource>> {
+        self.entries.iter().map(|entry| &entry.resource)
+    }
+
+    /// How objects of that kind are printed as tables. `None` for a kind that is not served.
+    #[must_use]
+    pub fn printer(&self, resource: &Resource) -> Option<&Printer> {
+        let entry = self.entry(&resource.group, &resource.version, &resource.plural);
+        entry.map(|entry| &entry.printer)
+    }
+
+    /// Whether a stored object of this kind can be sent as it is stored: no other kind shares its storage.
+    #[must_use]
+    pub fn stored_as_shown(&self, resource: &Resource) -> bool {
+        let entry = self.entry(&resource.group, &resource.version, &resource.plural);
+        entry.is_some_and(|entry| entry.alone)
+    }
+
+    fn entry(&self, group: &str, version: &str, plural: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| {
+            let each = &entry.resource;
+            each.plural == plural && each.version == version && each.group == group
+        })
+    }
+}
+
+/// An object of `resource` in the form in which its storage holds it: Events as `v1`, all else as it is.
+#[must_use]
+pub fn to_stored(resource: &Resource, object: Value) -> Value {
+    match (resource.group.as_str(), resource.kind.as_str()) {
+        (event::GROUP, "Event") => event::to_core(object),
+        _ => object,
+    }
+}
+
+/// A stored object as `resource` shows it: Events of `events.k8s.io` converted, versions of a custom kind renamed.
+#[must_use]
+pub fn to_shown(resource: &Resource, mut object: Value) -> Value {
+    if (resource.group.as_str(), resource.kind.as_str()) == (event::GROUP, "Event") {
+        return event::from_core(object);
+    }
+    let api_version = resource.api_version();
+    if let Some(fields) = object.as_object_mut()
+        && fields.get("apiVersion").and_then(Value::as_str) != Some(api_version.as_str())
+    {
+        fields.insert("apiVersion".to_owned(), api_version.into());
+    }
+    object
+}

@@ -1,0 +1,101 @@
+//! Figures of a benchmark and the table they are printed in.
+//!
+//! Owns: units, percentiles, ratios. Must not: measure.
+
+use std::fmt;
+use std::time::Duration;
+
+/// What a step brought.
+#[derive(Clone, Debug)]
+pub enum Figure {
+    /// One time for each request.
+    Latency(Vec<Duration>),
+    /// So many requests in this time.
+    Rate(usize, Duration),
+    /// Resident memory in bytes.
+    Memory(u64),
+}
+
+impl Figure {
+    /// The number that a ratio is taken of: a time or a size, so that less is better.
+    fn cost(&self) -> f64 {
+        match self {
+            Self::Latency(times) => percentile(times, 50).as_secs_f64(),
+            Self::Rate(count, time) => time.as_secs_f64() / *count as f64,
+            Self::Memory(bytes) => *bytes as f64,
+        }
+    }
+}
+
+impl fmt::Display for Figure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Latency(times) => {
+                let [p50, p99] = [50, 99].map(|percent| milliseconds(percentile(times, percent)));
+                write!(f, "p50 {p50}, p99 {p99} ms")
+            }
+            Self::Rate(count, time) => write!(
+                f,
+                "{:.0} /s ({:.1} s)",
+                *count as f64 / time.as_secs_f64(),
+                time.as_secs_f64()
+            ),
+            Self::Memory(bytes) => write!(f, "{:.0} MiB", *bytes as f64 / 1_048_576.0),
+        }
+    }
+}
+
+/// The smallest time that `percent` of all do not exceed.
+pub fn percentile(times: &[Duration], percent: usize) -> Duration {
+    let mut sorted = times.to_vec();
+    sorted.sort_unstable();
+    let place = (sorted.len() * percent).div_ceil(100).max(1) - 1;
+    sorted.get(place).copied().unwrap_or_default()
+}
+
+/// With two decimals.
+pub fn milliseconds(time: Duration) -> String {
+    format!("{:.2}", time.as_secs_f64() * 1000.0)
+}
+
+/// Rows of two figures.
+pub struct Table {
+    notes: Vec<String>,
+    rows: Vec<[String; 4]>,
+}
+
+impl Table {
+    /// An empty one with the names of both sides.
+    pub fn new(sides: [&str; 2]) -> Self {
+        let head = ["", sides[0], sides[1], "ratio"].map(str::to_owned);
+        Self {
+            notes: Vec::new(),
+            rows: vec![head, ["---"; 4].map(str::to_owned)],
+        }
+    }
+
+    /// A remark above the table.
+    pub fn note(&mut self, text: &str) {
+        self.notes.push(text.to_owned());
+    }
+
+    /// Adds a row, and tells of it at once: a run takes minutes.
+    pub fn row(&mut self, what: &str, [first, second]: [Figure; 2]) {
+        let ratio = format!("{:.2}", second.cost() / first.cost());
+        eprintln!("{what}: {first} | {second} | {ratio}");
+        self.rows.push([what.to_owned(), first.to_string(), second.to_string(), ratio]);
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for note in &self.notes {
+            writeln!(f, "{note}")?;
+        }
+        writeln!(f, "ratio: embedded / kube-apiserver, of times and sizes; below 1 the embedded API needs less\n")?;
+        for row in &self.rows {
+            writeln!(f, "| {} |", row.join(" | "))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,72 @@
+//! One of the two servers under measurement, as processes of their own, with a client over HTTPS.
+//!
+//! Owns: starting it and reading its memory. Must not: measure times.
+
+use super::figures::Figure;
+use anyhow::Context;
+use crds::Drone;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Api, Client, Config};
+use std::path::Path;
+use tests::{ControlPlane, EmbeddedApi};
+
+/// A server and its client.
+pub struct Side {
+    drones: Api<Drone>,
+    pids: Vec<u32>,
+    // Ends with us.
+    _server: Server,
+}
+
+enum Server {
+    Kubernetes { _plane: ControlPlane },
+    Embedded { _api: EmbeddedApi },
+}
+
+impl Side {
+    /// A kube-apiserver with an etcd that waits for its disk.
+    pub async fn kubernetes() -> anyhow::Result<Self> {
+        let plane = ControlPlane::builder().durable(true).manifests(["crds"]).start()?;
+        let drones = client(plane.kubeconfig()).await?;
+        let [etcd, api_server, ..] = plane.processes().map(tests::Process::pid);
+        Ok(Self {
+            drones,
+            pids: vec![etcd, api_server],
+            _server: Server::Kubernetes { _plane: plane },
+        })
+    }
+
+    /// The embedded API alone.
+    pub async fn embedded() -> anyhow::Result<Self> {
+        let api = EmbeddedApi::start()?;
+        Ok(Self {
+            drones: client(api.kubeconfig()).await?,
+            pids: vec![api.process().pid()],
+            _server: Server::Embedded { _api: api },
+        })
+    }
+
+    /// The Drones of namespace `default`.
+    pub fn drones(&self) -> &Api<Drone> {
+        &self.drones
+    }
+
+    /// Resident memory of the server's processes, VmRSS of proc(5).
+    pub async fn resident(&self) -> anyhow::Result<Figure> {
+        let each = self.pids.iter().map(|pid| {
+            let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
+            let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+            let kib: u64 = line
+                .and_then(|rest| rest.split_whitespace().next())
+                .context("no VmRSS")?
+                .parse()?;
+            Ok(kib * 1024)
+        });
+        Ok(Figure::Memory(each.sum::<anyhow::Result<u64>>()?))
+    }
+}
+
+async fn client(kubeconfig: &Path) -> anyhow::Result<Api<Drone>> {
+    let config = Config::from_custom_kubeconfig(Kubeconfig::read_from(kubeconfig)?, &KubeConfigOptions::default());
+    Ok(Api::namespaced(Client::try_from(config.await?)?, "default"))
+}

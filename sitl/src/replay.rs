@@ -3,6 +3,7 @@
 //!
 //! Owns: running every recording of a folder. Must not: know any recording by name, or tell the model that it is replayed.
 
+mod boot_clock;
 mod compare;
 mod fact;
 mod recording;

@@ -2,9 +2,11 @@
 //!
 //! Owns: reading the two files, and telling the autopilot's frames from its peers'. Must not: compare.
 //!
-//! A tlog has Unix time; a transcript has seconds since the link opened, when the autopilot booted. The same message
-//! in both, an input or the first heartbeat, gives the difference.
+//! A tlog has Unix time. The autopilot's own clock is taken where it tells it; elsewhere the transcript's seconds since
+//! the link opened, which is about the boot: the same message in both, an input or the first heartbeat, gives the
+//! difference.
 
+use super::boot_clock::BootClock;
 use super::fact::{Changes, Heard};
 use crate::model::Autopilot;
 use crate::wire::{Frame, FrameReader, Incoming};
@@ -70,10 +72,14 @@ impl Recording {
         let zero = zero(&frames, &rows)
             .ok_or_else(|| strange(&transcript, "has no message that is also in the tlog".to_owned()))?;
 
+        let mut clock = BootClock::default();
+        for (at, frame) in frames.iter().filter(|(_, frame)| is_vehicle(frame)) {
+            clock.hear(at - zero, frame);
+        }
         let (mut changes, mut inputs, mut autopilot) = (Changes::default(), Vec::new(), None);
         let mut end_s = 0.0_f64;
         for (at, frame) in &frames {
-            let at_s = at - zero;
+            let at_s = clock.at(at - zero).unwrap_or(at - zero);
             end_s = end_s.max(at_s);
             if is_vehicle(frame) {
                 if frame.id == 0 {
@@ -166,16 +172,18 @@ fn rows(transcript: &[u8]) -> Result<Vec<Value>, String> {
 
 /// Unix seconds of the transcript's zero.
 fn zero(frames: &[(f64, Frame)], rows: &[Value]) -> Option<f64> {
+    // Before the link is open nothing is in the tlog, so an input counts only once the autopilot was heard.
+    let heard = rows.iter().position(|row| row["dir"] == "rx").unwrap_or(0);
     let first_row = |direction: &str, messages: &[(&str, u32)]| {
-        rows.iter().find_map(|row| {
+        rows.iter().skip(heard).find_map(|row| {
             let known = messages.iter().find(|(name, _)| row["msg"] == *name)?;
             (row["dir"] == direction).then_some((row["t"].as_f64()?, known.1))
         })
     };
+    let heard = frames.iter().position(|(_, frame)| is_vehicle(frame)).unwrap_or(0);
     let first_frame = |id: u32, vehicle: bool| {
-        let found = frames
-            .iter()
-            .find(|(_, frame)| frame.id == id && is_vehicle(frame) == vehicle);
+        let mut later = frames.iter().skip(heard);
+        let found = later.find(|(_, frame)| frame.id == id && is_vehicle(frame) == vehicle);
         found.map(|(at, _)| *at)
     };
     let sent = [("COMMAND_LONG", 76), ("COMMAND_INT", 75), ("PARAM_SET", 23)];

@@ -1,1 +1,58 @@
-//! (in work)
+//! Who owns which field, and server-side apply.
+//!
+//! Owns: `metadata.managedFields` after every write ([`track`]), and merging an applied configuration ([`merge`]).
+//! Must not: validate by rules, store, know HTTP. What is in an object is told by its [`Schema`](crate::schema::Schema).
+//!
+//! Each writer ("manager") owns a set of field paths ([`field_set`]). A write that changes a field takes it from the
+//! others; an apply also gives back what it no longer names, and asks before it takes.
+
+pub mod combine;
+pub mod compare;
+pub mod conflict;
+pub mod extract;
+pub mod field_set;
+pub mod last_applied;
+pub mod managed;
+pub mod merge;
+pub mod object_meta;
+pub mod remove;
+pub mod track;
+pub mod typed;
+pub mod view;
+
+#[cfg(test)]
+mod seen;
+#[cfg(test)]
+mod sequences;
+
+use crate::resource::Resource;
+
+/// Who writes, and what.
+#[derive(Clone, Copy, Debug)]
+pub struct Writer<'a> {
+    /// The kind that is written.
+    pub resource: &'a Resource,
+    /// The field manager; `unknown` when empty.
+    pub manager: &'a str,
+    /// The subresource that is written: `status`, `scale`. `None` for the object itself.
+    pub subresource: Option<&'a str>,
+    /// The time, in RFC 3339 with whole seconds, in UTC: `2026-01-31T12:00:00Z`.
+    pub now: &'a str,
+}
+
+impl Writer<'_> {
+    /// The manager's name as it is kept.
+    fn name(&self) -> &str {
+        if self.manager.is_empty() { "unknown" } else { self.manager }
+    }
+
+    /// Fields that this writer cannot change: whatever it says of them is dropped before the object is kept.
+    fn reset(&self) -> &'static [&'static str] {
+        match self.subresource {
+            None if self.resource.has_status => &["status"],
+            Some("status") if self.resource.custom => &["metadata", "spec"],
+            Some("status") => &["spec"],
+            _ => &[],
+        }
+    }
+}

@@ -1,1 +1,216 @@
-//! (in work)
+//! Who may ask, and how: HTTPS on loopback for the owner's tools, and a `kube::Client` without a socket for this process.
+//!
+//! Owns: sockets, TLS, the credential, the kubeconfig, the limits of a request on the wire.
+//! Must not: know objects. What a request means is the [`Handler`]'s.
+//!
+//! In the data folder, which is the owner's alone: `authority.pem` (signs the serving certificate), `token` (the
+//! credential), `port` (so that a kubeconfig stays good over a restart) and, unless told otherwise, `kubeconfig`.
+
+use crate::request::{Answer, ApiRequest};
+use crate::serve::access::{Token, TokenError};
+use crate::serve::folder::Folder;
+use crate::serve::kubeconfig::{Kubeconfig, KubeconfigError};
+use crate::serve::port::PortError;
+use crate::serve::tls::{Authority, AuthorityError};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+pub mod access;
+pub mod convert;
+pub mod folder;
+pub mod in_process;
+pub mod kubeconfig;
+pub mod listener;
+pub mod port;
+pub mod private_file;
+pub mod tls;
+
+/// Answers requests: [`crate::verbs::Api`], or a script in tests.
+pub trait Handler: Clone + Send + Sync + 'static {
+    /// What comes back. Must be safe to drop at any point: a client that goes away drops it.
+    fn handle(&self, request: ApiRequest) -> impl Future<Output = Answer> + Send;
+}
+
+/// Where to listen, and what to tell clients.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Address and port. Port 0 is the port of the last time, or a free one.
+    pub listen: SocketAddr,
+    /// Whether an address that others can reach is meant.
+    pub beyond_loopback: bool,
+    /// Names and addresses, besides those of loopback and `listen`, under which clients reach it.
+    pub names: Vec<String>,
+    /// Where the kubeconfig goes; `None`: `kubeconfig` in the data folder.
+    pub kubeconfig: Option<PathBuf>,
+    /// What the kubeconfig calls its cluster, context and user.
+    pub context: String,
+    /// How much and how long.
+    pub limits: Limits,
+}
+
+impl Default for Options {
+    /// Loopback, the port of the last time, the kubeconfig in the data folder.
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            beyond_loopback: false,
+            names: Vec::new(),
+            kubeconfig: None,
+            context: "embedded".to_owned(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// How much and how long. Each bound keeps one client from taking what the others need.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Connections at a time; more of them wait to be accepted.
+    pub connections: usize,
+    /// For the TLS handshake.
+    pub handshake: Duration,
+    /// From the handshake to the first request with the credential; without one the connection is ended.
+    pub credential: Duration,
+    /// Without a request on an HTTP/1.1 connection, and for the headers of one.
+    pub idle: Duration,
+    /// For the body of a request.
+    pub body: Duration,
+    /// For the answer; a watch has answered once it begins.
+    pub answer: Duration,
+    /// What requests under way are given at the end.
+    pub ending: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 1024,
+            handshake: Duration::from_secs(10),
+            credential: Duration::from_secs(10),
+            idle: Duration::from_secs(180),
+            body: Duration::from_secs(30),
+            answer: Duration::from_secs(60),
+            ending: Duration::from_secs(5),
+        }
+    }
+}
+
+/// Why it does not serve.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// Others could reach it.
+    #[error(
+        "{0} can be reached from other machines, and this API is its owner's only; listen on 127.0.0.1, or say that \
+         other machines are meant to reach it"
+    )]
+    NotLoopback(SocketAddr),
+    /// No address to listen on.
+    #[error(transparent)]
+    Port(#[from] PortError),
+    /// No credential.
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    /// No certificate.
+    #[error(transparent)]
+    Authority(#[from] AuthorityError),
+    /// No kubeconfig.
+    #[error(transparent)]
+    Kubeconfig(#[from] KubeconfigError),
+}
+
+/// An API that is being served. Dropping it ends it at once; [`Serving::end`] ends it in order.
+#[derive(Debug)]
+pub struct Serving {
+    /// The address it listens on.
+    pub address: SocketAddr,
+    /// What clients call: `https://127.0.0.1:25017`.
+    pub url: String,
+    /// The kubeconfig, which holds the credential.
+    pub kubeconfig: PathBuf,
+    /// The port of the last time, if another program has it now: kubeconfigs that were copied elsewhere name it.
+    pub moved_from: Option<u16>,
+    stop: CancellationToken,
+    cut: CancellationToken,
+    tasks: TaskTracker,
+    ending: Duration,
+}
+
+/// Serves `handler` over HTTPS. Once this returns, clients are answered. `folder` must be locked by the caller's store:
+/// two processes would overwrite each other's port and kubeconfig.
+///
+/// # Errors
+/// [`ServeError`]: each says which file or address, and what to do.
+pub async fn start(handler: impl Handler, folder: &Folder, options: Options) -> Result<Serving, ServeError> {
+    let listen = options.listen;
+    if !listen.ip().is_loopback() && !options.beyond_loopback {
+        return Err(ServeError::NotLoopback(listen));
+    }
+    let token = Token::open(folder)?;
+    let authority = Authority::open(folder)?;
+    let bound = port::bind(folder, listen).await?;
+    let host = match listen.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    let mut names: Vec<String> = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).to_vec();
+    names.push(host.to_string());
+    names.extend(options.names);
+    let tls = authority.server_config(&names)?;
+
+    let url = format!("https://{}", SocketAddr::from((host, bound.address.port())));
+    let kubeconfig = options.kubeconfig.unwrap_or_else(|| folder.path().join("kubeconfig"));
+    let document = Kubeconfig {
+        context: &options.context,
+        server: &url,
+        authority: authority.certificate_pem(),
+        token: token.secret(),
+    };
+    document.write(&kubeconfig)?;
+
+    let (stop, cut, tasks) = (CancellationToken::new(), CancellationToken::new(), TaskTracker::new());
+    let server = listener::Server {
+        handler,
+        token,
+        tls,
+        limits: options.limits,
+        stop: stop.clone(),
+        cut: cut.clone(),
+        tasks: tasks.clone(),
+    };
+    tasks.spawn(listener::run(server, bound.listener));
+    tracing::info!(%url, kubeconfig = %kubeconfig.display(), "API served");
+    Ok(Serving {
+        address: bound.address,
+        url,
+        kubeconfig,
+        moved_from: bound.moved_from,
+        stop,
+        cut,
+        tasks,
+        ending: options.limits.ending,
+    })
+}
+
+impl Serving {
+    /// Ends it: no new connections, watches end where a client can take them up again, requests under way get
+    /// [`Limits::ending`], then everything is cut.
+    pub async fn end(self) {
+        self.stop.cancel();
+        self.tasks.close();
+        if tokio::time::timeout(self.ending, self.tasks.wait()).await.is_err() {
+            self.cut.cancel();
+            self.tasks.wait().await;
+        }
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.stop.cancel();
+        self.cut.cancel();
+    }
+}

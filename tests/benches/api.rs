@@ -3,7 +3,11 @@
 //! Owns: the steps, taken in turn on both, and the table. Must not: judge; it prints figures and ratios.
 //! Run it with `cargo xtask bench api`. `SKEIN_BENCH_DRONES` sets the number of Drones, 25,000 by default.
 
-#![allow(clippy::print_stdout, clippy::panic, reason = "a benchmark prints, and fails by panicking")]
+#![allow(
+    clippy::print_stdout,
+    clippy::panic,
+    reason = "a benchmark prints, and fails by panicking"
+)]
 
 #[path = "api/figures.rs"]
 mod figures;
@@ -58,8 +62,14 @@ async fn main() -> anyhow::Result<()> {
         "update all (status, server-side apply), 16 at a time",
         both(&sides, async |side| work::status_many(side, "many", drones).await).await?,
     );
-    table.row("get one", both(&sides, async |side| work::get_each(side, "many", SAMPLES).await).await?);
-    table.row("list all, in one answer", both(&sides, async |side| work::list(side, "many", None).await).await?);
+    table.row(
+        "get one",
+        both(&sides, async |side| work::get_each(side, "many", SAMPLES).await).await?,
+    );
+    table.row(
+        "list all, in one answer",
+        both(&sides, async |side| work::list(side, "many", None).await).await?,
+    );
     table.row(
         "list all, in pages of 500",
         both(&sides, async |side| work::list(side, "many", Some(500)).await).await?,
@@ -72,7 +82,10 @@ async fn main() -> anyhow::Result<()> {
         "watch: the same, the last of 100 watchers",
         both(&sides, async |side| work::watch_latency(side, "few", 100, 100).await).await?,
     );
-    table.row("memory, with all Drones", both(&sides, async |side| side.resident()).await?);
+    table.row(
+        "memory, with all Drones",
+        both(&sides, async |side| side.resident()).await?,
+    );
     println!("{table}");
     Ok(())
 }

@@ -83,7 +83,8 @@ impl Table {
     pub fn row(&mut self, what: &str, [first, second]: [Figure; 2]) {
         let ratio = format!("{:.2}", second.cost() / first.cost());
         eprintln!("{what}: {first} | {second} | {ratio}");
-        self.rows.push([what.to_owned(), first.to_string(), second.to_string(), ratio]);
+        self.rows
+            .push([what.to_owned(), first.to_string(), second.to_string(), ratio]);
     }
 }
 
@@ -92,7 +93,10 @@ impl fmt::Display for Table {
         for note in &self.notes {
             writeln!(f, "{note}")?;
         }
-        writeln!(f, "ratio: embedded / kube-apiserver, of times and sizes; below 1 the embedded API needs less\n")?;
+        writeln!(
+            f,
+            "ratio: embedded / kube-apiserver, of times and sizes; below 1 the embedded API needs less\n"
+        )?;
         for row in &self.rows {
             writeln!(f, "| {} |", row.join(" | "))?;
         }

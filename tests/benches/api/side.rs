@@ -8,7 +8,7 @@ use crds::Drone;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
 use std::path::Path;
-use tests::{ControlPlane, EmbeddedApi};
+use tests::{ControlPlane, Embedded};
 
 /// A server and its client.
 pub struct Side {
@@ -20,7 +20,7 @@ pub struct Side {
 
 enum Server {
     Kubernetes { _plane: ControlPlane },
-    Embedded { _api: EmbeddedApi },
+    Embedded { _api: Embedded },
 }
 
 impl Side {
@@ -38,7 +38,7 @@ impl Side {
 
     /// The embedded API alone.
     pub async fn embedded() -> anyhow::Result<Self> {
-        let api = EmbeddedApi::start()?;
+        let api = Embedded::start()?;
         Ok(Self {
             drones: client(api.kubeconfig()).await?,
             pids: vec![api.process().pid()],
@@ -52,7 +52,7 @@ impl Side {
     }
 
     /// Resident memory of the server's processes, VmRSS of proc(5).
-    pub async fn resident(&self) -> anyhow::Result<Figure> {
+    pub fn resident(&self) -> anyhow::Result<Figure> {
         let each = self.pids.iter().map(|pid| {
             let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
             let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -67,6 +67,7 @@ impl Side {
 }
 
 async fn client(kubeconfig: &Path) -> anyhow::Result<Api<Drone>> {
-    let config = Config::from_custom_kubeconfig(Kubeconfig::read_from(kubeconfig)?, &KubeConfigOptions::default());
-    Ok(Api::namespaced(Client::try_from(config.await?)?, "default"))
+    let kubeconfig = Kubeconfig::read_from(kubeconfig)?;
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
+    Ok(Api::namespaced(Client::try_from(config)?, "default"))
 }

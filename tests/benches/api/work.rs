@@ -114,7 +114,10 @@ pub async fn status_many(side: &Side, prefix: &str, count: usize) -> anyhow::Res
 
 /// Reads `count` Drones one by one.
 pub async fn get_each(side: &Side, prefix: &str, count: usize) -> anyhow::Result<Figure> {
-    each(count, |number| async move { Ok(timed(side.drones().get(&name(prefix, number))).await?) }).await
+    each(count, |number| async move {
+        Ok(timed(side.drones().get(&name(prefix, number))).await?)
+    })
+    .await
 }
 
 /// Lists all Drones of `prefix`, five times.

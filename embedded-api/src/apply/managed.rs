@@ -1,0 +1,287 @@
+//! The entries of `metadata.managedFields`.
+//!
+//! Owns: reading and writing them, their order, what makes two entries the same manager's, and how many there may be.
+//! Must not: decide who owns what.
+
+use super::field_set::{FieldSet, FieldsError};
+use serde_json::{Map, Value, json};
+use std::cmp::Ordering;
+
+/// More entries of plain writes than this are joined, the oldest first.
+const MOST_UPDATES: usize = 10;
+/// Whose the joined ones are.
+const OLD_UPDATES: &str = "ancient-changes";
+
+/// How a manager came to its fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Operation {
+    /// It applied them.
+    Apply,
+    /// It wrote them in some other way.
+    Update,
+}
+
+/// Who owns fields. Two entries of the same owner are one.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Owner {
+    /// Its name.
+    pub manager: String,
+    /// How it writes.
+    pub operation: Operation,
+    /// The version it wrote in. Empty for appliers: they stay the same when they change version.
+    pub version: String,
+    /// The subresource it wrote; empty for the object itself.
+    pub subresource: String,
+}
+
+/// What one owner owns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Who.
+    pub owner: Owner,
+    /// The version in which the fields are named.
+    pub api_version: String,
+    /// When it last changed something, if that is known.
+    pub time: Option<String>,
+    /// Its fields.
+    pub fields: FieldSet,
+}
+
+/// Why entries cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EntryError {
+    /// Neither list nor null, or a field of an entry is of another type.
+    #[error("{0} has the wrong type; see meta/v1 ManagedFieldsEntry")]
+    Type(&'static str),
+    /// Neither word.
+    #[error("operation must be `Apply` or `Update`")]
+    Operation,
+    /// No version.
+    #[error("apiVersion must not be empty")]
+    NoVersion,
+    /// No `fieldsType`.
+    #[error("missing fieldsType in managed fields entry {0}")]
+    NoType(usize),
+    /// Another than FieldsV1.
+    #[error("invalid fieldsType {1:?} in managed fields entry {0}")]
+    WrongType(usize, String),
+    /// The set itself.
+    #[error("error decoding set: {0}")]
+    Fields(#[from] FieldsError),
+}
+
+/// All entries of an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Managed {
+    entries: Vec<Entry>,
+}
+
+impl Managed {
+    /// Reads `metadata.managedFields`.
+    ///
+    /// # Errors
+    /// [`EntryError`] when an entry cannot be read.
+    pub fn read(entries: &Value) -> Result<Self, EntryError> {
+        let mut managed = Self::default();
+        let entries = match entries {
+            Value::Null => return Ok(managed),
+            Value::Array(entries) => entries,
+            _ => return Err(EntryError::Type("managedFields")),
+        };
+        for (index, entry) in entries.iter().enumerate() {
+            let entry = read_entry(index, entry)?;
+            managed.set(entry);
+        }
+        Ok(managed)
+    }
+
+    /// Reads those of an object. Entries that cannot be read are forgotten: nobody is known to own anything then.
+    #[must_use]
+    pub fn of(object: &Value) -> Self {
+        let entries = object.pointer("/metadata/managedFields").unwrap_or(&Value::Null);
+        Self::read(entries).unwrap_or_default()
+    }
+
+    /// Writes them into an object's metadata, in place of those that are there.
+    pub fn write(mut self, object: &mut Value) {
+        self.entries.sort_by(order);
+        let entries: Vec<Value> = self.entries.iter().map(to_json).collect();
+        set_json(object, entries);
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The entries, in no particular order.
+    pub fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter()
+    }
+
+    /// The entry of an owner.
+    #[must_use]
+    pub fn get(&self, owner: &Owner) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.owner == *owner)
+    }
+
+    /// Takes the entry of an owner out.
+    pub fn take(&mut self, owner: &Owner) -> Option<Entry> {
+        let at = self.entries.iter().position(|entry| entry.owner == *owner)?;
+        Some(self.entries.swap_remove(at))
+    }
+
+    /// Puts an entry in place of the owner's; one without fields only removes that.
+    pub fn set(&mut self, entry: Entry) {
+        self.take(&entry.owner);
+        if !entry.fields.is_empty() {
+            self.entries.push(entry);
+        }
+    }
+
+    /// Changes the fields of each entry; those left without any vanish.
+    pub fn change(&mut self, mut change: impl FnMut(&Entry, FieldSet) -> FieldSet) {
+        for entry in &mut self.entries {
+            let fields = std::mem::take(&mut entry.fields);
+            entry.fields = change(entry, fields);
+        }
+        self.entries.retain(|entry| !entry.fields.is_empty());
+    }
+
+    /// Joins the oldest entries of plain writes until there are few enough.
+    pub fn join_oldest(&mut self) {
+        let is_update = |entry: &Entry| entry.owner.operation == Operation::Update;
+        let mut updates: Vec<Owner> = {
+            let mut updates: Vec<&Entry> = self.entries.iter().filter(|entry| is_update(entry)).collect();
+            updates.sort_by(|a, b| (&a.time, &a.owner).cmp(&(&b.time, &b.owner)));
+            updates.into_iter().map(|entry| entry.owner.clone()).collect()
+        };
+        let mut count = updates.len();
+        let mut first_of: Vec<Owner> = Vec::new();
+        for owner in updates.drain(..) {
+            if count <= MOST_UPDATES {
+                return;
+            }
+            let Some(first) = first_of.iter().find(|first| first.version == owner.version) else {
+                first_of.push(owner);
+                continue;
+            };
+            let bucket = Owner {
+                manager: OLD_UPDATES.to_owned(),
+                subresource: String::new(),
+                ..first.clone()
+            };
+            let old = self.take(&bucket).or_else(|| self.take(first));
+            if let (Some(old), Some(joined)) = (old, self.take(&owner)) {
+                self.set(Entry {
+                    owner: bucket,
+                    fields: old.fields.union(joined.fields),
+                    ..joined
+                });
+                count -= 1;
+            }
+        }
+    }
+}
+
+/// Whether a request asks to forget all owners: one entry with nothing in it, or an empty list.
+#[must_use]
+pub fn is_reset(entries: &Value) -> bool {
+    let empty = |value: &Value| value.is_null() || value == "" || value.as_object().is_some_and(Map::is_empty);
+    match entries.as_array().map(Vec::as_slice) {
+        Some([]) => true,
+        Some([Value::Object(entry)]) => entry.values().all(empty),
+        _ => false,
+    }
+}
+
+/// Puts entries in place of the object's, or none.
+pub fn set_json(object: &mut Value, entries: Vec<Value>) {
+    let Some(object) = object.as_object_mut() else { return };
+    let metadata = object.entry("metadata").or_insert_with(|| Value::Object(Map::new()));
+    let Some(metadata) = metadata.as_object_mut() else { return };
+    if entries.is_empty() {
+        metadata.remove("managedFields");
+    } else {
+        metadata.insert("managedFields".to_owned(), Value::Array(entries));
+    }
+}
+
+fn read_entry(index: usize, entry: &Value) -> Result<Entry, EntryError> {
+    let text = |name: &'static str| match entry.get(name) {
+        None | Some(Value::Null) => Ok(""),
+        Some(Value::String(text)) => Ok(text.as_str()),
+        Some(_) => Err(EntryError::Type(name)),
+    };
+    let operation = match text("operation")? {
+        "Apply" => Operation::Apply,
+        "Update" => Operation::Update,
+        _ => return Err(EntryError::Operation),
+    };
+    let api_version = text("apiVersion")?.to_owned();
+    if api_version.is_empty() {
+        return Err(EntryError::NoVersion);
+    }
+    match text("fieldsType")? {
+        "FieldsV1" => {}
+        "" => return Err(EntryError::NoType(index)),
+        other => return Err(EntryError::WrongType(index, other.to_owned())),
+    }
+    let version = match operation {
+        Operation::Apply => String::new(),
+        Operation::Update => api_version.clone(),
+    };
+    let fields = match entry.get("fieldsV1") {
+        Some(fields) => FieldSet::from_json(fields)?,
+        None => FieldSet::default(),
+    };
+    Ok(Entry {
+        owner: Owner {
+            manager: text("manager")?.to_owned(),
+            operation,
+            version,
+            subresource: text("subresource")?.to_owned(),
+        },
+        api_version,
+        time: whole_seconds(text("time")?)?,
+        fields,
+    })
+}
+
+/// Times are kept in UTC with whole seconds, so that their text is in their order.
+fn whole_seconds(time: &str) -> Result<Option<String>, EntryError> {
+    if time.is_empty() {
+        return Ok(None);
+    }
+    let is_kept = time.len() == "2026-01-31T12:00:00Z".len() && time.ends_with('Z');
+    if is_kept {
+        return Ok(Some(time.to_owned()));
+    }
+    let time: jiff::Timestamp = time.parse().map_err(|_| EntryError::Type("time"))?;
+    Ok(Some(time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()))
+}
+
+fn order(one: &Entry, other: &Entry) -> Ordering {
+    (one.owner.operation, &one.time, &one.owner.manager)
+        .cmp(&(other.owner.operation, &other.time, &other.owner.manager))
+        .then_with(|| one.api_version.cmp(&other.api_version))
+        .then_with(|| one.owner.subresource.cmp(&other.owner.subresource))
+}
+
+fn to_json(entry: &Entry) -> Value {
+    let operation = match entry.owner.operation {
+        Operation::Apply => "Apply",
+        Operation::Update => "Update",
+    };
+    let mut json = json!({
+        "apiVersion": entry.api_version, "fieldsType": "FieldsV1", "fieldsV1": entry.fields.to_json(),
+        "operation": operation,
+    });
+    let time = entry.time.as_deref().unwrap_or("");
+    let texts = [("manager", entry.owner.manager.as_str()), ("subresource", &entry.owner.subresource), ("time", time)];
+    for (name, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
+        json[name] = text.into();
+    }
+    json
+}

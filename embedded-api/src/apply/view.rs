@@ -1,0 +1,193 @@
+//! A schema as ownership sees it: what has fields of its own, what is one whole, and what identifies an item of a list.
+//!
+//! Owns: going down a schema along an object. Must not: compare, merge or check values.
+//!
+//! Where a schema says nothing, an object is granular, field by field, and a list is one whole.
+
+use super::field_set::{Scalar, Step};
+use super::object_meta::OBJECT_META;
+use crate::schema::{ListType, Schema, Type};
+use serde_json::{Map, Value};
+use std::sync::LazyLock;
+
+/// Anything is allowed.
+static ANY: LazyLock<Schema> = LazyLock::new(Schema::default);
+/// A string.
+static TEXT: LazyLock<Schema> = LazyLock::new(|| Schema {
+    type_: Some(Type::String),
+    ..Schema::default()
+});
+
+/// The schema at one place of an object.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// The schema.
+    pub schema: &'a Schema,
+    /// Whether it, or one above it, lets unknown fields be.
+    open: bool,
+    /// Whether this is the whole object: then `metadata` is ObjectMeta, whatever the schema says.
+    root: bool,
+}
+
+/// How a value is owned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// As one.
+    Scalar,
+    /// Field by field, unless it is atomic.
+    Map,
+    /// Item by item, unless it is atomic.
+    List,
+}
+
+/// The schema of a field.
+#[derive(Clone, Copy, Debug)]
+pub struct Field<'a> {
+    /// The schema.
+    pub view: View<'a>,
+    /// Whether the field has a name in the schema; a key of a map has none.
+    pub named: bool,
+}
+
+/// Why an item of a list cannot be told from the others.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ItemError {
+    /// It is null, in a list with keys.
+    #[error("associative list with keys may not have a null element")]
+    Null,
+    /// It has no fields, in a list with keys.
+    #[error("associative list with keys may not have non-map elements")]
+    NotAMap,
+    /// None of its keys is set.
+    #[error(
+        "associative list with keys has an element that omits all key fields {0:?} \
+         (and doesn't have default values for any key fields)"
+    )]
+    NoKeys(Vec<String>),
+    /// It is an object, in a set.
+    #[error("associative list without keys has an element that's a map type")]
+    MapInSet,
+    /// It is a list, in a set.
+    #[error("not supported: associative list with lists as elements")]
+    ListInSet,
+    /// It is null, in a set.
+    #[error("associative list without keys has an element that's an explicit null")]
+    NullInSet,
+}
+
+impl<'a> View<'a> {
+    /// The view of a whole object of a kind.
+    #[must_use]
+    pub fn root(schema: &'a Schema) -> Self {
+        let open = schema.preserve_unknown;
+        Self { schema, open, root: true }
+    }
+
+    fn of(self, schema: &'a Schema) -> Self {
+        let open = self.open || schema.preserve_unknown;
+        Self { schema, open, root: false }
+    }
+
+    /// How the value is owned here. The schema decides; where it allows anything, the value does.
+    #[must_use]
+    pub fn shape(self, value: &Value) -> Shape {
+        match (self.schema.type_, value) {
+            (Some(Type::Object), _) => Shape::Map,
+            (Some(Type::Array), _) => Shape::List,
+            (Some(_), _) => Shape::Scalar,
+            (None, Value::Array(_)) => Shape::List,
+            (None, Value::Object(_) | Value::Null) => Shape::Map,
+            (None, Value::String(_) | Value::Number(_) | Value::Bool(_)) => Shape::Scalar,
+        }
+    }
+
+    /// Whether a value of this shape is owned as one.
+    #[must_use]
+    pub fn atomic(self, shape: Shape) -> bool {
+        match shape {
+            Shape::Scalar => true,
+            Shape::Map => self.schema.atomic_map,
+            Shape::List => self.schema.list == ListType::Atomic,
+        }
+    }
+
+    /// The field of that name. `None` when the schema does not have it.
+    #[must_use]
+    pub fn declared(self, name: &str) -> Option<Field<'a>> {
+        let named = |view| Some(Field { view, named: true });
+        let free = |view| Some(Field { view, named: false });
+        match name {
+            "metadata" if self.root => return named(self.of(&OBJECT_META)),
+            "apiVersion" | "kind" if self.root => return named(self.of(&TEXT)),
+            _ => {}
+        }
+        match (self.schema.properties.get(name), &self.schema.additional) {
+            (Some(property), _) => named(self.of(property)),
+            (None, Some(each)) => free(self.of(each)),
+            (None, None) if self.open || self.schema.properties.is_empty() => free(self.of(&ANY)),
+            (None, None) => None,
+        }
+    }
+
+    /// The field of that name; anything is allowed in one that the schema does not have.
+    #[must_use]
+    pub fn field(self, name: &str) -> Field<'a> {
+        self.declared(name).unwrap_or(Field {
+            view: self.of(&ANY),
+            named: false,
+        })
+    }
+
+    /// The items of a list.
+    #[must_use]
+    pub fn items(self) -> Self {
+        let items = self.schema.items.as_deref();
+        self.of(items.unwrap_or(&ANY))
+    }
+
+    /// The step to an item of a list that is not atomic.
+    ///
+    /// # Errors
+    /// [`ItemError`] when nothing identifies the item.
+    pub fn step(self, item: &Value) -> Result<Step, ItemError> {
+        match (&self.schema.list, item) {
+            (ListType::Map(_), Value::Null) => Err(ItemError::Null),
+            (ListType::Map(keys), Value::Object(fields)) => self.key(keys, fields).map(Step::Key),
+            (ListType::Map(_), _) => Err(ItemError::NotAMap),
+            (_, Value::Object(_)) => Err(ItemError::MapInSet),
+            (_, Value::Array(_)) => Err(ItemError::ListInSet),
+            (_, other) => Scalar::of(other).map(Step::Value).ok_or(ItemError::NullInSet),
+        }
+    }
+
+    /// A key that is not set has its default, or is left out.
+    fn key(self, keys: &[String], fields: &Map<String, Value>) -> Result<Vec<(String, Scalar)>, ItemError> {
+        let items = self.items().schema;
+        let value = |key: &String| {
+            let default = || items.properties.get(key).and_then(|property| property.default.as_ref());
+            let value = fields.get(key).or_else(default)?;
+            let value = Scalar::of(value).unwrap_or_else(|| Scalar::Other(value.to_string()));
+            Some((key.clone(), value))
+        };
+        let mut found: Vec<_> = keys.iter().filter_map(value).collect();
+        if found.is_empty() {
+            return Err(ItemError::NoKeys(keys.to_vec()));
+        }
+        found.sort();
+        Ok(found)
+    }
+}
+
+/// Whether two values are the same: `1` and `1.0` are.
+#[must_use]
+pub fn same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Value::Object(a), Value::Object(b)) => {
+            let pairs = || a.iter().zip(b);
+            a.len() == b.len() && pairs().all(|((a_key, a), (b_key, b))| a_key == b_key && same(a, b))
+        }
+        _ => one == other,
+    }
+}

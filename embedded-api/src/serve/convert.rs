@@ -1,0 +1,204 @@
+//! From the wire to an [`ApiRequest`], and from an [`Answer`] to the wire. The same for a socket and for a caller in
+//! this process.
+//!
+//! Owns: decoding, the size of a body, the deadlines. Must not: know paths, objects or who is asking.
+
+use crate::refusal::Refusal;
+use crate::request::{Answer, ApiRequest, Body};
+use crate::serve::{Handler, Limits};
+use bytes::Bytes;
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::{Request, Response, StatusCode};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use percent_encoding::percent_decode_str;
+use std::convert::Infallible;
+use std::error::Error;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+
+/// The longest body that is read, in bytes.
+pub const MAX_BODY: usize = 3 * 1024 * 1024;
+
+/// Reads a request, has it answered, and gives back the answer. When `end` comes, a watch ends.
+pub async fn answer<B>(
+    handler: &impl Handler,
+    request: Request<B>,
+    limits: &Limits,
+    end: &CancellationToken,
+) -> Response<AnswerBody>
+where
+    B: http_body::Body,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    let answered = async {
+        let request = read(request, limits).await?;
+        let handled = timeout(limits.answer, handler.handle(request)).await;
+        let late = "Timeout: request did not complete within the allotted timeout";
+        handled.map_err(|_| Refusal::new(504, "Timeout", late))
+    };
+    match answered.await {
+        Ok(answer) => respond(answer, end),
+        Err(refusal) => refuse(&refusal),
+    }
+}
+
+async fn read<B>(request: Request<B>, limits: &Limits) -> Result<ApiRequest, Refusal>
+where
+    B: http_body::Body,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    let (head, body) = request.into_parts();
+    let path = decode_path(head.uri.path())?;
+    let query = form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes());
+    let query = query.into_owned().collect();
+    let header = |name| joined(&head.headers, name);
+    let (accept, content_type, user_agent) = (
+        header(header::ACCEPT),
+        header(header::CONTENT_TYPE),
+        header(header::USER_AGENT),
+    );
+    Ok(ApiRequest {
+        path,
+        query,
+        accept,
+        content_type,
+        user_agent,
+        body: timeout(limits.body, read_body(body)).await.map_err(|_| {
+            let message = format!("the body of the request did not arrive within {:?}", limits.body);
+            Refusal::new(408, "Timeout", message)
+        })??,
+        method: head.method,
+    })
+}
+
+async fn read_body<B>(body: B) -> Result<Bytes, Refusal>
+where
+    B: http_body::Body,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    let too_large = || {
+        let message = format!("Request entity too large: limit is {MAX_BODY}");
+        Refusal::new(413, "RequestEntityTooLarge", message)
+    };
+    if body.size_hint().lower() > MAX_BODY as u64 {
+        return Err(too_large());
+    }
+    match Limited::new(body, MAX_BODY).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
+        Err(error) => Err(Refusal::bad_request(format!(
+            "the body of the request could not be read: {error}"
+        ))),
+    }
+}
+
+/// `%2F` becomes a slash, as in Go's `URL.Path`, which is what the API server looks at.
+fn decode_path(path: &str) -> Result<String, Refusal> {
+    let is_escape = |part: &str| part.len() >= 2 && part.bytes().take(2).all(|byte| byte.is_ascii_hexdigit());
+    let decoded = percent_decode_str(path).decode_utf8();
+    match decoded {
+        Ok(decoded) if path.split('%').skip(1).all(is_escape) => Ok(decoded.into_owned()),
+        _ => Err(Refusal::bad_request(
+            "the path of the request is not a percent-encoded text",
+        )),
+    }
+}
+
+/// The values of a header that is given several times, as one.
+fn joined(headers: &HeaderMap, name: HeaderName) -> String {
+    let values = headers.get_all(name);
+    let values: Vec<&str> = values.iter().filter_map(|value| value.to_str().ok()).collect();
+    values.join(", ")
+}
+
+/// A refusal on the wire.
+#[must_use]
+pub fn refuse(refusal: &Refusal) -> Response<AnswerBody> {
+    let answer = Answer {
+        code: StatusCode::from_u16(refusal.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
+        content_type: "application/json".to_owned(),
+        headers: Vec::new(),
+        body: Body::Whole(refusal.document().to_string().into()),
+    };
+    respond(answer, &CancellationToken::new())
+}
+
+fn respond(answer: Answer, end: &CancellationToken) -> Response<AnswerBody> {
+    let body = match answer.body {
+        Body::Whole(bytes) => AnswerBody::Whole(Some(bytes)),
+        Body::Stream(frames) => AnswerBody::Stream {
+            frames,
+            end: Box::pin(end.clone().cancelled_owned()),
+        },
+    };
+    let mut response = Response::new(body);
+    *response.status_mut() = answer.code;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, header_value(&answer.content_type));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    for (name, value) in &answer.headers {
+        if let Ok(name) = HeaderName::from_bytes(name.as_bytes()) {
+            headers.append(name, header_value(value));
+        }
+    }
+    response
+}
+
+/// A warning may quote what a user wrote: what a header cannot carry becomes a space.
+fn header_value(text: &str) -> HeaderValue {
+    let cleaned: String = text
+        .chars()
+        .map(|one| if one.is_control() { ' ' } else { one })
+        .collect();
+    HeaderValue::from_bytes(cleaned.as_bytes()).unwrap_or_else(|_| HeaderValue::from_static(""))
+}
+
+/// The body of an answer. When it is dropped, the sender of a watch ends.
+pub enum AnswerBody {
+    /// All of it, until it is taken.
+    Whole(Option<Bytes>),
+    /// A watch.
+    Stream {
+        /// Whole documents.
+        frames: mpsc::Receiver<Bytes>,
+        /// Ends the watch between two documents.
+        end: Pin<Box<WaitForCancellationFutureOwned>>,
+    },
+}
+
+impl http_body::Body for AnswerBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<http_body::Frame<Bytes>, Infallible>>> {
+        let next = match self.get_mut() {
+            Self::Whole(bytes) => Poll::Ready(bytes.take()),
+            Self::Stream { end, .. } if end.as_mut().poll(context).is_ready() => Poll::Ready(None),
+            Self::Stream { frames, .. } => frames.poll_recv(context),
+        };
+        next.map(|bytes| bytes.map(|bytes| Ok(http_body::Frame::data(bytes))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Whole(bytes) => bytes.as_ref().is_none_or(Bytes::is_empty),
+            Self::Stream { .. } => false,
+        }
+    }
+
+    fn size_hint(&self) -> http_body::SizeHint {
+        match self {
+            Self::Whole(bytes) => http_body::SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
+            Self::Stream { .. } => http_body::SizeHint::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,151 @@
+//! The data folder: it belongs to one user, and nobody else can look into it.
+//!
+//! Owns: making it, and refusing one that others can enter. Must not: know what is kept in it.
+
+use std::fs::{DirBuilder, File};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// A data folder that was found to be the owner's alone.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    path: PathBuf,
+}
+
+/// Why a folder cannot hold the data.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    /// It is something else.
+    #[error("{} is not a folder; name another data folder", .0.display())]
+    NotAFolder(PathBuf),
+    /// Another user could change or replace what is in it.
+    #[error("data folder {} belongs to user {owner}, and you are user {you}; name a folder of your own", .path.display())]
+    NotYours {
+        /// The folder.
+        path: PathBuf,
+        /// The user id it belongs to.
+        owner: u32,
+        /// The user id of this process.
+        you: u32,
+    },
+    /// Others can enter it.
+    #[error(
+        "data folder {} is open to other users (mode {mode:o}) and holds a credential: run `chmod 700 {}`, or name \
+         another folder", .path.display(), .path.display()
+    )]
+    OpenToOthers {
+        /// The folder.
+        path: PathBuf,
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// The system refused.
+    #[error("data folder {} cannot be used: {source}; name a folder that you can write to", .path.display())]
+    System {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl Folder {
+    /// Opens a data folder, and makes it if there is none.
+    ///
+    /// # Errors
+    /// [`FolderError`].
+    pub fn open(path: &Path) -> Result<Self, FolderError> {
+        let system = |source| FolderError::System {
+            path: path.to_owned(),
+            source,
+        };
+        match std::fs::metadata(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => make(path).map_err(system)?,
+            other => drop(other.map_err(system)?),
+        }
+        // An absolute path: the kubeconfig is printed for other terminals.
+        let path = path.canonicalize().map_err(system)?;
+        let found = std::fs::metadata(&path).map_err(system)?;
+        if !found.is_dir() {
+            return Err(FolderError::NotAFolder(path));
+        }
+        let (owner, mode) = (found.uid(), found.mode() & 0o777);
+        let you = user_of_new_files(&path).map_err(system)?;
+        if owner != you {
+            return Err(FolderError::NotYours { path, owner, you });
+        }
+        if mode & 0o077 != 0 {
+            return Err(FolderError::OpenToOthers { path, mode });
+        }
+        Ok(Self { path })
+    }
+
+    /// Where it is, absolute.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+fn make(path: &Path) -> io::Result<()> {
+    if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        std::fs::create_dir_all(parent)?;
+    }
+    DirBuilder::new().mode(0o700).create(path)
+}
+
+/// The user a new file here belongs to: the one this process runs as.
+fn user_of_new_files(folder: &Path) -> io::Result<u32> {
+    let probe = folder.join(format!(".probe.{}", std::process::id()));
+    let owner = File::create(&probe)?.metadata()?.uid();
+    std::fs::remove_file(&probe)?;
+    Ok(owner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt, chown};
+
+    #[test]
+    fn a_new_folder_is_for_its_owner_alone_and_opens_again() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("share/data");
+        let folder = Folder::open(&path).unwrap();
+        assert_eq!(folder.path().metadata().unwrap().mode() & 0o777, 0o700);
+        Folder::open(&path).unwrap();
+        assert_eq!(std::fs::read_dir(&path).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_folder_that_others_can_enter_is_refused_and_the_error_says_the_command() {
+        let parent = tempfile::tempdir().unwrap();
+        for mode in [0o755, 0o750, 0o710] {
+            std::fs::set_permissions(parent.path(), Permissions::from_mode(mode)).unwrap();
+            let error = Folder::open(parent.path()).unwrap_err();
+            assert!(matches!(error, FolderError::OpenToOthers { mode: told, .. } if told == mode));
+            assert!(error.to_string().contains("chmod 700"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_folder_of_another_user_is_refused() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("data");
+        let you = Folder::open(&path).unwrap().path().metadata().unwrap().uid();
+        // Only root can give a folder away; for others there is nothing to show here.
+        if chown(&path, Some(you + 1), None).is_ok() {
+            let error = Folder::open(&path).unwrap_err();
+            assert!(matches!(error, FolderError::NotYours { owner, .. } if owner == you + 1));
+        }
+    }
+
+    #[test]
+    fn a_file_is_no_folder() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let error = Folder::open(file.path()).unwrap_err();
+        assert!(matches!(error, FolderError::NotAFolder(_)));
+    }
+}

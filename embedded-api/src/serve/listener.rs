@@ -1,0 +1,161 @@
+//! HTTPS on a socket: HTTP/2 or HTTP/1.1, as the client likes.
+//!
+//! Owns: connections, their number and their deadlines, and the order in which they end.
+//! Must not: let a caller without the credential reach the handler, or hold a connection.
+//!
+//!   accepted --handshake--> unproven --request with the token--> proven --stop--> last answers --> closed
+//!                  \ late: cut        \ late: cut
+
+use crate::serve::access::{self, Token};
+use crate::serve::convert::{self, AnswerBody};
+use crate::serve::{Handler, Limits};
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use rustls::ServerConfig;
+use std::convert::Infallible;
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// After an error of `accept`: most often too many open files, which others must close first.
+const PAUSE: Duration = Duration::from_millis(100);
+/// A client that does not answer for this long is gone.
+const PING_EVERY: Duration = Duration::from_secs(30);
+/// Requests and watches at a time on one HTTP/2 connection.
+const STREAMS: u32 = 1000;
+
+/// What every connection needs.
+#[derive(Clone, Debug)]
+pub(super) struct Server<H> {
+    pub(super) handler: H,
+    pub(super) token: Token,
+    pub(super) tls: Arc<ServerConfig>,
+    pub(super) limits: Limits,
+    /// No new connections, and the last answers.
+    pub(super) stop: CancellationToken,
+    /// Nothing more.
+    pub(super) cut: CancellationToken,
+    /// Owns the tasks of the connections.
+    pub(super) tasks: TaskTracker,
+}
+
+/// Accepts connections until it is told to stop.
+pub(super) async fn run<H: Handler>(server: Server<H>, listener: TcpListener) {
+    let free = Arc::new(Semaphore::new(server.limits.connections));
+    let accepting = async {
+        // The semaphore is never closed.
+        while let Ok(place) = Arc::clone(&free).acquire_owned().await {
+            let socket = accept(&listener).await;
+            let server = server.clone();
+            let tasks = server.tasks.clone();
+            tasks.spawn(async move {
+                connection(server, socket).await;
+                drop(place);
+            });
+        }
+    };
+    server.stop.run_until_cancelled(accepting).await;
+}
+
+async fn accept(listener: &TcpListener) -> TcpStream {
+    loop {
+        match listener.accept().await {
+            Ok((socket, _)) => return socket,
+            Err(error) => {
+                tracing::warn!(%error, "connection not accepted");
+                sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+async fn connection<H: Handler>(server: Server<H>, socket: TcpStream) {
+    let cut = server.cut.clone();
+    let talk = async {
+        let shaken = timeout(server.limits.handshake, handshake(&server, socket));
+        match server.stop.run_until_cancelled(shaken).await {
+            Some(Ok(Ok(stream))) => serve(&server, stream).await,
+            Some(Ok(Err(error))) => tracing::debug!(%error, "no TLS handshake"),
+            Some(Err(_)) => tracing::debug!("TLS handshake takes too long"),
+            None => {}
+        }
+    };
+    cut.run_until_cancelled(talk).await;
+}
+
+async fn handshake<H>(server: &Server<H>, socket: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+    // A watch event is small, and somebody waits for it.
+    socket.set_nodelay(true)?;
+    TlsAcceptor::from(Arc::clone(&server.tls)).accept(socket).await
+}
+
+async fn serve<H: Handler>(server: &Server<H>, stream: TlsStream<TcpStream>) {
+    let proven = Arc::new(AtomicBool::new(false));
+    let service = service_fn(|request| {
+        let (server, proven) = (server.clone(), Arc::clone(&proven));
+        async move { Ok::<_, Infallible>(answer(&server, request, &proven).await) }
+    });
+    let builder = protocol(&server.limits);
+    let mut talk = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let mut deadline = pin!(sleep(server.limits.credential));
+    let (mut waiting, mut ending) = (true, false);
+    loop {
+        tokio::select! {
+            ended = talk.as_mut() => {
+                if let Err(error) = ended {
+                    tracing::debug!(%error, "connection ended");
+                }
+                return;
+            }
+            () = deadline.as_mut(), if waiting => {
+                waiting = false;
+                if !proven.load(Ordering::Relaxed) {
+                    tracing::debug!("connection without a credential ended");
+                    return;
+                }
+            }
+            () = server.stop.cancelled(), if !ending => {
+                ending = true;
+                talk.as_mut().graceful_shutdown();
+            }
+        }
+    }
+}
+
+fn protocol(limits: &Limits) -> auto::Builder<TokioExecutor> {
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.idle)
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(STREAMS)
+        .keep_alive_interval(PING_EVERY)
+        .keep_alive_timeout(PING_EVERY);
+    builder
+}
+
+async fn answer<H: Handler>(
+    server: &Server<H>,
+    request: Request<Incoming>,
+    proven: &AtomicBool,
+) -> Response<AnswerBody> {
+    if !server.token.admits(request.headers()) {
+        return convert::refuse(&access::unauthorized());
+    }
+    proven.store(true, Ordering::Relaxed);
+    convert::answer(&server.handler, request, &server.limits, &server.stop).await
+}

@@ -1,0 +1,163 @@
+//! The port: the one of the last time where it can be had, so that a kubeconfig stays good over a restart.
+//!
+//! Owns: choosing and keeping it. Must not: speak on the socket.
+
+use crate::serve::folder::Folder;
+use crate::serve::private_file::{self, PrivateFileError};
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::ops::Range;
+use tokio::net::TcpListener;
+
+/// Below the ports that systems lend to outgoing connections (32768 and up on Linux, 49152 and up elsewhere): one of
+/// those could be lent to somebody while we are down.
+const CHOICE: Range<u16> = 20_000..30_000;
+const TRIES: usize = 16;
+
+/// A socket that listens.
+#[derive(Debug)]
+pub struct Bound {
+    /// The socket.
+    pub listener: TcpListener,
+    /// Its address, with the port.
+    pub address: SocketAddr,
+    /// The port of the last time, if it is taken now.
+    pub moved_from: Option<u16>,
+}
+
+/// Why there is no socket.
+#[derive(Debug, thiserror::Error)]
+pub enum PortError {
+    /// Another program has it.
+    #[error("{0} is taken by another program; name another port, or 0 for any")]
+    Taken(SocketAddr),
+    /// The system refused.
+    #[error("cannot listen on {address}: {source}; name an address of this machine")]
+    Refused {
+        /// Where.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file that keeps the port cannot be used.
+    #[error(transparent)]
+    File(#[from] PrivateFileError),
+}
+
+/// Listens on `listen`; for port 0 on the port of the last time, or on a free one that is then kept.
+///
+/// # Errors
+/// [`PortError`].
+pub async fn bind(folder: &Folder, listen: SocketAddr) -> Result<Bound, PortError> {
+    if listen.port() != 0 {
+        let listener = try_bind(listen).await?.ok_or(PortError::Taken(listen))?;
+        return bound(listener, listen, None);
+    }
+    let file = folder.path().join("port");
+    // A port that cannot be read is as good as none: another one is taken, and told.
+    let last: Option<u16> = private_file::read(&file)?.and_then(|text| text.trim().parse().ok());
+    let with_port = |port| SocketAddr::new(listen.ip(), port);
+    if let Some(port) = last.filter(|&port| port != 0)
+        && let Some(listener) = try_bind(with_port(port)).await?
+    {
+        return bound(listener, with_port(port), None);
+    }
+    let listener = free(listen).await?;
+    let found = bound(listener, listen, last)?;
+    private_file::write(&file, &format!("{}\n", found.address.port()))?;
+    Ok(found)
+}
+
+async fn free(listen: SocketAddr) -> Result<TcpListener, PortError> {
+    for _ in 0..TRIES {
+        let port = rand::random_range(CHOICE);
+        if let Some(listener) = try_bind(SocketAddr::new(listen.ip(), port)).await? {
+            return Ok(listener);
+        }
+    }
+    try_bind(listen).await?.ok_or(PortError::Taken(listen))
+}
+
+/// `None`: taken.
+async fn try_bind(address: SocketAddr) -> Result<Option<TcpListener>, PortError> {
+    match TcpListener::bind(address).await {
+        Ok(listener) => Ok(Some(listener)),
+        Err(error) if error.kind() == ErrorKind::AddrInUse => Ok(None),
+        Err(source) => Err(PortError::Refused { address, source }),
+    }
+}
+
+fn bound(listener: TcpListener, asked: SocketAddr, moved_from: Option<u16>) -> Result<Bound, PortError> {
+    let told = listener.local_addr();
+    let address = told.map_err(|source| PortError::Refused { address: asked, source })?;
+    if let Some(port) = moved_from {
+        tracing::warn!(from = port, to = address.port(), "port is taken by another program; moved");
+    }
+    Ok(Bound {
+        listener,
+        address,
+        moved_from,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder() -> (tempfile::TempDir, Folder) {
+        let kept = tempfile::tempdir().unwrap();
+        let folder = Folder::open(kept.path()).unwrap();
+        (kept, folder)
+    }
+
+    fn any() -> SocketAddr {
+        "127.0.0.1:0".parse().unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_restart_has_the_port_of_the_last_time() {
+        let (_kept, folder) = folder();
+        let first = bind(&folder, any()).await.unwrap();
+        let port = first.address.port();
+        drop(first);
+        let second = bind(&folder, any()).await.unwrap();
+        assert_eq!((second.address.port(), second.moved_from), (port, None));
+    }
+
+    #[tokio::test]
+    async fn a_port_that_is_taken_is_left_for_another_one_which_is_kept_then() {
+        let (_kept, folder) = folder();
+        let taken = bind(&folder, any()).await.unwrap();
+        let second = bind(&folder, any()).await.unwrap();
+        assert_eq!(second.moved_from, Some(taken.address.port()));
+        let port = second.address.port();
+        drop(second);
+        let third = bind(&folder, any()).await.unwrap();
+        assert_eq!((third.address.port(), third.moved_from), (port, None));
+    }
+
+    #[tokio::test]
+    async fn a_port_that_was_asked_for_is_had_or_refused() {
+        let (_kept, folder) = folder();
+        let taken = bind(&folder, any()).await.unwrap();
+        let error = bind(&folder, taken.address).await.unwrap_err();
+        assert!(matches!(error, PortError::Taken(address) if address == taken.address));
+        drop(taken);
+    }
+
+    #[tokio::test]
+    async fn an_address_of_another_machine_is_refused() {
+        let (_kept, folder) = folder();
+        let error = bind(&folder, "192.0.2.1:0".parse().unwrap()).await.unwrap_err();
+        assert!(matches!(error, PortError::Refused { .. }));
+    }
+
+    #[tokio::test]
+    async fn a_port_file_with_nonsense_is_replaced() {
+        let (_kept, folder) = folder();
+        private_file::write(&folder.path().join("port"), "99999").unwrap();
+        let found = bind(&folder, any()).await.unwrap();
+        let kept = std::fs::read_to_string(folder.path().join("port")).unwrap();
+        assert_eq!(kept.trim(), found.address.port().to_string());
+    }
+}

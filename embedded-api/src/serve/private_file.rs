@@ -1,0 +1,144 @@
+//! Files that only their owner may read: written whole or not at all, and refused when others can read them.
+//!
+//! Owns: modes and the atomic write. Must not: know what is in them.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// Why a private file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum PrivateFileError {
+    /// Others can read it.
+    #[error("{} can be read by others (mode {mode:o}) and holds a secret: run `chmod 600 {}`", .path.display(), .path.display())]
+    OpenToOthers {
+        /// The file.
+        path: PathBuf,
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// The system refused.
+    #[error("{} cannot be {what}: {source}; check that you own it and that the disk has space", .path.display())]
+    System {
+        /// The file.
+        path: PathBuf,
+        /// `read` or `written`.
+        what: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// The text of a private file, or `None` when there is none.
+///
+/// # Errors
+/// [`PrivateFileError`]. A file that is not UTF-8 is an error of the system's `InvalidData`.
+pub fn read(path: &Path) -> Result<Option<String>, PrivateFileError> {
+    let system = |source| PrivateFileError::System {
+        path: path.to_owned(),
+        what: "read",
+        source,
+    };
+    let file = match File::open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        other => other.map_err(system)?,
+    };
+    let mode = file.metadata().map_err(system)?.mode() & 0o777;
+    if mode & 0o077 != 0 {
+        let path = path.to_owned();
+        return Err(PrivateFileError::OpenToOthers { path, mode });
+    }
+    io::read_to_string(file).map(Some).map_err(system)
+}
+
+/// Writes a file of mode 0600 in one step: after a crash there is the old text or the new one.
+///
+/// # Errors
+/// [`PrivateFileError::System`].
+pub fn write(path: &Path, text: &str) -> Result<(), PrivateFileError> {
+    replace(path, text).map_err(|source| PrivateFileError::System {
+        path: path.to_owned(),
+        what: "written",
+        source,
+    })
+}
+
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let name = path.file_name().ok_or(ErrorKind::InvalidInput)?;
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let next = folder.join(format!(".{}.{}.new", name.to_string_lossy(), std::process::id()));
+    match std::fs::remove_file(&next) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let written = write_new(&next, text).and_then(|()| std::fs::rename(&next, path));
+    if written.is_err() {
+        // The error that matters is the one of the write; what is left over is removed at the next one.
+        let _ = std::fs::remove_file(&next);
+    }
+    written?;
+    File::open(folder)?.sync_all()
+}
+
+fn write_new(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn mode(path: &Path) -> u32 {
+        path.metadata().unwrap().mode() & 0o777
+    }
+
+    #[test]
+    fn what_is_written_is_for_the_owner_alone_and_reads_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        assert!(read(&path).unwrap().is_none());
+        write(&path, "one").unwrap();
+        write(&path, "two").unwrap();
+        assert_eq!(read(&path).unwrap().as_deref(), Some("two"));
+        assert_eq!(mode(&path), 0o600);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_file_that_others_could_read_becomes_private_when_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kubeconfig");
+        std::fs::write(&path, "old").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+        write(&path, "new").unwrap();
+        assert_eq!(mode(&path), 0o600);
+    }
+
+    #[test]
+    fn a_secret_that_others_can_read_is_refused_and_the_error_says_the_command() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        write(&path, "secret").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+        let error = read(&path).unwrap_err();
+        assert!(matches!(error, PrivateFileError::OpenToOthers { mode: 0o640, .. }));
+        assert!(error.to_string().contains(&format!("chmod 600 {}", path.display())));
+    }
+
+    #[test]
+    fn a_file_in_a_folder_that_is_not_there_is_named_in_the_error() {
+        let error = write(Path::new("/nonexistent/folder/token"), "x").unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("/nonexistent/folder/token cannot be written")
+        );
+    }
+}

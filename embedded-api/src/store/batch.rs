@@ -1,0 +1,137 @@
+//! The writes that go to disk together: checked one after the other, each against what the ones before it would leave.
+//!
+//! Owns: which writes are done, with which revisions, and who is told what once it is known whether the disk took them.
+//! Must not: touch the disk or the visible state.
+
+use super::error::WriteError;
+use super::names::Names;
+use super::object::{FactsFn, Key, Object};
+use super::record::Record;
+use super::shared::Shared;
+use super::state::Change;
+use super::write::{Write, set_revision};
+use bytes::Bytes;
+use std::collections::HashMap;
+use std::sync::Arc;
+use tokio::sync::oneshot;
+
+/// Where the outcome of a write goes.
+pub(super) type Answer = oneshot::Sender<Result<Arc<Object>, WriteError>>;
+
+/// What a write is checked and prepared with.
+pub(super) struct Desk<'a> {
+    /// The visible state.
+    pub(super) shared: &'a Shared,
+    /// Reads the facts off an object.
+    pub(super) facts: &'a FactsFn,
+    /// Shared texts.
+    pub(super) names: &'a mut Names,
+    /// The newest revision ever given.
+    pub(super) given: &'a mut u64,
+    /// Now, in milliseconds since 1970.
+    pub(super) now_ms: u64,
+}
+
+/// Some writes.
+#[derive(Default)]
+pub(super) struct Batch {
+    /// What is to be on disk, by revision.
+    pub(super) records: Vec<(u64, Vec<u8>)>,
+    /// What `records` take, in bytes.
+    pub(super) bytes: usize,
+    changes: Vec<(Change, Answer)>,
+    refused: Vec<Refused>,
+    ahead: HashMap<Key, Option<Arc<Object>>>,
+}
+
+struct Refused {
+    answer: Answer,
+    error: WriteError,
+    /// Whether it was refused for what another write of this batch would leave.
+    by_batch: bool,
+}
+
+impl Batch {
+    /// Checks a write, gives it a revision and adds it; or notes its refusal.
+    pub(super) fn add(&mut self, write: Write, answer: Answer, desk: &mut Desk<'_>) {
+        let ahead = self.ahead.get(write.key());
+        let by_batch = ahead.is_some();
+        let now = ahead.cloned().unwrap_or_else(|| desk.shared.read().get(write.key()).cloned());
+        let prepared = write.admit(now.as_ref()).and_then(|()| prepare(write, now, desk));
+        match prepared {
+            Ok((change, record)) => {
+                let after = (!change.deleted).then(|| Arc::clone(&change.object));
+                self.ahead.insert(change.object.key.clone(), after);
+                self.bytes += record.len();
+                self.records.push((change.object.revision, record));
+                self.changes.push((change, answer));
+            }
+            Err(error) => self.refused.push(Refused {
+                answer,
+                error,
+                by_batch,
+            }),
+        }
+    }
+
+    /// The disk took it: makes it visible, then tells everybody.
+    pub(super) fn kept(self, shared: &Shared) {
+        let (changes, answers): (Vec<_>, Vec<_>) = self.changes.into_iter().unzip();
+        let objects: Vec<_> = changes.iter().map(|change| Arc::clone(&change.object)).collect();
+        shared.publish(changes);
+        for (answer, object) in answers.into_iter().zip(objects) {
+            tell(answer, Ok(object));
+        }
+        for refused in self.refused {
+            tell(refused.answer, Err(refused.error));
+        }
+    }
+
+    /// The disk did not take it: tells everybody whose outcome hung on it.
+    pub(super) fn lost(self, why: &str) {
+        for (_, answer) in self.changes {
+            tell(answer, Err(WriteError::NotKept(why.to_owned())));
+        }
+        for refused in self.refused {
+            let error = if refused.by_batch {
+                WriteError::NotKept(why.to_owned())
+            } else {
+                refused.error
+            };
+            tell(refused.answer, Err(error));
+        }
+    }
+}
+
+/// Who asked may have gone: the write stands all the same.
+fn tell(answer: Answer, outcome: Result<Arc<Object>, WriteError>) {
+    let _ = answer.send(outcome);
+}
+
+fn prepare(write: Write, now: Option<Arc<Object>>, desk: &mut Desk<'_>) -> Result<(Change, Vec<u8>), WriteError> {
+    let (key, mut value, deleted) = write.into_parts();
+    let revision = *desk.given + 1;
+    set_revision(&mut value, revision)?;
+    let json = serde_json::to_vec(&value).map_err(|_| WriteError::Malformed("it cannot be written as JSON"))?;
+    let record = Record {
+        key: now.map_or_else(|| desk.names.key(key), |now| now.key.clone()),
+        deleted,
+        written_ms: desk.now_ms,
+        // Exactly as long as it is: it stays in memory.
+        json: Bytes::from(json.into_boxed_slice()),
+    };
+    let encoded = record.encode(revision)?;
+    *desk.given = revision;
+    let object = Object {
+        facts: desk.names.facts((desk.facts)(&record.key, &value)),
+        key: record.key,
+        revision,
+        json: record.json,
+    };
+    let change = Change {
+        object: Arc::new(object),
+        deleted,
+        written_ms: desk.now_ms,
+    };
+    Ok((change, encoded))
+}

@@ -1,0 +1,200 @@
+//! The store, as the rest of the program holds it.
+//!
+//! Owns: opening, closing, and the ways in. Must not: do the work itself.
+
+use super::error::{Compacted, OpenError, WriteError};
+use super::history::Limits;
+use super::journal::{self, Medium};
+use super::list::{Listed, Page, list};
+use super::load::load;
+use super::object::{FactsFn, Key, Object};
+use super::shared::Shared;
+use super::state::{State, Stats};
+use super::watch::Watch;
+use super::write::Write;
+use super::writer::{Job, Writer};
+use std::mem;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use tokio::sync::{mpsc, oneshot};
+
+/// How a store is opened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where it keeps its files. Made, for this user alone, if it is not there.
+    pub folder: PathBuf,
+    /// How much history it keeps.
+    pub history: Limits,
+    /// Most writes that wait; who comes then waits to wait.
+    pub queue: usize,
+}
+
+impl Options {
+    /// The usual, in this folder.
+    #[must_use]
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self {
+            folder: folder.into(),
+            history: Limits::default(),
+            queue: 1024,
+        }
+    }
+}
+
+/// Objects, kept on disk and read from memory. Clones are the same store; the last one that is dropped closes it.
+#[derive(Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    shared: Arc<Shared>,
+    queue: Option<mpsc::Sender<Job>>,
+    writer: Option<JoinHandle<()>>,
+}
+
+impl Store {
+    /// Opens the store in a folder, or makes one there. Reads all of it: blocks for as long as that takes.
+    ///
+    /// # Errors
+    /// [`OpenError`]. A folder that has, or had, objects is never opened as an empty one.
+    pub fn open(options: Options, facts: FactsFn) -> Result<Self, OpenError> {
+        Self::open_on(options, facts, journal::file())
+    }
+
+    pub(super) fn open_on(options: Options, facts: FactsFn, medium: Medium) -> Result<Self, OpenError> {
+        let mut loaded = load(&options.folder, &medium, &facts)?;
+        let shared = Arc::new(Shared::new(mem::replace(&mut loaded.state, State::new(0))));
+        let writer = Writer::new(loaded, Arc::clone(&shared), medium, facts, options.history);
+        let (queue, jobs) = mpsc::channel(options.queue.max(1));
+        let cannot_run = |source| OpenError::Io {
+            path: options.folder.clone(),
+            source,
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        let runtime = runtime.map_err(cannot_run)?;
+        let thread = thread::Builder::new().name("store".to_owned());
+        let writer = thread.spawn(move || runtime.block_on(writer.run(jobs)));
+        Ok(Self {
+            inner: Arc::new(Inner {
+                shared,
+                queue: Some(queue),
+                writer: Some(writer.map_err(cannot_run)?),
+            }),
+        })
+    }
+
+    /// The newest revision that is visible.
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.inner.shared.read().revision()
+    }
+
+    /// The oldest revision from which a watch can start, and that can be listed.
+    #[must_use]
+    pub fn floor(&self) -> u64 {
+        self.inner.shared.read().history().floor()
+    }
+
+    /// How much there is.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.inner.shared.read().stats()
+    }
+
+    /// The object at `key`.
+    #[must_use]
+    pub fn get(&self, key: &Key) -> Option<Arc<Object>> {
+        self.inner.shared.read().get(key).cloned()
+    }
+
+    /// The objects of a kind, in a namespace or in all, that `keep` wants; or a page of them. `keep` must not use the
+    /// store: it runs while the state is held.
+    ///
+    /// # Errors
+    /// `Compacted` when the page's revision is below the floor.
+    pub fn list(
+        &self,
+        resource: &str,
+        namespace: Option<&str>,
+        page: &Page,
+        keep: impl Fn(&Object) -> bool,
+    ) -> Result<Listed, Compacted> {
+        list(&self.inner.shared.read(), resource, namespace, page, keep)
+    }
+
+    /// How many objects of a kind there are, in a namespace or in all.
+    #[must_use]
+    pub fn count(&self, resource: &str, namespace: Option<&str>) -> usize {
+        let state = self.inner.shared.read();
+        let Some(objects) = state.kind(resource) else { return 0 };
+        match namespace {
+            None => objects.len(),
+            Some(namespace) => {
+                let from = (namespace.into(), "".into());
+                let behind = objects.range(from..);
+                behind.take_while(|((within, _), _)| **within == *namespace).count()
+            }
+        }
+    }
+
+    /// The objects that name `uid` among their owners.
+    #[must_use]
+    pub fn owned_by(&self, uid: &str) -> Vec<Arc<Object>> {
+        self.inner.shared.read().owned_by(uid)
+    }
+
+    /// Writes. Returns once it is on disk and visible: the object in its new state, or the last one of a deleted
+    /// object. A caller that stops waiting does not stop the write.
+    ///
+    /// # Errors
+    /// [`WriteError`]; then nothing was written.
+    pub async fn write(&self, write: Write) -> Result<Arc<Object>, WriteError> {
+        let (answer, outcome) = oneshot::channel();
+        self.ask(Job::Write(Box::new(write), answer)).await?;
+        outcome.await.unwrap_or(Err(WriteError::Closed))
+    }
+
+    /// The changes of a kind after revision `since`, those to come included.
+    ///
+    /// # Errors
+    /// `Compacted` when `since` is below the floor.
+    pub fn watch(&self, resource: &str, since: u64) -> Result<Watch, Compacted> {
+        let floor = self.floor();
+        if since < floor {
+            return Err(Compacted { asked: since, floor });
+        }
+        Ok(Watch::new(Arc::clone(&self.inner.shared), resource, since))
+    }
+
+    /// Finishes the writes that wait, and closes the files. Later writes are refused as `Closed`; reading goes on.
+    pub async fn close(self) {
+        let (closer, closed) = oneshot::channel();
+        if self.ask(Job::Close(closer)).await.is_ok() {
+            // An error says that it is closed as well.
+            let _ = closed.await;
+        }
+    }
+
+    async fn ask(&self, job: Job) -> Result<(), WriteError> {
+        let queue = self.inner.queue.as_ref().ok_or(WriteError::Closed)?;
+        queue.send(job).await.map_err(|_| WriteError::Closed)
+    }
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Store").field("stats", &self.stats()).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Inner {
+    /// Waits for the writer to finish what it has, so that the folder is free afterwards.
+    fn drop(&mut self) {
+        self.queue = None;
+        if let Some(Err(_)) = self.writer.take().map(JoinHandle::join) {
+            tracing::error!("the thread that keeps objects had ended in a panic");
+        }
+    }
+}

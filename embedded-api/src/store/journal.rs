@@ -1,0 +1,246 @@
+//! The log on disk: one file of the redb engine, one transaction per commit.
+//!
+//! Owns: the file and its format. Must not: know what records mean.
+//!
+//! Two tables: `log`, revision to record; `about`, what there is to know of the log as a whole. Every commit is in two
+//! phases: the engine writes the new pages and syncs, then points to them and syncs. It costs a second sync, and with it
+//! the last commit can always be told from a torn one: damage to it is an error instead of a quiet step back.
+//!
+//! After a failed commit the engine wants the file to be opened again, and the commit may be in it or not. Who commits
+//! has to look: [`Journal::undo_after`].
+
+use super::error::OpenError;
+use super::folder::cannot_write;
+use redb::{Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition, WriteTransaction};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The format of the file and its records.
+const FORMAT: u64 = 1;
+
+/// The engine's cache, in bytes. It is written through only: everything that is read is in memory.
+const CACHE: usize = 4 << 20;
+
+const LOG: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("log");
+const ABOUT: TableDefinition<'_, &str, u64> = TableDefinition::new("about");
+
+/// What there is to know of the log as a whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Head {
+    /// The newest revision given, also when its record is gone.
+    pub(super) newest: u64,
+    /// Changes up to here are no longer kept one by one.
+    pub(super) floor: u64,
+    /// How many records there are.
+    pub(super) records: u64,
+}
+
+/// One commit.
+#[derive(Debug, Default)]
+pub(super) struct Commit<'a> {
+    /// Records to keep, by revision.
+    pub(super) keep: &'a [(u64, Vec<u8>)],
+    /// Revisions whose records nobody needs.
+    pub(super) remove: &'a [u64],
+    /// The newest revision after it.
+    pub(super) newest: u64,
+    /// The floor after it.
+    pub(super) floor: u64,
+}
+
+/// How a file is opened by the engine: as it is, or in tests on a disk that can be made to fail.
+pub(super) type Medium = Arc<dyn Fn(&Path) -> Result<Database, redb::DatabaseError> + Send + Sync>;
+
+/// The file, open.
+pub(super) struct Journal {
+    path: PathBuf,
+    database: Database,
+}
+
+impl Journal {
+    /// A new file with an empty log. The file is there and empty.
+    pub(super) fn create(path: &Path) -> Result<(), OpenError> {
+        let database = engine(path, |builder| builder.create(path))?;
+        let journal = Self {
+            path: path.to_owned(),
+            database,
+        };
+        journal.change(|change| {
+            change.open_table(LOG)?;
+            let mut about = change.open_table(ABOUT)?;
+            about.insert("format", FORMAT)?;
+            Ok(())
+        })?;
+        journal.commit(&Commit::default())
+    }
+
+    /// Opens a file, checked whole by the engine: each page against its checksum.
+    pub(super) fn open(path: &Path, medium: &Medium) -> Result<Self, OpenError> {
+        let database = medium(path).map_err(|error| refused(path, error.into()))?;
+        Ok(Self {
+            path: path.to_owned(),
+            database,
+        })
+    }
+
+    /// What is known of the log. Errors: `Format`, or `Damaged` when the log is not as it was left.
+    pub(super) fn head(&self) -> Result<Head, OpenError> {
+        let (format, head, records) = self.look(|look| {
+            let about = look.open_table(ABOUT)?;
+            let number = |name| Ok(about.get(name)?.map(|number| number.value()));
+            let head = [number("newest")?, number("floor")?, number("records")?];
+            Ok((number("format")?, head, look.open_table(LOG)?.len()?))
+        })?;
+        match (format, head) {
+            (Some(FORMAT), [Some(newest), Some(floor), Some(kept)]) if kept == records && floor <= newest => Ok(Head {
+                newest,
+                floor,
+                records,
+            }),
+            (Some(FORMAT), [_, _, kept]) => Err(self.damaged(format!(
+                "{records} records where there were {}",
+                kept.unwrap_or_default()
+            ))),
+            (found, _) => Err(OpenError::Format {
+                path: self.path.clone(),
+                found: found.map_or("none".to_owned(), |found| found.to_string()),
+                known: FORMAT,
+            }),
+        }
+    }
+
+    /// All records, by revision.
+    pub(super) fn each(&self, mut see: impl FnMut(u64, &[u8]) -> Result<(), OpenError>) -> Result<(), OpenError> {
+        self.look(|look| {
+            let log = look.open_table(LOG)?;
+            for entry in log.iter()? {
+                let (revision, record) = entry?;
+                if let Err(error) = see(revision.value(), record.value()) {
+                    return Ok(Err(error));
+                }
+            }
+            Ok(Ok(()))
+        })?
+    }
+
+    /// Puts a commit on disk, whole or not at all. After an error the file has to be opened again.
+    pub(super) fn commit(&self, commit: &Commit<'_>) -> Result<(), OpenError> {
+        self.change(|change| {
+            let mut log = change.open_table(LOG)?;
+            for (revision, record) in commit.keep {
+                log.insert(*revision, record.as_slice())?;
+            }
+            for revision in commit.remove {
+                log.remove(*revision)?;
+            }
+            let mut about = change.open_table(ABOUT)?;
+            about.insert("newest", commit.newest)?;
+            about.insert("floor", commit.floor)?;
+            about.insert("records", log.len()?)?;
+            Ok(())
+        })
+    }
+
+    /// Takes out what a failed commit may have left: every record after `newest`.
+    pub(super) fn undo_after(&self, newest: u64) -> Result<(), OpenError> {
+        self.change(|change| {
+            let mut log = change.open_table(LOG)?;
+            log.retain_in(newest + 1.., |_, _| false)?;
+            let mut about = change.open_table(ABOUT)?;
+            about.insert("newest", newest)?;
+            about.insert("records", log.len()?)?;
+            Ok(())
+        })
+    }
+
+    /// The error for a file that does not hold what was written.
+    pub(super) fn damaged(&self, what: String) -> OpenError {
+        OpenError::Damaged {
+            path: self.path.clone(),
+            what,
+        }
+    }
+
+    fn look<T>(
+        &self,
+        read: impl FnOnce(&redb::ReadTransaction) -> Result<T, redb::Error>,
+    ) -> Result<T, OpenError> {
+        let begun = self.database.begin_read().map_err(redb::Error::from);
+        let result = begun.and_then(|look| read(&look));
+        result.map_err(|error| refused(&self.path, error))
+    }
+
+    fn change(&self, make: impl FnOnce(&WriteTransaction) -> Result<(), redb::Error>) -> Result<(), OpenError> {
+        let run = || {
+            let mut change = self.database.begin_write()?;
+            change.set_two_phase_commit(true);
+            make(&change)?;
+            Ok(change.commit()?)
+        };
+        run().map_err(|error| refused(&self.path, error))
+    }
+}
+
+/// The medium outside tests: the file itself.
+pub(super) fn file() -> Medium {
+    Arc::new(|path| open_checked(|builder| builder.open(path)))
+}
+
+fn engine(
+    path: &Path,
+    open: impl FnOnce(&mut redb::Builder) -> Result<Database, redb::DatabaseError>,
+) -> Result<Database, OpenError> {
+    open_checked(open).map_err(|error| refused(path, error.into()))
+}
+
+/// Opens with the engine. It checks the file itself after a stop without a close; otherwise it is told to.
+pub(super) fn open_checked(
+    open: impl FnOnce(&mut redb::Builder) -> Result<Database, redb::DatabaseError>,
+) -> Result<Database, redb::DatabaseError> {
+    let checked = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&checked);
+    let mut builder = Database::builder();
+    builder.set_cache_size(CACHE);
+    builder.set_repair_callback(move |_| seen.store(true, Ordering::Relaxed));
+    let mut database = open(&mut builder)?;
+    if !checked.load(Ordering::Relaxed) {
+        database.check_integrity()?;
+    }
+    Ok(database)
+}
+
+fn refused(path: &Path, error: redb::Error) -> OpenError {
+    let path = path.to_owned();
+    match error {
+        // The engine's word for a file that is not one of its own.
+        redb::Error::Io(source) if matches!(source.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof) => {
+            let what = source.to_string();
+            OpenError::Damaged { path, what }
+        }
+        redb::Error::Io(source) => cannot_write(&path, source),
+        redb::Error::DatabaseAlreadyOpen => OpenError::InUse {
+            folder: path,
+            by: "another process".to_owned(),
+        },
+        redb::Error::UpgradeRequired(found) => OpenError::Format {
+            path,
+            found: format!("{found} of the engine"),
+            known: FORMAT,
+        },
+        redb::Error::Corrupted(what) => OpenError::Damaged { path, what },
+        other @ (redb::Error::TableDoesNotExist(_)
+        | redb::Error::TableTypeMismatch { .. }
+        | redb::Error::TypeDefinitionChanged { .. }
+        | redb::Error::TableIsMultimap(_)
+        | redb::Error::TableIsNotMultimap(_)) => OpenError::Damaged {
+            path,
+            what: other.to_string(),
+        },
+        other => OpenError::Io {
+            path,
+            source: io::Error::other(other),
+        },
+    }
+}

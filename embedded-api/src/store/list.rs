@@ -1,0 +1,141 @@
+//! Lists: whole or in pages, of now or of an older revision.
+//!
+//! Owns: what is on a page. Must not: change anything.
+//!
+//! The state at an older revision is the present one with the newer changes undone: what the first newer change of an
+//! object replaced is what was there.
+
+use super::error::Compacted;
+use super::object::Object;
+use super::state::{Objects, Spot, State};
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// Namespace and name of an object, in the order of lists.
+pub type Place = (String, String);
+
+/// Which part of a list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Page {
+    /// The revision to list; the newest if `None`.
+    pub at: Option<u64>,
+    /// Only what comes behind this place: the `more` of the page before.
+    pub after: Option<Place>,
+    /// Most objects on the page; `None` for all.
+    pub limit: Option<usize>,
+}
+
+/// A list, or a page of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// The revision it shows; `at` of the next page.
+    pub revision: u64,
+    /// The objects, by namespace and name.
+    pub objects: Vec<Arc<Object>>,
+    /// Where the next page begins, when there are more.
+    pub more: Option<Place>,
+    /// How many objects, wanted or not, come behind this page. `None` on the last one.
+    pub remaining: Option<usize>,
+}
+
+/// Objects of a kind, as they were at an older revision, where that differs from now.
+type Undone = BTreeMap<Spot, Option<Arc<Object>>>;
+
+/// One page of the objects of a kind that `keep` wants.
+pub(super) fn list(
+    state: &State,
+    resource: &str,
+    namespace: Option<&str>,
+    page: &Page,
+    keep: impl Fn(&Object) -> bool,
+) -> Result<Listed, Compacted> {
+    let revision = page.at.unwrap_or(state.revision()).min(state.revision());
+    let undone = undo(state, resource, revision)?;
+    let none = Objects::new();
+    let objects = state.kind(resource).unwrap_or(&none);
+    let mut found = Vec::new();
+    let mut more = None;
+    let candidates = between(objects, &undone, start(namespace, page), namespace);
+    for object in candidates.filter(|object| keep(object)) {
+        if page.limit.is_some_and(|limit| found.len() >= limit.max(1)) {
+            more = found.last().map(|last: &Arc<Object>| place(last));
+            break;
+        }
+        found.push(Arc::clone(object));
+    }
+    let remaining = more.as_ref().map(|last| {
+        let start = Bound::Excluded(spot(last));
+        between(objects, &undone, start, namespace).count()
+    });
+    Ok(Listed {
+        revision,
+        objects: found,
+        more,
+        remaining,
+    })
+}
+
+fn undo(state: &State, resource: &str, revision: u64) -> Result<Undone, Compacted> {
+    let compacted = Compacted {
+        asked: revision,
+        floor: state.history().floor(),
+    };
+    if revision < compacted.floor {
+        return Err(compacted);
+    }
+    let newer = state.history().after(resource, revision, usize::MAX).ok_or(compacted)?;
+    let mut undone = Undone::new();
+    for event in newer {
+        let key = &event.object.key;
+        let spot = (Arc::clone(&key.namespace), Arc::clone(&key.name));
+        undone.entry(spot).or_insert_with(|| event.previous.clone());
+    }
+    Ok(undone)
+}
+
+fn start(namespace: Option<&str>, page: &Page) -> Bound<Spot> {
+    match (&page.after, namespace) {
+        (Some(after), _) => Bound::Excluded(spot(after)),
+        (None, Some(namespace)) => Bound::Included((namespace.into(), "".into())),
+        (None, None) => Bound::Unbounded,
+    }
+}
+
+/// The objects from `start` on, the undone ones as they were.
+fn between<'a>(
+    objects: &'a Objects,
+    undone: &'a Undone,
+    start: Bound<Spot>,
+    namespace: Option<&'a str>,
+) -> impl Iterator<Item = &'a Arc<Object>> {
+    let range = (start, Bound::Unbounded);
+    let mut now = objects.range(range.clone()).peekable();
+    let mut then = undone.range(range).peekable();
+    let merged = std::iter::from_fn(move || {
+        loop {
+            let undone_first = match (now.peek(), then.peek()) {
+                (Some((spot, _)), Some((old, _))) => old <= spot,
+                (None, Some(_)) => true,
+                (_, None) => false,
+            };
+            if !undone_first {
+                return now.next().map(|(_, object)| object);
+            }
+            let (spot, object) = then.next()?;
+            now.next_if(|(other, _)| *other == spot);
+            if object.is_some() {
+                return object.as_ref();
+            }
+        }
+    });
+    merged.take_while(move |object| namespace.is_none_or(|namespace| *object.key.namespace == *namespace))
+}
+
+fn place(object: &Object) -> Place {
+    (object.key.namespace.to_string(), object.key.name.to_string())
+}
+
+fn spot((namespace, name): &Place) -> Spot {
+    (namespace.as_str().into(), name.as_str().into())
+}

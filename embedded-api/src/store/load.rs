@@ -1,0 +1,80 @@
+//! From disk to memory: opens the folder, reads the log once, and builds the state.
+//!
+//! Owns: noticing that the log is not what was written. Must not: change it, but for making an empty one in a folder
+//! that never had any.
+
+use super::error::OpenError;
+use super::folder::Folder;
+use super::journal::{Journal, Medium};
+use super::names::Names;
+use super::object::{FactsFn, Object};
+use super::record::Record;
+use super::state::{Change, State};
+use serde_json::Value;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What was found.
+pub(super) struct Loaded {
+    /// The folder, held.
+    pub(super) folder: Folder,
+    /// The log.
+    pub(super) journal: Journal,
+    /// What it says.
+    pub(super) state: State,
+    /// The texts in it.
+    pub(super) names: Names,
+    /// Revisions whose records nobody needs any more.
+    pub(super) unneeded: Vec<u64>,
+}
+
+/// Opens a folder and reads all of it.
+pub(super) fn load(path: &Path, medium: &Medium, facts: &FactsFn) -> Result<Loaded, OpenError> {
+    let mut folder = Folder::open(path)?;
+    if folder.is_fresh()? {
+        folder.make_objects(Journal::create)?;
+    }
+    let journal = Journal::open(&folder.objects(), medium)?;
+    let head = journal.head()?;
+    let mut state = State::new(head.floor);
+    let mut names = Names::default();
+    let (mut unneeded, mut newest, mut records) = (Vec::new(), 0, 0);
+    journal.each(|revision, bytes| {
+        let change = read(revision, bytes, facts, &mut names).map_err(|what| journal.damaged(what))?;
+        unneeded.extend(state.apply(change));
+        newest = revision;
+        records += 1;
+        Ok(())
+    })?;
+    if records != head.records || newest > head.newest {
+        let Some(missing) = head.records.checked_sub(records).filter(|missing| *missing > 0) else {
+            return Err(journal.damaged(format!("revision {newest} after the newest, {}", head.newest)));
+        };
+        return Err(journal.damaged(format!("{missing} of {} records are missing", head.records)));
+    }
+    state.at_least(head.newest);
+    folder.sign()?;
+    Ok(Loaded {
+        folder,
+        journal,
+        state,
+        names,
+        unneeded,
+    })
+}
+
+fn read(revision: u64, bytes: &[u8], facts: &FactsFn, names: &mut Names) -> Result<Change, String> {
+    let record = Record::decode(revision, bytes).map_err(|error| error.to_string())?;
+    let value: Value = serde_json::from_slice(&record.json).map_err(|error| format!("revision {revision}: {error}"))?;
+    let object = Object {
+        facts: names.facts(facts(&record.key, &value)),
+        key: names.key(record.key),
+        revision,
+        json: record.json,
+    };
+    Ok(Change {
+        object: Arc::new(object),
+        deleted: record.deleted,
+        written_ms: record.written_ms,
+    })
+}

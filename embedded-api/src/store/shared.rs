@@ -1,0 +1,67 @@
+//! What readers, watches and the writer have in common: the state, and a bell per kind.
+//!
+//! Owns: the order of locks: the state before the bells, and never the other way round. Must not: block on the disk.
+
+use super::object::Object;
+use super::state::{Change, State};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use tokio::sync::watch;
+
+/// The state and its bells.
+#[derive(Debug)]
+pub(super) struct Shared {
+    state: RwLock<State>,
+    bells: RwLock<HashMap<Arc<str>, watch::Sender<()>>>,
+}
+
+impl Shared {
+    /// Around a state.
+    pub(super) fn new(state: State) -> Self {
+        Self {
+            state: RwLock::new(state),
+            bells: RwLock::default(),
+        }
+    }
+
+    /// The state, to read. Held for a moment only; nothing is awaited and no other lock is taken meanwhile.
+    pub(super) fn read(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The state, to change.
+    pub(super) fn write(&self) -> RwLockWriteGuard<'_, State> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A bell that rings after changes of a kind.
+    pub(super) fn bell(&self, resource: &str) -> watch::Receiver<()> {
+        let mut bells = self.bells.write().unwrap_or_else(PoisonError::into_inner);
+        bells.entry(resource.into()).or_default().subscribe()
+    }
+
+    /// Makes changes visible, all at once, then rings.
+    pub(super) fn publish(&self, changes: impl IntoIterator<Item = Change>) {
+        let mut touched = BTreeSet::new();
+        let mut state = self.write();
+        for change in changes {
+            let Object { key, .. } = &*change.object;
+            touched.insert(Arc::clone(&key.resource));
+            state.apply(change);
+        }
+        drop(state);
+        let bells = self.bells.read().unwrap_or_else(PoisonError::into_inner);
+        for bell in touched.iter().filter_map(|resource| bells.get(resource)) {
+            bell.send_replace(());
+        }
+    }
+
+    /// No further change will come: every watch ends once it has seen all.
+    pub(super) fn close(&self) {
+        self.write().close();
+        let bells = self.bells.read().unwrap_or_else(PoisonError::into_inner);
+        for bell in bells.values() {
+            bell.send_replace(());
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! All objects as they are now, with what is asked of them indexed, and their history.
+//!
+//! Owns: how a change alters them. Must not: know the disk; changes come in when they are on it.
+
+use super::history::{History, superseded};
+use super::object::{Event, Key, Object};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// Namespace and name: where an object is among those of its kind.
+pub(super) type Spot = (Arc<str>, Arc<str>);
+
+/// The objects of one kind.
+pub(super) type Objects = BTreeMap<Spot, Arc<Object>>;
+
+/// One change that is on disk.
+#[derive(Debug)]
+pub(super) struct Change {
+    /// The state it leads to; of a deletion the last one.
+    pub(super) object: Arc<Object>,
+    /// Whether the object is gone.
+    pub(super) deleted: bool,
+    /// When it was written.
+    pub(super) written_ms: u64,
+}
+
+/// How much there is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// The newest revision.
+    pub revision: u64,
+    /// The oldest revision from which a watch can start.
+    pub floor: u64,
+    /// Objects.
+    pub objects: usize,
+    /// Their JSON, in bytes.
+    pub object_bytes: usize,
+    /// Changes remembered.
+    pub history_events: usize,
+    /// What they hold on to, in bytes, roughly.
+    pub history_bytes: usize,
+}
+
+/// Everything that is read.
+#[derive(Debug)]
+pub(super) struct State {
+    kinds: HashMap<Arc<str>, Objects>,
+    owned: HashMap<Arc<str>, BTreeSet<Key>>,
+    history: History,
+    revision: u64,
+    object_bytes: usize,
+    closed: bool,
+}
+
+impl State {
+    /// No objects; changes up to `floor` will not be remembered.
+    pub(super) fn new(floor: u64) -> Self {
+        Self {
+            kinds: HashMap::new(),
+            owned: HashMap::new(),
+            history: History::new(floor),
+            revision: floor,
+            object_bytes: 0,
+            closed: false,
+        }
+    }
+
+    /// Takes in the next change. Returns the revisions that it makes unneeded at once: none above the floor.
+    pub(super) fn apply(&mut self, change: Change) -> Vec<u64> {
+        let Change {
+            object,
+            deleted,
+            written_ms,
+        } = change;
+        let key = &object.key;
+        let spot = (Arc::clone(&key.namespace), Arc::clone(&key.name));
+        let kind = self.kinds.entry(Arc::clone(&key.resource)).or_default();
+        let previous = if deleted {
+            kind.remove(&spot)
+        } else {
+            kind.insert(spot, Arc::clone(&object))
+        };
+        if let Some(previous) = &previous {
+            self.object_bytes -= previous.json.len();
+            self.disown(previous);
+        }
+        if !deleted {
+            self.object_bytes += object.json.len();
+            for owner in &object.facts.owners {
+                let owned = self.owned.entry(Arc::clone(owner)).or_default();
+                owned.insert(object.key.clone());
+            }
+        }
+        self.revision = object.revision;
+        let event = Event {
+            revision: object.revision,
+            object,
+            previous,
+            deleted,
+        };
+        if event.revision <= self.history.floor() {
+            return superseded(&event).collect();
+        }
+        self.history.push(Arc::new(event), written_ms);
+        Vec::new()
+    }
+
+    fn disown(&mut self, object: &Object) {
+        for owner in &object.facts.owners {
+            if let Some(owned) = self.owned.get_mut(owner) {
+                owned.remove(&object.key);
+                if owned.is_empty() {
+                    self.owned.remove(owner);
+                }
+            }
+        }
+    }
+
+    /// The newest revision, at least `revision`: the object that had it may be gone without a trace.
+    pub(super) fn at_least(&mut self, revision: u64) {
+        self.revision = self.revision.max(revision);
+    }
+
+    /// The newest revision.
+    pub(super) fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// The object at `key`.
+    pub(super) fn get(&self, key: &Key) -> Option<&Arc<Object>> {
+        let spot = (Arc::clone(&key.namespace), Arc::clone(&key.name));
+        self.kinds.get(&key.resource)?.get(&spot)
+    }
+
+    /// All objects of a kind.
+    pub(super) fn kind(&self, resource: &str) -> Option<&Objects> {
+        self.kinds.get(resource)
+    }
+
+    /// The objects that name `uid` as an owner.
+    pub(super) fn owned_by(&self, uid: &str) -> Vec<Arc<Object>> {
+        let keys = self.owned.get(uid).into_iter().flatten();
+        keys.filter_map(|key| self.get(key).cloned()).collect()
+    }
+
+    /// What is remembered.
+    pub(super) fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// What is remembered, to forget some.
+    pub(super) fn history_mut(&mut self) -> &mut History {
+        &mut self.history
+    }
+
+    /// Whether no further change will come.
+    pub(super) fn closed(&self) -> bool {
+        self.closed
+    }
+
+    /// No further change will come.
+    pub(super) fn close(&mut self) {
+        self.closed = true;
+    }
+
+    /// How much there is.
+    pub(super) fn stats(&self) -> Stats {
+        Stats {
+            revision: self.revision,
+            floor: self.history.floor(),
+            objects: self.kinds.values().map(BTreeMap::len).sum(),
+            object_bytes: self.object_bytes,
+            history_events: self.history.len(),
+            history_bytes: self.history.bytes(),
+        }
+    }
+}

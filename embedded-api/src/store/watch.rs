@@ -1,0 +1,96 @@
+//! A watch: a position in the history of one kind, moved on by reading.
+//!
+//! Owns: that no change is left out, repeated or out of order. Must not: queue changes; a watch that nobody reads costs
+//! nothing but its place.
+
+use super::error::Ended;
+use super::object::Event;
+use super::shared::Shared;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// So many changes are taken out of the history at a time.
+const SIP: usize = 32;
+
+/// The changes of one kind, one after the other.
+#[derive(Debug)]
+pub struct Watch {
+    shared: Arc<Shared>,
+    bell: watch::Receiver<()>,
+    resource: Arc<str>,
+    taken: VecDeque<Arc<Event>>,
+    /// Every change up to here was returned or is in `taken`.
+    read: u64,
+    /// Every change up to here was returned.
+    seen: u64,
+}
+
+impl Watch {
+    pub(super) fn new(shared: Arc<Shared>, resource: &str, since: u64) -> Self {
+        Self {
+            bell: shared.bell(resource),
+            shared,
+            resource: resource.into(),
+            taken: VecDeque::new(),
+            read: since,
+            seen: since,
+        }
+    }
+
+    /// The next change. Waits for one; can be dropped and called again without missing any.
+    ///
+    /// # Errors
+    /// `Lagged` when changes it had not seen are no longer kept, `Closed` after the last change of a closed store.
+    pub async fn next(&mut self) -> Result<Arc<Event>, Ended> {
+        loop {
+            self.bell.mark_unchanged();
+            if let Some(event) = self.take()? {
+                return Ok(event);
+            }
+            // The bells live as long as `shared`, so that this can only mean: look again.
+            let _ = self.bell.changed().await;
+        }
+    }
+
+    /// The next change if there is one already.
+    ///
+    /// # Errors
+    /// As [`Watch::next`].
+    pub fn take(&mut self) -> Result<Option<Arc<Event>>, Ended> {
+        if self.taken.is_empty() {
+            self.refill()?;
+        }
+        let event = self.taken.pop_front();
+        if let Some(event) = &event {
+            self.seen = event.revision;
+        }
+        Ok(event)
+    }
+
+    /// The revision up to which every change of this kind was returned: what a bookmark says.
+    pub fn progress(&mut self) -> u64 {
+        if self.taken.is_empty() {
+            // A watch that has lagged learns it from `next`; until then it has seen no more than before.
+            let _ = self.refill();
+            if self.taken.is_empty() {
+                self.seen = self.read;
+            }
+        }
+        self.seen
+    }
+
+    fn refill(&mut self) -> Result<(), Ended> {
+        let state = self.shared.read();
+        let Some(events) = state.history().after(&self.resource, self.read, SIP) else {
+            return Err(Ended::Lagged { seen: self.seen });
+        };
+        match events.last() {
+            Some(last) => self.read = last.revision,
+            None if state.closed() => return Err(Ended::Closed),
+            None => self.read = self.read.max(state.revision()),
+        }
+        self.taken.extend(events);
+        Ok(())
+    }
+}

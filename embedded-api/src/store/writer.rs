@@ -1,0 +1,239 @@
+//! The one thread that writes: takes what waits, puts it on disk as one commit, makes it visible, and tidies up.
+//!
+//! Owns: the order disk, state, answer; getting back to work after the disk failed. Must not: be waited for by readers.
+//!
+//! ```text
+//! write or idle ─► forget old changes ─► journal open? ─► check, give revisions ─► commit ─► visible ─► answers
+//!                                          │ no: open again, undo what was not acknowledged   │
+//!                                          └◄──────────── after a failed commit ◄─────────────┘
+//! ```
+
+use super::batch::{Answer, Batch, Desk};
+use super::error::OpenError;
+use super::folder::Folder;
+use super::history::Limits;
+use super::journal::{Commit, Journal, Medium};
+use super::load::Loaded;
+use super::names::Names;
+use super::object::FactsFn;
+use super::shared::Shared;
+use super::write::Write;
+use std::collections::VecDeque;
+use std::error::Error;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
+use tracing::{info, warn};
+
+/// Most writes in one commit.
+const MOST_WRITES: usize = 256;
+/// A commit of this many bytes is not made bigger.
+const MOST_BYTES: usize = 8 << 20;
+/// Most old changes forgotten, and most records removed, in one go.
+const STEP: usize = 512;
+/// How long to wait for a write before tidying up: when there is something to remove, and when there is not.
+const BRISK: Duration = Duration::from_millis(50);
+const CALM: Duration = Duration::from_secs(15);
+/// The file is not opened again sooner than this after a failure.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// What the thread is asked for.
+pub(super) enum Job {
+    /// A write.
+    Write(Box<Write>, Answer),
+    /// To finish what waits, close the file and say so.
+    Close(oneshot::Sender<()>),
+}
+
+/// The thread's own.
+pub(super) struct Writer {
+    journal: Result<Journal, Failure>,
+    folder: Folder,
+    medium: Medium,
+    shared: Arc<Shared>,
+    facts: FactsFn,
+    names: Names,
+    limits: Limits,
+    unneeded: VecDeque<u64>,
+    /// The newest revision that is on disk and visible.
+    newest: u64,
+    /// The newest revision that any write was given.
+    given: u64,
+}
+
+/// The disk failed, and the file is not open.
+struct Failure {
+    since: Instant,
+    why: String,
+}
+
+impl Writer {
+    pub(super) fn new(loaded: Loaded, shared: Arc<Shared>, medium: Medium, facts: FactsFn, limits: Limits) -> Self {
+        let newest = shared.read().revision();
+        Self {
+            journal: Ok(loaded.journal),
+            folder: loaded.folder,
+            medium,
+            shared,
+            facts,
+            names: loaded.names,
+            limits,
+            unneeded: loaded.unneeded.into(),
+            newest,
+            given: newest,
+        }
+    }
+
+    /// Works until the queue is closed.
+    pub(super) async fn run(mut self, mut queue: mpsc::Receiver<Job>) {
+        let mut jobs = Vec::new();
+        let mut closers = Vec::new();
+        loop {
+            let pause = if self.unneeded.is_empty() { CALM } else { BRISK };
+            match timeout(pause, queue.recv_many(&mut jobs, MOST_WRITES)).await {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(_) => self.tidy(),
+            }
+            let mut writes = VecDeque::new();
+            for job in jobs.drain(..) {
+                match job {
+                    Job::Write(write, answer) => writes.push_back((*write, answer)),
+                    Job::Close(closer) => {
+                        queue.close();
+                        closers.push(closer);
+                    }
+                }
+            }
+            while !writes.is_empty() {
+                self.write(&mut writes);
+            }
+        }
+        drop(self);
+        for closer in closers {
+            // Who asked may have gone.
+            let _ = closer.send(());
+        }
+    }
+
+    /// One commit with the first of these writes.
+    fn write(&mut self, writes: &mut VecDeque<(Write, Answer)>) {
+        let now_ms = now_ms();
+        self.forget(now_ms);
+        let mut batch = Batch::default();
+        let opened = self.reopen();
+        while batch.bytes < MOST_BYTES {
+            let Some((write, answer)) = writes.pop_front() else { break };
+            let mut desk = Desk {
+                shared: &self.shared,
+                facts: &self.facts,
+                names: &mut self.names,
+                given: &mut self.given,
+                now_ms,
+            };
+            batch.add(write, answer, &mut desk);
+        }
+        let kept = opened.and_then(|()| self.commit(&batch.records));
+        match kept {
+            Ok(()) => batch.kept(&self.shared),
+            Err(why) => batch.lost(&why),
+        }
+    }
+
+    /// Forgets what is too old and removes some of what nobody needs.
+    fn tidy(&mut self) {
+        self.forget(now_ms());
+        if !self.unneeded.is_empty() || self.journal.is_err() {
+            // A failure is told with the next write, and in the log.
+            let _ = self.reopen().and_then(|()| self.commit(&[]));
+        }
+    }
+
+    fn forget(&mut self, now_ms: u64) {
+        let mut state = self.shared.write();
+        let unneeded = state.history_mut().trim(&self.limits, now_ms, STEP);
+        self.unneeded.extend(unneeded);
+    }
+
+    /// Puts records on disk, and removes some that nobody needs.
+    fn commit(&mut self, records: &[(u64, Vec<u8>)]) -> Result<(), String> {
+        let journal = self.journal.as_ref().map_err(|failure| failure.why.clone())?;
+        let newest = records.last().map_or(self.newest, |(revision, _)| *revision);
+        let removed = self.unneeded.len().min(STEP);
+        if records.is_empty() && removed == 0 {
+            return Ok(());
+        }
+        let remove: Vec<u64> = self.unneeded.iter().take(removed).copied().collect();
+        let commit = Commit {
+            keep: records,
+            remove: &remove,
+            newest,
+            floor: self.shared.read().history().floor(),
+        };
+        if let Err(error) = journal.commit(&commit) {
+            return Err(self.failed(&error));
+        }
+        self.unneeded.drain(..removed);
+        self.newest = newest;
+        Ok(())
+    }
+
+    /// After a failure, opens the file again and takes out what was not acknowledged.
+    fn reopen(&mut self) -> Result<(), String> {
+        let Err(failure) = &self.journal else { return Ok(()) };
+        if failure.since.elapsed() < PAUSE {
+            return Err(failure.why.clone());
+        }
+        match self.opened_again() {
+            Ok(journal) => {
+                info!(file = %self.folder.objects().display(), "objects are kept again");
+                self.journal = Ok(journal);
+                Ok(())
+            }
+            Err(error) => Err(self.failed(&error)),
+        }
+    }
+
+    fn opened_again(&self) -> Result<Journal, OpenError> {
+        let journal = Journal::open(&self.folder.objects(), &self.medium)?;
+        let head = journal.head()?;
+        if head.newest < self.newest {
+            let what = format!("it ends at revision {}, and {} was kept", head.newest, self.newest);
+            return Err(journal.damaged(what));
+        }
+        if head.newest > self.newest {
+            journal.undo_after(self.newest)?;
+        }
+        Ok(journal)
+    }
+
+    fn failed(&mut self, error: &OpenError) -> String {
+        let mut why = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            why = format!("{why}: {cause}");
+            source = cause.source();
+        }
+        if self.journal.is_ok() {
+            warn!(error = %why, "objects cannot be kept; what is there stays readable");
+        }
+        self.journal = Err(Failure {
+            since: Instant::now(),
+            why: why.clone(),
+        });
+        why
+    }
+}
+
+impl Drop for Writer {
+    /// However it ends, nobody waits for it any more.
+    fn drop(&mut self) {
+        self.shared.close();
+    }
+}
+
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,62 @@
+//! Benchmark: from a Swarm that is applied to the first arm command on the wire, with the vehicle ready and its agent
+//! connected: `skein up` beside a coordinator on a real kube-apiserver, in turn, in the same run.
+//!
+//! Owns: the samples and the account. Must not: believe what Skein reports; the simulator's wire log has the time.
+//! Run it with `cargo xtask bench arm`.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a benchmark prints, and fails by panicking"
+)]
+
+#[path = "api/figures.rs"]
+#[allow(dead_code, reason = "the other benchmark uses the rest")]
+mod figures;
+#[path = "arm/side.rs"]
+mod side;
+#[path = "../tests/e2e/wire.rs"]
+#[allow(dead_code, reason = "the end-to-end tests use the rest")]
+mod wire;
+
+use figures::{milliseconds, percentile};
+use side::Side;
+use std::time::Duration;
+
+/// Vehicles on each side; each is used once.
+const SAMPLES: usize = 30;
+
+fn main() -> anyhow::Result<()> {
+    // `cargo bench` and `cargo test --benches` pass flags of their own; only the former measures.
+    if !std::env::args().any(|arg| arg == "--bench") {
+        return Ok(());
+    }
+    // Fails only if a provider is installed already, which is as good.
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    let names: Vec<String> = (1..=SAMPLES).map(|number| format!("vehicle-{number:02}")).collect();
+    let sides = [Side::kubernetes(&names)?, Side::embedded(&names)?];
+    for side in &sides {
+        side.wait_until_ready(SAMPLES)?;
+    }
+    let mut times: [Vec<Duration>; 2] = Default::default();
+    for sample in 0..SAMPLES {
+        for (side, times) in sides.iter().zip(&mut times) {
+            let took = side.apply_and_wait_for_arm(sample)?;
+            eprintln!("{}: {} ms", side.name(), milliseconds(took));
+            times.push(took);
+        }
+    }
+    println!("Swarm applied → first arm command on the wire, {SAMPLES} samples each, ms\n");
+    println!("| | minimum | p50 | p99 | maximum |\n| --- | --- | --- | --- | --- |");
+    for (side, times) in sides.iter().zip(&times) {
+        let row = [1, 50, 99, 100].map(|percent| milliseconds(percentile(times, percent)));
+        println!("| {} | {} |", side.name(), row.join(" | "));
+    }
+    let [first, second] = times.each_ref().map(|times| percentile(times, 50).as_secs_f64());
+    println!(
+        "\nratio of the medians, embedded / kube-apiserver: {:.2}",
+        second / first
+    );
+    Ok(())
+}

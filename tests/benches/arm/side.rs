@@ -1,0 +1,193 @@
+//! One fleet under measurement: an API, a coordinator, agents and simulated vehicles as processes of their own.
+//!
+//! Owns: starting it and taking one sample. Must not: compare.
+
+use crate::wire::{Wire, now};
+use anyhow::{Context, ensure};
+use crds::Swarm;
+use kube::api::{ListParams, PostParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Api, Client, Config};
+use mavlink::dialects::ardupilotmega::MavCmd;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tests::{ControlPlane, Launch, Process, Scratch, wait_for};
+use tokio::runtime::Runtime;
+
+/// How long anything may take before the measurement is given up.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+const SYSTEM: &str = "skein-system";
+
+/// A fleet that waits for a Swarm.
+pub struct Side {
+    name: &'static str,
+    runtime: Runtime,
+    swarms: Api<Swarm>,
+    server: String,
+    wires: Vec<Wire>,
+    // The order of the fields is the order of their end.
+    _agents: Vec<Process>,
+    _simulator: Process,
+    _coordinator: Process,
+    _plane: Option<ControlPlane>,
+    _scratch: Scratch,
+}
+
+impl Side {
+    /// A coordinator on a real kube-apiserver with an etcd that waits for its disk.
+    pub fn kubernetes(vehicles: &[String]) -> anyhow::Result<Self> {
+        let scratch = Scratch::new("skein-bench-")?;
+        let plane = ControlPlane::builder()
+            .durable(true)
+            .manifests(["crds", "deploy/namespace.yaml", "deploy/rbac.yaml"])
+            .start()?;
+        plane.create_nodes(vehicles, &[("node-role.kubernetes.io/drone", "")])?;
+        let address = free_address()?;
+        let coordinator = Launch::workspace("skein-coordinator")?
+            .args(["--listen", &address, "--namespace", SYSTEM])
+            .env(
+                "KUBECONFIG",
+                plane.service_account_kubeconfig(SYSTEM, "skein-coordinator")?,
+            )
+            .logs_in(scratch.path().join("logs"))
+            .start()?;
+        let kubeconfig = plane.kubeconfig().to_owned();
+        Self::start(
+            "kube-apiserver + etcd",
+            scratch,
+            &kubeconfig,
+            address,
+            coordinator,
+            Some(plane),
+            vehicles,
+        )
+    }
+
+    /// `skein up`; agents that connect become Nodes.
+    pub fn embedded(vehicles: &[String]) -> anyhow::Result<Self> {
+        let scratch = Scratch::new("skein-bench-")?;
+        let address = free_address()?;
+        let kubeconfig = scratch.path().join("kubeconfig");
+        let up = Launch::workspace("skein")?
+            .args(["up", "--listen", &address, "--data-dir"])
+            .arg(scratch.path().join("data"))
+            .arg("--kubeconfig")
+            .arg(&kubeconfig)
+            .logs_in(scratch.path().join("logs"))
+            .start()?;
+        up.wait_until("the kubeconfig of `skein up`", PATIENCE, || {
+            ensure!(kubeconfig.is_file(), "it is not written yet");
+            Ok(())
+        })?;
+        Self::start("embedded", scratch, &kubeconfig, address, up, None, vehicles)
+    }
+
+    fn start(
+        name: &'static str,
+        scratch: Scratch,
+        kubeconfig: &Path,
+        address: String,
+        coordinator: Process,
+        plane: Option<ControlPlane>,
+        vehicles: &[String],
+    ) -> anyhow::Result<Self> {
+        let [ports, wires, logs] = ["ports", "wires", "logs"].map(|name| scratch.path().join(name));
+        let server = format!("http://{address}");
+        let runtime = Runtime::new()?;
+        let simulator = Launch::workspace("skein-sitl")?
+            .args(["--autopilot", "mixed", "--names", &vehicles.join(",")])
+            .args(["--link", &format!("pty:{}", ports.display())])
+            .arg("--wire-log")
+            .arg(&wires)
+            .logs_in(&logs)
+            .start()?;
+        let agents = vehicles.iter().map(|vehicle| {
+            simulator.wait_for_line(PATIENCE, |line| line.contains(&format!("\"{vehicle}\"")))?;
+            agent(vehicle, &ports.join(vehicle), &server, &scratch, &logs)
+        });
+        let agents = agents.collect::<anyhow::Result<_>>()?;
+        Ok(Self {
+            name,
+            swarms: runtime.block_on(swarms(kubeconfig))?,
+            runtime,
+            server,
+            wires: vehicles
+                .iter()
+                .map(|name| Wire(wires.join(format!("{name}.tlog"))))
+                .collect(),
+            _agents: agents,
+            _simulator: simulator,
+            _coordinator: coordinator,
+            _plane: plane,
+            _scratch: scratch,
+        })
+    }
+
+    /// What it is called in the table.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Waits until `count` vehicles have told the coordinator that their arming checks pass.
+    pub fn wait_until_ready(&self, count: usize) -> anyhow::Result<()> {
+        wait_for("all vehicles to be ready", PATIENCE, || {
+            let mut command = std::process::Command::new(tests::launch::workspace_binary("skein")?);
+            command.args(["--server", &self.server, "status", "-o", "json"]);
+            let output = tests::run::output(command, None, Duration::from_secs(10))?;
+            let status: Value = serde_json::from_slice(&output.stdout).context("skein status prints no JSON")?;
+            let vehicles = status.as_array().or_else(|| status["vehicles"].as_array());
+            let ready = vehicles.map_or(0, |all| all.iter().filter(|vehicle| vehicle["ready"] == true).count());
+            ensure!(ready == count, "{ready} of {count} are ready");
+            Ok(())
+        })
+    }
+
+    /// Applies a Swarm of one; the time until some vehicle heard its first arm command.
+    pub fn apply_and_wait_for_arm(&self, sample: usize) -> anyhow::Result<Duration> {
+        let swarm = json!({
+            "apiVersion": "skein.dev/v1alpha1", "kind": "Swarm",
+            "metadata": {"name": format!("sample-{sample:02}"), "namespace": "default"}, "spec": {"replicas": 1},
+        });
+        let swarm: Swarm = serde_json::from_value(swarm)?;
+        // A connection that is open already, as a controller's or a person's in k9s is.
+        self.runtime.block_on(self.swarms.list(&ListParams::default()))?;
+        let start = now();
+        self.runtime
+            .block_on(self.swarms.create(&PostParams::default(), &swarm))?;
+        let arm = wait_for("an arm command on the wire", PATIENCE, || {
+            let arms = self.wires.iter().flat_map(|wire| wire.commands_since(start));
+            let first = arms
+                .filter(|command| command.command == MavCmd::MAV_CMD_COMPONENT_ARM_DISARM)
+                .map(|command| command.at)
+                .min();
+            first.context("none yet")
+        })?;
+        Ok(Duration::from_micros(arm - start))
+    }
+}
+
+fn agent(vehicle: &str, port: &Path, server: &str, scratch: &Scratch, logs: &Path) -> anyhow::Result<Process> {
+    let state: PathBuf = scratch.folder("state")?.join(vehicle);
+    std::fs::create_dir_all(&state)?;
+    Launch::workspace("skein-agent")?
+        .named(format!("skein-agent-{vehicle}"))
+        .env("NODE", vehicle)
+        .env("SKEIN_LINK", format!("serial:{}:57600", port.display()))
+        .env("SKEIN_COORDINATOR", server)
+        .arg("--state-dir")
+        .arg(state)
+        .logs_in(logs)
+        .start()
+}
+
+async fn swarms(kubeconfig: &Path) -> anyhow::Result<Api<Swarm>> {
+    let kubeconfig = Kubeconfig::read_from(kubeconfig)?;
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
+    Ok(Api::namespaced(Client::try_from(config)?, "default"))
+}
+
+fn free_address() -> anyhow::Result<String> {
+    Ok(format!("127.0.0.1:{}", tests::ports::free_tcp_port()?))
+}

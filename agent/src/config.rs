@@ -9,6 +9,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 use tonic::transport::Endpoint;
 
+/// How long an agent that shares its process waits for its vehicle: nobody kills it, and whoever is there can.
+const PATIENT_LANDING: Duration = Duration::from_secs(900);
+
 /// Flies the vehicle of one node as the coordinator wishes.
 #[derive(Debug, Parser)]
 #[command(name = "skein-agent", version)]
@@ -68,6 +71,26 @@ pub struct Config {
     pub landing_timeout: Duration,
     /// The file that is kept fresh while the autopilot is heard.
     pub ready_file: Option<PathBuf>,
+}
+
+impl Config {
+    /// An agent of `node` that shares its process with others: the usual settings, and no ready file. `coordinator` is
+    /// http://HOST:PORT.
+    ///
+    /// # Errors
+    /// One line: `coordinator` is no such address.
+    pub fn new(node: NodeName, link: LinkUrl, coordinator: &str, state_dir: PathBuf) -> Result<Self, String> {
+        Ok(Self {
+            node,
+            link,
+            endpoint: endpoint(coordinator)?,
+            coordinator: coordinator.to_owned(),
+            state_dir,
+            log: LogFormat::Text,
+            landing_timeout: PATIENT_LANDING,
+            ready_file: None,
+        })
+    }
 }
 
 impl Flags {

@@ -1,8 +1,8 @@
-//! The agent: one process on each companion computer, which flies one vehicle as its Drone wishes.
+//! The agent: one on each companion computer, usually a process of its own, which flies one vehicle as its Drone wishes.
 //!
 //! Owns: finding the autopilot ([`discovery`]), hearing it ([`normalise`], [`streams`]), commanding it ([`recipe`],
 //! [`command`]), the uplink ([`uplink`], [`contact`]), what survives a restart ([`state_file`]), and putting it together ([`pilot`],
-//! [`shell`], [`run`]).
+//! [`shell`], [`life`], [`run`]).
 //! Must not: talk to Kubernetes, decide what the vehicle does ([`fleet::converge`] does), or disarm; no message here
 //! can stop motors.
 
@@ -11,6 +11,7 @@ pub mod command;
 pub mod config;
 pub mod contact;
 pub mod discovery;
+pub mod life;
 pub mod normalise;
 pub mod outgoing;
 pub mod pilot;
@@ -21,3 +22,8 @@ pub mod shell;
 pub mod state_file;
 pub mod streams;
 pub mod uplink;
+
+pub use config::Config;
+pub use life::Agent;
+pub use link::LinkUrl;
+pub use shell::Ending;

@@ -1,30 +1,22 @@
-//! The program: reads its configuration, wires the parts, waits for signals, and ends with a code.
+//! The program: reads its configuration, runs one agent, waits for signals, and ends with a code.
 //!
 //! Owns: start-up, signals and exit codes: 0 ended in order, 1 the vehicle was not seen down in time, 2 cannot start.
 //! Must not: decide anything about flight.
 
-use crate::clock::Clock;
-use crate::config::{Config, Flags, LogFormat};
-use crate::pilot::Pilot;
+use crate::config::{Flags, LogFormat};
+use crate::life::Agent;
 use crate::readiness;
-use crate::shell::{Ending, Wiring, fly};
-use crate::state_file::Store;
-use crate::uplink::{Outward, Uplink};
+use crate::shell::Ending;
 use clap::Parser;
-use link::Link;
 use std::io::Write;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::{mpsc, watch};
-use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
-use tracing::{Instrument, info, info_span, warn};
+use tracing::{Instrument, Span, info, info_span};
 use tracing_subscriber::EnvFilter;
 
 const CANNOT_START: u8 = 2;
-const FAREWELL_WITHIN: Duration = Duration::from_secs(3);
 const STOP_WITHIN: Duration = Duration::from_secs(1);
 
 /// The program.
@@ -59,17 +51,17 @@ pub fn main() -> ExitCode {
         Ok(config) => config,
         Err(line) => return refuse(&line),
     };
-    let (store, state) = match Store::open(&config.state_dir, &config.node) {
-        Ok(opened) => opened,
+    let (log, node) = (config.log, config.node.clone());
+    let agent = match Agent::open(config) {
+        Ok(agent) => agent,
         Err(error) => return refuse(&error.to_string()),
     };
-    start_log(config.log);
+    start_log(log);
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return refuse(&format!("cannot start: {error}")),
     };
-    let span = info_span!("agent", node = %config.node);
-    let served = runtime.block_on(serve(config, store, state).instrument(span));
+    let served = runtime.block_on(serve(agent, info_span!("agent", %node)));
     // A disk or a name server that does not answer must not keep an agent from ending.
     runtime.shutdown_timeout(STOP_WITHIN);
     match served {
@@ -96,57 +88,11 @@ fn start_log(format: LogFormat) {
     }
 }
 
-async fn serve(config: Config, store: Store, state: crate::state_file::State) -> std::io::Result<Ending> {
-    let terminate = CancellationToken::new();
-    let signals = tokio::spawn(watch_signals(terminate.clone())?.in_current_span());
-    let clock = Clock::start();
-    info!(version = env!("CARGO_PKG_VERSION"), link = %config.link, coordinator = %config.coordinator, "agent started");
-    if let Some(held) = &state.fence.held {
-        info!(drone = %held.name, desired = ?held.desired, "remembering an assignment; nothing is sent before the vehicle's state is known");
-    }
-    let (link, handle, events) = Link::open(config.link.clone());
-    let outward = Outward {
-        report: None,
-        highest_term: state.fence.highest_term,
-    };
-    let (reports, outward) = watch::channel(outward);
-    let readiness = config
-        .ready_file
-        .map(|file| tokio::spawn(readiness::keep(file, outward.clone()).in_current_span()));
-    let (to_pilot, orders) = mpsc::channel(16);
-    let farewell = CancellationToken::new();
-    let uplink = Uplink {
-        endpoint: config.endpoint,
-        address: config.coordinator,
-        node: config.node.clone(),
-        outward,
-        pilot: to_pilot,
-        farewell: farewell.clone(),
-    };
-    let uplink = tokio::spawn(uplink.keep().in_current_span());
-    let pilot = Pilot::new(config.node, state, clock.now());
-    let landing_timeout = config.landing_timeout;
-    let wiring = Wiring {
-        link: handle.clone(),
-        events,
-        orders,
-        reports,
-        terminate,
-        landing_timeout,
-        clock,
-    };
-    let ending = Box::pin(fly(pilot, wiring, Arc::new(store), farewell.clone())).await;
-    farewell.cancel();
-    if timeout(FAREWELL_WITHIN, uplink).await.is_err() {
-        warn!("the last report may not have reached the coordinator");
-    }
-    let counters = handle.counters();
-    link.close().await;
+async fn serve(agent: Agent, span: Span) -> std::io::Result<Ending> {
+    let stop = CancellationToken::new();
+    let signals = tokio::spawn(watch_signals(stop.clone())?.instrument(span));
+    let ending = Box::pin(agent.run(stop)).await;
     signals.abort();
-    if let Some(readiness) = readiness {
-        readiness.abort();
-    }
-    info!(?ending, ?counters, "agent ended");
     Ok(ending)
 }
 

@@ -3,8 +3,11 @@
 //! Owns: names, help texts and defaults. Must not: do anything.
 
 use crate::server::ServerUrl;
+use crate::up::node_link::NodeLink;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 const EXIT_CODES: &str = "\
@@ -12,7 +15,8 @@ Exit codes:
   0  done
   1  it failed; the message says why
   2  the command line makes no sense
-  3  the coordinator cannot be reached, or is not ready yet";
+  3  the coordinator cannot be reached, or is not ready yet
+130  ended at once by a second Ctrl-C";
 
 /// Shows and grounds the drones of Skein.
 #[derive(Debug, Parser)]
@@ -54,11 +58,116 @@ pub enum Command {
     /// Ends a ground order: vehicles that are wished to fly take off again.
     #[command(after_help = EXIT_CODES)]
     Release(GroundArgs),
+    /// Runs a ground station on this machine: a Kubernetes API of its own, the coordinator, and agents for vehicles that
+    /// are reached from here.
+    ///
+    /// It is for one machine without a cluster. kubectl, k9s and client libraries work with the kubeconfig that it writes.
+    /// Agents on companion computers connect to --listen and become Nodes. Everything is kept in one folder; started
+    /// again, it takes vehicles that are in the air up again.
+    ///
+    /// Ctrl-C lands the vehicles of --node and waits for them. Ctrl-C once more ends at once: vehicles in the air then go
+    /// on by themselves, under their autopilots' own failsafe.
+    #[command(after_help = EXIT_CODES)]
+    Up(UpArgs),
+    /// Flies simulated vehicles on this machine, with all of Skein in this process.
+    ///
+    /// Shows each vehicle from its boot to holding, and things to try meanwhile. Ctrl-C lands them all.
+    #[command(after_help = EXIT_CODES)]
+    Demo(DemoArgs),
     /// Prints a completion script for a shell, such as: source <(skein completion bash)
     Completion {
         /// The shell.
         shell: clap_complete::Shell,
     },
+}
+
+/// Arguments of `skein up`.
+#[derive(Debug, Args)]
+pub struct UpArgs {
+    /// Folder for everything that is kept; $XDG_DATA_HOME/skein or ~/.local/share/skein when left out.
+    #[arg(long, value_name = "DIR")]
+    pub data_dir: Option<PathBuf>,
+    /// Where agents and tools reach the coordinator. Whoever reaches this port can fly the vehicles: it has neither
+    /// encryption nor authentication yet. For companion computers on a network that you trust: 0.0.0.0:50051
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:50051")]
+    pub listen: SocketAddr,
+    /// Where kubectl reaches the API; only addresses of this machine itself. Port 0: the one of the last time, or a free
+    /// one.
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:0")]
+    pub api_listen: SocketAddr,
+    /// Where the kubeconfig is written; DIR/kubeconfig when left out. Your own ~/.kube/config is never touched.
+    #[arg(long, value_name = "PATH")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Runs an agent for a vehicle that is reached from here, as node NAME. May be given several times. LINK is
+    /// serial:/dev/ttyUSB0:57600, udp-listen:0.0.0.0:14540, udp:HOST:PORT or tcp:HOST:PORT.
+    #[arg(long = "node", value_name = "NAME=LINK")]
+    pub nodes: Vec<NodeLink>,
+    /// Begins with a ground order on every Swarm and Drone that is kept from before: nothing takes off, and what flies
+    /// lands, until `skein release`.
+    #[arg(long)]
+    pub grounded: bool,
+    /// Format of the log on standard error.
+    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
+    pub log: LogFormat,
+}
+
+/// Arguments of `skein demo`.
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// How many vehicles fly, 1 to 200.
+    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=200))]
+    pub drones: u16,
+    /// Which autopilot the vehicles have; mixed alternates.
+    #[arg(long, value_enum, default_value_t = Autopilots::Mixed)]
+    pub autopilot: Autopilots,
+    /// How much faster than in life the vehicles' time runs, 0.1 to 20.
+    #[arg(long, default_value_t = 1.0, value_name = "FACTOR", value_parser = speedup)]
+    pub speedup: f64,
+    /// Height to hold, in metres above home, 1 to 120.
+    #[arg(long, default_value_t = 10.0, value_name = "METRES", value_parser = altitude)]
+    pub altitude: f64,
+    /// Lands as soon as all hold, prints a summary and ends: with status 0 if all flew and landed, else 1.
+    #[arg(long)]
+    pub once: bool,
+    /// Folder for NAME.tlog files with every frame that the vehicles send and receive.
+    #[arg(long, value_name = "DIR")]
+    pub wire_log: Option<PathBuf>,
+    /// Use the API server of this kubeconfig instead of one of our own.
+    #[arg(long, value_name = "KUBECONFIG", hide = true)]
+    pub on: Option<PathBuf>,
+}
+
+/// The simulated autopilots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Autopilots {
+    /// ArduPilot Copter.
+    Ardupilot,
+    /// PX4.
+    Px4,
+    /// One after the other.
+    Mixed,
+}
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+fn speedup(text: &str) -> Result<f64, String> {
+    in_range(text, 0.1, 20.0)
+}
+
+fn altitude(text: &str) -> Result<f64, String> {
+    in_range(text, 1.0, 120.0)
+}
+
+fn in_range(text: &str, least: f64, most: f64) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| (least..=most).contains(number));
+    number.ok_or_else(|| format!("give a number from {least} to {most}"))
 }
 
 /// Which vehicles to show.

@@ -32,6 +32,9 @@ pub enum Failure {
         /// What it says, with what to do.
         why: String,
     },
+    /// The person wanted the end at once.
+    #[error("{0}")]
+    AtOnce(String),
     /// Printing failed.
     #[error("cannot write the answer: {0}")]
     Output(#[from] std::io::Error),
@@ -49,6 +52,8 @@ impl Failure {
             Self::Failed(_) | Self::Output(_) => 1,
             Self::Usage(_) => 2,
             Self::Unreachable { .. } | Self::NotReady { .. } => 3,
+            // As shells count a process that was ended by Ctrl-C.
+            Self::AtOnce(_) => 130,
         }
     }
 
@@ -67,6 +72,7 @@ mod tests {
     fn each_kind_of_failure_has_its_exit_code() {
         let of = |s: &str| s.to_owned();
         assert_eq!(Failure::Failed(of("x")).number(), 1);
+        assert_eq!(Failure::AtOnce(of("x")).number(), 130);
         assert_eq!(Failure::Usage(of("x")).number(), 2);
         assert_eq!(
             Failure::Unreachable {

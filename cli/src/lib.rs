@@ -1,17 +1,28 @@
-//! `skein`: what a person at a terminal asks of the coordinator.
+//! `skein`: what a person at a terminal asks of the coordinator, and all of Skein on one machine (`up`, `demo`).
 //!
-//! Owns: the command line, the words and tables that people see, exit codes.
-//! Must not: decide anything about flight, or speak to Kubernetes; the coordinator's fleet service answers for both.
+//! Owns: the command line, the words and tables that people see, exit codes; composing API, coordinator, agents and
+//! simulated vehicles in one process ([`station`]).
+//! Must not: decide anything about flight. What shows and grounds the fleet does not speak to Kubernetes; the
+//! coordinator's fleet service answers for it.
 
 pub mod args;
 pub mod changes;
+pub mod data_dir;
+pub mod demo;
 pub mod failure;
+pub mod file_limit;
+pub mod fleet_api;
 pub mod ground;
+pub mod interrupt;
+pub mod objects;
 pub mod output;
+pub mod say;
 pub mod screen;
 pub mod server;
+pub mod station;
 pub mod status;
 pub mod table;
+pub mod up;
 pub mod vehicle;
 pub mod watch;
 
@@ -21,6 +32,9 @@ use failure::Failure;
 use output::Output;
 use std::io::Write;
 use std::process::ExitCode;
+use std::time::Duration;
+
+const STOP_WITHIN: Duration = Duration::from_secs(2);
 
 /// Reads the command line, does what it says, and tells how it went.
 #[must_use]
@@ -30,7 +44,7 @@ pub fn main() -> ExitCode {
         // Help and version go to standard output with code 0; the rest is a usage error, code 2.
         Err(error) => error.exit(),
     };
-    match run(&cli) {
+    match run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.is_closed_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
@@ -40,21 +54,30 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run(cli: &Cli) -> Result<(), Failure> {
+fn run(cli: Cli) -> Result<(), Failure> {
     let out = Output::of_this_process();
-    if let Command::Completion { shell } = cli.command {
-        let mut script = Vec::new();
-        clap_complete::generate(shell, &mut Cli::command(), "skein", &mut script);
-        return Ok(std::io::stdout().write_all(&script)?);
-    }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
-        match &cli.command {
-            Command::Status(args) => status::run(&cli.server, args, &out).await,
-            Command::Watch(args) => watch::run(&cli.server, args, &out).await,
-            Command::Ground(args) => ground::ground(&cli.server, args).await,
-            Command::Release(args) => ground::release(&cli.server, args).await,
-            Command::Completion { .. } => Ok(()),
+    let Cli { server, command } = cli;
+    let ask = || tokio::runtime::Builder::new_current_thread().enable_all().build();
+    match command {
+        Command::Status(args) => ask()?.block_on(status::run(&server, &args, &out)),
+        Command::Watch(args) => ask()?.block_on(watch::run(&server, &args, &out)),
+        Command::Ground(args) => ask()?.block_on(ground::ground(&server, &args)),
+        Command::Release(args) => ask()?.block_on(ground::release(&server, &args)),
+        Command::Up(args) => stand(up::run(args)),
+        Command::Demo(args) => stand(demo::run(args)),
+        Command::Completion { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "skein", &mut script);
+            Ok(std::io::stdout().write_all(&script)?)
         }
-    })
+    }
+}
+
+/// Runs what goes on for a while and has many parts.
+fn stand(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let result = runtime.block_on(Box::pin(work));
+    // A disk that does not answer must not keep us from ending.
+    runtime.shutdown_timeout(STOP_WITHIN);
+    result
 }

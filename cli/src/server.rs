@@ -103,14 +103,19 @@ impl Server {
         Ok(answer.map_err(|s| self.failure(&s))?.into_inner().vehicles)
     }
 
-    /// All vehicles now and whenever something changes; `namespace` empty for all.
+    /// All vehicles now and whenever something changes, but not more often than `every`, where the coordinator's own choice
+    /// does not do; `namespace` empty for all.
     ///
     /// # Errors
     /// [`Failure`].
-    pub async fn watch(&mut self, namespace: &str) -> Result<Streaming<v1::ListResponse>, Failure> {
+    pub async fn watch(
+        &mut self,
+        namespace: &str,
+        every: Option<Duration>,
+    ) -> Result<Streaming<v1::ListResponse>, Failure> {
         let request = v1::WatchRequest {
             namespace: namespace.to_owned(),
-            interval_ms: 0,
+            interval_ms: every.map_or(0, |every| u32::try_from(every.as_millis()).unwrap_or(u32::MAX)),
         };
         // No deadline for the stream as a whole: it has no end. The probe finds a dead connection.
         match tokio::time::timeout(ANSWER, self.client.watch(request)).await {

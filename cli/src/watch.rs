@@ -49,7 +49,7 @@ async fn told_to_end() -> std::io::Result<()> {
 
 async fn open(url: &ServerUrl, args: &WatchArgs) -> Result<Streaming<v1::ListResponse>, Failure> {
     let namespace = args.filter.namespace.clone().unwrap_or_default();
-    Server::connect(url).await?.watch(&namespace).await
+    Server::connect(url).await?.watch(&namespace, None).await
 }
 
 async fn follow(

@@ -2,13 +2,15 @@
 //!
 //! Owns: putting it together; the word that a higher term was seen. Must not: act.
 
+use crate::Setup;
 use crate::drones::pacing::Paces;
 use crate::events;
 use crate::ground::Latch;
 use crate::sessions::Sessions;
 use crate::swarms::expectations::Expectations;
+use crate::wake_set::WakeSet;
 use crate::world::{Wakes, World};
-use fleet::ids::Term;
+use fleet::ids::{NodeName, Term};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
@@ -45,6 +47,8 @@ pub struct Context {
     pub drone_paces: Paces,
     /// When each Swarm's status was written last.
     pub swarm_paces: Paces,
+    /// Nodes whose objects may have to be made or marked, where agents become Nodes.
+    pub node_objects: Option<WakeSet<NodeName>>,
     /// Creations and deletions that the caches do not show yet.
     pub expectations: Expectations,
     higher: watch::Sender<Option<Term>>,
@@ -70,20 +74,15 @@ impl std::ops::Deref for Client {
 impl Context {
     /// A context, and the Events that it will produce.
     #[must_use]
-    pub fn new(
-        client: kube::Client,
-        namespace: String,
-        term: Term,
-        ending: CancellationToken,
-    ) -> (Self, mpsc::Receiver<events::Message>) {
+    pub fn new(setup: &Setup, term: Term, ending: CancellationToken) -> (Self, mpsc::Receiver<events::Message>) {
         let wakes = Wakes::default();
         let world = Arc::new(World::new(wakes.clone()));
         let sessions = Arc::new(Sessions::new(Arc::clone(&world), Arc::clone(&wakes.nodes)));
         let (outbox, messages) = events::channel();
         let context = Self {
             leading_since: OnceLock::new(),
-            client: Client(client),
-            namespace,
+            client: Client(setup.client.clone()),
+            namespace: setup.namespace.clone(),
             term,
             ending,
             world,
@@ -93,6 +92,7 @@ impl Context {
             events: outbox,
             drone_paces: Paces::default(),
             swarm_paces: Paces::default(),
+            node_objects: setup.agents_become_nodes.then(WakeSet::default),
             expectations: Expectations::default(),
             higher: watch::Sender::new(None),
         };
@@ -113,6 +113,13 @@ impl Context {
         self.client.0.clone()
     }
 
+    /// The agent of `node` has connected or disconnected.
+    pub fn agent_came_or_went(&self, node: &NodeName) {
+        if let Some(wakes) = &self.node_objects {
+            wakes.wake(node.clone());
+        }
+    }
+
     /// Somebody has seen term `seen`. If it is higher than ours, we lead no more.
     pub fn heard_of_term(&self, seen: Term) {
         if seen > self.term {
@@ -124,9 +131,10 @@ impl Context {
     pub async fn deposed(&self) -> Term {
         let mut higher = self.higher.subscribe();
         // Fails only if the sender is gone, and that is ourselves.
-        match higher.wait_for(Option::is_some).await {
-            Ok(term) => term.unwrap_or_default(),
-            Err(_) => std::future::pending().await,
+        let heard = higher.wait_for(Option::is_some).await.ok().and_then(|term| *term);
+        match heard {
+            Some(term) => term,
+            None => std::future::pending().await,
         }
     }
 }

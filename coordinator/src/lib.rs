@@ -16,6 +16,7 @@ pub mod ground;
 pub mod key;
 pub mod leadership;
 pub mod logging;
+pub mod node_objects;
 pub mod options;
 pub mod orders;
 pub mod queue;
@@ -37,21 +38,54 @@ use std::future::Future;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// Runs the coordinator until `stop` is done, or it is deposed.
+/// What a coordinator stands on.
+#[derive(Clone)]
+pub struct Setup {
+    /// The Kubernetes API.
+    pub client: kube::Client,
+    /// Namespace of the coordinator's own objects, which exists.
+    pub namespace: String,
+    /// Who this process is, for people who look at the Lease.
+    pub identity: String,
+    /// Where there is no cluster: a Node object is kept for each agent that connects ([`node_objects`]).
+    pub agents_become_nodes: bool,
+}
+
+/// Runs the coordinator of this program until `stop` is done, or it is deposed.
 ///
 /// # Errors
 /// A bad kubeconfig, an address that cannot be bound, or a higher leadership term seen at an agent.
 pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
     // Fails only if a provider is installed already, which is as good.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-    let namespace = options.namespace();
-    let client = api::client().await?;
-    let listener = serve::bind(&options).await?;
+    let setup = Setup {
+        client: api::client().await?,
+        namespace: options.namespace(),
+        identity: options.identity(),
+        agents_become_nodes: false,
+    };
+    let listener = serve::bind(options.listen).await?;
+    if let Some(path) = &options.listen_file {
+        serve::tell_address(&listener, path)?;
+    }
+    run_with(setup, listener, stop).await
+}
+
+/// Runs a coordinator in any process, serving agents and tools on `listener`, until `stop` is done, or it is deposed.
+///
+/// # Errors
+/// The listener fails, or a higher leadership term was seen at an agent: start it again then, and it leads with a term
+/// above that. Nothing that it does ends the process, and vehicles go on as assigned.
+pub async fn run_with(
+    setup: Setup,
+    listener: tokio::net::TcpListener,
+    stop: impl Future<Output = ()>,
+) -> anyhow::Result<()> {
     let ending = CancellationToken::new();
     let gate = serve::Gate::default();
     let server = tokio::spawn(serve::serve(listener, gate.clone(), ending.clone()));
 
-    let mut lead = std::pin::pin!(lead(&options, client, namespace, gate, ending.clone()));
+    let mut lead = std::pin::pin!(lead(setup, gate, ending.clone()));
     let result = tokio::select! {
         result = &mut lead => result,
         () = stop => {
@@ -67,19 +101,14 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
 }
 
 /// Takes the lead and keeps the fleet as wished until `ending`; an error when deposed.
-async fn lead(
-    options: &Options,
-    client: kube::Client,
-    namespace: String,
-    gate: serve::Gate,
-    ending: CancellationToken,
-) -> anyhow::Result<()> {
+async fn lead(setup: Setup, gate: serve::Gate, ending: CancellationToken) -> anyhow::Result<()> {
+    let Setup { client, namespace, .. } = &setup;
     let taken = ending
-        .run_until_cancelled(leadership::take(&client, &namespace, &options.identity()))
+        .run_until_cancelled(leadership::take(client, namespace, &setup.identity))
         .await;
     let Some(term) = taken else { return Ok(()) };
     tracing::info!(%term, "leading");
-    let (context, published) = context::Context::new(client.clone(), namespace.clone(), term, ending.clone());
+    let (context, published) = context::Context::new(&setup, term, ending.clone());
     let context = Arc::new(context);
     let mut tasks = tokio::task::JoinSet::new();
     tasks.spawn(events::publish(context.client(), published, ending.clone()));
@@ -95,7 +124,7 @@ async fn lead(
         None => Ok(()),
         Some(Over::Deposed(higher)) => {
             // The Lease may have been lost or restored: the next start has to lead with a higher term than all before.
-            leadership::raise_to(&client, &namespace, higher).await;
+            leadership::raise_to(client, namespace, higher).await;
             anyhow::bail!(
                 "deposed: an agent has seen term {higher}, this coordinator leads term {term}; ending so that it cannot command anything"
             )
@@ -130,6 +159,7 @@ async fn serve_fleet(
     // It is set once.
     let _ = context.leading_since.set(tokio::time::Instant::now());
     ground::start(context, tasks);
+    node_objects::start(context, tasks);
     orders::start(context, tasks);
     drones::start(context, stores.drones, tasks);
     swarms::start(context, stores.swarms, tasks);

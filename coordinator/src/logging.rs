@@ -1,4 +1,4 @@
-//! Where logs go: standard error, as text or JSON lines.
+//! Where logs go: standard error, as text or JSON lines, or a file.
 //!
 //! Owns: the format and the default level; `RUST_LOG` overrides it.
 
@@ -21,13 +21,26 @@ pub enum Format {
 
 /// Starts logging. A second call changes nothing.
 pub fn start(format: Format) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(DEFAULT));
     let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_env_filter(filter())
         .with_writer(std::io::stderr);
     // Fails only if somebody logs already.
     let _ = match format {
         Format::Text => builder.with_ansi(false).try_init(),
         Format::Json => builder.json().flatten_event(true).try_init(),
     };
+}
+
+/// Starts logging as text to `file` instead. A second call changes nothing.
+pub fn start_in(file: std::fs::File) {
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter())
+        .with_ansi(false)
+        .with_writer(std::sync::Mutex::new(file));
+    // Fails only if somebody logs already.
+    let _ = builder.try_init();
+}
+
+fn filter() -> EnvFilter {
+    EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(DEFAULT))
 }

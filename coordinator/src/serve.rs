@@ -5,11 +5,12 @@
 
 use crate::context::Context;
 use crate::fleet_service::FleetService;
-use crate::options::Options;
 use crate::uplink::Uplink;
 use anyhow::Context as _;
 use proto::v1::fleet_server::FleetServer;
 use proto::v1::uplink_server::UplinkServer;
+use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -95,21 +96,24 @@ impl Gate {
 /// Opens the port and says where.
 ///
 /// # Errors
-/// The address cannot be had, or the listen file cannot be written.
-pub async fn bind(options: &Options) -> anyhow::Result<TcpListener> {
-    let listen = options.listen;
+/// The address cannot be had.
+pub async fn bind(listen: SocketAddr) -> anyhow::Result<TcpListener> {
     let listener = TcpListener::bind(listen)
         .await
         .with_context(|| format!("cannot listen on {listen}; choose another address with --listen HOST:PORT"))?;
-    let address = listener.local_addr()?;
-    tracing::info!(%address, "listening");
-    if let Some(path) = &options.listen_file {
-        // Renamed into place, so that a reader never sees half an address.
-        let draft = path.with_extension("new");
-        let written = std::fs::write(&draft, address.to_string()).and_then(|()| std::fs::rename(&draft, path));
-        written.with_context(|| format!("cannot write the listen file {}", path.display()))?;
-    }
+    tracing::info!(address = %listener.local_addr()?, "listening");
     Ok(listener)
+}
+
+/// Writes the address of `listener` to the file at `path`, at once as a whole.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn tell_address(listener: &TcpListener, path: &Path) -> anyhow::Result<()> {
+    let address = listener.local_addr()?;
+    let draft = path.with_extension("new");
+    let written = std::fs::write(&draft, address.to_string()).and_then(|()| std::fs::rename(&draft, path));
+    written.with_context(|| format!("cannot write the listen file {}", path.display()))
 }
 
 /// Serves until `ending`, then gives open streams a moment.

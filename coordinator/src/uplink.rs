@@ -79,12 +79,14 @@ async fn serve(context: &Arc<Context>, mut inbound: Streaming<v1::FromAgent>, se
         return Err(Status::resource_exhausted("too many agents for this coordinator"));
     };
     tracing::info!(%node, version = hello.agent_version, "agent connected");
-    if !context.world.knows_node(&node) {
+    context.agent_came_or_went(&node);
+    if !has_object(context, &node) {
         tracing::warn!(%node, "{}", no_such_node(&node));
     }
     let epoch = opened.epoch;
     let result = converse(context, &node, opened, &mut inbound, sender).await;
     context.sessions.close(&node, epoch);
+    context.agent_came_or_went(&node);
     let why = result
         .as_ref()
         .err()
@@ -143,6 +145,11 @@ async fn converse(
     }
 }
 
+/// Whether there is a drone node of that name, or there will be in a moment.
+fn has_object(context: &Context, node: &NodeName) -> bool {
+    context.node_objects.is_some() || context.world.knows_node(node)
+}
+
 /// What the person who reads the agent's log has to know when its NODE is wrong, or its node not made ready yet.
 fn no_such_node(node: &NodeName) -> String {
     format!(
@@ -168,7 +175,7 @@ async fn next(inbound: &mut Streaming<v1::FromAgent>, until: Instant) -> Result<
 
 async fn send(context: &Context, node: &NodeName, sender: &Sender, order: &Order) -> Result<(), Status> {
     let notice = match order {
-        Order::Unassigned { .. } if !context.world.knows_node(node) => no_such_node(node),
+        Order::Unassigned { .. } if !has_object(context, node) => no_such_node(node),
         Order::Unassigned { .. } | Order::Assigned(_) => String::new(),
     };
     let message = v1::ToAgent {

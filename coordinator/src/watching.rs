@@ -62,7 +62,7 @@ pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) -> Stores {
 }
 
 /// Tells `tell` of every change, for ever, after putting it into `store`. After a break it tells of what is gone, too.
-async fn follow<K>(
+pub(crate) async fn follow<K>(
     api: Api<K>,
     config: watcher::Config,
     store: Option<Writer<K>>,

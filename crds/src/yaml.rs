@@ -30,10 +30,25 @@ pub fn files() -> Result<Vec<(&'static str, String)>, CannotWrite> {
     ])
 }
 
-fn file(crd: &CustomResourceDefinition) -> Result<String, CannotWrite> {
+/// The CRDs as documents, for an API server that is given them at its start; what stands in the files, too.
+///
+/// # Errors
+/// [`CannotWrite`], which is a fault in the types.
+pub fn documents() -> Result<Vec<Value>, CannotWrite> {
+    [crate::Swarm::crd(), crate::Drone::crd()]
+        .iter()
+        .map(document)
+        .collect()
+}
+
+fn document(crd: &CustomResourceDefinition) -> Result<Value, CannotWrite> {
     let mut tree = serde_json::to_value(crd)?;
     join_lines(&mut tree);
-    Ok(format!("{HEAD}{}", serde_saphyr::to_string(&tree)?))
+    Ok(tree)
+}
+
+fn file(crd: &CustomResourceDefinition) -> Result<String, CannotWrite> {
+    Ok(format!("{HEAD}{}", serde_saphyr::to_string(&document(crd)?)?))
 }
 
 /// Descriptions come from doc comments with the line breaks of the source, which `kubectl explain` would show.

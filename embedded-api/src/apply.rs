@@ -1,7 +1,8 @@
 //! Who owns which field, and server-side apply.
 //!
 //! Owns: `metadata.managedFields` after every write ([`track`]), and merging an applied configuration ([`merge`]).
-//! Must not: validate by rules, store, know HTTP. What is in an object is told by its [`Schema`](crate::schema::Schema).
+//! Must not: validate by rules, store, know HTTP. What an object can have is told by its schema
+//! ([`Schema`](crate::schema::Schema)).
 //!
 //! Each writer ("manager") owns a set of field paths ([`field_set`]). A write that changes a field takes it from the
 //! others; an apply also gives back what it no longer names, and asks before it takes.
@@ -15,15 +16,18 @@ pub mod last_applied;
 pub mod managed;
 pub mod merge;
 pub mod object_meta;
+pub mod reconcile;
 pub mod remove;
 pub mod track;
 pub mod typed;
 pub mod view;
 
 #[cfg(test)]
-mod seen;
+pub(crate) mod seen;
 #[cfg(test)]
 mod sequences;
+#[cfg(test)]
+mod tests;
 
 use crate::resource::Resource;
 
@@ -43,7 +47,11 @@ pub struct Writer<'a> {
 impl Writer<'_> {
     /// The manager's name as it is kept.
     fn name(&self) -> &str {
-        if self.manager.is_empty() { "unknown" } else { self.manager }
+        if self.manager.is_empty() {
+            "unknown"
+        } else {
+            self.manager
+        }
     }
 
     /// Fields that this writer cannot change: whatever it says of them is dropped before the object is kept.

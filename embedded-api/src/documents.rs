@@ -4,9 +4,12 @@
 
 pub mod accept;
 pub mod age;
+mod cell;
 pub mod discovery;
+pub mod fingerprint;
 pub mod jsonpath;
 pub mod list;
 pub mod openapi;
 pub mod partial;
 pub mod table;
+pub mod yaml;

@@ -5,11 +5,13 @@
 
 mod builtin;
 mod builtin_schema;
+pub mod canonical;
 pub mod cells;
 pub mod custom;
 pub mod event;
 
-pub use builtin_schema::definitions;
+pub(crate) use builtin::definition;
+pub use builtin_schema::{REFERENCE, definitions};
 
 use crate::documents::table::Printer;
 use crate::resource::Resource;
@@ -77,7 +79,11 @@ impl Registry {
         let entry = |(resource, alone): (Resource, bool)| {
             let printer = Printer::new(&resource)?;
             let resource = Arc::new(resource);
-            Ok(Entry { resource, printer, alone })
+            Ok(Entry {
+                resource,
+                printer,
+                alone,
+            })
         };
         let entries = all.into_iter().zip(alone).map(entry).collect::<Result<_, _>>()?;
         Ok(Self { entries })
@@ -116,11 +122,20 @@ impl Registry {
     }
 }
 
-/// An object of `resource` in the form in which its storage holds it: Events as `v1`, all else as it is.
+/// An object of `resource`, as a client sent it, in the form in which its storage holds it: built-in kinds complete
+/// ([`canonical`]), Events as `v1`. Custom objects stay as they are. To be called before the object is validated.
 #[must_use]
 pub fn to_stored(resource: &Resource, object: Value) -> Value {
+    if resource.custom {
+        return object;
+    }
+    let object = canonical::without_nulls(object);
     match (resource.group.as_str(), resource.kind.as_str()) {
         (event::GROUP, "Event") => event::to_core(object),
+        ("", "Event") => event::complete_core(object),
+        ("", "Node") => canonical::node(object),
+        ("", "Namespace") => canonical::namespace(object),
+        ("coordination.k8s.io", "Lease") => canonical::lease(object),
         _ => object,
     }
 }
@@ -139,3 +154,6 @@ pub fn to_shown(resource: &Resource, mut object: Value) -> Value {
     }
     object
 }
+
+#[cfg(test)]
+mod tests;

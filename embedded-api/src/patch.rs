@@ -1,1 +1,158 @@
-//! (in work)
+//! Patches: a change to an object that is written down as a document.
+//!
+//! Owns: telling the kinds of patches apart, reading them, and the object after one. Must not: know owners
+//! ([`crate::apply`]), defaults or validation.
+
+pub mod json_patch;
+pub mod merge;
+pub mod strategic;
+
+use crate::refusal::Refusal;
+use crate::resource::Resource;
+use serde_json::{Map, Value, json};
+
+/// How a patch is to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PatchType {
+    /// A list of operations, RFC 6902.
+    Json,
+    /// A part of the object, RFC 7386: null removes, lists are replaced.
+    Merge,
+    /// A part of the object, with lists that are merged by a key. Built-in kinds only.
+    Strategic,
+    /// What one manager says of the object: server-side apply, see [`crate::apply::merge`].
+    Apply,
+}
+
+/// The object after a patch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Patched {
+    /// The object.
+    pub object: Value,
+    /// What the patch says that means nothing: `json patch unknown field "[0].foo"`.
+    pub unknown: Vec<String>,
+}
+
+impl PatchType {
+    const ALL: [(&'static str, Self); 4] = [
+        ("application/json-patch+json", Self::Json),
+        ("application/merge-patch+json", Self::Merge),
+        ("application/strategic-merge-patch+json", Self::Strategic),
+        ("application/apply-patch+yaml", Self::Apply),
+    ];
+
+    /// The type that `Content-Type` names.
+    ///
+    /// # Errors
+    /// 415 when this kind of object takes no such patch: custom resources take no strategic merge patch.
+    pub fn of(content_type: &str, resource: &Resource) -> Result<Self, Refusal> {
+        let name = content_type.split(';').next().unwrap_or_default().trim();
+        let taken = |(_, kind): &&(&str, Self)| !(resource.custom && *kind == Self::Strategic);
+        let found = Self::ALL
+            .iter()
+            .filter(taken)
+            .find(|(media_type, _)| *media_type == name);
+        found.map(|(_, kind)| *kind).ok_or_else(|| {
+            let all: Vec<&str> = Self::ALL
+                .iter()
+                .filter(taken)
+                .map(|(media_type, _)| *media_type)
+                .collect();
+            let message = "the body of the request was in an unknown format - accepted media types include";
+            Refusal::new(415, "UnsupportedMediaType", format!("{message}: {}", all.join(", ")))
+        })
+    }
+}
+
+/// The object after a patch of any type but [`PatchType::Apply`], which leaves it as it is.
+///
+/// # Errors
+/// 400 when the patch cannot be read, 413 when it is too long, 422 when it does not fit the object, 500 for the faults
+/// of strategic merge patches to which an API server answers so.
+pub fn apply(patch_type: PatchType, resource: &Resource, object: Value, body: &[u8]) -> Result<Patched, Refusal> {
+    let known = |object| Patched {
+        object,
+        unknown: Vec::new(),
+    };
+    match patch_type {
+        PatchType::Json => {
+            let patch = json_patch::decode(body)?;
+            let unknown = json_patch::unknown_fields(&patch);
+            let object = json_patch::patch(object, patch)?;
+            Ok(Patched { object, unknown })
+        }
+        PatchType::Merge => merge::patch(object, body).map(known),
+        PatchType::Strategic => {
+            let patch = document(body).map_err(Refusal::bad_request)?;
+            strategic::patch(&resource.schema, object, patch).map(known)
+        }
+        PatchType::Apply => Ok(known(object)),
+    }
+}
+
+/// A patch that is a part of an object; null is an empty one.
+fn document(body: &[u8]) -> Result<Map<String, Value>, String> {
+    match serde_json::from_slice(body).map_err(|error| unreadable(&error))? {
+        Value::Object(patch) => Ok(patch),
+        Value::Null => Ok(Map::new()),
+        other => Err(not_a("map[string]interface {}", &other)),
+    }
+}
+
+/// Why a body is no JSON.
+fn unreadable(error: &serde_json::Error) -> String {
+    if error.is_eof() {
+        "unexpected end of JSON input".to_owned()
+    } else {
+        error.to_string()
+    }
+}
+
+/// That a value has another type than the one that is expected, which is named as in Go, as API servers do.
+fn not_a(expected: &str, given: &Value) -> String {
+    let given = match given {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    format!("json: cannot unmarshal {given} into Go value of type {expected}")
+}
+
+/// 422: the patch cannot be made. An API server does not say why.
+fn does_not_fit() -> Refusal {
+    let message = "the server rejected our request due to an error in our request";
+    Refusal {
+        details: json!({}),
+        ..Refusal::new(422, "Invalid", message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::apply::seen::widget;
+
+    #[test]
+    fn custom_resources_take_no_strategic_merge_patch() {
+        let built_in = Resource {
+            custom: false,
+            ..widget()
+        };
+        let strategic = "application/strategic-merge-patch+json";
+        assert_eq!(PatchType::of(strategic, &built_in), Ok(PatchType::Strategic));
+        let refusal = PatchType::of(strategic, &widget()).unwrap_err();
+        assert_eq!((refusal.code, refusal.reason), (415, "UnsupportedMediaType"));
+        assert_eq!(
+            refusal.message,
+            "the body of the request was in an unknown format - accepted media types include: \
+             application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
+        );
+        assert_eq!(
+            PatchType::of("application/merge-patch+json; charset=utf-8", &widget()),
+            Ok(PatchType::Merge)
+        );
+    }
+}

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 pub struct Refusal {
     /// HTTP status code.
     pub code: u16,
-    /// Kubernetes' word for it: `NotFound`.
+    /// Kubernetes' word for it: `NotFound`. Empty where it has none, as for some faults of patches.
     pub reason: &'static str,
     /// For people.
     pub message: String,
@@ -131,8 +131,11 @@ impl Refusal {
     pub fn document(&self) -> Value {
         let mut status = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-            "message": self.message, "reason": self.reason, "code": self.code,
+            "message": self.message, "code": self.code,
         });
+        if !self.reason.is_empty() {
+            status["reason"] = self.reason.into();
+        }
         if !self.details.is_null() {
             status["details"] = self.details.clone();
         }
@@ -160,6 +163,12 @@ mod tests {
             status["details"],
             json!({"name": "x", "group": "skein.dev", "kind": "drones"})
         );
+    }
+
+    #[test]
+    fn a_refusal_without_a_word_for_it_has_no_reason() {
+        let status = Refusal::new(500, "", "unknown patch type").document();
+        assert_eq!(status.get("reason"), None);
     }
 
     #[test]

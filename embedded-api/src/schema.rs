@@ -1,6 +1,29 @@
 //! What a well-formed object looks like: Kubernetes' structural schema.
 //!
-//! Owns: the parsed schema. Must not: know which kinds there are.
+//! Owns: the parsed schema, and what is done by it: reading an object ([`prune`], [`defaults`], [`decode`]) and judging it
+//! ([`validate`], [`lists`], [`cel`], [`metadata`]). [`Checker`] does all of it in order. Must not: know which kinds there
+//! are, besides the few built-in ones whose rules no schema says ([`builtin`]).
+
+pub mod builtin;
+pub mod cause;
+pub mod cel;
+pub mod checker;
+pub mod decode;
+pub mod defaults;
+pub mod duplicates;
+pub mod embedded;
+pub mod go;
+pub mod lists;
+pub mod metadata;
+pub mod node;
+pub mod object_meta;
+pub mod parse;
+pub mod path;
+pub mod prune;
+pub mod validate;
+
+pub use checker::{Checker, Read, Rejection, Subject};
+pub use parse::SchemaError;
 
 use serde_json::Value;
 use std::collections::BTreeMap;

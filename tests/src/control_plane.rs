@@ -9,7 +9,7 @@ mod audit;
 mod binaries;
 mod credentials;
 mod grants;
-mod nodes;
+pub(crate) mod nodes;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -281,7 +281,8 @@ fn start_once(builder: &Builder, binaries: &Binaries) -> anyhow::Result<ControlP
     let controllers = if builder.node_lifecycle {
         "*"
     } else {
-        "*,-node-lifecycle-controller"
+        // The other writes to nodes for kubelets, of which there are none here.
+        "*,-node-lifecycle-controller,-ttl-controller"
     };
     let controller_manager = launch("kube-controller-manager")
         .arg(flag("kubeconfig", controller_manager))
@@ -327,7 +328,10 @@ fn flag(name: &str, value: impl AsRef<Path>) -> String {
     format!("--{name}={}", value.as_ref().display())
 }
 
-fn apply_files(kubectl: &Kubectl, paths: impl IntoIterator<Item = impl Into<PathBuf>>) -> anyhow::Result<()> {
+pub(crate) fn apply_files(
+    kubectl: &Kubectl,
+    paths: impl IntoIterator<Item = impl Into<PathBuf>>,
+) -> anyhow::Result<()> {
     let mut any = false;
     for path in paths {
         let path = workspace_root().join(path.into());

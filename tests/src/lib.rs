@@ -1,6 +1,6 @@
 //! What the end-to-end tests and `cargo xtask` stand on: a real Kubernetes control plane and real processes.
 //!
-//! Owns: building and starting the control plane, starting the workspace's programs, waiting for conditions,
+//! Owns: building and starting the control plane, starting the embedded API, starting the workspace's programs, waiting for conditions,
 //! and the promise that nothing it started outlives the process that asked for it.
 //! Must not: know of swarms or drones, speak to the API server other than through `kubectl`, need an async runtime.
 //! Everything blocks and everything has a deadline.
@@ -24,7 +24,9 @@
 //! # }
 //! ```
 
+pub mod cluster;
 pub mod control_plane;
+pub mod embedded;
 pub mod kubectl;
 pub mod launch;
 pub mod ports;
@@ -35,7 +37,9 @@ pub mod scratch;
 pub mod spawner;
 pub mod wait;
 
+pub use cluster::{Cluster, ServedBy};
 pub use control_plane::ControlPlane;
+pub use embedded::Embedded;
 pub use kubectl::Kubectl;
 pub use launch::Launch;
 pub use process::Process;

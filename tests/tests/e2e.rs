@@ -1,5 +1,5 @@
-//! A swarm flies: the whole path on a real API server, with agents and simulated vehicles as processes over
-//! pseudo-terminals. Whether a vehicle flies is read from its own words on the wire, never from our status.
+//! A swarm flies: the whole path on a real API server and on the embedded one, with agents and simulated vehicles as
+//! processes over pseudo-terminals. Whether a vehicle flies is read from its own words on the wire, never from our status.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -17,7 +17,34 @@ use serde_json::Value;
 use stage::{PATIENCE, Stage, condition, swarm};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use tests::wait_for;
+use tests::{ServedBy, wait_for};
+
+/// Each of these tests once on a real API server and once on the embedded one.
+macro_rules! on_both {
+    ($($name:ident),+ $(,)?) => {
+        mod on_kubernetes {
+            $(#[test]
+            fn $name() -> anyhow::Result<()> {
+                super::$name(tests::ServedBy::Kubernetes)
+            })+
+        }
+
+        mod on_embedded {
+            $(#[test]
+            fn $name() -> anyhow::Result<()> {
+                super::$name(tests::ServedBy::Embedded)
+            })+
+        }
+    };
+}
+
+on_both! {
+    a_swarm_flies_scales_survives_its_coordinator_and_agents_and_lands,
+    two_swarms_in_one_namespace_and_in_two_never_touch_each_others_drones_or_nodes,
+    a_ground_order_lands_and_latches_until_released,
+    a_vehicle_that_refuses_to_arm_says_why_in_its_autopilots_own_words,
+    an_agent_whose_node_is_no_drone_node_is_told_so_and_flies_once_it_is_one,
+}
 
 const NODES: [&str; 5] = ["node-1", "node-2", "node-3", "node-4", "node-5"];
 
@@ -54,15 +81,14 @@ fn wait_ready(stage: &Stage, swarm: &str) -> anyhow::Result<()> {
     waited.map(drop).map_err(|error| stage.explain(error))
 }
 
-#[test]
-fn a_swarm_flies_scales_survives_its_coordinator_and_agents_and_lands() -> anyhow::Result<()> {
-    let mut stage = Stage::set(&NODES, "mixed", &[])?;
+fn a_swarm_flies_scales_survives_its_coordinator_and_agents_and_lands(api: ServedBy) -> anyhow::Result<()> {
+    let mut stage = Stage::set(api, &NODES, "mixed", &[])?;
     for node in &NODES[..4] {
         stage.add_node(node)?;
     }
 
     // Three are wished for: three fly, by their own words.
-    stage.plane.kubectl().apply(&swarm("default", "alpha", 3, &[]))?;
+    stage.cluster.kubectl().apply(&swarm("default", "alpha", 3, &[]))?;
     stage.wait_in_air(&NODES, 3)?;
     wait_ready(&stage, "alpha")?;
 
@@ -179,21 +205,20 @@ fn flying_in_status(stage: &Stage, nodes: &[&str]) -> anyhow::Result<()> {
     Ok(())
 }
 
-#[test]
-fn two_swarms_in_one_namespace_and_in_two_never_touch_each_others_drones_or_nodes() -> anyhow::Result<()> {
-    let mut stage = Stage::set(&NODES, "px4", &[])?;
+fn two_swarms_in_one_namespace_and_in_two_never_touch_each_others_drones_or_nodes(api: ServedBy) -> anyhow::Result<()> {
+    let mut stage = Stage::set(api, &NODES, "px4", &[])?;
     stage.kubectl(&["create", "namespace", "other"])?;
     for node in &NODES {
         stage.add_node(node)?;
     }
     // The same name in two namespaces, and two names in one.
-    stage.plane.kubectl().apply(&swarm("default", "alpha", 2, &[]))?;
-    stage.plane.kubectl().apply(&swarm("default", "beta", 1, &[]))?;
-    stage.plane.kubectl().apply(&swarm("other", "alpha", 2, &[]))?;
+    stage.cluster.kubectl().apply(&swarm("default", "alpha", 2, &[]))?;
+    stage.cluster.kubectl().apply(&swarm("default", "beta", 1, &[]))?;
+    stage.cluster.kubectl().apply(&swarm("other", "alpha", 2, &[]))?;
     stage.wait_in_air(&NODES, 5)?;
 
     let of = |namespace: &str, swarm: &str| -> anyhow::Result<BTreeMap<String, String>> {
-        let list = stage.plane.kubectl().json([
+        let list = stage.cluster.kubectl().json([
             "get",
             "drones",
             "-n",
@@ -232,14 +257,13 @@ fn two_swarms_in_one_namespace_and_in_two_never_touch_each_others_drones_or_node
     Ok(())
 }
 
-#[test]
-fn a_ground_order_lands_and_latches_until_released() -> anyhow::Result<()> {
+fn a_ground_order_lands_and_latches_until_released(api: ServedBy) -> anyhow::Result<()> {
     let nodes = ["node-1", "node-2"];
-    let mut stage = Stage::set(&nodes, "mixed", &[])?;
+    let mut stage = Stage::set(api, &nodes, "mixed", &[])?;
     for node in &nodes {
         stage.add_node(node)?;
     }
-    stage.plane.kubectl().apply(&swarm("default", "alpha", 2, &[]))?;
+    stage.cluster.kubectl().apply(&swarm("default", "alpha", 2, &[]))?;
     stage.wait_in_air(&nodes, 2)?;
 
     stage.skein(&["ground", "alpha"])?;
@@ -286,15 +310,14 @@ fn a_ground_order_lands_and_latches_until_released() -> anyhow::Result<()> {
     Ok(())
 }
 
-#[test]
-fn a_vehicle_that_refuses_to_arm_says_why_in_its_autopilots_own_words() -> anyhow::Result<()> {
+fn a_vehicle_that_refuses_to_arm_says_why_in_its_autopilots_own_words(api: ServedBy) -> anyhow::Result<()> {
     let nodes = ["ardupilot-1", "px4-1"];
     let refusing = ["--never-ready", "ardupilot-1", "--never-ready", "px4-1"];
-    let mut stage = Stage::set(&nodes, "mixed", &refusing)?;
+    let mut stage = Stage::set(api, &nodes, "mixed", &refusing)?;
     for node in &nodes {
         stage.add_node(node)?;
     }
-    stage.plane.kubectl().apply(&swarm("default", "alpha", 2, &[]))?;
+    stage.cluster.kubectl().apply(&swarm("default", "alpha", 2, &[]))?;
     wait_for("both to say why", PATIENCE, || {
         let drones = stage.drones("default")?;
         ensure!(bound(&drones).len() == 2, "{:?} are bound", bound(&drones));
@@ -318,15 +341,14 @@ fn a_vehicle_that_refuses_to_arm_says_why_in_its_autopilots_own_words() -> anyho
     Ok(())
 }
 
-#[test]
-fn an_agent_whose_node_is_no_drone_node_is_told_so_and_flies_once_it_is_one() -> anyhow::Result<()> {
-    let mut stage = Stage::set(&["node-1"], "px4", &[])?;
+fn an_agent_whose_node_is_no_drone_node_is_told_so_and_flies_once_it_is_one(api: ServedBy) -> anyhow::Result<()> {
+    let mut stage = Stage::set(api, &["node-1"], "px4", &[])?;
     assert!(stage.probe("node-1").is_err(), "no agent, not ready");
     stage.start_agent("node-1")?;
     wait_for("its probe to say that it hears its autopilot", PATIENCE, || {
         stage.probe("node-1")
     })?;
-    stage.plane.kubectl().apply(&swarm("default", "alpha", 1, &[]))?;
+    stage.cluster.kubectl().apply(&swarm("default", "alpha", 1, &[]))?;
     let agent = stage.agent("node-1")?;
     let told = agent.wait_for_line(PATIENCE, |line| line.contains("there is no drone node node-1"))?;
     assert!(
@@ -335,7 +357,7 @@ fn an_agent_whose_node_is_no_drone_node_is_told_so_and_flies_once_it_is_one() ->
     );
     assert!(stage.wire("node-1").said().not_flying());
 
-    stage.plane.create_node("node-1", &[])?;
+    stage.cluster.create_node("node-1", &[])?;
     stage.kubectl(&["label", "node", "node-1", "node-role.kubernetes.io/drone="])?;
     stage.wait_in_air(&["node-1"], 1)?;
     Ok(())

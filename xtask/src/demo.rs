@@ -1,118 +1,83 @@
-//! `cargo xtask demo`: a swarm of simulated vehicles, from boot to holding and back to the ground.
+//! `cargo xtask demo`: `skein demo` on a real Kubernetes control plane instead of the API that Skein brings along.
 //!
-//! Owns: the story: set up, fly, hold, land, sum up. Must not: start processes itself (`stage`), read objects
-//! (`picture`) or draw (`view`).
+//! Owns: the control plane, and passing on what the person asks for. Must not: fly; `skein demo` does.
 
-mod flight_log;
-mod follow;
-mod picture;
-mod stage;
-mod view;
-
+use std::ffi::OsString;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use clap::ValueEnum;
+use ::tests::ControlPlane;
+use ::tests::control_plane::Binaries;
+use ::tests::launch::workspace_binary;
+use ::tests::spawner;
+use anyhow::Context;
 
+use crate::generate::cargo;
 use crate::interrupt::Interrupt;
 use crate::say;
-use follow::{Ended, Follow};
-use stage::Stage;
 
-/// From power-up to holding: an ArduPilot takes about 45 s to be ready and 15 s to climb; a busy machine takes longer.
-const UNTIL_HOLDING: Duration = Duration::from_secs(300);
+/// What is applied before anything flies.
+const MANIFESTS: [&str; 2] = ["crds", "deploy/namespace.yaml"];
 
-/// From the highest hold there is, 120 m, at the slowest landing speed.
-const UNTIL_LANDED: Duration = Duration::from_secs(300);
+/// How often the demo is looked at.
+const EVERY: Duration = Duration::from_millis(100);
 
 /// What is flown.
 #[derive(clap::Args)]
 pub struct Args {
-    /// How many vehicles fly.
-    #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=50))]
-    drones: u16,
-    /// Which autopilot the vehicles have.
-    #[arg(long, value_enum, default_value_t = Autopilot::Mixed)]
-    autopilot: Autopilot,
-    /// How much faster than in life the vehicles' time runs.
-    #[arg(long, default_value_t = 1.0, value_name = "FACTOR")]
-    speedup: f64,
-    /// Height to hold, in metres above home, 1 to 120.
-    #[arg(long, default_value_t = 10.0, value_name = "METRES")]
-    altitude: f64,
-    /// Lands as soon as all hold, prints a summary and ends; with a failure status if not all flew and landed.
-    #[arg(long)]
-    once: bool,
-}
-
-/// The simulated autopilots.
-#[derive(Clone, Copy, ValueEnum)]
-enum Autopilot {
-    Ardupilot,
-    Px4,
-    /// One after the other.
-    Mixed,
-}
-
-impl Autopilot {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Ardupilot => "ardupilot",
-            Self::Px4 => "px4",
-            Self::Mixed => "mixed",
-        }
-    }
+    /// Arguments of `skein demo`, such as `--drones 5 --autopilot px4 --speedup 5 --once`.
+    #[arg(allow_hyphen_values = true, trailing_var_arg = true, value_name = "ARGUMENTS")]
+    demo: Vec<OsString>,
 }
 
 /// Flies it.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     // A build that is interrupted ends at once; what runs afterwards is ended in order.
-    stage::build_programs()?;
+    say::heading("building skein");
+    let built = cargo()
+        .args(["build", "--package", "cli"])
+        .status()
+        .context("cannot start cargo")?;
+    anyhow::ensure!(built.success(), "skein does not build; see above");
+    let binaries = Binaries::find_or_build()?;
     let interrupt = Interrupt::catch()?;
 
+    say::heading("starting a Kubernetes control plane");
     let start = Instant::now();
-    let stage = Stage::set_up(args)?;
-    stage.apply_swarm(args)?;
-    let wanted = usize::from(args.drones);
-    say::heading(&format!(
-        "{wanted} vehicles boot, arm, take off and hold at {} m (Ctrl-C lands them)",
-        args.altitude
-    ));
+    let plane = ControlPlane::builder().manifests(MANIFESTS).start()?;
+    let took = say::duration(start.elapsed());
+    say::note(&format!("{}, ready after {took}", plane.server()));
+    say::note(&format!("its kubectl is in {}", binaries.folder().display()));
 
-    let mut follow = Follow::new(&stage, interrupt);
-    let flown = follow.until(UNTIL_HOLDING, |rows| {
-        rows.iter().filter(|row| row.holding).count() == wanted
-    })?;
-    if matches!(flown, Ended::Reached) {
-        say::heading(&format!(
-            "all {wanted} hold, {} after the start",
-            say::duration(start.elapsed())
-        ));
-        if !args.once {
-            say::line(&stage.things_to_try());
-            follow.until_interrupted()?;
+    let mut arguments = vec!["demo".into(), "--on".into(), plane.kubeconfig().into()];
+    arguments.extend(args.demo.iter().cloned());
+    let mut demo = spawner::spawn(spawner::bound_command(&workspace_binary("skein")?, &arguments))?;
+    let mut told = false;
+    let status = loop {
+        if let Some(status) = demo.try_wait()? {
+            break status;
         }
-    }
-    let landed = land(&stage, &mut follow)?;
-    say::line(&follow.flights().summary());
-    if !matches!(landed, Ended::Reached) {
-        stage.show_logs();
-    }
-    stage.tear_down()?;
-    match (flown, landed) {
-        (Ended::TimedOut(seen), _) => anyhow::bail!("not all vehicles came to hold: {seen}"),
-        (Ended::Interrupted, Ended::Reached) if args.once => anyhow::bail!("interrupted; all that flew has landed"),
-        (_, Ended::TimedOut(seen)) => anyhow::bail!("not all vehicles landed: {seen}"),
-        _ => {
-            say::heading(&format!("done in {}", say::duration(start.elapsed())));
-            Ok(())
+        plane.ensure_running()?;
+        // It has a process group of its own, so that it hears of Ctrl-C from us. A second one ends us, and it with us.
+        if interrupt.asked() && !told {
+            let pid = demo.id().to_string();
+            Command::new("kill").args(["-INT", &pid]).status()?;
+            told = true;
         }
-    }
+        std::thread::sleep(EVERY);
+    };
+    anyhow::ensure!(status.success(), "the demo ended with {status}");
+    Ok(())
 }
 
-/// Deletes the Swarm and waits until its Drones are gone: they stay until their autopilots report them landed and disarmed.
-fn land(stage: &Stage, follow: &mut Follow<'_>) -> anyhow::Result<Ended> {
-    say::heading("deleting the swarm: all land (Ctrl-C again quits at once)");
-    stage.delete_swarm()?;
-    follow.ignore_interrupt();
-    follow.until(UNTIL_LANDED, |rows| rows.iter().all(|row| row.drone.is_none()))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_manifests_that_the_demo_applies_are_there() {
+        for path in MANIFESTS.map(|path| ::tests::control_plane::workspace_root().join(path)) {
+            assert!(path.exists(), "{}", path.display());
+        }
+    }
 }

@@ -33,7 +33,7 @@ enum Command {
     /// A real Kubernetes control plane on this machine.
     #[command(subcommand)]
     Cluster(cluster::Command),
-    /// Flies simulated vehicles: control plane, coordinator, agents and simulators on this machine.
+    /// `skein demo` on a real Kubernetes control plane.
     Demo(demo::Args),
     /// Measures, beside a peer.
     Bench(bench::Args),

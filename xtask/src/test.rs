@@ -2,8 +2,10 @@
 //!
 //! Owns: the steps and their order. Must not: skip one in silence.
 
+mod clients;
 mod peers;
 mod tools;
+mod venv;
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -36,6 +38,8 @@ enum Step {
     Fmt,
     /// Python peers (pymavlink, MAVSDK) in target/peers-venv.
     Peers,
+    /// Kubernetes clients for Python and JavaScript in target/clients-venv and target/clients-node.
+    Clients,
     /// The Kubernetes control plane in the per-user cache.
     Cluster,
     /// Clippy with warnings denied.
@@ -54,6 +58,7 @@ impl Step {
             Self::Tools => "tools of this machine",
             Self::Fmt => "formatting",
             Self::Peers => "Python peers",
+            Self::Clients => "Kubernetes clients",
             Self::Cluster => "Kubernetes control plane",
             Self::Clippy => "clippy, warnings denied",
             Self::Generated => "generated files",
@@ -70,7 +75,10 @@ impl Step {
                 command.args(["fmt", "--all", "--check"]);
                 check(command, "formatting differs: run `cargo fmt`")
             }
-            Self::Peers => peers::set_up().map(|python| say::note(&format!("{}", python.display()))),
+            Self::Peers => peers::VENV
+                .set_up()
+                .map(|python| say::note(&format!("{}", python.display()))),
+            Self::Clients => clients::set_up(),
             Self::Cluster => {
                 Binaries::find_or_build().map(|binaries| say::note(&format!("{}", binaries.folder().display())))
             }
@@ -102,7 +110,11 @@ impl Step {
                 {
                     command.arg("--workspace");
                 }
-                command.args(&args.cargo_test).env("SKEIN_TEST_PYTHON", peers::python());
+                command
+                    .args(&args.cargo_test)
+                    .env("SKEIN_TEST_PYTHON", peers::VENV.python())
+                    .env("SKEIN_TEST_CLIENTS_PYTHON", clients::VENV.python())
+                    .env("SKEIN_TEST_CLIENTS_NODE", clients::node_folder());
                 check(command, "tests failed; see above")
             }
         }

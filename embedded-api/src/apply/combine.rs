@@ -81,5 +81,8 @@ fn lists(view: View<'_>, mine: &[Value], theirs: &[Value]) -> Vec<Value> {
 }
 
 fn steps<'a>(view: View<'_>, items: &'a [Value]) -> Vec<(Step, &'a Value)> {
-    items.iter().filter_map(|item| Some((view.step(item).ok()?, item))).collect()
+    items
+        .iter()
+        .filter_map(|item| Some((view.step(item).ok()?, item)))
+        .collect()
 }

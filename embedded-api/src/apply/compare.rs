@@ -158,11 +158,17 @@ fn in_maps(view: View<'_>, old: Option<&Map<String, Value>>, new: Option<&Map<St
     let mut found = Collector::default();
     for (name, before) in old.into_iter().flatten() {
         let after = new.and_then(|map| map.get(name));
-        found.push(|| Step::Field(name.clone()), between(view.field(name).view, Some(before), after));
+        found.push(
+            || Step::Field(name.clone()),
+            between(view.field(name).view, Some(before), after),
+        );
     }
     for (name, after) in new.into_iter().flatten() {
         if old.is_none_or(|map| !map.contains_key(name)) {
-            found.push(|| Step::Field(name.clone()), between(view.field(name).view, None, Some(after)));
+            found.push(
+                || Step::Field(name.clone()),
+                between(view.field(name).view, None, Some(after)),
+            );
         }
     }
     found.below()

@@ -41,8 +41,11 @@ impl Conflicts {
     #[must_use]
     pub fn refusal(mut self) -> Refusal {
         self.found.sort_by(|(one, _), (other, _)| one.cmp(other));
-        let named: Vec<(String, Vec<Vec<Step>>)> =
-            self.found.iter().map(|(owner, fields)| (name(owner), fields.paths())).collect();
+        let named: Vec<(String, Vec<Vec<Step>>)> = self
+            .found
+            .iter()
+            .map(|(owner, fields)| (name(owner), fields.paths()))
+            .collect();
         let mut causes: Vec<Value> = Vec::new();
         let mut lines: Vec<String> = Vec::new();
         for (owner, paths) in &named {

@@ -37,7 +37,9 @@ pub fn still_as_applied(live: &Value, writer: &Writer<'_>) -> Option<FieldSet> {
 
 /// Writes what is applied now into the annotation, if the object has one.
 pub fn refresh(object: &mut Value, applied: &Value) {
-    let has_one = annotations(object).and_then(|all| all.get(ANNOTATION)).and_then(Value::as_str);
+    let has_one = annotations(object)
+        .and_then(|all| all.get(ANNOTATION))
+        .and_then(Value::as_str);
     if has_one.is_none_or(str::is_empty) {
         return;
     }

@@ -200,7 +200,9 @@ pub fn is_reset(entries: &Value) -> bool {
 pub fn set_json(object: &mut Value, entries: Vec<Value>) {
     let Some(object) = object.as_object_mut() else { return };
     let metadata = object.entry("metadata").or_insert_with(|| Value::Object(Map::new()));
-    let Some(metadata) = metadata.as_object_mut() else { return };
+    let Some(metadata) = metadata.as_object_mut() else {
+        return;
+    };
     if entries.is_empty() {
         metadata.remove("managedFields");
     } else {
@@ -279,7 +281,11 @@ fn to_json(entry: &Entry) -> Value {
         "operation": operation,
     });
     let time = entry.time.as_deref().unwrap_or("");
-    let texts = [("manager", entry.owner.manager.as_str()), ("subresource", &entry.owner.subresource), ("time", time)];
+    let texts = [
+        ("manager", entry.owner.manager.as_str()),
+        ("subresource", &entry.owner.subresource),
+        ("time", time),
+    ];
     for (name, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
         json[name] = text.into();
     }

@@ -21,7 +21,8 @@ use serde_json::{Value, json};
 /// Owns what was there before anybody's ownership was known.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
-/// The object after `applied` was applied to `live`, with its `managedFields`. `None` is an object that is not there yet.
+/// The object after `applied` was applied to `live`, with its `managedFields`. `live` is `None` for an object that is
+/// not there yet.
 ///
 /// # Errors
 /// 409 on conflicts with others, without `force`; 400 when it names owners itself or is of another kind; 500, as an API
@@ -36,8 +37,12 @@ pub fn apply(live: Option<&Value>, applied: &Value, writer: &Writer<'_>, force: 
         };
         track::write(&mut managed, None, live, &first);
     }
+    track::reconcile(&mut managed, writer);
     let kubectl = last_applied::concerns(writer);
-    let excused = || live.and_then(|live| last_applied::still_as_applied(live, writer)).filter(|_| kubectl);
+    let excused = || {
+        live.and_then(|live| last_applied::still_as_applied(live, writer))
+            .filter(|_| kubectl)
+    };
     let merged = merge(live, applied, &mut managed, writer);
     let change = track::change(live, &merged, writer);
     let applier = track::owner(writer, Operation::Apply);
@@ -86,7 +91,7 @@ fn check(applied: &Value, writer: &Writer<'_>) -> Result<(), Refusal> {
 }
 
 fn group_version_kind(api_version: &str, kind: &str) -> String {
-    let slash = if api_version.contains('/') || api_version.is_empty() { "" } else { "/" };
+    let slash = if api_version.contains('/') { "" } else { "/" };
     format!("{slash}{api_version}, Kind={kind}")
 }
 

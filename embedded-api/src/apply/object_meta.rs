@@ -27,7 +27,10 @@ pub static OWNERLESS: LazyLock<FieldSet> = LazyLock::new(|| {
     ];
     let roots = ["apiVersion", "kind", "metadata"].map(|name| FieldSet::fields(&[name]));
     let below = server.map(|name| FieldSet::fields(&["metadata", name]));
-    roots.into_iter().chain(below).fold(FieldSet::default(), FieldSet::union)
+    roots
+        .into_iter()
+        .chain(below)
+        .fold(FieldSet::default(), FieldSet::union)
 });
 
 fn object_meta() -> Schema {
@@ -52,7 +55,10 @@ fn object_meta() -> Schema {
         ("managedFields", list(Schema::default())),
         ("name", text()),
         ("namespace", text()),
-        ("ownerReferences", merged(owner(), ListType::Map(vec!["uid".to_owned()]), "uid")),
+        (
+            "ownerReferences",
+            merged(owner(), ListType::Map(vec!["uid".to_owned()]), "uid"),
+        ),
         ("resourceVersion", text()),
         ("selfLink", text()),
         ("uid", text()),

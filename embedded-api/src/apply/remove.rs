@@ -7,10 +7,15 @@ use super::view::{Shape, View};
 use crate::schema::Schema;
 use serde_json::{Map, Value};
 
-/// The object without these fields. A map or list in which nothing is left becomes null, unless it is itself in the set.
+/// The object without these fields. A map or list in which nothing is left becomes null, or is gone
+/// if it is in the set itself.
 #[must_use]
 pub fn without(schema: &Schema, object: Value, gone: &FieldSet) -> Value {
-    if gone.is_empty() { object } else { remove(View::root(schema), object, gone) }
+    if gone.is_empty() {
+        object
+    } else {
+        remove(View::root(schema), object, gone)
+    }
 }
 
 fn remove(view: View<'_>, value: Value, gone: &FieldSet) -> Value {
@@ -31,7 +36,11 @@ fn remove(view: View<'_>, value: Value, gone: &FieldSet) -> Value {
                     }
                 }
             }
-            if left.is_empty() { Value::Null } else { Value::Object(left) }
+            if left.is_empty() {
+                Value::Null
+            } else {
+                Value::Object(left)
+            }
         }
         Value::Array(items) if shape == Shape::List && !view.atomic(shape) => {
             let left = items.into_iter().filter_map(|item| {
@@ -43,7 +52,11 @@ fn remove(view: View<'_>, value: Value, gone: &FieldSet) -> Value {
                 }
             });
             let left: Vec<Value> = left.collect();
-            if left.is_empty() { Value::Null } else { Value::Array(left) }
+            if left.is_empty() {
+                Value::Null
+            } else {
+                Value::Array(left)
+            }
         }
         _ => Value::Null,
     }

@@ -1,10 +1,11 @@
 //! What a real API server (1.36.3) made of sequences of writes, replayed here.
 //!
-//! Owns: `seen.json`, the sequences with the objects, owners and refusals that were seen; and the small part of a server
-//! around the code under test: defaults, and `status` kept apart. Must not: know more than was seen.
+//! Owns: `seen.json`, the sequences with the objects, owners and refusals that were seen; and the small part of a
+//! server around the code under test: defaults, and `status` kept apart. Must not: know more than was seen.
 //!
-//! In `seen.json` each step is a write `by` a manager `at` a subresource, and what it `gives`; `owners` are the paths of
-//! each entry, named by manager, operation and subresource, and marked where it has no time.
+//! In `seen.json` each step is a write `by` a manager `at` a subresource, and what it `gives`; `owners` are the paths
+//! of each entry, named by manager, operation and subresource, and marked where it has no time. Entries of the scale
+//! subresource have a time here, and none there.
 
 use super::field_set::shown;
 use super::managed::{Managed, Operation, set_json};
@@ -17,31 +18,74 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The kind that the sequences were played with.
-pub(super) fn widget() -> Resource {
-    let text = || of(Type::String);
-    let texts = || Schema { additional: Some(Box::new(text())), ..of(Type::Object) };
-    let keyed = |keys: &[&str], items: Schema| Schema {
-        list: ListType::Map(keys.iter().map(|&key| key.to_owned()).collect()),
-        ..list(items)
+pub(crate) fn widget() -> Resource {
+    let texts = || Schema {
+        additional: Some(Box::new(text())),
+        ..of(Type::Object)
     };
-    let tcp = Schema { default: Some(json!("TCP")), ..text() };
+    let tcp = Schema {
+        default: Some(json!("TCP")),
+        ..text()
+    };
     let slot = object(vec![("name", text()), ("value", text()), ("extra", text())]);
     let port = object(vec![("port", of(Type::Integer)), ("protocol", tcp), ("note", text())]);
     let condition = object(vec![("type", text()), ("status", text()), ("reason", text())]);
     let spec = object(vec![
         ("replicas", of(Type::Integer)),
         ("text", text()),
-        ("defaulted", Schema { default: Some(json!("given")), ..text() }),
-        ("nothing", Schema { nullable: true, ..text() }),
+        (
+            "defaulted",
+            Schema {
+                default: Some(json!("given")),
+                ..text()
+            },
+        ),
+        (
+            "nothing",
+            Schema {
+                nullable: true,
+                ..text()
+            },
+        ),
         ("tags", texts()),
-        ("deep", Schema { additional: Some(Box::new(texts())), ..of(Type::Object) }),
-        ("atomicMap", Schema { atomic_map: true, ..texts() }),
+        (
+            "deep",
+            Schema {
+                additional: Some(Box::new(texts())),
+                ..of(Type::Object)
+            },
+        ),
+        (
+            "atomicMap",
+            Schema {
+                atomic_map: true,
+                ..texts()
+            },
+        ),
         ("atomicList", list(text())),
-        ("set", Schema { list: ListType::Set, ..list(text()) }),
+        (
+            "set",
+            Schema {
+                list: ListType::Set,
+                ..list(text())
+            },
+        ),
         ("slots", keyed(&["name"], slot)),
         ("ports", keyed(&["port", "protocol"], port)),
-        ("free", Schema { preserve_unknown: true, ..of(Type::Object) }),
-        ("either", Schema { int_or_string: true, ..Schema::default() }),
+        (
+            "free",
+            Schema {
+                preserve_unknown: true,
+                ..of(Type::Object)
+            },
+        ),
+        (
+            "either",
+            Schema {
+                int_or_string: true,
+                ..Schema::default()
+            },
+        ),
         ("inner", object(vec![("a", text()), ("b", text())])),
     ]);
     let status = object(vec![
@@ -70,17 +114,38 @@ pub(super) fn widget() -> Resource {
     }
 }
 
-fn of(type_: Type) -> Schema {
-    Schema { type_: Some(type_), ..Schema::default() }
+pub(crate) fn of(type_: Type) -> Schema {
+    Schema {
+        type_: Some(type_),
+        ..Schema::default()
+    }
 }
 
-fn list(items: Schema) -> Schema {
-    Schema { items: Some(Box::new(items)), ..of(Type::Array) }
+pub(crate) fn text() -> Schema {
+    of(Type::String)
 }
 
-fn object(properties: Vec<(&str, Schema)>) -> Schema {
+pub(crate) fn list(items: Schema) -> Schema {
+    Schema {
+        items: Some(Box::new(items)),
+        ..of(Type::Array)
+    }
+}
+
+pub(crate) fn keyed(keys: &[&str], items: Schema) -> Schema {
+    let keys = keys.iter().map(|&key| key.to_owned()).collect();
+    Schema {
+        list: ListType::Map(keys),
+        ..list(items)
+    }
+}
+
+pub(crate) fn object(properties: Vec<(&str, Schema)>) -> Schema {
     let properties = properties.into_iter().map(|(name, schema)| (name.to_owned(), schema));
-    Schema { properties: properties.collect(), ..of(Type::Object) }
+    Schema {
+        properties: properties.collect(),
+        ..of(Type::Object)
+    }
 }
 
 /// One write of a sequence.
@@ -95,7 +160,12 @@ pub(super) struct Write<'a> {
 
 /// What the server keeps after a write.
 pub(super) fn written(resource: &Resource, live: Option<&Value>, write: &Write<'_>) -> Result<Value, Refusal> {
-    let writer = Writer { resource, manager: write.by, subresource: write.at, now: write.now };
+    let writer = Writer {
+        resource,
+        manager: write.by,
+        subresource: write.at,
+        now: write.now,
+    };
     let fresh = json!({"apiVersion": "test.dev/v1", "kind": "Widget", "metadata": {"name": "w"}});
     let mut new = match (write.op, live) {
         ("create", _) => {
@@ -125,11 +195,31 @@ pub(super) fn written(resource: &Resource, live: Option<&Value>, write: &Write<'
         let entries = new["metadata"].get("managedFields").cloned();
         kept(&mut new, "metadata");
         kept(&mut new, "spec");
-        set_json(&mut new, entries.as_ref().and_then(Value::as_array).cloned().unwrap_or_default());
+        set_json(
+            &mut new,
+            entries.as_ref().and_then(Value::as_array).cloned().unwrap_or_default(),
+        );
     } else {
         kept(&mut new, "status");
     }
+    if has_null(&new) {
+        return Err(Refusal::new(422, "Invalid", "a null where the schema has none"));
+    }
     Ok(new)
+}
+
+/// Whether there is a null that validation refuses.
+fn has_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.iter().any(has_null),
+        Value::Object(fields) => fields.iter().any(|(name, value)| match name.as_str() {
+            "nothing" => false,
+            "free" => value.is_null(),
+            _ => has_null(value),
+        }),
+        _ => false,
+    }
 }
 
 /// The fields of the body, nulls included.
@@ -149,7 +239,12 @@ fn defaulted(mut object: Value) -> Value {
         if spec.get("text").is_some_and(Value::is_null) {
             spec.remove("text");
         }
-        for port in spec.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten() {
+        for port in spec
+            .get_mut("ports")
+            .and_then(Value::as_array_mut)
+            .into_iter()
+            .flatten()
+        {
             port.as_object_mut().unwrap().entry("protocol").or_insert(json!("TCP"));
         }
     }
@@ -161,9 +256,18 @@ fn defaulted(mut object: Value) -> Value {
 fn owners(object: &Value) -> BTreeMap<String, Vec<String>> {
     let managed = Managed::of(object);
     let entry = |entry: &super::managed::Entry| {
-        let operation = if entry.owner.operation == Operation::Apply { "Apply" } else { "Update" };
+        let operation = if entry.owner.operation == Operation::Apply {
+            "Apply"
+        } else {
+            "Update"
+        };
         let untimed = if entry.time.is_none() { "untimed" } else { "" };
-        let words = [entry.owner.manager.as_str(), operation, &entry.owner.subresource, untimed];
+        let words = [
+            entry.owner.manager.as_str(),
+            operation,
+            &entry.owner.subresource,
+            untimed,
+        ];
         let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
         let mut paths: Vec<String> = entry.fields.paths().iter().map(|path| shown(path)).collect();
         paths.sort();
@@ -201,7 +305,10 @@ fn sequences_of_writes_give_what_a_real_server_gave() {
                 now: &now,
             };
             let told = |what: &str, got: String, want: String| {
-                format!("{} #{index} {step}\n  {what}: got  {got}\n  {what}: want {want}", sequence["name"])
+                format!(
+                    "{} #{index} {step}\n  {what}: got  {got}\n  {what}: want {want}",
+                    sequence["name"]
+                )
             };
             let before = live.as_ref().filter(|_| write.op != "create");
             match written(&resource, before, &write) {
@@ -226,7 +333,12 @@ fn sequences_of_writes_give_what_a_real_server_gave() {
                     let causes = refusal.details["causes"].as_array().cloned().unwrap_or_default();
                     let mut got: Vec<&str> = causes.iter().filter_map(|cause| cause["field"].as_str()).collect();
                     got.sort_unstable();
-                    let want: Vec<&str> = step["fields"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+                    let want: Vec<&str> = step["fields"]
+                        .as_array()
+                        .into_iter()
+                        .flatten()
+                        .filter_map(Value::as_str)
+                        .collect();
                     if got != want {
                         wrong.push(told("causes", format!("{got:?}"), format!("{want:?}")));
                     }

@@ -11,14 +11,16 @@ use super::conflict::Conflicts;
 use super::field_set::FieldSet;
 use super::managed::{Entry, Managed, Operation, Owner, is_reset};
 use super::object_meta::OWNERLESS;
+use super::reconcile::reconciled;
 use super::view::same;
 use serde_json::{Map, Value};
 
-/// The new object with its `managedFields`. `old` is the object before the write, `None` when it is created; `new` is the
-/// whole object as it is to be kept, pruned and with its defaults.
+/// The new object with its `managedFields`. `old` is the object before the write, `None` when it is created. `new` is
+/// the whole object as it was sent, pruned and with its defaults; the status that a write of the object itself brings,
+/// and the spec that a write of `/status` brings, may still be in it: nobody comes to own them.
 ///
-/// What `new` says in `metadata.managedFields` counts: one empty entry forgets all owners, entries that can be read take
-/// the place of the old ones, others are not looked at. A write to a subresource cannot change them.
+/// What `new` says in `metadata.managedFields` counts: one empty entry forgets all owners; entries that can be read
+/// take the place of the old ones; others are not looked at. A write to a subresource cannot change them.
 #[must_use]
 pub fn update(old: Option<&Value>, mut new: Value, writer: &Writer<'_>) -> Value {
     let mut managed = before(old, &new, writer);
@@ -50,6 +52,7 @@ fn before(old: Option<&Value>, new: &Value, writer: &Writer<'_>) -> Managed {
 
 /// Gives the writer what it wrote.
 pub(super) fn write(managed: &mut Managed, old: Option<&Value>, new: &Value, writer: &Writer<'_>) {
+    reconcile(managed, writer);
     let change = change(old, new, writer);
     settle(managed, &change, writer, None);
     let written = change.written().difference(&OWNERLESS);
@@ -64,6 +67,19 @@ pub(super) fn write(managed: &mut Managed, old: Option<&Value>, new: &Value, wri
         });
     }
     managed.join_oldest();
+}
+
+/// Brings the owned fields in line with the schema, which may have changed since.
+pub(super) fn reconcile(managed: &mut Managed, writer: &Writer<'_>) {
+    let version = writer.resource.api_version();
+    managed.change(|entry, fields| {
+        let known = entry.api_version == version;
+        if known {
+            reconciled(&writer.resource.schema, fields)
+        } else {
+            fields
+        }
+    });
 }
 
 /// What the write changed, without the fields that it cannot change.
@@ -83,7 +99,10 @@ pub(super) fn conflicts(managed: &Managed, change: &Change, writer: &Writer<'_>,
     let version = writer.resource.api_version();
     let written = change.written();
     let mut found = Conflicts::default();
-    for entry in managed.iter().filter(|entry| entry.api_version == version && entry.owner != *except) {
+    for entry in managed
+        .iter()
+        .filter(|entry| entry.api_version == version && entry.owner != *except)
+    {
         found.add(&entry.owner, entry.fields.intersection(&written));
     }
     found
@@ -145,7 +164,9 @@ fn same_but_entries(old: &Value, new: &Value) -> bool {
         return false;
     };
     let alike = |a: &Map<String, Value>, b: &Map<String, Value>, but: &str| {
-        a.len() == b.len() && a.iter().all(|(key, value)| key == but || b.get(key).is_some_and(|other| same(value, other)))
+        a.len() == b.len()
+            && a.iter()
+                .all(|(key, value)| key == but || b.get(key).is_some_and(|other| same(value, other)))
     };
     match (old.get("metadata"), new.get("metadata")) {
         (Some(Value::Object(a)), Some(Value::Object(b))) => alike(old, new, "metadata") && alike(a, b, "managedFields"),

@@ -23,7 +23,10 @@ struct Fault {
 pub fn check(schema: &Schema, applied: &Value) -> Result<(), String> {
     let mut faults = Vec::new();
     value(View::root(schema), applied, "", &mut faults);
-    let told: Vec<String> = faults.iter().map(|Fault { path, what }| format!("{path}: {what}")).collect();
+    let told: Vec<String> = faults
+        .iter()
+        .map(|Fault { path, what }| format!("{path}: {what}"))
+        .collect();
     match told.as_slice() {
         [] => Ok(()),
         [one] => Err(one.trim_start_matches(": ").to_owned()),
@@ -105,7 +108,10 @@ fn scalar(schema: &Schema, given: &Value) -> Option<String> {
     (!right).then(|| match schema.type_ {
         Some(Type::String) if !any_scalar => match given {
             Value::Object(_) | Value::Array(_) | Value::String(_) | Value::Null => {
-                format!("expected string, got &value.valueUnstructured{{Value:{}}}", quoted(given))
+                format!(
+                    "expected string, got &value.valueUnstructured{{Value:{}}}",
+                    quoted(given)
+                )
             }
             plain => format!("expected string, got &value.valueUnstructured{{Value:{plain}}}"),
         },
@@ -116,7 +122,7 @@ fn scalar(schema: &Schema, given: &Value) -> Option<String> {
 }
 
 /// A value as an API server, which is written in Go, shows it in these messages.
-fn shown(given: &Value) -> String {
+pub(crate) fn shown(given: &Value) -> String {
     match given {
         Value::Null => "<nil>".to_owned(),
         Value::String(text) => text.clone(),
@@ -126,7 +132,10 @@ fn shown(given: &Value) -> String {
             format!("[{}]", items.join(" "))
         }
         Value::Object(fields) => {
-            let fields: Vec<String> = fields.iter().map(|(name, value)| format!("{name}:{}", shown(value))).collect();
+            let fields: Vec<String> = fields
+                .iter()
+                .map(|(name, value)| format!("{name}:{}", shown(value)))
+                .collect();
             format!("map[{}]", fields.join(" "))
         }
     }
@@ -143,14 +152,17 @@ fn quoted(given: &Value) -> String {
             format!("[]interface {{}}{{{}}}", items.join(", "))
         }
         Value::Object(fields) => {
-            let fields: Vec<String> = fields.iter().map(|(name, value)| format!("{name:?}:{}", any(value))).collect();
+            let fields: Vec<String> = fields
+                .iter()
+                .map(|(name, value)| format!("{name:?}:{}", any(value)))
+                .collect();
             format!("map[string]interface {{}}{{{}}}", fields.join(", "))
         }
         other => other.to_string(),
     }
 }
 
-fn type_name(given: &Value) -> &'static str {
+pub(crate) fn type_name(given: &Value) -> &'static str {
     match given {
         Value::Null => "<nil>",
         Value::Bool(_) => "bool",

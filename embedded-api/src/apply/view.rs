@@ -80,12 +80,20 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn root(schema: &'a Schema) -> Self {
         let open = schema.preserve_unknown;
-        Self { schema, open, root: true }
+        Self {
+            schema,
+            open,
+            root: true,
+        }
     }
 
     fn of(self, schema: &'a Schema) -> Self {
         let open = self.open || schema.preserve_unknown;
-        Self { schema, open, root: false }
+        Self {
+            schema,
+            open,
+            root: false,
+        }
     }
 
     /// How the value is owned here. The schema decides; where it allows anything, the value does.

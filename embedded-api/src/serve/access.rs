@@ -83,7 +83,7 @@ mod tests {
 
     fn folder() -> (tempfile::TempDir, Folder) {
         let kept = tempfile::tempdir().unwrap();
-        let folder = Folder::open(kept.path()).unwrap();
+        let folder = Folder::open(&kept.path().join("data")).unwrap();
         (kept, folder)
     }
 
@@ -109,7 +109,15 @@ mod tests {
             assert!(token.admits(&with(&good)), "{good}");
         }
         let nearly = format!("Bearer {}", &secret[..42]);
-        for bad in ["", "Bearer", "Bearer ", &format!("Basic {secret}"), secret, &nearly, &format!("Bearer {secret}x")] {
+        for bad in [
+            "",
+            "Bearer",
+            "Bearer ",
+            &format!("Basic {secret}"),
+            secret,
+            &nearly,
+            &format!("Bearer {secret}x"),
+        ] {
             assert!(!token.admits(&with(bad)), "{bad}");
         }
         assert!(!token.admits(&HeaderMap::new()));

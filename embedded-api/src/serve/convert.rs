@@ -179,8 +179,10 @@ impl http_body::Body for AnswerBody {
     ) -> Poll<Option<Result<http_body::Frame<Bytes>, Infallible>>> {
         let next = match self.get_mut() {
             Self::Whole(bytes) => Poll::Ready(bytes.take()),
-            Self::Stream { end, .. } if end.as_mut().poll(context).is_ready() => Poll::Ready(None),
-            Self::Stream { frames, .. } => frames.poll_recv(context),
+            Self::Stream { frames, end } => match end.as_mut().poll(context) {
+                Poll::Ready(()) => Poll::Ready(None),
+                Poll::Pending => frames.poll_recv(context),
+            },
         };
         next.map(|bytes| bytes.map(|bytes| Ok(http_body::Frame::data(bytes))))
     }

@@ -60,9 +60,11 @@ impl Folder {
             path: path.to_owned(),
             source,
         };
-        match std::fs::metadata(path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => make(path).map_err(system)?,
-            other => drop(other.map_err(system)?),
+        if let Err(error) = std::fs::metadata(path) {
+            match error.kind() {
+                ErrorKind::NotFound => make(path).map_err(system)?,
+                _ => return Err(system(error)),
+            }
         }
         // An absolute path: the kubeconfig is printed for other terminals.
         let path = path.canonicalize().map_err(system)?;

@@ -114,7 +114,9 @@ mod tests {
         let sender = script.watches.lock().unwrap().pop().unwrap();
         assert!(!sender.is_closed());
         drop(events);
-        tokio::time::timeout(Duration::from_secs(5), sender.closed()).await.unwrap();
+        tokio::time::timeout(Duration::from_secs(5), sender.closed())
+            .await
+            .unwrap();
     }
 
     #[tokio::test]
@@ -124,7 +126,9 @@ mod tests {
         let mut events = Box::pin(namespaces.watch(&WatchParams::default(), "0").await.unwrap());
         assert!(events.next().await.is_some());
         end.cancel();
-        let rest = tokio::time::timeout(Duration::from_secs(5), events.next()).await.unwrap();
+        let rest = tokio::time::timeout(Duration::from_secs(5), events.next())
+            .await
+            .unwrap();
         assert!(rest.is_none());
     }
 }

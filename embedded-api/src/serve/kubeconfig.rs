@@ -134,7 +134,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("kubeconfig");
         ours().write(&path).unwrap();
-        let changed = std::fs::read_to_string(&path).unwrap().replace("\"default\"", "\"north\"");
+        let changed = std::fs::read_to_string(&path)
+            .unwrap()
+            .replace("\"default\"", "\"north\"");
         std::fs::write(&path, &changed).unwrap();
         std::fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
         ours().write(&path).unwrap();

@@ -33,6 +33,8 @@ use tokio_util::task::TaskTracker;
 const PAUSE: Duration = Duration::from_millis(100);
 /// A client that does not answer for this long is gone.
 const PING_EVERY: Duration = Duration::from_secs(30);
+/// All headers of one HTTP/2 request, in bytes; a URL with a long label selector is one of them.
+const HEADERS: u32 = 128 * 1024;
 /// Requests and watches at a time on one HTTP/2 connection.
 const STREAMS: u32 = 1000;
 
@@ -143,6 +145,7 @@ fn protocol(limits: &Limits) -> auto::Builder<TokioExecutor> {
         .http2()
         .timer(TokioTimer::new())
         .max_concurrent_streams(STREAMS)
+        .max_header_list_size(HEADERS)
         .keep_alive_interval(PING_EVERY)
         .keep_alive_timeout(PING_EVERY);
     builder

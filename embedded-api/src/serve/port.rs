@@ -91,7 +91,11 @@ fn bound(listener: TcpListener, asked: SocketAddr, moved_from: Option<u16>) -> R
     let told = listener.local_addr();
     let address = told.map_err(|source| PortError::Refused { address: asked, source })?;
     if let Some(port) = moved_from {
-        tracing::warn!(from = port, to = address.port(), "port is taken by another program; moved");
+        tracing::warn!(
+            from = port,
+            to = address.port(),
+            "port is taken by another program; moved"
+        );
     }
     Ok(Bound {
         listener,
@@ -106,7 +110,7 @@ mod tests {
 
     fn folder() -> (tempfile::TempDir, Folder) {
         let kept = tempfile::tempdir().unwrap();
-        let folder = Folder::open(kept.path()).unwrap();
+        let folder = Folder::open(&kept.path().join("data")).unwrap();
         (kept, folder)
     }
 

@@ -163,7 +163,7 @@ mod tests {
 
     fn folder() -> (tempfile::TempDir, Folder) {
         let kept = tempfile::tempdir().unwrap();
-        let folder = Folder::open(kept.path()).unwrap();
+        let folder = Folder::open(&kept.path().join("data")).unwrap();
         (kept, folder)
     }
 

@@ -56,7 +56,9 @@ impl Batch {
     pub(super) fn add(&mut self, write: Write, answer: Answer, desk: &mut Desk<'_>) {
         let ahead = self.ahead.get(write.key());
         let by_batch = ahead.is_some();
-        let now = ahead.cloned().unwrap_or_else(|| desk.shared.read().get(write.key()).cloned());
+        let now = ahead
+            .cloned()
+            .unwrap_or_else(|| desk.shared.read().get(write.key()).cloned());
         let prepared = write.admit(now.as_ref()).and_then(|()| prepare(write, now, desk));
         match prepared {
             Ok((change, record)) => {

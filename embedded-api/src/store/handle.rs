@@ -13,10 +13,12 @@ use super::state::{State, Stats};
 use super::watch::Watch;
 use super::write::Write;
 use super::writer::{Job, Writer};
+use std::io;
 use std::mem;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
+use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, oneshot};
 
 /// How a store is opened.
@@ -64,25 +66,39 @@ impl Store {
     }
 
     pub(super) fn open_on(options: Options, facts: FactsFn, medium: Medium) -> Result<Self, OpenError> {
-        let mut loaded = load(&options.folder, &medium, &facts)?;
-        let shared = Arc::new(Shared::new(mem::replace(&mut loaded.state, State::new(0))));
-        let writer = Writer::new(loaded, Arc::clone(&shared), medium, facts, options.history);
         let (queue, jobs) = mpsc::channel(options.queue.max(1));
-        let cannot_run = |source| OpenError::Io {
-            path: options.folder.clone(),
-            source,
-        };
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-        let runtime = runtime.map_err(cannot_run)?;
+        let (opened, opening) = std::sync::mpsc::sync_channel(1);
+        let folder = options.folder.clone();
+        let cannot_run = |source| OpenError::Io { path: folder, source };
+        // The thread that writes also reads what is there, so that the memory it frees later is the one it allocated.
         let thread = thread::Builder::new().name("store".to_owned());
-        let writer = thread.spawn(move || runtime.block_on(writer.run(jobs)));
-        Ok(Self {
-            inner: Arc::new(Inner {
-                shared,
-                queue: Some(queue),
-                writer: Some(writer.map_err(cannot_run)?),
+        let thread = thread.spawn(move || match start(&options, facts, medium) {
+            Ok((shared, writer, runtime)) => {
+                // Who opens waits for this, so that it is taken.
+                let _ = opened.send(Ok(shared));
+                runtime.block_on(writer.run(jobs));
+            }
+            Err(error) => {
+                let _ = opened.send(Err(error));
+            }
+        });
+        let thread = match thread {
+            Ok(thread) => thread,
+            Err(source) => return Err(cannot_run(source)),
+        };
+        match opening.recv() {
+            Ok(Ok(shared)) => Ok(Self {
+                inner: Arc::new(Inner {
+                    shared,
+                    queue: Some(queue),
+                    writer: Some(thread),
+                }),
             }),
-        })
+            Ok(Err(error)) => Err(error),
+            Err(_) => Err(cannot_run(io::Error::other(
+                "the thread that reads it ended in a panic",
+            ))),
+        }
     }
 
     /// The newest revision that is visible.
@@ -183,9 +199,25 @@ impl Store {
     }
 }
 
+/// Reads what is there and makes a writer of it, ready to run.
+fn start(options: &Options, facts: FactsFn, medium: Medium) -> Result<(Arc<Shared>, Writer, Runtime), OpenError> {
+    let mut loaded = load(&options.folder, &medium, &facts)?;
+    let shared = Arc::new(Shared::new(mem::replace(&mut loaded.state, State::new(0))));
+    let mut writer = Writer::new(loaded, Arc::clone(&shared), medium, facts, options.history);
+    writer.tidy();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let runtime = runtime.map_err(|source| OpenError::Io {
+        path: options.folder.clone(),
+        source,
+    })?;
+    Ok((shared, writer, runtime))
+}
+
 impl std::fmt::Debug for Store {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("Store").field("stats", &self.stats()).finish_non_exhaustive()
+        out.debug_struct("Store")
+            .field("stats", &self.stats())
+            .finish_non_exhaustive()
     }
 }
 

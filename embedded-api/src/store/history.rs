@@ -26,12 +26,12 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// Five minutes, as a cluster keeps by default; a thousand changes; 24 MiB.
+    /// Five minutes, as a cluster keeps by default; a thousand changes; 16 MiB.
     fn default() -> Self {
         Self {
             age: Duration::from_secs(300),
             events: 1000,
-            bytes: 24 << 20,
+            bytes: 16 << 20,
         }
     }
 }
@@ -101,7 +101,7 @@ impl History {
         let mut unneeded = Vec::new();
         for _ in 0..most {
             let Some(oldest) = self.order.front() else { break };
-            let old = now_ms.saturating_sub(oldest.written_ms) > age_ms && self.order.len() > limits.events;
+            let old = now_ms.saturating_sub(oldest.written_ms) >= age_ms && self.order.len() > limits.events;
             if !old && self.bytes <= limits.bytes {
                 break;
             }

@@ -13,6 +13,7 @@ use super::error::OpenError;
 use super::folder::cannot_write;
 use redb::{Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition, WriteTransaction};
 use std::io::{self, ErrorKind};
+use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -78,31 +79,30 @@ impl Journal {
 
     /// Opens a file, checked whole by the engine: each page against its checksum.
     pub(super) fn open(path: &Path, medium: &Medium) -> Result<Self, OpenError> {
-        let database = medium(path).map_err(|error| refused(path, error.into()))?;
-        Ok(Self {
-            path: path.to_owned(),
-            database,
-        })
+        // On some damage the engine panics. Nothing of it is used afterwards.
+        let opened = panic::catch_unwind(AssertUnwindSafe(|| medium(path)));
+        let path = path.to_owned();
+        match opened {
+            Ok(Ok(database)) => Ok(Self { path, database }),
+            Ok(Err(error)) => Err(refused(&path, error.into())),
+            Err(_) => Err(OpenError::Damaged {
+                path,
+                what: "the engine cannot read it".to_owned(),
+            }),
+        }
     }
 
     /// What is known of the log. Errors: `Format`, or `Damaged` when the log is not as it was left.
     pub(super) fn head(&self) -> Result<Head, OpenError> {
-        let (format, head, records) = self.look(|look| {
+        let (format, head) = self.look(|look| {
             let about = look.open_table(ABOUT)?;
-            let number = |name| Ok(about.get(name)?.map(|number| number.value()));
+            let number = |name| -> Result<_, redb::Error> { Ok(about.get(name)?.map(|number| number.value())) };
             let head = [number("newest")?, number("floor")?, number("records")?];
-            Ok((number("format")?, head, look.open_table(LOG)?.len()?))
+            Ok((number("format")?, head))
         })?;
         match (format, head) {
-            (Some(FORMAT), [Some(newest), Some(floor), Some(kept)]) if kept == records && floor <= newest => Ok(Head {
-                newest,
-                floor,
-                records,
-            }),
-            (Some(FORMAT), [_, _, kept]) => Err(self.damaged(format!(
-                "{records} records where there were {}",
-                kept.unwrap_or_default()
-            ))),
+            (Some(FORMAT), [Some(newest), Some(floor), Some(records)]) => Ok(Head { newest, floor, records }),
+            (Some(FORMAT), _) => Err(self.damaged("it does not say where it ends".to_owned())),
             (found, _) => Err(OpenError::Format {
                 path: self.path.clone(),
                 found: found.map_or("none".to_owned(), |found| found.to_string()),
@@ -163,10 +163,7 @@ impl Journal {
         }
     }
 
-    fn look<T>(
-        &self,
-        read: impl FnOnce(&redb::ReadTransaction) -> Result<T, redb::Error>,
-    ) -> Result<T, OpenError> {
+    fn look<T>(&self, read: impl FnOnce(&redb::ReadTransaction) -> Result<T, redb::Error>) -> Result<T, OpenError> {
         let begun = self.database.begin_read().map_err(redb::Error::from);
         let result = begun.and_then(|look| read(&look));
         result.map_err(|error| refused(&self.path, error))

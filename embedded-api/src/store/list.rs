@@ -18,7 +18,7 @@ pub type Place = (String, String);
 /// Which part of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// The revision to list; the newest if `None`.
+    /// The revision to list; the newest if `None`, or if this one is still to come.
     pub at: Option<u64>,
     /// Only what comes behind this place: the `more` of the page before.
     pub after: Option<Place>,

@@ -38,21 +38,19 @@ pub(super) fn load(path: &Path, medium: &Medium, facts: &FactsFn) -> Result<Load
     let head = journal.head()?;
     let mut state = State::new(head.floor);
     let mut names = Names::default();
-    let (mut unneeded, mut newest, mut records) = (Vec::new(), 0, 0);
+    let (mut unneeded, mut records) = (Vec::new(), 0);
     journal.each(|revision, bytes| {
         let change = read(revision, bytes, facts, &mut names).map_err(|what| journal.damaged(what))?;
         unneeded.extend(state.apply(change));
-        newest = revision;
         records += 1;
         Ok(())
     })?;
-    if records != head.records || newest > head.newest {
-        let Some(missing) = head.records.checked_sub(records).filter(|missing| *missing > 0) else {
-            return Err(journal.damaged(format!("revision {newest} after the newest, {}", head.newest)));
-        };
-        return Err(journal.damaged(format!("{missing} of {} records are missing", head.records)));
+    // The record of the newest revision is there, unless it was a deletion and the floor is above it.
+    if (records, state.revision()) != (head.records, head.newest) {
+        let found = format!("{records} records up to revision {}", state.revision());
+        let kept = format!("{} up to revision {}", head.records, head.newest);
+        return Err(journal.damaged(format!("{found} where there were {kept}")));
     }
-    state.at_least(head.newest);
     folder.sign()?;
     Ok(Loaded {
         folder,

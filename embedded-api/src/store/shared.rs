@@ -1,6 +1,6 @@
 //! What readers, watches and the writer have in common: the state, and a bell per kind.
 //!
-//! Owns: the order of locks: the state before the bells, and never the other way round. Must not: block on the disk.
+//! Owns: the locks; nobody holds both. Must not: wait for the disk.
 
 use super::object::Object;
 use super::state::{Change, State};

@@ -116,11 +116,6 @@ impl State {
         }
     }
 
-    /// The newest revision, at least `revision`: the object that had it may be gone without a trace.
-    pub(super) fn at_least(&mut self, revision: u64) {
-        self.revision = self.revision.max(revision);
-    }
-
     /// The newest revision.
     pub(super) fn revision(&self) -> u64 {
         self.revision

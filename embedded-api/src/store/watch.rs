@@ -44,11 +44,10 @@ impl Watch {
     /// `Lagged` when changes it had not seen are no longer kept, `Closed` after the last change of a closed store.
     pub async fn next(&mut self) -> Result<Arc<Event>, Ended> {
         loop {
-            self.bell.mark_unchanged();
             if let Some(event) = self.take()? {
                 return Ok(event);
             }
-            // The bells live as long as `shared`, so that this can only mean: look again.
+            // Rung since it was last waited for, or now: look again. The bells live as long as `shared`.
             let _ = self.bell.changed().await;
         }
     }

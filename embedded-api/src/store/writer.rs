@@ -32,11 +32,13 @@ const MOST_WRITES: usize = 256;
 const MOST_BYTES: usize = 8 << 20;
 /// Most old changes forgotten, and most records removed, in one go.
 const STEP: usize = 512;
+/// Records removed along with a write, besides two for each: what a write itself makes unneeded in time.
+const FEW: usize = 64;
 /// How long to wait for a write before tidying up: when there is something to remove, and when there is not.
 const BRISK: Duration = Duration::from_millis(50);
 const CALM: Duration = Duration::from_secs(15);
 /// The file is not opened again sooner than this after a failure.
-const PAUSE: Duration = Duration::from_millis(250);
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// What the thread is asked for.
 pub(super) enum Job {
@@ -122,9 +124,11 @@ impl Writer {
         let now_ms = now_ms();
         self.forget(now_ms);
         let mut batch = Batch::default();
-        let opened = self.reopen();
+        let (opened, given) = (self.reopen(), self.given);
         while batch.bytes < MOST_BYTES {
-            let Some((write, answer)) = writes.pop_front() else { break };
+            let Some((write, answer)) = writes.pop_front() else {
+                break;
+            };
             let mut desk = Desk {
                 shared: &self.shared,
                 facts: &self.facts,
@@ -134,33 +138,44 @@ impl Writer {
             };
             batch.add(write, answer, &mut desk);
         }
-        let kept = opened.and_then(|()| self.commit(&batch.records));
-        match kept {
+        if opened.is_err() {
+            // Nothing is tried, so that these revisions can be given again.
+            self.given = given;
+        }
+        match opened.and_then(|()| self.commit(&batch.records)) {
             Ok(()) => batch.kept(&self.shared),
             Err(why) => batch.lost(&why),
         }
     }
 
     /// Forgets what is too old and removes some of what nobody needs.
-    fn tidy(&mut self) {
-        self.forget(now_ms());
+    pub(super) fn tidy(&mut self) {
+        while self.forget(now_ms()) {}
         if !self.unneeded.is_empty() || self.journal.is_err() {
             // A failure is told with the next write, and in the log.
             let _ = self.reopen().and_then(|()| self.commit(&[]));
         }
     }
 
-    fn forget(&mut self, now_ms: u64) {
+    /// Forgets some of what is too old. Returns whether there may be more of it.
+    fn forget(&mut self, now_ms: u64) -> bool {
         let mut state = self.shared.write();
+        let before = state.history().len();
         let unneeded = state.history_mut().trim(&self.limits, now_ms, STEP);
         self.unneeded.extend(unneeded);
+        before - state.history().len() == STEP
     }
 
     /// Puts records on disk, and removes some that nobody needs.
     fn commit(&mut self, records: &[(u64, Vec<u8>)]) -> Result<(), String> {
         let journal = self.journal.as_ref().map_err(|failure| failure.why.clone())?;
         let newest = records.last().map_or(self.newest, |(revision, _)| *revision);
-        let removed = self.unneeded.len().min(STEP);
+        let most = if records.is_empty() {
+            STEP
+        } else {
+            FEW + 2 * records.len()
+        };
+        let removed = self.unneeded.len().min(most);
         if records.is_empty() && removed == 0 {
             return Ok(());
         }

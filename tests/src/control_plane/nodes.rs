@@ -6,6 +6,7 @@
 use serde_json::{Value, json};
 
 use super::ControlPlane;
+use crate::Kubectl;
 
 impl ControlPlane {
     /// Makes one Ready node with these labels.
@@ -15,40 +16,48 @@ impl ControlPlane {
 
     /// Makes Ready nodes, each with these labels and `kubernetes.io/hostname`. A node that exists gets the labels.
     pub fn create_nodes<N: AsRef<str>>(&self, names: &[N], labels: &[(&str, &str)]) -> anyhow::Result<()> {
-        if names.is_empty() {
-            return Ok(());
-        }
-        let items: Vec<Value> = names.iter().map(|name| node(name.as_ref(), labels)).collect();
-        self.kubectl()
-            .apply(&json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string())?;
-        self.set_nodes_ready(names, true)?;
-        // The API server taints every new node as not ready; the controller that would take that off may be left out.
-        self.patch_nodes(names, &[], &json!({"spec": {"taints": null}}))
+        create(self.kubectl(), names, labels)
     }
 
     /// Sets the Ready condition of nodes, as their kubelets would.
     pub fn set_nodes_ready<N: AsRef<str>>(&self, names: &[N], ready: bool) -> anyhow::Result<()> {
-        let status = if ready { "True" } else { "False" };
-        let patch = json!({"status": {
-            "conditions": [{"type": "Ready", "status": status, "reason": "Test", "message": "set by the test"}],
-            "capacity": {"cpu": "4", "memory": "8Gi", "pods": "110"},
-            "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"},
-        }});
-        self.patch_nodes(names, &["--subresource=status"], &patch)
+        set_ready(self.kubectl(), names, ready)
     }
 
     /// Removes a node object.
     pub fn delete_node(&self, name: &str) -> anyhow::Result<()> {
         self.kubectl().run(["delete", "node", name]).map(drop)
     }
+}
 
-    fn patch_nodes<N: AsRef<str>>(&self, names: &[N], flags: &[&str], patch: &Value) -> anyhow::Result<()> {
-        let patch = patch.to_string();
-        let mut args = vec!["patch", "node", "--type=merge", "-p", &patch];
-        args.extend(flags);
-        args.extend(names.iter().map(AsRef::as_ref));
-        self.kubectl().run(args).map(drop)
+/// Makes Ready nodes, each with these labels and `kubernetes.io/hostname`. A node that exists gets the labels.
+pub(crate) fn create<N: AsRef<str>>(kubectl: &Kubectl, names: &[N], labels: &[(&str, &str)]) -> anyhow::Result<()> {
+    if names.is_empty() {
+        return Ok(());
     }
+    let items: Vec<Value> = names.iter().map(|name| node(name.as_ref(), labels)).collect();
+    kubectl.apply(&json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string())?;
+    set_ready(kubectl, names, true)?;
+    // The API server taints every new node as not ready; the controller that would take that off may be left out.
+    patch(kubectl, names, &[], &json!({"spec": {"taints": null}}))
+}
+
+fn set_ready<N: AsRef<str>>(kubectl: &Kubectl, names: &[N], ready: bool) -> anyhow::Result<()> {
+    let status = if ready { "True" } else { "False" };
+    let patched = json!({"status": {
+        "conditions": [{"type": "Ready", "status": status, "reason": "Test", "message": "set by the test"}],
+        "capacity": {"cpu": "4", "memory": "8Gi", "pods": "110"},
+        "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"},
+    }});
+    patch(kubectl, names, &["--subresource=status"], &patched)
+}
+
+fn patch<N: AsRef<str>>(kubectl: &Kubectl, names: &[N], flags: &[&str], patch: &Value) -> anyhow::Result<()> {
+    let patch = patch.to_string();
+    let mut args = vec!["patch", "node", "--type=merge", "-p", &patch];
+    args.extend(flags);
+    args.extend(names.iter().map(AsRef::as_ref));
+    kubectl.run(args).map(drop)
 }
 
 fn node(name: &str, labels: &[(&str, &str)]) -> Value {

@@ -1,4 +1,4 @@
-//! Where these tests take place: one real control plane for all of them, one test at a time.
+//! Where these tests take place: one real control plane and one embedded API for all of them, one test at a time.
 //!
 //! Owns: starting coordinators as the ServiceAccount that deploy/rbac.yaml makes, and cleaning up between tests.
 
@@ -10,10 +10,10 @@ use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tests::control_plane::Request;
-use tests::{ControlPlane, Launch, Process, wait_for};
+use tests::{Cluster, ControlPlane, Launch, Process, ServedBy, wait_for};
 
 /// How long anything may take on a machine that is busy with something else.
 pub const PATIENCE: Duration = Duration::from_secs(40);
@@ -22,19 +22,50 @@ pub const SYSTEM: &str = "skein-system";
 
 const COORDINATOR: &str = "system:serviceaccount:skein-system:skein-coordinator";
 
-static PLANE: OnceLock<Mutex<Plane>> = OnceLock::new();
+/// One test at a time runs, on either of them: they share the machine.
+static PLACES: Mutex<Places> = Mutex::new(Places {
+    kubernetes: None,
+    embedded: None,
+});
 
-struct Plane {
-    plane: ControlPlane,
+struct Places {
+    kubernetes: Option<&'static Place>,
+    embedded: Option<&'static Place>,
+}
+
+struct Place {
+    cluster: Cluster,
     coordinator: PathBuf,
+}
+
+impl Places {
+    fn get(&mut self, served_by: ServedBy) -> &'static Place {
+        let place = match served_by {
+            ServedBy::Kubernetes => &mut self.kubernetes,
+            ServedBy::Embedded => &mut self.embedded,
+        };
+        // Nothing drops it: its processes end by the kernel's hand when we end, and the sweeper removes its files.
+        place.get_or_insert_with(|| Box::leak(Box::new(Place::start(served_by).unwrap())))
+    }
+}
+
+impl Place {
+    fn start(served_by: ServedBy) -> anyhow::Result<Self> {
+        // Fails only if a provider is installed already.
+        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+        let cluster = Cluster::start(served_by, &["deploy/namespace.yaml"], &["deploy/rbac.yaml"])?;
+        let coordinator = cluster.service_account_kubeconfig(SYSTEM, "skein-coordinator")?;
+        Ok(Self { cluster, coordinator })
+    }
 }
 
 /// The field, for one test.
 pub struct Field {
-    shared: MutexGuard<'static, Plane>,
+    place: &'static Place,
     pub client: Client,
     runs: usize,
     asked_before: usize,
+    _one: MutexGuard<'static, Places>,
 }
 
 /// A running coordinator.
@@ -49,31 +80,21 @@ impl Field {
         reason = "the lock lets one test at a time run, and each has its own runtime"
     )]
     /// A cluster without Swarms, Drones, nodes or claims.
-    pub async fn clean() -> Self {
-        let shared = PLANE.get_or_init(|| {
-            // Fails only if a provider is installed already.
-            let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-            let manifests = [
-                "deploy/namespace.yaml",
-                "crds/drones.yaml",
-                "crds/swarms.yaml",
-                "deploy/rbac.yaml",
-            ];
-            let plane = ControlPlane::builder().manifests(manifests).start().unwrap();
-            let coordinator = plane.service_account_kubeconfig(SYSTEM, "skein-coordinator").unwrap();
-            Mutex::new(Plane { plane, coordinator })
-        });
-        let shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
-        let kubeconfig = kube::config::Kubeconfig::read_from(shared.plane.kubeconfig()).unwrap();
+    pub async fn clean(served_by: ServedBy) -> Self {
+        let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = places.get(served_by);
+        let kubeconfig = kube::config::Kubeconfig::read_from(place.cluster.kubeconfig()).unwrap();
         let config = kube::Config::from_custom_kubeconfig(kubeconfig, &Default::default())
             .await
             .unwrap();
         let client = Client::try_from(config).unwrap();
+        let requests = |plane: &ControlPlane| plane.requests().unwrap().len();
         let field = Self {
-            asked_before: shared.plane.requests().unwrap().len(),
-            shared,
+            asked_before: place.cluster.kubernetes().map_or(0, requests),
+            place,
             client,
             runs: 0,
+            _one: places,
         };
         field.wipe().await;
         for namespace in ["north", "south"] {
@@ -115,22 +136,22 @@ impl Field {
             .unwrap();
     }
 
-    pub fn plane(&self) -> &ControlPlane {
-        &self.shared.plane
+    pub fn cluster(&self) -> &Cluster {
+        &self.place.cluster
     }
 
     /// Starts a coordinator with the rights of deploy/rbac.yaml.
     pub fn coordinator(&mut self) -> Coordinator {
         self.runs += 1;
         let file = self
-            .plane()
+            .cluster()
             .scratch()
             .path()
             .join(format!("address-{}-{}", std::process::id(), self.runs));
         let _ = std::fs::remove_file(&file);
         let process = Launch::workspace("skein-coordinator")
             .unwrap()
-            .env("KUBECONFIG", &self.shared.coordinator)
+            .env("KUBECONFIG", &self.place.coordinator)
             .env("RUST_LOG", "info,coordinator=debug")
             .args(["--listen", "127.0.0.1:0", "--namespace", SYSTEM, "--listen-file"])
             .arg(&file)
@@ -147,7 +168,7 @@ impl Field {
     }
 
     pub fn nodes(&self, names: &[&str]) {
-        self.plane()
+        self.cluster()
             .create_nodes(names, &[("node-role.kubernetes.io/drone", "")])
             .unwrap();
     }
@@ -221,29 +242,27 @@ impl Field {
         }
     }
 
-    /// What the coordinators of this test asked of the API server so far.
-    pub fn asked(&self) -> Vec<Request> {
-        let all = self.plane().requests().context("audit log").unwrap();
-        all.into_iter()
-            .skip(self.asked_before)
-            .filter(|r| r.user == COORDINATOR)
-            .collect()
+    /// What the coordinators of this test asked of the API server so far; only a real one keeps a record.
+    pub fn asked(&self) -> Option<Vec<Request>> {
+        let all = self.cluster().kubernetes()?.requests().context("audit log").unwrap();
+        let ours = all.into_iter().skip(self.asked_before);
+        Some(ours.filter(|r| r.user == COORDINATOR).collect())
     }
 
     /// What they wrote, but for Events.
-    pub fn written(&self) -> Vec<Request> {
+    pub fn written(&self) -> Option<Vec<Request>> {
         let writes = ["create", "update", "patch", "delete"];
-        self.asked()
-            .into_iter()
-            .filter(|r| writes.contains(&r.verb.as_str()) && r.resource != "events")
-            .collect()
+        let asked = self.asked()?.into_iter();
+        let written = asked.filter(|r| writes.contains(&r.verb.as_str()) && r.resource != "events");
+        Some(written.collect())
     }
 }
 
 impl Drop for Field {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            let refused: Vec<_> = self.asked().into_iter().filter(|r| r.code == 403).collect();
+            let asked = self.asked().unwrap_or_default().into_iter();
+            let refused: Vec<_> = asked.filter(|r| r.code == 403).collect();
             assert!(
                 refused.is_empty(),
                 "the coordinator asked for what it may not have: {refused:#?}"

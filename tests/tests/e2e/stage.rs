@@ -1,4 +1,4 @@
-//! The stage of the end-to-end tests: a real API server, and coordinator, agents and simulated vehicles as processes of
+//! The stage of the end-to-end tests: an API server, real or embedded, and coordinator, agents and simulated vehicles as processes of
 //! their own, over pseudo-terminals.
 //!
 //! Owns: starting, killing and restarting them. Must not: judge; the tests do, by the wire and by kubectl.
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tests::{ControlPlane, Launch, Process, wait_for};
+use tests::{Cluster, Launch, Process, ServedBy, wait_for};
 
 /// How long anything may take on a machine that is busy with something else.
 pub const PATIENCE: Duration = Duration::from_secs(90);
@@ -27,7 +27,7 @@ pub struct Stage {
     agents: BTreeMap<String, Process>,
     coordinator: Option<Process>,
     _simulator: Process,
-    pub plane: ControlPlane,
+    pub cluster: Cluster,
     kubeconfig: PathBuf,
     port: u16,
     logs: PathBuf,
@@ -35,20 +35,21 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// A control plane, a coordinator and the vehicles; no nodes and no agents yet.
-    pub fn set(vehicles: &[&str], autopilot: &str, more: &[&str]) -> anyhow::Result<Self> {
+    /// An API server, a coordinator and the vehicles; no nodes and no agents yet.
+    pub fn set(served_by: ServedBy, vehicles: &[&str], autopilot: &str, more: &[&str]) -> anyhow::Result<Self> {
         let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-        let plane = ControlPlane::builder()
-            .manifests(["crds", "deploy/namespace.yaml", "deploy/rbac.yaml"])
-            .start()?;
-        let kubeconfig = plane.service_account_kubeconfig(SYSTEM, "skein-coordinator")?;
-        let logs = plane.scratch().folder("logs")?;
+        let cluster = Cluster::start(served_by, &["deploy/namespace.yaml"], &["deploy/rbac.yaml"])?;
+        let kubeconfig = cluster.service_account_kubeconfig(SYSTEM, "skein-coordinator")?;
+        let logs = cluster.scratch().folder("logs")?;
         let simulator = Launch::workspace("skein-sitl")?
             .args(["--count", &vehicles.len().to_string(), "--autopilot", autopilot])
             .args(["--speedup", SPEEDUP, "--names", &vehicles.join(",")])
-            .args(["--link", &format!("pty:{}", plane.scratch().folder("ports")?.display())])
+            .args([
+                "--link",
+                &format!("pty:{}", cluster.scratch().folder("ports")?.display()),
+            ])
             .arg("--wire-log")
-            .arg(plane.scratch().folder("wire")?)
+            .arg(cluster.scratch().folder("wire")?)
             .args(more)
             .logs_in(&logs)
             .start()?;
@@ -60,7 +61,7 @@ impl Stage {
             agents: BTreeMap::new(),
             coordinator: None,
             _simulator: simulator,
-            plane,
+            cluster,
             kubeconfig,
             port,
             logs,
@@ -97,15 +98,15 @@ impl Stage {
     pub fn add_node_with(&mut self, node: &str, labels: &[(&str, &str)]) -> anyhow::Result<()> {
         let mut all = vec![("node-role.kubernetes.io/drone", "")];
         all.extend_from_slice(labels);
-        self.plane.create_node(node, &all)?;
+        self.cluster.create_node(node, &all)?;
         self.start_agent(node)
     }
 
     /// Starts the agent of a node.
     pub fn start_agent(&mut self, node: &str) -> anyhow::Result<()> {
-        let state = self.plane.scratch().folder("state")?.join(node);
+        let state = self.cluster.scratch().folder("state")?.join(node);
         std::fs::create_dir_all(&state)?;
-        let port = self.plane.scratch().path().join("ports").join(node);
+        let port = self.cluster.scratch().path().join("ports").join(node);
         let process = Launch::workspace("skein-agent")?
             .named(format!("skein-agent-{node}"))
             .env("NODE", node)
@@ -126,7 +127,7 @@ impl Stage {
     }
 
     fn ready_file(&self, node: &str) -> PathBuf {
-        self.plane.scratch().path().join(format!("ready-{node}"))
+        self.cluster.scratch().path().join(format!("ready-{node}"))
     }
 
     /// What the readiness probe of the agent of a node says. Errors: it is not ready.
@@ -150,7 +151,7 @@ impl Stage {
     }
 
     pub fn wire(&self, node: &str) -> Wire {
-        Wire(self.plane.scratch().path().join("wire").join(format!("{node}.tlog")))
+        Wire(self.cluster.scratch().path().join("wire").join(format!("{node}.tlog")))
     }
 
     /// The nodes whose vehicle is in the air at its height, by its own words.
@@ -190,12 +191,12 @@ impl Stage {
     }
 
     pub fn kubectl(&self, args: &[&str]) -> anyhow::Result<String> {
-        self.plane.kubectl().run(args)
+        self.cluster.kubectl().run(args)
     }
 
     /// All Drones of a namespace.
     pub fn drones(&self, namespace: &str) -> anyhow::Result<Vec<Value>> {
-        let list = self.plane.kubectl().json(["get", "drones", "-n", namespace])?;
+        let list = self.cluster.kubectl().json(["get", "drones", "-n", namespace])?;
         Ok(list["items"].as_array().cloned().unwrap_or_default())
     }
 

@@ -5,7 +5,7 @@
 use tests::control_plane::Binaries;
 use tests::prerequisites::{self, Missing};
 
-use super::peers;
+use super::{clients, venv};
 use crate::generate::cargo;
 use crate::say;
 
@@ -16,7 +16,8 @@ pub fn check() -> anyhow::Result<()> {
         cargo_tool("clippy", "clippy"),
         c_compiler(),
         Binaries::check_tools(),
-        peers::check_tools(),
+        venv::check_tools(),
+        clients::check_tools(),
         prerequisites::setpriv().map(|()| None),
     ];
     let mut missing = Vec::new();

@@ -89,7 +89,10 @@ fn key(step: &Step) -> String {
         Step::Value(value) => format!("v:{}", json(value)),
         Step::Key(fields) => {
             let text = |text: &str| Value::String(text.to_owned()).to_string();
-            let fields: Vec<String> = fields.iter().map(|(name, value)| format!("{}:{}", text(name), json(value))).collect();
+            let fields: Vec<String> = fields
+                .iter()
+                .map(|(name, value)| format!("{}:{}", text(name), json(value)))
+                .collect();
             format!("k:{{{}}}", fields.join(","))
         }
     }

@@ -77,7 +77,11 @@ async fn a_request_arrives_decoded() {
     let asked = script.asked.lock().unwrap().take().unwrap();
     assert_eq!(asked.method, Method::PATCH);
     assert_eq!(asked.path, "/apis/a.b/v1/drones/x y");
-    let query: Vec<_> = asked.query.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+    let query: Vec<_> = asked
+        .query
+        .iter()
+        .map(|(key, value)| (key.as_str(), value.as_str()))
+        .collect();
     assert_eq!(
         query,
         [("labelSelector", "a=b,c"), ("x", "1 2"), ("x", "3"), ("flag", "")]
@@ -101,7 +105,11 @@ async fn a_path_that_is_no_text_is_refused_and_not_asked() {
 #[tokio::test]
 async fn a_body_of_three_mebibytes_is_read_and_one_byte_more_is_not() {
     let script = Script::answering(whole("{}"));
-    let body = |length| Request::post("/api").body(Full::new(Bytes::from(vec![b'a'; length]))).unwrap();
+    let body = |length| {
+        Request::post("/api")
+            .body(Full::new(Bytes::from(vec![b'a'; length])))
+            .unwrap()
+    };
     assert_eq!(ask(&script, body(MAX_BODY)).await.status(), 200);
     let told = status(ask(&script, body(MAX_BODY + 1)).await).await;
     assert_eq!(
@@ -126,7 +134,8 @@ async fn a_body_that_does_not_say_its_length_is_cut_off_at_the_limit() {
 #[tokio::test(start_paused = true)]
 async fn a_body_that_does_not_come_is_not_waited_for() {
     let body = StreamBody::new(futures::stream::pending::<Result<http_body::Frame<Bytes>, Infallible>>());
-    let (code, reason, message) = status(ask(&Script::default(), Request::post("/api").body(body).unwrap()).await).await;
+    let (code, reason, message) =
+        status(ask(&Script::default(), Request::post("/api").body(body).unwrap()).await).await;
     assert_eq!((code, reason.as_str()), (408, "Timeout"));
     assert_eq!(message, "the body of the request did not arrive within 30s");
 }
@@ -158,7 +167,12 @@ async fn an_answer_has_its_code_headers_and_length() {
     let response = ask(&Script::answering(answer), get("/api")).await;
     assert_eq!(response.status(), 201);
     assert_eq!(response.headers()["content-type"], "application/json");
-    let warnings: Vec<&[u8]> = response.headers().get_all("warning").iter().map(|one| one.as_bytes()).collect();
+    let warnings: Vec<&[u8]> = response
+        .headers()
+        .get_all("warning")
+        .iter()
+        .map(|one| one.as_bytes())
+        .collect();
     assert_eq!(
         warnings,
         [
@@ -197,5 +211,7 @@ async fn a_watch_ends_when_serving_ends_and_its_sender_learns_of_it() {
     end.cancel();
     assert!(body.frame().await.is_none());
     drop(body);
-    tokio::time::timeout(Duration::from_secs(5), sender.closed()).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(5), sender.closed())
+        .await
+        .unwrap();
 }

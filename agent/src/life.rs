@@ -1,0 +1,98 @@
+//! One agent from its start to its end, in whatever process it lives.
+//!
+//! Owns: wiring the parts, and taking them apart in order. Several agents may live in one process, each with a state
+//! directory of its own. Must not: catch signals, end the process, decide anything about flight.
+
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::pilot::Pilot;
+use crate::readiness;
+use crate::shell::{Ending, Wiring, fly};
+use crate::state_file::{State, Store, StoreError};
+use crate::uplink::{Outward, Uplink};
+use link::Link;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{mpsc, watch};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tracing::{Instrument, info, info_span, warn};
+
+const FAREWELL_WITHIN: Duration = Duration::from_secs(3);
+
+/// An agent that holds its state directory and has not begun yet.
+#[derive(Debug)]
+pub struct Agent {
+    config: Config,
+    store: Store,
+    state: State,
+}
+
+impl Agent {
+    /// Takes the state directory and reads what is remembered in it. Blocks while it does.
+    ///
+    /// # Errors
+    /// [`StoreError`]; the agent must not start then.
+    pub fn open(config: Config) -> Result<Self, StoreError> {
+        let (store, state) = Store::open(&config.state_dir, &config.node)?;
+        Ok(Self { config, store, state })
+    }
+
+    /// Flies its vehicle until `stop` is cancelled and the vehicle is down, or was not seen down in time. All it logs
+    /// carries the node's name.
+    pub async fn run(self, stop: CancellationToken) -> Ending {
+        let span = info_span!("agent", node = %self.config.node);
+        live(self.config, self.store, self.state, stop).instrument(span).await
+    }
+}
+
+async fn live(config: Config, store: Store, state: State, terminate: CancellationToken) -> Ending {
+    let clock = Clock::start();
+    info!(version = env!("CARGO_PKG_VERSION"), link = %config.link, coordinator = %config.coordinator, "agent started");
+    if let Some(held) = &state.fence.held {
+        info!(drone = %held.name, desired = ?held.desired, "remembering an assignment; nothing is sent before the vehicle's state is known");
+    }
+    let (link, handle, events) = Link::open(config.link.clone());
+    let outward = Outward {
+        report: None,
+        highest_term: state.fence.highest_term,
+    };
+    let (reports, outward) = watch::channel(outward);
+    let readiness = config
+        .ready_file
+        .map(|file| tokio::spawn(readiness::keep(file, outward.clone()).in_current_span()));
+    let (to_pilot, orders) = mpsc::channel(16);
+    let farewell = CancellationToken::new();
+    let uplink = Uplink {
+        endpoint: config.endpoint,
+        address: config.coordinator,
+        node: config.node.clone(),
+        outward,
+        pilot: to_pilot,
+        farewell: farewell.clone(),
+    };
+    let uplink = tokio::spawn(uplink.keep().in_current_span());
+    let pilot = Pilot::new(config.node, state, clock.now());
+    let landing_timeout = config.landing_timeout;
+    let wiring = Wiring {
+        link: handle.clone(),
+        events,
+        orders,
+        reports,
+        terminate,
+        landing_timeout,
+        clock,
+    };
+    let ending = Box::pin(fly(pilot, wiring, Arc::new(store), farewell.clone())).await;
+    farewell.cancel();
+    if timeout(FAREWELL_WITHIN, uplink).await.is_err() {
+        warn!("the last report may not have reached the coordinator");
+    }
+    let counters = handle.counters();
+    link.close().await;
+    if let Some(readiness) = readiness {
+        readiness.abort();
+    }
+    info!(?ending, ?counters, "agent ended");
+    ending
+}

@@ -1,0 +1,137 @@
+//! The folder in which `skein up` keeps everything: the API's objects, what agents remember, the kubeconfig.
+//!
+//! Owns: where it is, what lies where in it, and that one process has it at a time. Must not: know what is in the parts.
+
+use crate::failure::Failure;
+use fleet::ids::NodeName;
+use std::fs::{self, DirBuilder, File, Permissions, TryLockError};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// A data folder, held by this process.
+#[derive(Debug)]
+pub struct DataDir {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl DataDir {
+    /// The folder that is used when none is named: `$XDG_DATA_HOME/skein`, or `~/.local/share/skein`.
+    ///
+    /// # Errors
+    /// Neither variable says where.
+    pub fn usual() -> Result<PathBuf, Failure> {
+        usual(|name| std::env::var_os(name).map(PathBuf::from))
+    }
+
+    /// Takes the folder, makes it if need be, and keeps other users of the machine out of it.
+    ///
+    /// # Errors
+    /// Another process has it, or it cannot be made or written; with what to do.
+    pub fn take(path: &Path) -> Result<Self, Failure> {
+        let unusable = |why: std::io::Error| {
+            Failure::Failed(format!(
+                "cannot use the data folder {}: {why}; check its permissions, or choose another with --data-dir",
+                path.display()
+            ))
+        };
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(path)
+            .map_err(unusable)?;
+        fs::set_permissions(path, Permissions::from_mode(0o700)).map_err(unusable)?;
+        let path = path.canonicalize().map_err(unusable)?;
+        let lock = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(path.join("skein.lock"))
+            .map_err(unusable)?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self { path, _lock: lock }),
+            Err(TryLockError::WouldBlock) => Err(Failure::Failed(format!(
+                "another `skein up` is using the data folder {}; stop it, or give this one its own with --data-dir",
+                path.display()
+            ))),
+            Err(TryLockError::Error(why)) => Err(unusable(why)),
+        }
+    }
+
+    /// The folder itself.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where the API keeps its objects and credentials.
+    #[must_use]
+    pub fn api(&self) -> PathBuf {
+        self.path.join("api")
+    }
+
+    /// Where the kubeconfig is, unless the person wants it elsewhere.
+    #[must_use]
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.path.join("kubeconfig")
+    }
+
+    /// What the agent of `node` remembers.
+    #[must_use]
+    pub fn agent(&self, node: &NodeName) -> PathBuf {
+        self.path.join("agents").join(node.as_str())
+    }
+}
+
+fn usual(var: impl Fn(&str) -> Option<PathBuf>) -> Result<PathBuf, Failure> {
+    // A relative path is not valid there, says the XDG base directory specification.
+    let absolute = |name| var(name).filter(|path| path.is_absolute());
+    absolute("XDG_DATA_HOME")
+        .or_else(|| absolute("HOME").map(|home| home.join(".local/share")))
+        .map(|data| data.join("skein"))
+        .ok_or_else(|| {
+            Failure::Usage("there is no home folder to keep data in; name a folder with --data-dir".to_owned())
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_lies_where_the_system_keeps_data() {
+        let env = |xdg: Option<&str>, home: Option<&str>| {
+            let (xdg, home) = (xdg.map(PathBuf::from), home.map(PathBuf::from));
+            usual(|name| if name == "HOME" { home.clone() } else { xdg.clone() })
+        };
+        let of = |xdg, home| env(xdg, home).unwrap();
+        assert_eq!(of(Some("/data"), Some("/home/a")), Path::new("/data/skein"));
+        assert_eq!(of(None, Some("/home/a")), Path::new("/home/a/.local/share/skein"));
+        assert_eq!(
+            of(Some("data"), Some("/home/a")),
+            Path::new("/home/a/.local/share/skein")
+        );
+        assert!(env(None, None).unwrap_err().to_string().contains("--data-dir"));
+    }
+
+    #[test]
+    fn a_folder_has_one_user_at_a_time_and_is_nobody_elses() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b");
+        let first = DataDir::take(&path).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
+        let second = DataDir::take(&path).unwrap_err().to_string();
+        assert!(
+            second.contains("another `skein up` is using the data folder"),
+            "{second}"
+        );
+        drop(first);
+        DataDir::take(&path).unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_named_with_what_to_do() {
+        let error = DataDir::take(Path::new("/proc/none")).unwrap_err().to_string();
+        assert!(error.contains("/proc/none") && error.contains("--data-dir"), "{error}");
+    }
+}

@@ -1,0 +1,170 @@
+//! `skein demo`: a Swarm of simulated vehicles, from boot to holding and back to the ground, all in this process.
+//!
+//! Owns: the story: start, fly, hold, land, sum up. Must not: start parts itself ([`crate::station`], [`sitl`]), read the
+//! fleet (`follow`) or draw it (`view`).
+
+pub mod flights;
+pub mod follow;
+pub mod set_up;
+pub mod stage;
+pub mod view;
+pub mod words;
+
+use crate::args::DemoArgs;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::objects::Objects;
+use crate::output::Output;
+use crate::say;
+use crate::vehicle::Vehicle;
+use agent::Ending;
+use follow::Follow;
+use set_up::Parts;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, timeout};
+
+/// The name of the demo's Swarm, in namespace `default`.
+pub const SWARM: &str = "demo";
+
+/// From power-up to holding: an ArduPilot takes about 45 s to be ready and 15 s to climb; a busy machine takes longer.
+const UNTIL_HOLDING: Duration = Duration::from_secs(300);
+
+/// From the highest hold there is, 120 m, at the slowest landing speed.
+const UNTIL_LANDED: Duration = Duration::from_secs(300);
+
+/// How long the picture may take to show what is known already.
+const LAST_LOOK: Duration = Duration::from_secs(2);
+
+/// After a deletion that did not get through.
+const AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+/// Flies it.
+///
+/// # Errors
+/// [`Failure`]: what could not be started, what did not fly or land, or that the person wanted the end at once.
+pub async fn run(args: DemoArgs) -> Result<(), Failure> {
+    let interrupt = Interrupt::catch()?;
+    tokio::select! {
+        told = Box::pin(tell(&args, &interrupt)) => told,
+        // No more waiting: what is simulated is gone with this process.
+        () = interrupt.at_once.cancelled() => Err(Failure::AtOnce(words::AT_ONCE.to_owned())),
+    }
+}
+
+async fn tell(args: &DemoArgs, interrupt: &Interrupt) -> Result<(), Failure> {
+    let begun = Instant::now();
+    let mut parts = Parts::start(args).await?;
+    let told = fly(args, &mut parts, interrupt).await;
+    match told {
+        Ok(()) => {
+            parts.clear(true).await;
+            say::heading(&format!("done in {}", say::duration(begun.elapsed())));
+            Ok(())
+        }
+        Err(failure) => {
+            let log = parts.log().display().to_string();
+            parts.clear(false).await;
+            Err(Failure::Failed(format!("{failure}; the log is kept in {log}")))
+        }
+    }
+}
+
+/// How the way up ended.
+enum Flown {
+    All,
+    Interrupted,
+    NotInTime,
+}
+
+async fn fly(args: &DemoArgs, parts: &mut Parts, interrupt: &Interrupt) -> Result<(), Failure> {
+    let objects = Objects::new(parts.station().api.client());
+    let server = parts.station().server().parse().map_err(Failure::Failed)?;
+    objects.apply_swarm(SWARM, args.drones, args.altitude).await?;
+    let wanted = usize::from(args.drones);
+    say::heading(&words::boarding(wanted, args.altitude));
+    let mut follow = Follow::start(server, Output::of_this_process());
+
+    let goal = all_hold(follow.fleet(), wanted, &objects);
+    let flown = tokio::select! {
+        flown = timeout(UNTIL_HOLDING, follow.showing(goal)) => flown.map_or(Flown::NotInTime, |()| Flown::All),
+        () = interrupt.asked.cancelled() => Flown::Interrupted,
+    };
+    follow.settle();
+    if matches!(flown, Flown::All) {
+        say::heading(&words::all_hold(wanted, follow.elapsed()));
+        if !args.once {
+            say::line(&words::things_to_try(parts.station()));
+            follow.showing(interrupt.asked.cancelled()).await;
+            follow.settle();
+        }
+    }
+    let not_down = land(parts, &objects, &mut follow).await;
+    say::line(&follow.flights().summary());
+    match (flown, not_down) {
+        (Flown::NotInTime, _) => Err(Failure::Failed(words::not_flown(follow.flights()))),
+        (_, Err(why)) => Err(Failure::Failed(why)),
+        (Flown::Interrupted, Ok(())) if args.once => Err(Failure::Failed(words::INTERRUPTED.to_owned())),
+        (Flown::All | Flown::Interrupted, Ok(())) => Ok(()),
+    }
+}
+
+/// Done once `wanted` vehicles hold, and the Swarm's own status says that it is ready.
+async fn all_hold(mut fleet: watch::Receiver<Vec<Vehicle>>, wanted: usize, objects: &Objects) {
+    let all = |fleet: &Vec<Vehicle>| fleet.iter().filter(|vehicle| stage::holds(vehicle)).count() >= wanted;
+    if fleet.wait_for(all).await.is_err() {
+        // Whoever tells of the fleet has died; then nothing is reached.
+        std::future::pending::<()>().await;
+    }
+    objects.swarm_ready(SWARM).await;
+}
+
+/// Deletes the Swarm and waits until its Drones are gone: they stay until their autopilots report them landed and disarmed.
+/// Then the agents end; one whose vehicle should still be up, for a Drone of the person's own, brings it down.
+///
+/// Errors: who was not seen down.
+async fn land(parts: &mut Parts, objects: &Objects, follow: &mut Follow) -> Result<(), String> {
+    say::heading(words::LANDING);
+    let mut fleet = follow.fleet();
+    let gone = async {
+        while let Err(why) = objects.delete_swarm(SWARM).await {
+            tracing::warn!(%why, "the Swarm is not deleted yet; will be tried again");
+            sleep(AGAIN_AFTER).await;
+        }
+        objects.all_gone(SWARM).await;
+        // For the picture only: that they are gone says that all are down.
+        let all_down = |fleet: &Vec<Vehicle>| fleet.iter().all(|vehicle| vehicle.truth == "Disarmed");
+        let _ = timeout(LAST_LOOK, fleet.wait_for(all_down)).await;
+    };
+    let gone = timeout(UNTIL_LANDED, follow.showing(gone)).await;
+    let agents = &mut parts.station_mut().agents;
+    agents.land();
+    let ended = async {
+        let mut not_down = Vec::new();
+        while let Some((node, ending)) = agents.next_ended().await {
+            if ending == Ending::NotSettled {
+                not_down.push(node);
+            }
+        }
+        not_down
+    };
+    let not_down = timeout(UNTIL_LANDED, follow.showing(ended)).await;
+    follow.settle();
+    match (gone, not_down) {
+        (Ok(()), Ok(not_down)) if not_down.is_empty() => Ok(()),
+        _ => Err(words::not_landed(follow.flights())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::demo::set_up::names;
+
+    #[test]
+    fn vehicles_are_numbered_so_that_they_sort_as_they_count() {
+        assert_eq!(names(2), ["drone-1", "drone-2"]);
+        let many = names(200);
+        assert_eq!((many[0].as_str(), many[199].as_str()), ("drone-001", "drone-200"));
+        assert!(many.is_sorted());
+    }
+}

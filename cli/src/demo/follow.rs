@@ -1,0 +1,120 @@
+//! Following the fleet, while something is waited for.
+//!
+//! Owns: hearing from the coordinator what its vehicles do, again and again, and showing it. Must not: decide what is waited
+//! for.
+
+use super::flights::Flights;
+use super::view::View;
+use crate::output::Output;
+use crate::server::{Server, ServerUrl};
+use crate::vehicle::Vehicle;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep};
+
+/// How often the fleet is looked at, at most.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// After losing the coordinator.
+const AGAIN_AFTER: Duration = Duration::from_millis(300);
+
+/// Follows one fleet. Dropping it ends that.
+#[derive(Debug)]
+pub struct Follow {
+    fleet: watch::Receiver<Vec<Vehicle>>,
+    hearing: JoinHandle<()>,
+    view: View,
+    flights: Flights,
+    begun: Instant,
+}
+
+impl Follow {
+    /// Starts the clock of the flights and listens to the coordinator at `server`.
+    #[must_use]
+    pub fn start(server: ServerUrl, out: Output) -> Self {
+        let (told, fleet) = watch::channel(Vec::new());
+        Self {
+            fleet,
+            hearing: tokio::spawn(hear(server, told)),
+            view: View::new(out),
+            flights: Flights::default(),
+            begun: Instant::now(),
+        }
+    }
+
+    /// What the vehicles have done so far.
+    #[must_use]
+    pub const fn flights(&self) -> &Flights {
+        &self.flights
+    }
+
+    /// Since when it follows.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    /// The fleet as it is told, for waiting on it.
+    #[must_use]
+    pub fn fleet(&self) -> watch::Receiver<Vec<Vehicle>> {
+        self.fleet.clone()
+    }
+
+    /// Shows the fleet until `goal` is done. Safe to cancel.
+    pub async fn showing<T>(&mut self, goal: impl Future<Output = T>) -> T {
+        let mut goal = std::pin::pin!(goal);
+        loop {
+            tokio::select! {
+                reached = &mut goal => {
+                    self.show();
+                    return reached;
+                }
+                changed = self.fleet.changed() => match changed {
+                    Ok(()) => self.show(),
+                    // The hearing task has died, which is a fault; what is waited for may still come.
+                    Err(_) => sleep(AGAIN_AFTER).await,
+                },
+            }
+        }
+    }
+
+    /// From here on other lines follow; what was shown stays where it is.
+    pub fn settle(&mut self) {
+        self.view.settle();
+    }
+
+    fn show(&mut self) {
+        let elapsed = self.begun.elapsed();
+        let fleet = self.fleet.borrow_and_update().clone();
+        let changed = self.flights.note(elapsed, &fleet);
+        self.view.show(elapsed, &self.flights, &changed);
+    }
+}
+
+impl Drop for Follow {
+    fn drop(&mut self) {
+        self.hearing.abort();
+    }
+}
+
+async fn hear(server: ServerUrl, told: watch::Sender<Vec<Vehicle>>) {
+    loop {
+        // The coordinator may not know the fleet yet, or be away for a moment.
+        if let Err(why) = hear_once(&server, &told).await {
+            tracing::debug!(%why, "the fleet is not told");
+        }
+        if told.is_closed() {
+            return;
+        }
+        sleep(AGAIN_AFTER).await;
+    }
+}
+
+async fn hear_once(server: &ServerUrl, told: &watch::Sender<Vec<Vehicle>>) -> anyhow::Result<()> {
+    let mut stream = Server::connect(server).await?.watch("", Some(LOOK_EVERY)).await?;
+    while let Some(fleet) = stream.message().await? {
+        told.send_replace(fleet.vehicles.into_iter().map(Vehicle::from).collect());
+    }
+    Ok(())
+}

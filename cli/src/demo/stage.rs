@@ -1,0 +1,147 @@
+//! How far one vehicle of the demo has come.
+//!
+//! Owns: the stages, and telling them from what the coordinator says of a vehicle. Must not: ask, draw, keep time.
+//!
+//!   Booting -> Ready -> Arming -> Climbing -> Flying -> Landing -> Landed;   Silent: it was heard, and is not now
+
+use crate::vehicle::Vehicle;
+
+/// A stage, in the order of a flight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// Not heard yet, or its arming checks do not pass yet.
+    #[default]
+    Booting,
+    /// Its arming checks pass.
+    Ready,
+    /// It is being armed, or is armed on the ground.
+    Arming,
+    /// On its way up.
+    Climbing,
+    /// It holds at its height.
+    Flying,
+    /// On its way down.
+    Landing,
+    /// Down and disarmed again.
+    Landed,
+    /// Nothing is known of it any more.
+    Silent,
+}
+
+impl Stage {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Booting,
+        Self::Ready,
+        Self::Arming,
+        Self::Climbing,
+        Self::Flying,
+        Self::Landing,
+        Self::Landed,
+        Self::Silent,
+    ];
+
+    /// One word.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Booting => "booting",
+            Self::Ready => "ready",
+            Self::Arming => "arming",
+            Self::Climbing => "climbing",
+            Self::Flying => "flying",
+            Self::Landing => "landing",
+            Self::Landed => "landed",
+            Self::Silent => "not heard",
+        }
+    }
+
+    /// Whether it has been seen off the ground by then.
+    const fn after_takeoff(self) -> bool {
+        matches!(self, Self::Climbing | Self::Flying | Self::Landing | Self::Landed)
+    }
+
+    /// The stage of `vehicle`, which was at `before` when it was last looked at.
+    #[must_use]
+    pub fn of(vehicle: &Vehicle, before: Self) -> Self {
+        let activity = vehicle.activity.as_deref().unwrap_or_default();
+        match (vehicle.truth.as_str(), activity) {
+            ("Disarmed", _) if before.after_takeoff() => Self::Landed,
+            ("Disarmed", "Arming") if vehicle.ready == Some(true) => Self::Arming,
+            ("Disarmed", _) if vehicle.ready == Some(true) => Self::Ready,
+            ("Disarmed", _) => Self::Booting,
+            ("ArmedOnGround", _) if before.after_takeoff() => Self::Landing,
+            ("ArmedOnGround", _) => Self::Arming,
+            ("Landing", _) | ("InAir", "Landing") => Self::Landing,
+            ("InAir", "Holding") => Self::Flying,
+            ("TakingOff" | "InAir", _) => Self::Climbing,
+            _ if before > Self::Ready => Self::Silent,
+            _ => Self::Booting,
+        }
+    }
+}
+
+/// Whether it holds at its height, by its autopilot's and its agent's account.
+#[must_use]
+pub fn holds(vehicle: &Vehicle) -> bool {
+    Stage::of(vehicle, Stage::default()) == Stage::Flying
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vehicle(truth: &str, activity: &str, ready: bool) -> Vehicle {
+        Vehicle {
+            truth: truth.into(),
+            activity: Some(activity.into()),
+            ready: Some(ready),
+            ..Vehicle::default()
+        }
+    }
+
+    #[test]
+    fn a_flight_goes_through_the_stages_in_their_order() {
+        let mut stage = Stage::default();
+        let seen: Vec<Stage> = [
+            vehicle("UnknownNeverHeard", "Idle", false),
+            vehicle("Disarmed", "Arming", false),
+            vehicle("Disarmed", "Idle", true),
+            vehicle("Disarmed", "Arming", true),
+            vehicle("ArmedOnGround", "TakingOff", true),
+            vehicle("TakingOff", "TakingOff", true),
+            vehicle("InAir", "TakingOff", true),
+            vehicle("InAir", "Holding", true),
+            vehicle("Landing", "Landing", true),
+            vehicle("ArmedOnGround", "Landing", true),
+            vehicle("Disarmed", "Idle", true),
+        ]
+        .iter()
+        .map(|vehicle| {
+            stage = Stage::of(vehicle, stage);
+            stage
+        })
+        .collect();
+        use Stage::{Arming, Booting, Climbing, Flying, Landed, Landing, Ready};
+        let wanted = [
+            Booting, Booting, Ready, Arming, Arming, Climbing, Climbing, Flying, Landing, Landing, Landed,
+        ];
+        assert_eq!(seen, wanted);
+    }
+
+    #[test]
+    fn a_vehicle_that_falls_silent_in_the_air_has_not_landed() {
+        let silent = vehicle("UnknownLinkLost", "Waiting", false);
+        assert_eq!(Stage::of(&silent, Stage::Flying), Stage::Silent);
+        assert_eq!(Stage::of(&silent, Stage::Booting), Stage::Booting);
+        let back = vehicle("InAir", "Holding", true);
+        assert_eq!(Stage::of(&back, Stage::Silent), Stage::Flying);
+    }
+
+    #[test]
+    fn only_a_vehicle_that_is_up_and_at_its_height_holds() {
+        assert!(holds(&vehicle("InAir", "Holding", true)));
+        assert!(!holds(&vehicle("InAir", "TakingOff", true)));
+        assert!(!holds(&vehicle("Unknown", "Holding", true)));
+    }
+}

@@ -1,0 +1,228 @@
+//! How the demo is shown: drawn anew in its place on a terminal, lines of what has changed elsewhere.
+//!
+//! Owns: the drawing. A small fleet is shown whole; of a large one, the counts and what has changed last.
+//! Must not: know where the flights come from.
+
+use super::flights::{Flight, Flights};
+use crate::output::Output;
+use crate::say;
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use std::io::Write;
+use std::time::Duration;
+
+/// The largest fleet of which each change is a line of its own.
+const SMALL: usize = 10;
+
+/// How many changes are named in one line.
+const NAMED: usize = 6;
+
+/// How many of the last changes of a large fleet stay on a terminal.
+const KEPT: usize = 8;
+
+/// Lines that are left free below the picture.
+const BELOW: usize = 2;
+
+/// How much of a message is shown, in characters.
+const LONGEST_MESSAGE: usize = 80;
+
+/// The view of one demo.
+#[derive(Debug)]
+pub struct View {
+    out: Output,
+    drawn: Option<usize>,
+    last: VecDeque<String>,
+}
+
+impl View {
+    /// One that suits standard output.
+    #[must_use]
+    pub fn new(out: Output) -> Self {
+        Self {
+            out,
+            drawn: None,
+            last: VecDeque::new(),
+        }
+    }
+
+    /// Shows the flights as they are `elapsed` after the start; `changed` are the nodes at another stage than before.
+    pub fn show(&mut self, elapsed: Duration, flights: &Flights, changed: &[String]) {
+        let small = flights.iter().count() <= SMALL;
+        let news = if small {
+            singly(elapsed, flights, changed)
+        } else {
+            together(elapsed, flights, changed)
+        };
+        let Some((_, rows)) = self.out.size() else {
+            news.iter().for_each(|line| say::line(line));
+            return;
+        };
+        self.last.extend(news);
+        while self.last.len() > KEPT {
+            self.last.pop_front();
+        }
+        let whole = table(flights);
+        let picture = if whole.len() + BELOW < rows {
+            whole
+        } else {
+            self.last.iter().cloned().collect()
+        };
+        self.draw(elapsed, flights, &picture);
+    }
+
+    /// From here on other lines follow; the picture stays where it is.
+    pub fn settle(&mut self) {
+        self.drawn = None;
+    }
+
+    fn draw(&mut self, elapsed: Duration, flights: &Flights, picture: &[String]) {
+        let mut text = String::new();
+        if let Some(lines) = self.drawn {
+            // Up to the picture's first line, and clear from there.
+            let _ = write!(text, "\x1b[{lines}A\x1b[J");
+        }
+        // Without wrapping, so that a long line does not break the count of lines.
+        text.push_str("\x1b[?7l");
+        for line in picture {
+            let _ = writeln!(text, "{line}");
+        }
+        let _ = writeln!(text, "{:>6.0} s  {}\x1b[?7h", elapsed.as_secs_f32(), counted(flights));
+        self.drawn = Some(picture.len() + 1);
+        let mut out = std::io::stdout();
+        // If standard output is closed, nobody watches.
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    }
+}
+
+/// `3 booting, 2 flying`.
+fn counted(flights: &Flights) -> String {
+    let counts = flights.counts();
+    let told = counts.iter().map(|(stage, count)| format!("{count} {}", stage.word()));
+    told.collect::<Vec<_>>().join(", ")
+}
+
+fn clock(elapsed: Duration) -> String {
+    format!("{:>6.1} s", elapsed.as_secs_f32())
+}
+
+/// A line for each change.
+fn singly(elapsed: Duration, flights: &Flights, changed: &[String]) -> Vec<String> {
+    let told = |node: &String| flights.get(node).map(|flight| row(node, flight));
+    let rows = changed.iter().filter_map(told);
+    rows.map(|row| format!("{}  {row}", clock(elapsed))).collect()
+}
+
+/// One line for all changes of this moment.
+fn together(elapsed: Duration, flights: &Flights, changed: &[String]) -> Vec<String> {
+    if changed.is_empty() {
+        return Vec::new();
+    }
+    let told = |node: &String| {
+        flights
+            .get(node)
+            .map(|flight| format!("{node} {}", flight.stage.word()))
+    };
+    let mut named: Vec<String> = changed.iter().filter_map(told).take(NAMED).collect();
+    if changed.len() > NAMED {
+        named.push(format!("and {} more", changed.len() - NAMED));
+    }
+    vec![format!(
+        "{}  {}  ({})",
+        clock(elapsed),
+        counted(flights),
+        named.join(", ")
+    )]
+}
+
+fn table(flights: &Flights) -> Vec<String> {
+    let rows = flights.iter().map(|(node, flight)| row(node, flight));
+    let head = format!(
+        "{:<12} {:<10} {:<9} {:<12} {:>8}  {}",
+        "NODE", "STAGE", "AUTOPILOT", "MODE", "HEIGHT", "WHY"
+    );
+    std::iter::once(head).chain(rows).collect()
+}
+
+fn row(node: &str, flight: &Flight) -> String {
+    let vehicle = &flight.vehicle;
+    let height = vehicle.position.as_ref().map_or("-".to_owned(), |p| {
+        // Without a minus sign for what rounds to zero.
+        format!("{:.1} m", (p.altitude_above_home_meters * 10.0).round() / 10.0 + 0.0)
+    });
+    let line = format!(
+        "{node:<12} {:<10} {:<9} {:<12} {height:>8}  {}",
+        flight.stage.word(),
+        vehicle.autopilot.as_deref().unwrap_or("-"),
+        vehicle.mode.as_deref().unwrap_or("-"),
+        first_sentence(&vehicle.message),
+    );
+    line.trim_end().to_owned()
+}
+
+/// What fits beside the rest of a row; `kubectl describe` has all of it.
+fn first_sentence(message: &str) -> String {
+    let sentence = message.split(". ").next().unwrap_or_default();
+    match sentence.char_indices().nth(LONGEST_MESSAGE) {
+        Some((end, _)) => format!("{}…", &sentence[..end]),
+        None => sentence.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vehicle::Vehicle;
+
+    fn fleet(size: usize) -> Flights {
+        let mut flights = Flights::default();
+        let vehicle = |n: usize| Vehicle {
+            node: format!("v-{n:03}"),
+            truth: if n.is_multiple_of(2) { "InAir" } else { "TakingOff" }.into(),
+            activity: Some("Holding".into()),
+            autopilot: Some("PX4".into()),
+            message: "flies as asked. More of it".into(),
+            ..Vehicle::default()
+        };
+        let fleet: Vec<Vehicle> = (0..size).map(vehicle).collect();
+        flights.note(Duration::ZERO, &fleet);
+        flights
+    }
+
+    fn all(flights: &Flights) -> Vec<String> {
+        flights.iter().map(|(node, _)| node.to_owned()).collect()
+    }
+
+    #[test]
+    fn of_a_small_fleet_each_change_is_a_line_with_its_reason() {
+        let flights = fleet(2);
+        let lines = singly(Duration::from_millis(12_340), &flights, &all(&flights));
+        assert_eq!(lines.len(), 2);
+        assert!(
+            lines[0].starts_with("  12.3 s  v-000        flying     PX4"),
+            "{lines:?}"
+        );
+        assert!(lines[0].ends_with("flies as asked"), "{lines:?}");
+    }
+
+    #[test]
+    fn of_a_large_fleet_many_changes_at_once_are_one_line() {
+        let flights = fleet(50);
+        let lines = together(Duration::ZERO, &flights, &all(&flights));
+        assert_eq!(lines.len(), 1);
+        assert!(
+            lines[0].contains("25 climbing, 25 flying  (v-000 flying, v-001 climbing,"),
+            "{lines:?}"
+        );
+        assert!(lines[0].ends_with("and 44 more)"), "{lines:?}");
+        assert_eq!(together(Duration::ZERO, &flights, &[]), [""; 0]);
+    }
+
+    #[test]
+    fn the_columns_of_the_table_line_up() {
+        let table = table(&fleet(2));
+        let column = table[0].find("STAGE").unwrap();
+        assert!(table[1][column..].starts_with("flying"), "{table:#?}");
+        let why = table[0].find("WHY").unwrap();
+        assert!(table[1][why..].starts_with("flies as asked"), "{table:#?}");
+    }
+}

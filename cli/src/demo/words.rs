@@ -1,0 +1,111 @@
+//! What the demo says between its pictures.
+//!
+//! Owns: the sentences. Must not: print them.
+
+use super::SWARM;
+use super::flights::Flights;
+use super::stage::Stage;
+use crate::say;
+use crate::station::Station;
+use std::time::Duration;
+
+/// The end in order begins.
+pub const LANDING: &str = "deleting the Swarm: all land (Ctrl-C again ends at once)";
+
+/// The end at once.
+pub const AT_ONCE: &str = "ended at once; the simulated vehicles are gone with it, wherever they were";
+
+/// The end in order of a flight that was to be whole.
+pub const INTERRUPTED: &str = "interrupted; all that flew has landed";
+
+/// How many of those that are not where they should be are named.
+const NAMED: usize = 8;
+
+/// It begins.
+#[must_use]
+pub fn boarding(wanted: usize, altitude: f64) -> String {
+    let who = if wanted == 1 {
+        "1 vehicle boots".to_owned()
+    } else {
+        format!("{wanted} vehicles boot")
+    };
+    format!("{who}; to be armed, taken off and held at {altitude} m (Ctrl-C lands)")
+}
+
+/// All fly.
+#[must_use]
+pub fn all_hold(wanted: usize, after: Duration) -> String {
+    format!(
+        "all {wanted} hold, {} after the Swarm was applied",
+        say::duration(after)
+    )
+}
+
+/// What a person may do from another terminal while the vehicles hold.
+#[must_use]
+pub fn things_to_try(station: &Station) -> String {
+    let skein = std::env::current_exe().map_or_else(|_| "skein".to_owned(), |path| path.display().to_string());
+    format!(
+        "The vehicles hold until Ctrl-C. Try, in another terminal:\n\
+         \x20 export KUBECONFIG={} SKEIN_SERVER={}\n\
+         \x20 kubectl get drones                        # what their own autopilots say\n\
+         \x20 kubectl scale swarm/{SWARM} --replicas=1      # all but one land\n\
+         \x20 {skein} ground {SWARM}    # all land and stay down, until `release`\n",
+        station.api.kubeconfig().display(),
+        station.server(),
+    )
+}
+
+/// Not all flew in time.
+#[must_use]
+pub fn not_flown(flights: &Flights) -> String {
+    format!("not all vehicles came to hold: {}", others(flights, Stage::Flying))
+}
+
+/// Not all came down in time.
+#[must_use]
+pub fn not_landed(flights: &Flights) -> String {
+    format!("not all vehicles landed: {}", others(flights, Stage::Landed))
+}
+
+/// Who has not come to `stage`, and where it is instead.
+fn others(flights: &Flights, stage: Stage) -> String {
+    let others = flights.iter().filter(|(_, flight)| flight.reached(stage).is_none());
+    let others: Vec<_> = others
+        .map(|(node, flight)| format!("{node} is {} ({})", flight.stage.word(), flight.vehicle.message))
+        .collect();
+    let more = others.len().saturating_sub(NAMED);
+    let mut told = others.into_iter().take(NAMED).collect::<Vec<_>>().join("; ");
+    if more > 0 {
+        told += &format!("; and {more} more");
+    }
+    if told.is_empty() {
+        "all did by their agents' account, but the API does not say so".clone_into(&mut told);
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vehicle::Vehicle;
+
+    #[test]
+    fn those_that_did_not_fly_are_named_with_the_reason() {
+        let mut flights = Flights::default();
+        let vehicle = |n: usize, truth: &str| Vehicle {
+            node: format!("n{n}"),
+            truth: truth.into(),
+            activity: Some("Holding".into()),
+            message: "Compass not healthy".into(),
+            ..Vehicle::default()
+        };
+        flights.note(Duration::ZERO, &[vehicle(1, "InAir"), vehicle(2, "Disarmed")]);
+        let told = not_flown(&flights);
+        assert_eq!(
+            told,
+            "not all vehicles came to hold: n2 is booting (Compass not healthy)"
+        );
+        assert!(not_landed(&flights).contains("n1 is flying"));
+    }
+}

@@ -1,0 +1,30 @@
+//! How many files this process may have open.
+//!
+//! Owns: raising the soft limit, which is often 1024, to what the system allows. A simulated vehicle with its agent needs
+//! about ten. Must not: fail: what cannot be opened later says so by itself.
+
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+
+/// Raises the limit as far as may be.
+pub fn raise() {
+    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else {
+        return;
+    };
+    if soft < hard
+        && let Err(error) = setrlimit(Resource::RLIMIT_NOFILE, hard, hard)
+    {
+        tracing::debug!(%error, soft, hard, "the limit of open files stays as it is");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_is_what_the_system_allows() {
+        raise();
+        let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+        assert_eq!(soft, hard);
+    }
+}

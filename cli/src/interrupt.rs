@@ -1,0 +1,119 @@
+//! Ctrl-C and kill, as something to wait for: once to end in order, twice to end at once.
+//!
+//! Owns: which signals count, and as what. Must not: end the process, decide what ending in order means.
+//!
+//!   SIGINT, SIGTERM, SIGHUP -> asked;   SIGINT or SIGTERM again, at least a second later -> at once
+
+use crate::failure::Failure;
+use std::time::Duration;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// A key that is held down, or a shell that passes the signal on, is not a second wish.
+const ONE_WISH: Duration = Duration::from_secs(1);
+
+/// What the person has asked for so far. Dropping it stops the listening.
+#[derive(Debug)]
+pub struct Interrupt {
+    /// Cancelled when we are asked to end in order.
+    pub asked: CancellationToken,
+    /// Cancelled when we are asked to end at once.
+    pub at_once: CancellationToken,
+    listening: JoinHandle<()>,
+}
+
+impl Interrupt {
+    /// From now on signals are caught.
+    ///
+    /// # Errors
+    /// The system does not let us.
+    pub fn catch() -> Result<Self, Failure> {
+        let of = |kind| signal(kind).map_err(|why| Failure::Failed(format!("cannot wait for signals: {why}")));
+        let interrupt = of(SignalKind::interrupt())?;
+        let terminate = of(SignalKind::terminate())?;
+        let hangup = of(SignalKind::hangup())?;
+        let (asked, at_once) = (CancellationToken::new(), CancellationToken::new());
+        let listening = tokio::spawn(listen([interrupt, terminate], hangup, asked.clone(), at_once.clone()));
+        Ok(Self {
+            asked,
+            at_once,
+            listening,
+        })
+    }
+}
+
+impl Drop for Interrupt {
+    fn drop(&mut self) {
+        self.listening.abort();
+    }
+}
+
+async fn listen(
+    [mut interrupt, mut terminate]: [Signal; 2],
+    mut hangup: Signal,
+    asked: CancellationToken,
+    at_once: CancellationToken,
+) {
+    let mut wishes = Wishes::default();
+    loop {
+        let urgent = tokio::select! {
+            _ = interrupt.recv() => true,
+            _ = terminate.recv() => true,
+            // A terminal that goes away cannot hurry us.
+            _ = hangup.recv() => false,
+        };
+        match wishes.hear(urgent, Instant::now()) {
+            Some(Wish::InOrder) => asked.cancel(),
+            Some(Wish::AtOnce) => at_once.cancel(),
+            None => {}
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wish {
+    InOrder,
+    AtOnce,
+}
+
+#[derive(Default)]
+struct Wishes {
+    first: Option<Instant>,
+}
+
+impl Wishes {
+    /// What a signal means that comes `now`.
+    fn hear(&mut self, urgent: bool, now: Instant) -> Option<Wish> {
+        match self.first {
+            None => {
+                self.first = Some(now);
+                Some(Wish::InOrder)
+            }
+            Some(first) if urgent && now.duration_since(first) >= ONE_WISH => Some(Wish::AtOnce),
+            Some(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_ctrl_c_hurries_and_a_key_held_down_or_a_lost_terminal_does_not() {
+        let start = Instant::now();
+        let after = |ms| start + Duration::from_millis(ms);
+        let mut wishes = Wishes::default();
+        assert_eq!(wishes.hear(true, after(0)), Some(Wish::InOrder));
+        assert_eq!(wishes.hear(true, after(30)), None);
+        assert_eq!(wishes.hear(false, after(5000)), None);
+        assert_eq!(wishes.hear(true, after(5000)), Some(Wish::AtOnce));
+    }
+
+    #[test]
+    fn a_lost_terminal_is_a_wish_to_end_in_order() {
+        assert_eq!(Wishes::default().hear(false, Instant::now()), Some(Wish::InOrder));
+    }
+}

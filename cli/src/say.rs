@@ -1,0 +1,44 @@
+//! Words for the person at the terminal, from the commands that run for a while.
+//!
+//! Owns: how headings, lines and durations look; they go to standard output. Must not: decide what is said.
+
+use crate::output::Output;
+use std::io::Write;
+use std::time::Duration;
+
+/// A plain line.
+pub fn line(text: &str) {
+    // If standard output is closed, nobody reads, and what flies still flies.
+    let _ = writeln!(std::io::stdout(), "{text}");
+}
+
+/// The start of a new stage.
+pub fn heading(text: &str) {
+    let (bold, plain) = if Output::of_this_process().colour {
+        ("\x1b[1m", "\x1b[0m")
+    } else {
+        ("", "")
+    };
+    line(&format!("{bold}==> {text}{plain}"));
+}
+
+/// A duration as a person says it: `4.2 s`, `3 min 07 s`.
+#[must_use]
+pub fn duration(span: Duration) -> String {
+    let seconds = span.as_secs();
+    if seconds < 60 {
+        return format!("{:.1} s", span.as_secs_f32());
+    }
+    format!("{} min {:02} s", seconds / 60, seconds % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_read_as_a_person_says_them() {
+        assert_eq!(duration(Duration::from_millis(4210)), "4.2 s");
+        assert_eq!(duration(Duration::from_secs(187)), "3 min 07 s");
+    }
+}

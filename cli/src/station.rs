@@ -1,0 +1,132 @@
+//! A ground station in one process: the Kubernetes API, the coordinator, and the agents of vehicles that are reached from
+//! this machine.
+//!
+//! Owns: the order in which they start and end: no agent begins before all that can be in somebody's way is had, and API
+//! and coordinator outlive the agents. Must not: speak to people (`up` and `demo` do), decide anything about flight.
+
+pub mod agents;
+pub mod commander;
+
+use crate::failure::Failure;
+use crate::fleet_api::{FleetApi, SYSTEM, Source};
+use crate::objects::Objects;
+use agent::{Agent, Config};
+use agents::Agents;
+use commander::Commander;
+use fleet::ids::NodeName;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// An agent to be.
+#[derive(Clone, Debug)]
+pub struct NodeSetup {
+    /// Name of its node.
+    pub name: NodeName,
+    /// Where its autopilot is.
+    pub link: agent::LinkUrl,
+    /// The folder for what it remembers.
+    pub state: PathBuf,
+}
+
+/// What a station is made of.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The API.
+    pub api: Source,
+    /// Where agents and tools reach the coordinator; port 0 is any free one.
+    pub listen: SocketAddr,
+    /// The agents in this process.
+    pub nodes: Vec<NodeSetup>,
+    /// Whether a ground order is given to all that is kept, before anything could fly.
+    pub grounded: bool,
+}
+
+/// A running station.
+pub struct Station {
+    /// The API.
+    pub api: FleetApi,
+    /// The agents in this process.
+    pub agents: Agents,
+    commander: Commander,
+    uplink: SocketAddr,
+}
+
+impl Station {
+    /// Starts all of it. Everything that can be in somebody's way (ports, folders, files) is had before the first agent
+    /// begins.
+    ///
+    /// # Errors
+    /// What is in the way, with what to do.
+    pub async fn start(setup: Setup) -> Result<Self, Failure> {
+        let listener = Commander::bind(setup.listen).await?;
+        let uplink = listener
+            .local_addr()
+            .map_err(|error| Failure::Failed(format!("the port for agents has no address: {error}")))?;
+        let mut ready = Vec::new();
+        for node in setup.nodes {
+            let config = Config::new(node.name, node.link, &url(uplink), node.state).map_err(Failure::Failed)?;
+            let again = config.clone();
+            let opened = tokio::task::spawn_blocking(move || Agent::open(config)).await;
+            let opened = opened.map_err(|fault| Failure::Failed(fault.to_string()))?;
+            let opened = opened.map_err(|error| Failure::Failed(format!("node {}: {error}", again.node)))?;
+            ready.push((again, opened));
+        }
+        let api = FleetApi::start(setup.api).await?;
+        if setup.grounded {
+            Objects::new(api.client()).ground_all().await?;
+        }
+        let commander = Commander::start(
+            coordinator::Setup {
+                client: api.client(),
+                namespace: SYSTEM.to_owned(),
+                identity: format!("skein-{}", std::process::id()),
+                agents_become_nodes: true,
+            },
+            listener,
+            uplink,
+        );
+        Ok(Self {
+            api,
+            agents: Agents::start(ready),
+            commander,
+            uplink,
+        })
+    }
+
+    /// Where the coordinator is, for agents and tools on this machine: http://HOST:PORT.
+    #[must_use]
+    pub fn server(&self) -> String {
+        url(self.uplink)
+    }
+
+    /// Ends coordinator and API, once the agents have ended.
+    pub async fn end(self) {
+        self.commander.end().await;
+        self.api.end().await;
+    }
+}
+
+/// The address by which this machine reaches what listens on `address`.
+fn url(address: SocketAddr) -> String {
+    let host = match address {
+        SocketAddr::V4(v4) if v4.ip().is_unspecified() => "127.0.0.1".to_owned(),
+        SocketAddr::V6(v6) if v6.ip().is_unspecified() => "[::1]".to_owned(),
+        SocketAddr::V4(v4) => v4.ip().to_string(),
+        SocketAddr::V6(v6) => format!("[{}]", v6.ip()),
+    };
+    format!("http://{host}:{}", address.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_listens_everywhere_is_reached_on_loopback() {
+        let of = |text: &str| url(text.parse().unwrap());
+        assert_eq!(of("0.0.0.0:50051"), "http://127.0.0.1:50051");
+        assert_eq!(of("[::]:50051"), "http://[::1]:50051");
+        assert_eq!(of("192.168.1.7:1"), "http://192.168.1.7:1");
+        assert_eq!(of("[fd00::1]:1"), "http://[fd00::1]:1");
+    }
+}

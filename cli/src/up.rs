@@ -1,0 +1,101 @@
+//! `skein up`: a ground station on one machine, until it is told to end.
+//!
+//! Owns: the story: take the folder, start, tell how to use it, land and wait at the end. Must not: start parts itself
+//! ([`crate::station`]), decide anything about flight.
+
+pub mod node_link;
+pub mod words;
+
+use crate::args::{LogFormat, UpArgs};
+use crate::data_dir::DataDir;
+use crate::failure::Failure;
+use crate::file_limit;
+use crate::fleet_api::Source;
+use crate::interrupt::Interrupt;
+use crate::objects::Objects;
+use crate::say;
+use crate::station::{NodeSetup, Setup, Station};
+use agent::Ending;
+use fleet::ids::NodeName;
+use std::time::Duration;
+
+/// How long the coordinator has at the end to write down what the agents have told it last.
+const LAST_WRITES: Duration = Duration::from_secs(5);
+
+/// Runs the station until it is told to end and the vehicles of its own agents are down.
+///
+/// # Errors
+/// [`Failure`]: it could not start, a vehicle was not seen down, or the person wanted the end at once.
+pub async fn run(args: UpArgs) -> Result<(), Failure> {
+    coordinator::logging::start(match args.log {
+        LogFormat::Text => coordinator::logging::Format::Text,
+        LogFormat::Json => coordinator::logging::Format::Json,
+    });
+    file_limit::raise();
+    node_link::each_once(&args.nodes).map_err(Failure::Usage)?;
+    let folder = match &args.data_dir {
+        Some(folder) => folder.clone(),
+        None => DataDir::usual()?,
+    };
+    let data = DataDir::take(&folder)?;
+    let interrupt = Interrupt::catch()?;
+    tokio::select! {
+        ended = stand(&args, &data, &interrupt) => ended,
+        () = interrupt.at_once.cancelled() => Err(Failure::AtOnce(words::AT_ONCE.to_owned())),
+    }
+}
+
+async fn stand(args: &UpArgs, data: &DataDir, interrupt: &Interrupt) -> Result<(), Failure> {
+    let nodes = args.nodes.iter().map(|node| NodeSetup {
+        name: node.name.clone(),
+        link: node.link.clone(),
+        state: data.agent(&node.name),
+    });
+    let setup = Setup {
+        api: Source::Embedded {
+            folder: data.api(),
+            listen: args.api_listen,
+            kubeconfig: args.kubeconfig.clone().unwrap_or_else(|| data.kubeconfig()),
+        },
+        listen: args.listen,
+        nodes: nodes.collect(),
+        grounded: args.grounded,
+    };
+    let mut station = Station::start(setup).await?;
+    let objects = Objects::new(station.api.client());
+    if !args.listen.ip().is_loopback() {
+        say::line(&words::open_port(args.listen));
+    }
+    // What the person does not remember must not surprise them.
+    if let Ok(wished @ 1..) = objects.wish_to_fly().await {
+        say::line(&words::wishes_from_before(wished));
+    }
+    say::line(&words::how_to_use(&station, data.path()));
+
+    interrupt.asked.cancelled().await;
+    let ended = land(&mut station, &objects).await;
+    station.end().await;
+    ended
+}
+
+/// Has the vehicles of this process's agents brought down, and waits for them.
+async fn land(station: &mut Station, objects: &Objects) -> Result<(), Failure> {
+    let nodes = station.agents.nodes().to_vec();
+    say::line(&words::landing(nodes.len()));
+    station.agents.land();
+    let mut not_down: Vec<NodeName> = Vec::new();
+    while let Some((node, ending)) = station.agents.next_ended().await {
+        say::line(&words::ended(&node, ending));
+        if ending == Ending::NotSettled {
+            not_down.push(node);
+        }
+    }
+    objects.wait_until_written_down(&nodes, LAST_WRITES).await;
+    if let Ok(wished @ 1..) = objects.wish_to_fly().await {
+        say::line(&words::wishes_remain(wished));
+    }
+    match not_down.as_slice() {
+        [] => Ok(()),
+        nodes => Err(Failure::Failed(words::not_down(nodes))),
+    }
+}

@@ -1,0 +1,102 @@
+//! `--node NAME=LINK`: a vehicle that is reached from this machine.
+//!
+//! Owns: reading it, and that no two of them are the same. Must not: open anything.
+
+use agent::LinkUrl;
+use fleet::ids::NodeName;
+use std::fmt;
+use std::str::FromStr;
+
+/// The name of a node and the link to its autopilot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeLink {
+    /// Name of the node.
+    pub name: NodeName,
+    /// Where its autopilot is.
+    pub link: LinkUrl,
+}
+
+impl FromStr for NodeLink {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, link) = text
+            .split_once('=')
+            .ok_or("give the node as NAME=LINK, such as alpha=serial:/dev/ttyUSB0:57600")?;
+        Ok(Self {
+            name: NodeName::parse(name).map_err(|error| error.to_string())?,
+            link: link
+                .parse()
+                .map_err(|error: <LinkUrl as FromStr>::Err| error.to_string())?,
+        })
+    }
+}
+
+impl fmt::Display for NodeLink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.name, self.link)
+    }
+}
+
+/// Whether each node and each link is named once: two agents on one autopilot would both command it.
+///
+/// # Errors
+/// What is there twice.
+pub fn each_once(nodes: &[NodeLink]) -> Result<(), String> {
+    for (index, node) in nodes.iter().enumerate() {
+        let before = nodes.get(..index).unwrap_or_default();
+        if before.iter().any(|other| other.name == node.name) {
+            return Err(format!(
+                "--node: {} is given twice; every node needs its own name",
+                node.name
+            ));
+        }
+        if let Some(other) = before.iter().find(|other| other.link == node.link) {
+            return Err(format!(
+                "--node: {} and {} have the same link {}; one autopilot has one agent",
+                other.name, node.name, node.link
+            ));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> NodeLink {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_node_is_a_name_and_a_link() {
+        let node = of("alpha=serial:/dev/ttyUSB0:57600");
+        assert_eq!(node.name.as_str(), "alpha");
+        assert_eq!(node.to_string(), "alpha=serial:/dev/ttyUSB0:57600");
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_node_is_told_with_what_to_write_instead() {
+        for (text, words) in [
+            ("alpha", "NAME=LINK"),
+            ("Alpha 1=udp:h:1", "is not a node name"),
+            ("=udp:h:1", "is not a node name"),
+            ("alpha=/dev/ttyUSB0", "use serial:/dev/ttyACM0:921600"),
+            ("alpha=serial:/dev/ttyUSB0", "the baud rate is missing"),
+        ] {
+            let refusal = text.parse::<NodeLink>().unwrap_err();
+            assert!(refusal.contains(words), "{text}: {refusal}");
+        }
+    }
+
+    #[test]
+    fn two_agents_never_share_a_name_or_an_autopilot() {
+        let (a, b) = (of("alpha=udp:h:1"), of("bravo=udp:h:2"));
+        assert_eq!(each_once(&[a.clone(), b.clone()]), Ok(()));
+        let name = each_once(&[a.clone(), of("alpha=udp:h:2")]).unwrap_err();
+        assert!(name.contains("alpha is given twice"), "{name}");
+        let link = each_once(&[a, of("bravo=udp:h:1")]).unwrap_err();
+        assert!(link.contains("alpha and bravo have the same link"), "{link}");
+    }
+}

@@ -1,0 +1,109 @@
+//! The command lines of `skein up` and `skein demo` that cannot work: what is said, and that nothing is started.
+//!
+//! Owns: words and exit codes. What they do when they can is tested where there are vehicles to fly (`tests/tests/up.rs`).
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::process::{Command, Output, Stdio};
+
+fn skein(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_skein"));
+    command.args(args).stdin(Stdio::null()).env_clear();
+    command.output().unwrap()
+}
+
+/// Exit code, and what is said on standard error.
+fn refusal(args: &[&str]) -> (Option<i32>, String) {
+    let output = skein(args);
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn a_flag_that_makes_no_sense_is_named_with_what_to_write_instead() {
+    for (args, words) in [
+        (vec!["up", "--node", "alpha"], ["--node", "NAME=LINK"]),
+        (
+            vec!["up", "--node", "alpha=/dev/ttyUSB0"],
+            ["--node", "use serial:/dev/ttyACM0:921600"],
+        ),
+        (vec!["up", "--node", "Alpha=udp:h:1"], ["--node", "is not a node name"]),
+        (vec!["up", "--listen", "50051"], ["--listen", "invalid socket address"]),
+        (vec!["demo", "--drones", "0"], ["--drones", "1..=200"]),
+        (vec!["demo", "--drones", "201"], ["--drones", "1..=200"]),
+        (vec!["demo", "--altitude", "500"], ["--altitude", "from 1 to 120"]),
+        (vec!["demo", "--speedup", "0"], ["--speedup", "from 0.1 to 20"]),
+        (
+            vec!["demo", "--autopilot", "betaflight"],
+            ["--autopilot", "ardupilot, px4, mixed"],
+        ),
+    ] {
+        let (code, said) = refusal(&args);
+        assert_eq!(code, Some(2), "{args:?}: {said}");
+        assert!(words.iter().all(|word| said.contains(word)), "{args:?}: {said}");
+    }
+}
+
+#[test]
+fn two_agents_on_one_autopilot_are_refused_before_anything_starts() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let (code, said) = refusal(&[
+        "up",
+        "--data-dir",
+        data.to_str().unwrap(),
+        "--node=alpha=udp:127.0.0.1:14550",
+        "--node=bravo=udp:127.0.0.1:14550",
+    ]);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("--node: alpha and bravo have the same link"), "{said}");
+    assert!(!data.exists());
+}
+
+#[test]
+fn a_port_that_is_taken_and_a_folder_that_cannot_be_used_are_one_line_with_what_to_do() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().to_str().unwrap();
+    for (args, words) in [
+        (
+            vec!["up", "--data-dir", data, "--listen", &address],
+            "choose another address with --listen",
+        ),
+        (vec!["up", "--data-dir", "/proc/none"], "choose another with --data-dir"),
+        (vec!["up"], "name a folder with --data-dir"),
+    ] {
+        let (code, said) = refusal(&args);
+        assert!(matches!(code, Some(1 | 2)) && said.contains(words), "{args:?}: {said}");
+        assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+    }
+}
+
+#[test]
+fn the_state_of_a_vehicle_that_cannot_be_understood_keeps_the_station_from_starting() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("agents/alpha");
+    std::fs::create_dir_all(&state).unwrap();
+    std::fs::write(state.join("state.json"), "{").unwrap();
+    let data = folder.path().to_str().unwrap();
+    let (code, said) = refusal(&[
+        "up",
+        "--data-dir",
+        data,
+        "--listen=127.0.0.1:0",
+        "--node=alpha=udp:127.0.0.1:14550",
+    ]);
+    assert_eq!(code, Some(1));
+    assert!(
+        said.contains("node alpha: state file") && said.contains("on the ground"),
+        "{said}"
+    );
+}
+
+#[test]
+fn the_help_says_that_the_port_for_agents_is_open_to_whoever_reaches_it() {
+    let help = String::from_utf8(skein(&["up", "--help"]).stdout).unwrap();
+    let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("neither encryption nor authentication"), "{words}");
+    assert!(words.contains("Ctrl-C lands the vehicles"), "{words}");
+}

@@ -1,0 +1,200 @@
+//! Which representation of an answer a client gets, from its `Accept` header.
+//!
+//! Owns: reading the header, and choosing. Must not: make the representation.
+//!
+//! Clients list what they understand, best first: kubectl asks for a table and then for plain JSON, typed clients may
+//! ask for protobuf and then for JSON. The first that is served here is taken: JSON in all shapes, and YAML.
+
+use crate::refusal::Refusal;
+
+/// A representation that is served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Representation {
+    /// How it is written.
+    pub format: Format,
+    /// What it is.
+    pub shape: Shape,
+}
+
+/// How an answer is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// `application/json`.
+    Json,
+    /// `application/yaml`.
+    Yaml,
+}
+
+/// What an answer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// The object, list or document itself.
+    Whole,
+    /// A table; the version of `meta.k8s.io`.
+    Table(&'static str),
+    /// One object's metadata; the version of `meta.k8s.io`.
+    Partial(&'static str),
+    /// The metadata of a list's objects; the version of `meta.k8s.io`.
+    PartialList(&'static str),
+    /// All groups and their kinds in one document.
+    AggregatedDiscovery,
+}
+
+/// What is asked for, which decides what can be offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// One object.
+    Object,
+    /// Many objects.
+    List,
+    /// A watch.
+    Watch,
+    /// `/api` or `/apis`.
+    Groups,
+    /// Another document: the kinds of a group, the version, an answer about something done.
+    Document,
+}
+
+impl Format {
+    /// For `Content-Type`.
+    #[must_use]
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Yaml => "application/yaml",
+        }
+    }
+}
+
+impl Representation {
+    /// Plain JSON.
+    pub const JSON: Self = Self {
+        format: Format::Json,
+        shape: Shape::Whole,
+    };
+
+    /// For `Content-Type`.
+    #[must_use]
+    pub fn media_type(self) -> &'static str {
+        match self.shape {
+            Shape::AggregatedDiscovery => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+            _ => self.format.media_type(),
+        }
+    }
+}
+
+/// One entry of the header.
+struct Clause<'a> {
+    type_: &'a str,
+    subtype: &'a str,
+    quality: f32,
+    parameters: Vec<(&'a str, &'a str)>,
+}
+
+/// The best representation for `accept`. An empty header takes anything.
+///
+/// # Errors
+/// 406 when nothing that the client understands is served for what it asks.
+pub fn choose(accept: &str, asked: Asked) -> Result<Representation, Refusal> {
+    if accept.trim().is_empty() {
+        return Ok(Representation::JSON);
+    }
+    let mut clauses: Vec<Clause<'_>> = accept.split(',').filter_map(clause).collect();
+    // Best first; among equals a named type before a wildcard, and else the client's order.
+    let rank = |clause: &Clause<'_>| (clause.type_ == "*", clause.subtype == "*");
+    clauses.sort_by(|a, b| b.quality.total_cmp(&a.quality).then(rank(a).cmp(&rank(b))));
+    let found = clauses
+        .iter()
+        .filter(|clause| clause.quality > 0.0)
+        .find_map(|clause| offer(clause, asked));
+    found
+        .ok_or_else(|| refusal(asked))
+        .and_then(|found| fitting(found, asked))
+}
+
+fn clause(text: &str) -> Option<Clause<'_>> {
+    let mut parts = text.split(';').map(str::trim);
+    let (type_, subtype) = parts.next()?.split_once('/')?;
+    let parameters: Vec<(&str, &str)> = parts.filter_map(|part| part.split_once('=')).collect();
+    let quality = parameters.iter().find(|(name, _)| *name == "q");
+    let quality = quality.and_then(|(_, value)| value.parse().ok()).unwrap_or(1.0);
+    Some(Clause {
+        type_,
+        subtype,
+        quality,
+        parameters,
+    })
+}
+
+impl Clause<'_> {
+    fn parameter(&self, name: &str) -> &str {
+        let found = self.parameters.iter().find(|(key, _)| *key == name);
+        found.map_or("", |(_, value)| *value)
+    }
+}
+
+fn offer(clause: &Clause<'_>, asked: Asked) -> Option<Representation> {
+    let format = match (clause.type_, clause.subtype) {
+        ("*" | "application", "*") | ("application", "json") => Format::Json,
+        ("application", "yaml") if asked != Asked::Watch => Format::Yaml,
+        _ => return None,
+    };
+    let stream = clause.parameter("stream");
+    if !stream.is_empty() && stream != "watch" {
+        return None;
+    }
+    let version = match clause.parameter("v") {
+        "v1" => "v1",
+        "v1beta1" => "v1beta1",
+        _ => "",
+    };
+    let of_objects = matches!(asked, Asked::Object | Asked::List | Asked::Watch);
+    let of_meta = of_objects && clause.parameter("g") == "meta.k8s.io" && !version.is_empty();
+    let of_discovery = asked == Asked::Groups
+        && format == Format::Json
+        && (clause.parameter("g"), clause.parameter("v")) == ("apidiscovery.k8s.io", "v2");
+    let shape = match clause.parameter("as") {
+        "" => Shape::Whole,
+        "Table" if of_meta => Shape::Table(version),
+        "PartialObjectMetadata" if of_meta => Shape::Partial(version),
+        "PartialObjectMetadataList" if of_meta => Shape::PartialList(version),
+        "APIGroupDiscoveryList" if of_discovery => Shape::AggregatedDiscovery,
+        _ => return None,
+    };
+    Some(Representation { format, shape })
+}
+
+/// A list is no object and an object no list; a watch sends objects.
+fn fitting(found: Representation, asked: Asked) -> Result<Representation, Refusal> {
+    let (wished, what) = match (found.shape, asked) {
+        (Shape::Partial(_), Asked::List) => ("PartialObjectMetadata", "a list"),
+        (Shape::PartialList(_), Asked::Object) => ("PartialObjectMetadataList", "not a list"),
+        (Shape::PartialList(version), Asked::Watch) => {
+            return Ok(Representation {
+                shape: Shape::Partial(version),
+                ..found
+            });
+        }
+        _ => return Ok(found),
+    };
+    Err(Refusal::new(
+        406,
+        "NotAcceptable",
+        format!("you requested {wished}, but the requested object is {what}"),
+    ))
+}
+
+fn refusal(asked: Asked) -> Refusal {
+    let served = match asked {
+        Asked::Watch => "application/json;stream=watch",
+        _ => "application/json, application/yaml",
+    };
+    Refusal::new(
+        406,
+        "NotAcceptable",
+        format!("only the following media types are accepted: {served}"),
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! The value of one cell of a custom column: what a path found, as the column's type wants it.
+//!
+//! Owns: the conversion, as Kubernetes does it. Must not: find values.
+
+use super::age;
+use jiff::Timestamp;
+use serde_json::{Number, Value};
+
+/// The cell of a column of type `type_`. A value that does not fit the type, or none, is null.
+#[must_use]
+pub fn of(type_: &str, value: Option<&Value>, now: Timestamp) -> Value {
+    let Some(value) = value else { return Value::Null };
+    let cell = match type_ {
+        "string" => Some(text(value).into()),
+        "integer" => integer(value),
+        "number" => value
+            .as_f64()
+            .and_then(Number::from_f64)
+            .map(|number| whole(number).into()),
+        "boolean" => value.as_bool().map(Value::from),
+        "date" => value.as_str().map(|time| age::of(time, now).into()),
+        _ => None,
+    };
+    cell.unwrap_or_default()
+}
+
+/// Lists and objects as JSON, all else as people write it.
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) if number.is_f64() => number.as_f64().map_or_else(String::new, decimal),
+        other => other.to_string(),
+    }
+}
+
+fn integer(value: &Value) -> Option<Value> {
+    if let Some(integer) = value.as_i64() {
+        return Some(integer.into());
+    }
+    // Beyond what an integer holds, the nearest one that it does hold.
+    value.as_f64().map(|number| (number as i64).into())
+}
+
+/// `5` rather than `5.0`, which is how Kubernetes writes it.
+fn whole(number: Number) -> Number {
+    let exact = number
+        .as_f64()
+        .filter(|value| value.fract() == 0.0 && value.abs() < 1e15);
+    exact.map_or(number, |value| (value as i64).into())
+}
+
+/// A decimal number in its shortest digits, with an exponent from a million up and below a ten-thousandth.
+fn decimal(value: f64) -> String {
+    let scientific = format!("{value:e}");
+    let Some((digits, exponent)) = scientific.split_once('e') else {
+        return scientific;
+    };
+    match exponent.parse::<i32>() {
+        Ok(exponent) if !(-4..6).contains(&exponent) => {
+            let sign = if exponent < 0 { '-' } else { '+' };
+            format!("{digits}e{sign}{:02}", exponent.abs())
+        }
+        _ => value.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_value_takes_the_columns_type_or_is_not_shown() {
+        let now: Timestamp = "2026-11-21T06:00:00Z".parse().expect("a time");
+        let told = [
+            ("string", json!("text"), json!("text")),
+            ("string", json!(5), json!("5")),
+            ("string", json!(2.75), json!("2.75")),
+            ("string", json!(1_234_567_890_123.5), json!("1.2345678901235e+12")),
+            ("string", json!(1_234_567.5), json!("1.2345675e+06")),
+            ("string", json!(100_000.5), json!("100000.5")),
+            ("string", json!(0.000_1), json!("0.0001")),
+            ("string", json!(0.000_012_34), json!("1.234e-05")),
+            ("string", json!(true), json!("true")),
+            ("string", json!({"x": 1}), json!(r#"{"x":1}"#)),
+            ("string", json!([1, "two"]), json!(r#"[1,"two"]"#)),
+            ("string", json!([]), json!("[]")),
+            ("integer", json!(5), json!(5)),
+            ("integer", json!(2.75), json!(2)),
+            ("integer", json!(12_345_678_901_i64), json!(12_345_678_901_i64)),
+            ("integer", json!("5"), Value::Null),
+            ("number", json!(5), json!(5)),
+            ("number", json!(2.75), json!(2.75)),
+            ("boolean", json!(true), json!(true)),
+            ("boolean", json!("true"), Value::Null),
+            ("date", json!("2026-11-21T05:50:00Z"), json!("10m")),
+            ("date", json!("text"), json!("<invalid>")),
+            ("date", json!(5), Value::Null),
+            ("colour", json!("red"), Value::Null),
+        ];
+        for (type_, value, cell) in told {
+            assert_eq!(of(type_, Some(&value), now), cell, "{value} as {type_}");
+        }
+        assert_eq!(of("string", None, now), Value::Null);
+    }
+}

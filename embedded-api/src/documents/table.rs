@@ -1,0 +1,203 @@
+//! Objects as the server prints them: `Table` of `meta.k8s.io`, which `kubectl get` shows as it is.
+//!
+//! Owns: the columns of a kind and the rows of its objects. Must not: lay out text, read a clock.
+
+use super::list::ListMeta;
+use super::{cell, jsonpath, partial};
+use crate::kinds::{KindError, cells};
+use crate::refusal::Refusal;
+use crate::resource::{Column, Resource};
+use bytes::Bytes;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use std::borrow::Borrow;
+
+/// How objects of one kind are printed; made once per kind.
+#[derive(Debug)]
+pub struct Printer {
+    columns: Value,
+    rows: Rows,
+}
+
+#[derive(Debug)]
+enum Rows {
+    BuiltIn(fn(&Value, Timestamp) -> Vec<Value>),
+    Custom(Vec<(String, jsonpath::Path)>),
+}
+
+/// What each row carries besides its cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Include {
+    /// Nothing.
+    None,
+    /// The object's metadata.
+    #[default]
+    Metadata,
+    /// The whole object.
+    Object,
+}
+
+/// How a table is wished.
+#[derive(Clone, Copy, Debug)]
+pub struct Wish<'a> {
+    /// Version of `meta.k8s.io`: `v1`.
+    pub version: &'a str,
+    /// What rows carry.
+    pub include: Include,
+    /// Whether the columns are described. In a watch, only the first event's table describes them.
+    pub described: bool,
+    /// The time of day, from which ages are counted.
+    pub now: Timestamp,
+}
+
+impl Include {
+    /// Reads the query parameter `includeObject`.
+    ///
+    /// # Errors
+    /// 400 for a word that is not known.
+    pub fn parse(parameter: Option<&str>) -> Result<Self, Refusal> {
+        match parameter {
+            None | Some("" | "Metadata") => Ok(Self::Metadata),
+            Some("None") => Ok(Self::None),
+            Some("Object") => Ok(Self::Object),
+            Some(other) => Err(Refusal::bad_request(format!(
+                "Unable to convert to Table as requested: includeObject: Invalid value: {other:?}: must be 'Metadata', \
+                 'Object', 'None', or empty"
+            ))),
+        }
+    }
+}
+
+impl Printer {
+    /// The printer of a kind.
+    ///
+    /// # Errors
+    /// [`KindError::Column`] when a column's path cannot be read.
+    pub fn new(resource: &Resource) -> Result<Self, KindError> {
+        if let Some(built_in) = cells::of(resource) {
+            let columns = built_in
+                .titles
+                .iter()
+                .map(|title| definition(title.name, title.type_, title.format, title.description, title.priority));
+            return Ok(Self {
+                columns: columns.collect(),
+                rows: Rows::BuiltIn(built_in.row),
+            });
+        }
+        let age = [age()];
+        let shown = if resource.columns.is_empty() {
+            &age
+        } else {
+            resource.columns.as_slice()
+        };
+        let mut columns = vec![definition("Name", "string", "name", cells::NAME.description, 0)];
+        let mut paths = Vec::with_capacity(shown.len());
+        for column in shown {
+            let path = jsonpath::Path::new(&column.json_path).map_err(|source| KindError::Column {
+                resource: resource.qualified(),
+                column: column.name.clone(),
+                source,
+            })?;
+            paths.push((column.type_.clone(), path));
+            let by_path = format!(
+                "Custom resource definition column (in JSONPath format): {}",
+                column.json_path
+            );
+            let description = if column.description.is_empty() {
+                &by_path
+            } else {
+                &column.description
+            };
+            columns.push(definition(
+                &column.name,
+                &column.type_,
+                &column.format,
+                description,
+                column.priority,
+            ));
+        }
+        Ok(Self {
+            columns: columns.into(),
+            rows: Rows::Custom(paths),
+        })
+    }
+
+    /// The table of a list.
+    pub fn list<Item: Borrow<Value>>(
+        &self,
+        objects: impl IntoIterator<Item = Item>,
+        meta: &ListMeta,
+        wish: &Wish<'_>,
+    ) -> Bytes {
+        let columns = if wish.described { &self.columns } else { &Value::Null };
+        let mut out = format!(
+            r#"{{"kind":"Table","apiVersion":"meta.k8s.io/{}","metadata":{},"columnDefinitions":{columns},"rows":["#,
+            wish.version,
+            meta.json()
+        );
+        for (index, object) in objects.into_iter().enumerate() {
+            if index > 0 {
+                out.push(',');
+            }
+            self.row(object.borrow(), wish, &mut out);
+        }
+        out.push_str("]}");
+        out.into()
+    }
+
+    /// The table of one object, also in the event of a watch.
+    #[must_use]
+    pub fn object(&self, object: &Value, wish: &Wish<'_>) -> Bytes {
+        let version = object.pointer("/metadata/resourceVersion").and_then(Value::as_str);
+        let meta = ListMeta {
+            resource_version: version.unwrap_or_default().to_owned(),
+            ..ListMeta::default()
+        };
+        self.list([object], &meta, wish)
+    }
+
+    fn row(&self, object: &Value, wish: &Wish<'_>, out: &mut String) {
+        let cells = match &self.rows {
+            Rows::BuiltIn(row) => row(object, wish.now),
+            Rows::Custom(paths) => {
+                let name = object
+                    .pointer("/metadata/name")
+                    .and_then(Value::as_str)
+                    .unwrap_or_default();
+                let shown = paths
+                    .iter()
+                    .map(|(type_, path)| cell::of(type_, path.first(object), wish.now));
+                std::iter::once(name.into()).chain(shown).collect()
+            }
+        };
+        let carried = match wish.include {
+            Include::None => "null".to_owned(),
+            Include::Metadata => partial::object(object, wish.version),
+            Include::Object => object.to_string(),
+        };
+        out.push_str(r#"{"cells":"#);
+        out.push_str(&Value::Array(cells).to_string());
+        out.push_str(r#","object":"#);
+        out.push_str(&carried);
+        out.push('}');
+    }
+}
+
+fn definition(name: &str, type_: &str, format: &str, description: &str, priority: i64) -> Value {
+    json!({"name": name, "type": type_, "format": format, "description": description, "priority": priority})
+}
+
+/// The column of a kind that names none.
+fn age() -> Column {
+    Column {
+        name: cells::AGE.name.to_owned(),
+        type_: "date".to_owned(),
+        format: String::new(),
+        description: cells::AGE.description.to_owned(),
+        priority: 0,
+        json_path: ".metadata.creationTimestamp".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+//! Built-in objects as they always show themselves: fields that are there even when nobody set them.
+//!
+//! Owns: those fields, per kind. Must not: judge an object, set what the server sets for all kinds.
+//!
+//! Clients in typed languages rely on it: some refuse a Node whose `nodeInfo` lacks a field.
+
+use serde_json::{Value, json};
+
+/// The texts of `status.nodeInfo`.
+const NODE_INFO: [&str; 10] = [
+    "architecture",
+    "bootID",
+    "containerRuntimeVersion",
+    "kernelVersion",
+    "kubeProxyVersion",
+    "kubeletVersion",
+    "machineID",
+    "operatingSystem",
+    "osImage",
+    "systemUUID",
+];
+
+/// `object` without fields that are null: to a built-in kind, null is the same as absent.
+#[must_use]
+pub fn without_nulls(object: Value) -> Value {
+    match object {
+        Value::Object(fields) => {
+            let kept = fields.into_iter().filter(|(_, value)| !value.is_null());
+            Value::Object(kept.map(|(name, value)| (name, without_nulls(value))).collect())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(without_nulls).collect()),
+        plain => plain,
+    }
+}
+
+/// A Node with its specification, its endpoints and what is known of the machine.
+#[must_use]
+pub fn node(mut node: Value) -> Value {
+    default(&mut node, &["spec"], json!({}));
+    default(
+        &mut node,
+        &["status", "daemonEndpoints", "kubeletEndpoint", "Port"],
+        json!(0),
+    );
+    for name in NODE_INFO {
+        default(&mut node, &["status", "nodeInfo", name], json!(""));
+    }
+    node
+}
+
+/// A Namespace with its phase and the finalizer that keeps it until its objects are gone.
+///
+/// The finalizer is only given to a new one (no `deletionTimestamp`): while it is deleted, its absence says that it may
+/// go.
+#[must_use]
+pub fn namespace(mut namespace: Value) -> Value {
+    default(&mut namespace, &["spec"], json!({}));
+    if namespace.pointer("/metadata/deletionTimestamp").is_none() {
+        default(&mut namespace, &["spec", "finalizers"], json!(["kubernetes"]));
+        default(&mut namespace, &["status", "phase"], json!("Active"));
+    }
+    namespace
+}
+
+/// A Lease with its specification.
+#[must_use]
+pub fn lease(mut lease: Value) -> Value {
+    default(&mut lease, &["spec"], json!({}));
+    lease
+}
+
+/// Sets the value at `path` unless there is one, or something on the way is no object (validation will tell).
+fn default(object: &mut Value, path: &[&str], value: Value) {
+    let Some((last, way)) = path.split_last() else {
+        return;
+    };
+    let mut at = object;
+    for &part in way {
+        let Some(fields) = at.as_object_mut() else { return };
+        at = fields.entry(part).or_insert_with(|| json!({}));
+    }
+    if let Some(fields) = at.as_object_mut() {
+        fields.entry(*last).or_insert(value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bare_node_shows_what_every_node_shows() {
+        let bare = node(json!({"metadata": {"name": "n"}}));
+        assert_eq!(bare["spec"], json!({}));
+        assert_eq!(
+            bare["status"]["daemonEndpoints"],
+            json!({"kubeletEndpoint": {"Port": 0}})
+        );
+        assert_eq!(
+            bare["status"]["nodeInfo"].as_object().map(serde_json::Map::len),
+            Some(10)
+        );
+    }
+
+    #[test]
+    fn what_a_node_says_of_itself_stays() {
+        let said = node(json!({"spec": {"unschedulable": true}, "status": {"nodeInfo": {"kubeletVersion": "v1"}}}));
+        assert_eq!(said["spec"], json!({"unschedulable": true}));
+        assert_eq!(said["status"]["nodeInfo"]["kubeletVersion"], "v1");
+        assert_eq!(said["status"]["nodeInfo"]["osImage"], "");
+    }
+
+    #[test]
+    fn a_namespace_on_its_way_out_does_not_get_its_finalizer_back() {
+        let made = namespace(json!({"metadata": {"name": "x"}}));
+        assert_eq!(made["spec"]["finalizers"], json!(["kubernetes"]));
+        assert_eq!(made["status"]["phase"], "Active");
+        let going = json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}, "spec": {}, "status": {"phase": "Terminating"}});
+        assert_eq!(namespace(going.clone()), going);
+    }
+
+    #[test]
+    fn null_is_the_same_as_absent() {
+        let sent = json!({"metadata": {"creationTimestamp": null, "name": "x"}, "list": [{"a": null}], "text": ""});
+        assert_eq!(
+            without_nulls(sent),
+            json!({"metadata": {"name": "x"}, "list": [{}], "text": ""})
+        );
+    }
+
+    #[test]
+    fn a_status_that_is_no_object_is_left_for_validation() {
+        assert_eq!(node(json!({"status": 5}))["status"], 5);
+    }
+}

@@ -1,0 +1,171 @@
+//! The columns of built-in kinds in `kubectl get`, and what stands in them.
+//!
+//! Owns: titles, order and values. Must not: know tables as documents ([`crate::documents::table`] does).
+
+mod event;
+mod node;
+mod pod;
+
+use crate::documents::age;
+use crate::resource::Resource;
+use jiff::Timestamp;
+use serde_json::Value;
+
+/// A column of a built-in kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Title {
+    /// As shown: `Last Seen`.
+    pub name: &'static str,
+    /// OpenAPI type of its values.
+    pub type_: &'static str,
+    /// `name` for the column of names, else empty.
+    pub format: &'static str,
+    /// What it shows.
+    pub description: &'static str,
+    /// 0 is always shown, 1 with `-o wide`.
+    pub priority: i64,
+}
+
+/// How a built-in kind is printed.
+#[derive(Clone, Copy, Debug)]
+pub struct Cells {
+    /// The columns, in order.
+    pub titles: &'static [Title],
+    /// One value per column.
+    pub row: fn(&Value, Timestamp) -> Vec<Value>,
+}
+
+/// The column of names, which nearly every kind begins with.
+pub const NAME: Title = Title {
+    format: "name",
+    ..title("Name", "What the object is called, once per namespace.")
+};
+
+/// The column of ages.
+pub const AGE: Title = title("Age", "How long ago the object was made.");
+
+/// How objects of a built-in kind are printed. `None` for a custom one, which brings its columns along.
+#[must_use]
+pub fn of(resource: &Resource) -> Option<Cells> {
+    if resource.custom {
+        return None;
+    }
+    Some(match resource.kind.as_str() {
+        "Node" => node::CELLS,
+        "Pod" => pod::CELLS,
+        "Event" => event::CELLS,
+        "Namespace" => NAMESPACE,
+        "Lease" => LEASE,
+        _ => CREATED,
+    })
+}
+
+const fn title(name: &'static str, description: &'static str) -> Title {
+    Title {
+        name,
+        type_: "string",
+        format: "",
+        description,
+        priority: 0,
+    }
+}
+
+const fn wide(name: &'static str, description: &'static str) -> Title {
+    Title {
+        priority: 1,
+        ..title(name, description)
+    }
+}
+
+const NAMESPACE: Cells = Cells {
+    titles: &[
+        NAME,
+        title("Status", "Active, or Terminating while its objects go."),
+        AGE,
+    ],
+    row: |object, now| vec![name(object), text(object, "/status/phase").into(), made(object, now)],
+};
+
+const LEASE: Cells = Cells {
+    titles: &[NAME, title("Holder", "Who holds it."), AGE],
+    row: |object, now| {
+        vec![
+            name(object),
+            text(object, "/spec/holderIdentity").into(),
+            made(object, now),
+        ]
+    },
+};
+
+const CREATED: Cells = Cells {
+    titles: &[
+        NAME,
+        Title {
+            type_: "date",
+            ..title("Created At", "When the object was made.")
+        },
+    ],
+    row: |object, _| vec![name(object), text(object, "/metadata/creationTimestamp").into()],
+};
+
+fn name(object: &Value) -> Value {
+    text(object, "/metadata/name").into()
+}
+
+fn made(object: &Value, now: Timestamp) -> Value {
+    since(text(object, "/metadata/creationTimestamp"), now).into()
+}
+
+fn since(time: &str, now: Timestamp) -> String {
+    if time.is_empty() {
+        return age::UNKNOWN.to_owned();
+    }
+    age::of(time, now)
+}
+
+/// The text at a JSON pointer, empty without one.
+fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
+    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn or<'a>(text: &'a str, otherwise: &'a str) -> &'a str {
+    if text.is_empty() { otherwise } else { text }
+}
+
+fn items<'a>(object: &'a Value, pointer: &str) -> impl Iterator<Item = &'a Value> {
+    object.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
+}
+
+#[cfg(test)]
+fn row(cells: Cells, object: &Value) -> Vec<Value> {
+    let now: Timestamp = "2026-11-21T06:00:00Z".parse().expect("a time");
+    let row = (cells.row)(object, now);
+    assert_eq!(row.len(), cells.titles.len());
+    row
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_namespace_shows_its_phase_and_age() {
+        let object = json!({
+            "metadata": {"name": "x", "creationTimestamp": "2026-11-21T05:00:00Z"}, "status": {"phase": "Active"},
+        });
+        assert_eq!(row(NAMESPACE, &object), [json!("x"), json!("Active"), json!("60m")]);
+    }
+
+    #[test]
+    fn a_lease_that_nobody_holds_shows_an_empty_holder() {
+        let object = json!({"metadata": {"name": "l"}, "spec": {}});
+        assert_eq!(row(LEASE, &object), [json!("l"), json!(""), json!("<unknown>")]);
+    }
+
+    #[test]
+    fn a_definition_shows_when_it_was_made() {
+        let object = json!({"metadata": {"name": "x.y", "creationTimestamp": "2026-11-21T05:00:00Z"}});
+        assert_eq!(row(CREATED, &object), [json!("x.y"), json!("2026-11-21T05:00:00Z")]);
+    }
+}

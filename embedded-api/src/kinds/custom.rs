@@ -1,0 +1,347 @@
+//! A CustomResourceDefinition document: the kinds it defines, and the document as it is served.
+//!
+//! Owns: reading names, scope, versions, subresources and columns. Must not: know what the kinds mean.
+
+use crate::resource::{Column, Resource, Scale, Verb};
+use crate::schema::{Schema, SchemaError};
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// Why a document defines no kind.
+#[derive(Debug, thiserror::Error)]
+pub enum CrdError {
+    /// Another document.
+    #[error("{found} is not a CustomResourceDefinition of apiextensions.k8s.io/v1; give a file that holds one")]
+    NotOne {
+        /// `kind` and `apiVersion` of the document.
+        found: String,
+    },
+    /// A field is missing or has the wrong type.
+    #[error("CustomResourceDefinition {name:?} cannot be read; correct it and start again")]
+    Unreadable {
+        /// `metadata.name`.
+        name: String,
+        /// Which field, and what is wrong.
+        source: serde_json::Error,
+    },
+    /// The name does not follow from the plural and the group.
+    #[error("metadata.name of CustomResourceDefinition {name:?} must be {wanted:?}: spec.names.plural and spec.group")]
+    Name {
+        /// `metadata.name`.
+        name: String,
+        /// What it must be.
+        wanted: String,
+    },
+    /// Neither of the two scopes.
+    #[error("spec.scope of CustomResourceDefinition {name:?} is {scope:?}; it must be Namespaced or Cluster")]
+    Scope {
+        /// `metadata.name`.
+        name: String,
+        /// What it is.
+        scope: String,
+    },
+    /// No version or several are marked as the stored one.
+    #[error("CustomResourceDefinition {name:?} has {count} versions with storage: true; exactly one must have it")]
+    Storage {
+        /// `metadata.name`.
+        name: String,
+        /// How many.
+        count: usize,
+    },
+    /// Nothing would be served.
+    #[error("CustomResourceDefinition {name:?} has no version with served: true; set it on one")]
+    NothingServed {
+        /// `metadata.name`.
+        name: String,
+    },
+    /// Conversion between versions needs a program that is not there.
+    #[error(
+        "CustomResourceDefinition {name:?} converts by webhook, which is not served here; use strategy None or a cluster"
+    )]
+    Webhook {
+        /// `metadata.name`.
+        name: String,
+    },
+    /// A version without schema.
+    #[error("version {version} of CustomResourceDefinition {name:?} has no schema.openAPIV3Schema; add it")]
+    NoSchema {
+        /// `metadata.name`.
+        name: String,
+        /// Which version.
+        version: String,
+    },
+    /// A schema that cannot be used.
+    #[error("the schema of version {version} of CustomResourceDefinition {name:?} cannot be used")]
+    Schema {
+        /// `metadata.name`.
+        name: String,
+        /// Which version.
+        version: String,
+        /// What is wrong.
+        source: SchemaError,
+    },
+}
+
+#[derive(Deserialize)]
+struct Spec {
+    group: String,
+    names: Names,
+    scope: String,
+    versions: Vec<Version>,
+    #[serde(default)]
+    conversion: Option<Conversion>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Names {
+    plural: String,
+    kind: String,
+    singular: Option<String>,
+    list_kind: Option<String>,
+    #[serde(default)]
+    short_names: Vec<String>,
+    #[serde(default)]
+    categories: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Version {
+    name: String,
+    served: bool,
+    storage: bool,
+    schema: Option<Value>,
+    #[serde(default)]
+    subresources: Subresources,
+    #[serde(default)]
+    additional_printer_columns: Vec<PrinterColumn>,
+    #[serde(default)]
+    selectable_fields: Vec<SelectableField>,
+}
+
+#[derive(Default, Deserialize)]
+struct Subresources {
+    status: Option<Value>,
+    scale: Option<ScalePaths>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ScalePaths {
+    spec_replicas_path: String,
+    status_replicas_path: String,
+    label_selector_path: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PrinterColumn {
+    name: String,
+    #[serde(rename = "type")]
+    type_: String,
+    #[serde(default)]
+    format: String,
+    #[serde(default)]
+    description: String,
+    #[serde(default)]
+    priority: i64,
+    json_path: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SelectableField {
+    json_path: String,
+}
+
+#[derive(Deserialize)]
+struct Conversion {
+    strategy: String,
+}
+
+/// The kinds that a CustomResourceDefinition defines: one per served version.
+///
+/// # Errors
+/// [`CrdError`], which names the document and says what to change.
+pub fn resources(document: &Value) -> Result<Vec<Resource>, CrdError> {
+    let document = &whole_numbers(document.clone());
+    let name = name_of(document);
+    let spec = read(document)?;
+    let served: Vec<&Version> = spec.versions.iter().filter(|version| version.served).collect();
+    if served.is_empty() {
+        return Err(CrdError::NothingServed { name });
+    }
+    served
+        .into_iter()
+        .map(|version| resource(&name, &spec, version))
+        .collect()
+}
+
+/// The document as it is served: defaults filled in, names accepted, established. `uid` and `now` become its identity;
+/// its resourceVersion is the store's to give.
+///
+/// # Errors
+/// [`CrdError`], as [`resources`].
+pub fn as_served(document: &Value, uid: &str, now: Timestamp) -> Result<Value, CrdError> {
+    let spec = read(document)?;
+    let now = format!("{now:.0}");
+    let mut served = whole_numbers(document.clone());
+    let names = &mut served["spec"]["names"];
+    names["singular"] = spec.names.singular().into();
+    names["listKind"] = spec.names.list_kind().into();
+    let accepted = names.clone();
+    if served["spec"]["conversion"].is_null() {
+        served["spec"]["conversion"] = json!({"strategy": "None"});
+    }
+    let metadata = &mut served["metadata"];
+    metadata["uid"] = uid.into();
+    metadata["creationTimestamp"] = now.clone().into();
+    metadata["generation"] = 1.into();
+    let condition = |type_: &str, reason: &str, message: &str| {
+        json!({
+            "type": type_, "status": "True", "lastTransitionTime": now, "reason": reason, "message": message,
+        })
+    };
+    let stored: Vec<&str> = spec
+        .versions
+        .iter()
+        .filter(|version| version.storage)
+        .map(|version| &*version.name)
+        .collect();
+    served["status"] = json!({
+        "acceptedNames": accepted,
+        "conditions": [
+            condition("NamesAccepted", "NoConflicts", "no conflicts found"),
+            condition("Established", "InitialNamesAccepted", "the initial names have been accepted"),
+        ],
+        "storedVersions": stored,
+    });
+    Ok(served)
+}
+
+/// `document` with `10.0` written as `10`: there, a default of a number field is the same number however it is written.
+fn whole_numbers(document: Value) -> Value {
+    match document {
+        Value::Object(fields) => {
+            let fields = fields.into_iter().map(|(name, value)| (name, whole_numbers(value)));
+            Value::Object(fields.collect())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(whole_numbers).collect()),
+        Value::Number(number) => {
+            let whole = number
+                .as_f64()
+                .filter(|value| number.is_f64() && value.fract() == 0.0 && value.abs() < 1e15);
+            whole.map_or(Value::Number(number), |value| (value as i64).into())
+        }
+        plain => plain,
+    }
+}
+
+fn name_of(document: &Value) -> String {
+    let name = document.pointer("/metadata/name").and_then(Value::as_str);
+    name.unwrap_or_default().to_owned()
+}
+
+fn read(document: &Value) -> Result<Spec, CrdError> {
+    let text = |field: &str| document.get(field).and_then(Value::as_str).unwrap_or("without one");
+    if (text("apiVersion"), text("kind")) != ("apiextensions.k8s.io/v1", "CustomResourceDefinition") {
+        let found = format!(
+            "a document of kind {} and apiVersion {}",
+            text("kind"),
+            text("apiVersion")
+        );
+        return Err(CrdError::NotOne { found });
+    }
+    let name = name_of(document);
+    let spec = document.get("spec").unwrap_or(&Value::Null);
+    let spec = match Spec::deserialize(spec) {
+        Ok(spec) => spec,
+        Err(source) => return Err(CrdError::Unreadable { name, source }),
+    };
+    let wanted = format!("{}.{}", spec.names.plural, spec.group);
+    if name != wanted {
+        return Err(CrdError::Name { name, wanted });
+    }
+    if !matches!(spec.scope.as_str(), "Namespaced" | "Cluster") {
+        let scope = spec.scope;
+        return Err(CrdError::Scope { name, scope });
+    }
+    let count = spec.versions.iter().filter(|version| version.storage).count();
+    if count != 1 {
+        return Err(CrdError::Storage { name, count });
+    }
+    if spec
+        .conversion
+        .as_ref()
+        .is_some_and(|conversion| conversion.strategy != "None")
+    {
+        return Err(CrdError::Webhook { name });
+    }
+    Ok(spec)
+}
+
+fn resource(name: &str, spec: &Spec, version: &Version) -> Result<Resource, CrdError> {
+    let document = version.schema.as_ref().and_then(|schema| schema.get("openAPIV3Schema"));
+    let Some(document) = document else {
+        return Err(CrdError::NoSchema {
+            name: name.to_owned(),
+            version: version.name.clone(),
+        });
+    };
+    let schema = Schema::parse_with(document, &Map::new()).map_err(|source| CrdError::Schema {
+        name: name.to_owned(),
+        version: version.name.clone(),
+        source,
+    })?;
+    let columns = version.additional_printer_columns.iter().map(|column| Column {
+        name: column.name.clone(),
+        type_: column.type_.clone(),
+        format: column.format.clone(),
+        description: column.description.clone(),
+        priority: column.priority,
+        json_path: column.json_path.clone(),
+    });
+    let fields = version
+        .selectable_fields
+        .iter()
+        .map(|field| field.json_path.trim_start_matches('.').to_owned());
+    Ok(Resource {
+        group: spec.group.clone(),
+        version: version.name.clone(),
+        plural: spec.names.plural.clone(),
+        singular: spec.names.singular(),
+        kind: spec.names.kind.clone(),
+        list_kind: spec.names.list_kind(),
+        short_names: spec.names.short_names.clone(),
+        categories: spec.names.categories.clone(),
+        namespaced: spec.scope == "Namespaced",
+        verbs: Verb::ALL.to_vec(),
+        has_status: version.subresources.status.is_some(),
+        scale: version.subresources.scale.as_ref().map(|scale| Scale {
+            spec_replicas: scale.spec_replicas_path.clone(),
+            status_replicas: scale.status_replicas_path.clone(),
+            label_selector: scale.label_selector_path.clone(),
+        }),
+        columns: columns.collect(),
+        selectable_fields: fields.collect(),
+        schema: Arc::new(schema),
+        custom: true,
+        storage: name.into(),
+    })
+}
+
+impl Names {
+    fn singular(&self) -> String {
+        self.singular.clone().unwrap_or_else(|| self.kind.to_lowercase())
+    }
+
+    fn list_kind(&self) -> String {
+        self.list_kind.clone().unwrap_or_else(|| format!("{}List", self.kind))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,186 @@
+//! What JSON patches do and how they are refused, as a real API server (1.36.3) did it.
+
+use crate::apply::seen::widget;
+use crate::patch::{PatchType, apply};
+use crate::refusal::Refusal;
+use serde_json::{Value, json};
+
+/// What an API server says of a patch that cannot be made.
+const GENERIC: &str = "the server rejected our request due to an error in our request";
+
+fn done(patch: Value) -> Result<Value, Refusal> {
+    let object = json!({"meta": {"labels": {"a": "b"}}, "spec": {"n": 1, "list": ["x", "y"], "map": {"k": "v"}}});
+    let body = serde_json::to_vec(&patch).unwrap();
+    apply(PatchType::Json, &widget(), object, &body).map(|patched| patched.object["spec"].clone())
+}
+
+#[test]
+fn operations_are_done_one_after_the_other() {
+    for (patch, spec) in [
+        (json!([]), json!({"n": 1, "list": ["x", "y"], "map": {"k": "v"}})),
+        (
+            json!([{"op": "remove", "path": "/spec/list"}, {"op": "remove", "path": "/spec/map"}]),
+            json!({"n": 1}),
+        ),
+        (
+            json!([{"op": "replace", "path": "/spec", "value": {}}, {"op": "add", "path": "/spec/a~1b~0", "value": 2}]),
+            json!({"a/b~": 2}),
+        ),
+        (
+            json!([
+                {"op": "move", "from": "/spec/list/0", "path": "/spec/list/1"}, {"op": "remove", "path": "/spec/map"}
+            ]),
+            json!({"n": 1, "list": ["y", "x"]}),
+        ),
+        (
+            json!([{"op": "copy", "from": "/spec/map", "path": "/spec/list"}, {"op": "remove", "path": "/spec/map"}]),
+            json!({"n": 1, "list": {"k": "v"}}),
+        ),
+        (
+            json!([{"op": "test", "path": "/spec/n", "value": 1}, {"op": "replace", "path": "/spec", "value": 5}]),
+            json!(5),
+        ),
+    ] {
+        assert_eq!(done(patch.clone()), Ok(spec), "{patch}");
+    }
+}
+
+#[test]
+fn an_index_may_count_from_the_end() {
+    let list = |patch: Value| done(json!([patch])).map(|spec| spec["list"].clone());
+    assert_eq!(list(json!({"op": "remove", "path": "/spec/list/-1"})), Ok(json!(["x"])));
+    assert_eq!(list(json!({"op": "remove", "path": "/spec/list/-2"})), Ok(json!(["y"])));
+    assert_eq!(
+        list(json!({"op": "add", "path": "/spec/list/-1", "value": "z"})),
+        Ok(json!(["x", "y", "z"]))
+    );
+    assert_eq!(
+        list(json!({"op": "add", "path": "/spec/list/-3", "value": "z"})),
+        Ok(json!(["z", "x", "y"]))
+    );
+    assert_eq!(
+        list(json!({"op": "add", "path": "/spec/list/-", "value": "z"})),
+        Ok(json!(["x", "y", "z"]))
+    );
+    assert_eq!(
+        list(json!({"op": "replace", "path": "/spec/list/-1", "value": "z"})),
+        Ok(json!(["x", "z"]))
+    );
+    assert!(list(json!({"op": "remove", "path": "/spec/list/-3"})).is_err());
+}
+
+#[test]
+fn a_field_that_is_not_there_counts_as_null() {
+    for patch in [
+        json!({"op": "test", "path": "/spec/absent", "value": null}),
+        json!({"op": "test", "path": "/spec/absent"}),
+        json!({"op": "replace", "path": "/spec/absent", "value": "new"}),
+        json!({"op": "copy", "from": "/spec/absent", "path": "/spec/n"}),
+    ] {
+        assert!(done(json!([patch])).is_ok(), "{patch}");
+    }
+}
+
+#[test]
+fn an_operation_that_cannot_be_done_is_refused_without_a_reason() {
+    for patch in [
+        json!({"op": "remove", "path": "/spec/none"}),
+        json!({"op": "remove", "path": "/none/none"}),
+        json!({"op": "remove", "path": "/spec/list/7"}),
+        json!({"op": "remove", "path": "/spec/list/x"}),
+        json!({"op": "remove", "path": ""}),
+        json!({"op": "add", "path": "", "value": {}}),
+        json!({"op": "add", "path": "nope", "value": 1}),
+        json!({"op": "add", "path": "/spec/list/9", "value": 1}),
+        json!({"op": "add", "path": "/spec/list/x", "value": 1}),
+        json!({"op": "add", "path": "/spec/a/b", "value": 1}),
+        json!({"op": "add", "path": "/spec/n/b", "value": 1}),
+        json!({"op": "add", "value": 3}),
+        json!({"op": "replace", "path": "/spec/x/y", "value": 1}),
+        json!({"op": "replace", "path": "/spec/list/9", "value": 1}),
+        json!({"op": "replace", "path": "", "value": "new"}),
+        json!({"op": "test", "path": "/spec/n", "value": 2}),
+        json!({"op": "test", "path": "/spec/n", "value": 1.0}),
+        json!({"op": "test", "path": "/spec/n"}),
+        json!({"op": "test", "path": "/spec/absent", "value": 1}),
+        json!({"op": "test", "path": "/x/y", "value": null}),
+        json!({"op": "test", "path": "/spec/list/9", "value": null}),
+        json!({"op": "test", "path": "", "value": 1}),
+        json!({"op": "move", "from": "/spec/nope", "path": "/spec/n"}),
+        json!({"op": "move", "from": "/spec/n", "path": "/x/n"}),
+        json!({"op": "move", "from": "/spec/map", "path": "/spec/map/k"}),
+        json!({"op": "move", "path": "/spec/n"}),
+        json!({"op": "copy", "from": "/x/nope", "path": "/spec/n"}),
+        json!({"op": "frob", "path": "/spec/n"}),
+        json!({"path": "/spec/n"}),
+    ] {
+        let refusal = done(json!([patch])).unwrap_err();
+        assert_eq!((refusal.code, refusal.reason), (422, "Invalid"), "{patch}");
+        assert_eq!(refusal.message, GENERIC, "{patch}");
+        assert_eq!(refusal.details, json!({}), "{patch}");
+    }
+}
+
+#[test]
+fn what_is_no_list_of_operations_is_refused() {
+    let told = |body: &[u8]| apply(PatchType::Json, &widget(), json!({}), body).unwrap_err();
+    for (body, message) in [
+        (
+            r#"{"op":"add"}"#,
+            "json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp",
+        ),
+        (
+            r#"["x"]"#,
+            "json: cannot unmarshal string into Go value of type handlers.jsonPatchOp",
+        ),
+        (
+            r#"[{"op":3}]"#,
+            "json: cannot unmarshal number into Go struct field jsonPatchOp.op of type string",
+        ),
+        (r#"[{"op""#, "unexpected end of JSON input"),
+        ("", "unexpected end of JSON input"),
+    ] {
+        let refusal = told(body.as_bytes());
+        assert_eq!(refusal.code, 400);
+        assert_eq!(refusal.message, format!("error decoding patch: {message}"));
+    }
+}
+
+#[test]
+fn ten_thousand_operations_are_enough() {
+    let test = json!({"op": "test", "path": "/spec/n", "value": 1});
+    assert!(done(Value::Array(vec![test.clone(); 10_000])).is_ok());
+    let refusal = done(Value::Array(vec![test; 10_001])).unwrap_err();
+    assert_eq!((refusal.code, refusal.reason), (413, "RequestEntityTooLarge"));
+    assert_eq!(
+        refusal.message,
+        "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001"
+    );
+}
+
+#[test]
+fn unknown_fields_of_operations_are_told() {
+    let body = br#"[{"op": "add", "path": "/a", "value": 1, "zzz": 1}]"#;
+    let patched = apply(PatchType::Json, &widget(), json!({}), body).unwrap();
+    assert_eq!(patched.unknown, [r#"json patch unknown field "[0].zzz""#]);
+}
+
+#[test]
+fn copies_do_not_grow_without_bound() {
+    let copy = |index: usize| json!({"op": "copy", "from": "/spec/map", "path": format!("/spec/map/m{index}")});
+    let doubled = |count: usize| done((0..count).map(copy).collect());
+    assert!(doubled(10).is_ok());
+    assert_eq!(doubled(40).unwrap_err().message, GENERIC);
+}
+
+#[test]
+fn moves_do_not_nest_without_bound() {
+    let deeper = [
+        json!({"op": "add", "path": "/spec/box", "value": {}}),
+        json!({"op": "move", "from": "/spec/map", "path": "/spec/box/in"}),
+        json!({"op": "move", "from": "/spec/box", "path": "/spec/map"}),
+    ];
+    let levels = |count: usize| Value::Array(deeper.iter().cycle().take(3 * count).cloned().collect());
+    assert!(done(levels(100)).is_ok());
+    assert_eq!(done(levels(3000)).unwrap_err().message, GENERIC);
+}

@@ -1,0 +1,35 @@
+//! What merge patches do and how they are refused, as a real API server (1.36.3) did it.
+
+use crate::apply::seen::widget;
+use crate::patch::{PatchType, apply};
+use serde_json::json;
+
+#[test]
+fn null_removes_and_lists_are_replaced() {
+    let object = json!({"spec": {"text": "x", "tags": {"k": "v"}, "list": [1, 2]}});
+    let patch = json!({"spec": {"text": null, "tags": {"y": "1", "z": null}, "list": [3], "free": {"m": {"q": null}}}});
+    let spec = json!({"tags": {"k": "v", "y": "1"}, "list": [3], "free": {"m": {}}});
+    let body = serde_json::to_vec(&patch).unwrap();
+    let patched = apply(PatchType::Merge, &widget(), object, &body).unwrap();
+    assert_eq!(patched.object, json!({"spec": spec}));
+}
+
+#[test]
+fn what_is_no_part_of_an_object_is_refused() {
+    let told = |body: &str| apply(PatchType::Merge, &widget(), json!({}), body.as_bytes()).unwrap_err();
+    for (body, message) in [
+        ("[1", "error decoding patch: unexpected end of JSON input"),
+        (
+            "[1]",
+            "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}",
+        ),
+        (
+            "\"x\"",
+            "error decoding patch: json: cannot unmarshal string into Go value of type map[string]interface {}",
+        ),
+        (" null\n", "Invalid JSON Patch"),
+        ("", "error decoding patch: unexpected end of JSON input"),
+    ] {
+        assert_eq!((told(body).code, told(body).message.as_str()), (400, message));
+    }
+}

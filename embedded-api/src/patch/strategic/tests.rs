@@ -1,0 +1,298 @@
+//! What strategic merge patches do and how they are refused, as a real API server (1.36.3) did it.
+
+use crate::apply::seen::{keyed, list, object, of, text, widget};
+use crate::patch::{PatchType, apply};
+use crate::refusal::Refusal;
+use crate::resource::Resource;
+use crate::schema::{Schema, Type};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// What an API server says of a patch that cannot be made.
+const GENERIC: &str = "the server rejected our request due to an error in our request";
+
+/// The part of a Node that is interesting here.
+fn node() -> Resource {
+    let merged = |key: &str, schema: Schema| Schema {
+        patch_merge_key: Some(key.to_owned()),
+        ..schema
+    };
+    let fields = |names: &[&'static str]| object(names.iter().map(|&name| (name, text())).collect());
+    let taint = fields(&["key", "effect"]);
+    let condition = fields(&["type", "status", "reason"]);
+    let spec = object(vec![
+        ("unschedulable", of(Type::Boolean)),
+        ("taints", list(taint)),
+        ("podCIDRs", merged("", list(text()))),
+    ]);
+    let status = object(vec![("conditions", merged("type", keyed(&["type"], condition)))]);
+    Resource {
+        group: String::new(),
+        kind: "Node".to_owned(),
+        custom: false,
+        schema: Arc::new(object(vec![("spec", spec), ("status", status)])),
+        ..widget()
+    }
+}
+
+fn live() -> Value {
+    json!({
+        "metadata": {"labels": {"a": "1"}, "finalizers": ["x.dev/a", "x.dev/b"]},
+        "spec": {"taints": [{"key": "k", "effect": "NoSchedule"}]},
+        "status": {"conditions": [
+            {"type": "Ready", "status": "True"}, {"type": "Mem", "status": "False"}, {"type": "Disk", "status": "False"}
+        ]},
+    })
+}
+
+fn patched(object: Value, patch: &Value) -> Result<Value, Refusal> {
+    let body = serde_json::to_vec(patch).unwrap();
+    apply(PatchType::Strategic, &node(), object, &body).map(|patched| patched.object)
+}
+
+fn done(patch: Value) -> Result<Value, Refusal> {
+    patched(live(), &patch)
+}
+
+#[test]
+fn cordon_taint_and_label_do_what_kubectl_means() {
+    for (patch, pointer, value) in [
+        (
+            json!({"spec": {"unschedulable": true}}),
+            "/spec/unschedulable",
+            json!(true),
+        ),
+        (json!({"spec": {"taints": null}}), "/spec", json!({})),
+        (
+            json!({"spec": {"taints": [{"key": "z", "effect": "NoExecute"}]}}),
+            "/spec/taints",
+            json!([{"key": "z", "effect": "NoExecute"}]),
+        ),
+        (
+            json!({"metadata": {"labels": {"a": null, "b": "2"}}}),
+            "/metadata/labels",
+            json!({"b": "2"}),
+        ),
+        (
+            json!({"metadata": {"annotations": {"x": null, "y": "1"}}}),
+            "/metadata/annotations",
+            json!({"y": "1"}),
+        ),
+        (
+            json!({"spec": {"other": {"$patch": "delete"}}}),
+            "/spec/other",
+            json!(null),
+        ),
+    ] {
+        let object = done(patch.clone()).unwrap();
+        assert_eq!(object.pointer(pointer).unwrap_or(&Value::Null), &value, "{patch}");
+    }
+}
+
+#[test]
+fn directives_replace_delete_and_retain() {
+    let metadata = |labels: Value| done(json!({"metadata": labels})).unwrap()["metadata"].clone();
+    let labels = |labels: Value| metadata(json!({"labels": labels}))["labels"].clone();
+    assert_eq!(labels(json!({"$patch": "replace", "c": "3"})), json!({"c": "3"}));
+    assert_eq!(labels(json!({"$patch": "delete"})), json!({}));
+    assert_eq!(labels(json!({"$retainKeys": ["z"], "z": "1"})), json!({"z": "1"}));
+    assert_eq!(
+        metadata(json!({"$retainKeys": ["labels"]})),
+        json!({"labels": {"a": "1"}})
+    );
+    assert_eq!(done(json!({"$patch": "replace", "x": 1})), Ok(json!({"x": 1})));
+    assert_eq!(done(json!({"$patch": "delete"})), Ok(json!({})));
+}
+
+#[test]
+fn values_of_a_set_are_merged_and_ordered() {
+    for (patch, finalizers) in [
+        (json!({"finalizers": ["c"]}), json!(["c", "x.dev/a", "x.dev/b"])),
+        (
+            json!({"finalizers": ["x.dev/a", "c", "c"]}),
+            json!(["x.dev/a", "c", "x.dev/b"]),
+        ),
+        (json!({"finalizers": []}), json!(["x.dev/a", "x.dev/b"])),
+        (
+            json!({"$deleteFromPrimitiveList/finalizers": ["x.dev/a"]}),
+            json!(["x.dev/b"]),
+        ),
+        (
+            json!({"$deleteFromPrimitiveList/finalizers": ["zz"]}),
+            json!(["x.dev/a", "x.dev/b"]),
+        ),
+        (
+            json!({"$setElementOrder/finalizers": ["x.dev/b", "x.dev/a"]}),
+            json!(["x.dev/b", "x.dev/a"]),
+        ),
+        (
+            json!({"$setElementOrder/finalizers": ["c", "x.dev/b", "x.dev/a"], "finalizers": ["c"]}),
+            json!(["c", "x.dev/b", "x.dev/a"]),
+        ),
+        (
+            json!({
+                "$setElementOrder/finalizers": ["c", "x.dev/b"], "finalizers": ["c"],
+                "$deleteFromPrimitiveList/finalizers": ["x.dev/a"],
+            }),
+            json!(["c", "x.dev/b"]),
+        ),
+    ] {
+        let object = done(json!({"metadata": patch})).unwrap();
+        assert_eq!(object["metadata"]["finalizers"], finalizers, "{patch}");
+    }
+}
+
+#[test]
+fn items_with_a_key_are_merged_and_ordered() {
+    let ready = json!({"type": "Ready", "status": "True"});
+    let mem = json!({"type": "Mem", "status": "False"});
+    let disk = json!({"type": "Disk", "status": "False"});
+    let new = json!({"type": "New", "status": "True"});
+    for (patch, conditions) in [
+        (
+            json!({"conditions": [{"type": "Ready", "status": "False", "reason": "r"}]}),
+            json!([{"type": "Ready", "status": "False", "reason": "r"}, mem, disk]),
+        ),
+        (json!({"conditions": [new]}), json!([new, ready, mem, disk])),
+        (
+            json!({"conditions": [{"type": "Mem", "$patch": "delete"}]}),
+            json!([ready, disk]),
+        ),
+        (
+            json!({"conditions": [{"type": "X", "$patch": "delete"}]}),
+            json!([ready, mem, disk]),
+        ),
+        (json!({"conditions": [{"$patch": "replace"}, new]}), json!([new])),
+        (json!({"conditions": [{"$patch": "replace"}]}), json!([])),
+        (
+            json!({"conditions": [new, {"type": "Mem", "status": "True"}, {"type": "Ready", "status": null}]}),
+            json!([new, {"type": "Mem", "status": "True"}, {"type": "Ready"}, disk]),
+        ),
+        (
+            json!({
+                "$setElementOrder/conditions": [{"type": "Disk"}, {"type": "New"}, {"type": "Ready"}],
+                "conditions": [new, {"type": "Ready", "status": "Unknown"}],
+            }),
+            json!([mem, disk, new, {"type": "Ready", "status": "Unknown"}]),
+        ),
+    ] {
+        let object = done(json!({"status": patch})).unwrap();
+        assert_eq!(object["status"]["conditions"], conditions, "{patch}");
+    }
+}
+
+#[test]
+fn a_new_list_is_taken_without_its_directives() {
+    let patch = json!({"metadata": {"ownerReferences": [
+        {"uid": "u1", "name": "o", "controller": null}, {"$patch": "delete", "uid": "u2"},
+    ]}});
+    assert_eq!(
+        done(patch).unwrap()["metadata"]["ownerReferences"],
+        json!([{"uid": "u1", "name": "o"}])
+    );
+}
+
+#[test]
+fn what_is_wrong_with_a_patch_is_told_as_an_api_server_tells_it() {
+    let metadata = |patch: Value| json!({"metadata": patch});
+    let conditions = |items: Value| json!({"status": {"conditions": items}});
+    for (patch, code, message) in [
+        (
+            metadata(json!({"labels": {"$patch": "frob", "c": "3"}})),
+            500,
+            "unknown patch type: frob in map: map[$patch:frob c:3]",
+        ),
+        (
+            metadata(json!({"labels": {"$patch": "merge", "c": "3"}})),
+            500,
+            "unknown patch type: merge in map: map[$patch:merge c:3]",
+        ),
+        (
+            metadata(json!({"labels": {"$retainKeys": ["z"], "q": "1"}})),
+            400,
+            "invalid patch format of retainKeys",
+        ),
+        (
+            metadata(json!({"labels": {"$retainKeys": "z"}})),
+            400,
+            "invalid patch format of retainKeys",
+        ),
+        (
+            metadata(json!({"$setElementOrder/finalizers": ["x.dev/b", "x.dev/a"], "finalizers": ["x.dev/c"]})),
+            500,
+            "The order in patch list:\n[x.dev/c]\n doesn't match $setElementOrder list:\n[x.dev/b x.dev/a]\n",
+        ),
+        (
+            metadata(json!({"$setElementOrder/finalizers": "x"})),
+            500,
+            "expected a []interface {}, but received a string",
+        ),
+        (
+            metadata(json!({"$setElementOrderfinalizers": ["x"]})),
+            400,
+            "invalid patch format of setElementOrder list",
+        ),
+        (
+            metadata(json!({"$deleteFromPrimitiveList": ["x"]})),
+            400,
+            "invalid patch format of primitive list",
+        ),
+        (
+            metadata(json!({"finalizers": [1]})),
+            500,
+            "list element types are not identical: [[x.dev/a x.dev/b] [1]]",
+        ),
+        (
+            conditions(json!([{"$patch": "delete"}])),
+            500,
+            "map: map[$patch:delete] does not contain declared merge key: type",
+        ),
+        (
+            conditions(json!([{"type": "Ready", "$patch": "merge"}])),
+            500,
+            "merging lists cannot yet be specified in the patch",
+        ),
+        (
+            conditions(json!([{"type": "Ready", "$patch": "x"}])),
+            500,
+            "unknown patch type: x in map: map[$patch:x type:Ready]",
+        ),
+        (
+            conditions(json!([{"status": "True"}])),
+            500,
+            "map: map[status:True] does not contain declared merge key: type",
+        ),
+        (
+            json!({"status": {
+                "$setElementOrder/conditions": [{"type": "Disk"}, {"type": "Ready"}, {"type": "New"}],
+                "conditions": [{"type": "New", "status": "True"}, {"type": "Ready", "status": "Unknown"}],
+            }}),
+            500,
+            "The order in patch list:\n[map[status:True type:New] map[status:Unknown type:Ready]]\n \
+             doesn't match $setElementOrder list:\n[map[type:Disk] map[type:Ready] map[type:New]]\n",
+        ),
+    ] {
+        let refusal = done(patch.clone()).unwrap_err();
+        assert_eq!((refusal.code, refusal.message.as_str()), (code, message), "{patch}");
+    }
+}
+
+#[test]
+fn lists_of_lists_are_refused() {
+    let object = json!({"metadata": {"finalizers": []}});
+    let patch = json!({"metadata": {"finalizers": [["x"]]}});
+    let refusal = patched(object, &patch).unwrap_err();
+    assert_eq!((refusal.code, refusal.message.as_str()), (422, GENERIC));
+}
+
+#[test]
+fn what_is_no_part_of_an_object_is_refused() {
+    let told = |body: &str| apply(PatchType::Strategic, &node(), live(), body.as_bytes());
+    let message = |body: &str| told(body).unwrap_err().message;
+    assert_eq!(
+        message("[1]"),
+        "json: cannot unmarshal array into Go value of type map[string]interface {}"
+    );
+    assert_eq!(message("{\"a\""), "unexpected end of JSON input");
+    assert_eq!(told("null").unwrap().object, live(), "null changes nothing");
+}

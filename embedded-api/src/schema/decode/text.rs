@@ -1,0 +1,188 @@
+//! Texts that built-in types read closely: times and quantities.
+//!
+//! Owns: their forms, and the words when they have another. Must not: know fields.
+
+use super::DecodeError;
+use crate::schema::go;
+use jiff::{Timestamp, Unit};
+use regex::Regex;
+use serde_json::Value;
+use std::sync::LazyLock;
+
+/// A quantity such as `100m` or `4Gi`. From the API's own message.
+const QUANTITY: &str = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$";
+static QUANTITIES: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(QUANTITY).expect("the expression is fixed, and a test uses it"));
+
+/// Reads a `Time`, `MicroTime` or `Quantity` in place, in the form in which the API writes it.
+///
+/// # Errors
+/// When it is none; what `wrong` says when it has another type.
+pub(super) fn special(
+    value: &mut Value,
+    definition: &str,
+    wrong: impl FnOnce() -> DecodeError,
+) -> Result<(), DecodeError> {
+    if let (Value::Number(number), "Quantity") = (&*value, definition) {
+        *value = Value::String(go::number(number));
+    }
+    let Value::String(text) = value else {
+        return Err(wrong());
+    };
+    match definition {
+        "Quantity" if QUANTITIES.is_match(text) => Ok(()),
+        "Quantity" => Err(DecodeError(format!(
+            "quantities must match the regular expression '{QUANTITY}'"
+        ))),
+        "MicroTime" => {
+            *text = time(text, Some(6))?;
+            Ok(())
+        }
+        _ => {
+            *text = time(text, None)?;
+            Ok(())
+        }
+    }
+}
+
+/// The time in UTC, in whole seconds, or with as many digits behind the point as it must have.
+fn time(text: &str, digits: Option<usize>) -> Result<String, DecodeError> {
+    let layout = match digits {
+        Some(_) => "2006-01-02T15:04:05.000000Z07:00",
+        None => "2006-01-02T15:04:05Z07:00",
+    };
+    let quoted = go::quoted(text);
+    if let Some((rest, wanted)) = misfit(text, digits) {
+        let rest = go::quoted(rest);
+        return Err(DecodeError(format!(
+            "parsing time {quoted} as \"{layout}\": cannot parse {rest} as \"{wanted}\""
+        )));
+    }
+    let Ok(time) = text.parse::<Timestamp>() else {
+        return Err(DecodeError(format!("parsing time {quoted}: day out of range")));
+    };
+    let seconds = time.as_second();
+    let whole = time.round(Unit::Second).unwrap_or(time);
+    let whole = if whole.as_second() > seconds {
+        Timestamp::from_second(seconds).unwrap_or(whole)
+    } else {
+        whole
+    };
+    Ok(match digits {
+        Some(_) => format!("{time:.6}"),
+        None => format!("{whole:.0}"),
+    })
+}
+
+/// Where the text leaves RFC 3339, and what should stand there.
+fn misfit(text: &str, digits: Option<usize>) -> Option<(&str, &'static str)> {
+    let mut rest = text;
+    let steps = [
+        (4, "2006"),
+        (0, "-"),
+        (2, "01"),
+        (0, "-"),
+        (2, "02"),
+        (0, "T"),
+        (2, "15"),
+        (0, ":"),
+        (2, "04"),
+        (0, ":"),
+        (2, "05"),
+    ];
+    for (numbers, wanted) in steps {
+        rest = match numbers {
+            0 => match rest.strip_prefix(wanted) {
+                Some(rest) => rest,
+                None => return Some((rest, wanted)),
+            },
+            count => match after_digits(rest, count) {
+                Some(rest) => rest,
+                None => return Some((rest, wanted)),
+            },
+        };
+    }
+    let fraction = rest.strip_prefix('.').map(|behind| {
+        let end = behind.find(|each: char| !each.is_ascii_digit()).unwrap_or(behind.len());
+        (end, behind.get(end..).unwrap_or_default())
+    });
+    rest = match (fraction, digits) {
+        (Some((found, after)), Some(wanted)) if found == wanted => after,
+        (_, Some(_)) => return Some((rest, ".000000")),
+        (Some((found, after)), None) if found > 0 => after,
+        (_, None) => rest,
+    };
+    let zone = rest == "Z"
+        || (rest.starts_with(['+', '-'])
+            && rest.len() == 6
+            && rest.is_ascii()
+            && rest.get(3..4) == Some(":")
+            && rest.get(1..3).is_some_and(all_digits)
+            && rest.get(4..6).is_some_and(all_digits));
+    (!zone).then_some((rest, "Z07:00"))
+}
+
+fn after_digits(text: &str, count: usize) -> Option<&str> {
+    text.get(..count).filter(|front| all_digits(front))?;
+    text.get(count..)
+}
+
+fn all_digits(text: &str) -> bool {
+    text.chars().all(|each| each.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, definition: &str) -> Result<String, String> {
+        let mut value = Value::from(text);
+        special(&mut value, definition, || DecodeError("wrong".to_owned())).map_err(|error| error.0)?;
+        Ok(value.as_str().unwrap().to_owned())
+    }
+
+    #[test]
+    fn times_are_kept_in_utc_and_whole_seconds() {
+        assert_eq!(read("2020-01-01T00:00:00.9+01:00", "Time").unwrap(), "2019-12-31T23:00:00Z");
+        assert_eq!(read("1960-01-01T00:00:00.9Z", "Time").unwrap(), "1960-01-01T00:00:00Z");
+        assert_eq!(
+            read("2020-01-01T00:00:00.120000Z", "MicroTime").unwrap(),
+            "2020-01-01T00:00:00.120000Z"
+        );
+    }
+
+    #[test]
+    fn what_is_no_time_is_told_with_the_place_where_it_ends_to_be_one() {
+        let layout = r#"as "2006-01-02T15:04:05Z07:00": cannot parse"#;
+        let cases = [
+            ("bad", format!(r#"parsing time "bad" {layout} "bad" as "2006""#)),
+            ("", format!(r#"parsing time "" {layout} "" as "2006""#)),
+            ("2020-13", format!(r#"parsing time "2020-13" {layout} "" as "-""#)),
+            (
+                "2020-01-01 00:00:00Z",
+                format!(r#"parsing time "2020-01-01 00:00:00Z" {layout} " 00:00:00Z" as "T""#),
+            ),
+            (
+                "2020-01-01T00:00:00",
+                format!(r#"parsing time "2020-01-01T00:00:00" {layout} "" as "Z07:00""#),
+            ),
+        ];
+        for (text, told) in cases {
+            assert_eq!(read(text, "Time").unwrap_err(), told);
+        }
+        assert_eq!(
+            read("2020-01-01T00:00:00Z", "MicroTime").unwrap_err(),
+            r#"parsing time "2020-01-01T00:00:00Z" as "2006-01-02T15:04:05.000000Z07:00": cannot parse "Z" as ".000000""#
+        );
+        assert!(read("2020-02-31T00:00:00Z", "Time").unwrap_err().contains("out of range"));
+    }
+
+    #[test]
+    fn quantities_may_be_numbers_and_are_kept_as_texts() {
+        let mut four = Value::from(4);
+        special(&mut four, "Quantity", || DecodeError("wrong".to_owned())).unwrap();
+        assert_eq!(four, "4");
+        assert_eq!(read("100Mi", "Quantity").unwrap(), "100Mi");
+        assert!(read("x", "Quantity").unwrap_err().contains("quantities must match"));
+    }
+}

@@ -1,0 +1,154 @@
+//! Defaults: what a schema puts where nothing was said.
+//!
+//! Owns: filling in, and dropping nulls that mean nothing. Must not: judge values.
+//!
+//! A null where the schema allows none counts as nothing: it becomes the default, or goes. A default is filled in before
+//! its inside is looked at, so defaults inside defaults apply too.
+
+use super::Schema;
+use serde_json::Value;
+
+/// Removes fields and map entries that are null where the schema allows no null and has no default. Items of lists stay.
+pub fn drop_nulls(value: &mut Value, schema: &Schema) {
+    match value {
+        Value::Object(map) => map.retain(|name, value| {
+            let Some(inner) = schema.properties.get(name).or(schema.additional.as_deref()) else {
+                return true;
+            };
+            if meaningless(value, inner) {
+                return inner.default.is_some();
+            }
+            drop_nulls(value, inner);
+            true
+        }),
+        Value::Array(items) => {
+            if let Some(inner) = &schema.items {
+                items.iter_mut().for_each(|item| drop_nulls(item, inner));
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Fills in the defaults.
+pub fn fill(value: &mut Value, schema: &Schema) {
+    match value {
+        Value::Object(map) => {
+            for (name, inner) in &schema.properties {
+                let Some(default) = &inner.default else { continue };
+                if map.get(name).is_none_or(|value| meaningless(value, inner)) {
+                    map.insert(name.clone(), default.clone());
+                }
+            }
+            for (name, value) in map.iter_mut() {
+                match (schema.properties.get(name), schema.additional.as_deref()) {
+                    (Some(inner), _) => fill(value, inner),
+                    (None, Some(inner)) => fill_entry(value, inner),
+                    (None, None) => {}
+                }
+            }
+        }
+        Value::Array(items) => {
+            if let Some(inner) = &schema.items {
+                items.iter_mut().for_each(|item| fill_entry(item, inner));
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn fill_entry(value: &mut Value, inner: &Schema) {
+    if let (true, Some(default)) = (meaningless(value, inner), &inner.default) {
+        *value = default.clone();
+    }
+    fill(value, inner);
+}
+
+/// Schemas that allow anything allow null, too.
+fn meaningless(value: &Value, schema: &Schema) -> bool {
+    let anything = schema.preserve_unknown && schema.type_.is_none();
+    value.is_null() && !schema.nullable && !anything
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn filled(schema: Value, mut value: Value) -> Value {
+        let schema = Schema::parse(&schema).unwrap();
+        drop_nulls(&mut value, &schema);
+        fill(&mut value, &schema);
+        value
+    }
+
+    fn schema() -> Value {
+        json!({"type": "object", "properties": {
+            "plain": {"type": "string"},
+            "def": {"type": "string", "default": "d"},
+            "nullable": {"type": "string", "nullable": true},
+            "nulldef": {"type": "string", "nullable": true, "default": "d"},
+            "inner": {"type": "object", "properties": {"x": {"type": "integer", "default": 3}}},
+            "any": {"x-kubernetes-preserve-unknown-fields": true},
+        }})
+    }
+
+    #[test]
+    fn what_was_not_said_is_filled_in() {
+        assert_eq!(filled(schema(), json!({})), json!({"def": "d", "nulldef": "d"}));
+        assert_eq!(
+            filled(schema(), json!({"def": "mine", "nulldef": "mine"})),
+            json!({"def": "mine", "nulldef": "mine"})
+        );
+    }
+
+    #[test]
+    fn an_object_that_is_not_there_is_not_made_for_its_defaults() {
+        assert_eq!(filled(schema(), json!({})).get("inner"), None);
+        assert_eq!(filled(schema(), json!({"inner": {}}))["inner"], json!({"x": 3}));
+    }
+
+    #[test]
+    fn null_is_nothing_where_no_null_is_allowed() {
+        assert_eq!(
+            filled(schema(), json!({"plain": null, "def": null, "inner": null})),
+            json!({"def": "d", "nulldef": "d"})
+        );
+        assert_eq!(filled(schema(), json!({"inner": {"x": null}}))["inner"], json!({"x": 3}));
+    }
+
+    #[test]
+    fn null_stays_where_it_is_allowed() {
+        assert_eq!(
+            filled(schema(), json!({"nullable": null, "nulldef": null, "any": null})),
+            json!({"nullable": null, "nulldef": null, "def": "d", "any": null})
+        );
+    }
+
+    #[test]
+    fn defaults_inside_a_default_apply() {
+        let schema = json!({"type": "object", "properties": {"outer": {"type": "object", "default": {}, "properties": {
+            "x": {"type": "integer", "default": 1}}}}});
+        assert_eq!(filled(schema, json!({})), json!({"outer": {"x": 1}}));
+    }
+
+    #[test]
+    fn entries_of_lists_and_maps_get_their_defaults() {
+        let entry = json!({"type": "object", "properties": {"p": {"type": "string", "default": "TCP"}}});
+        let schema = json!({"type": "object", "properties": {
+            "list": {"type": "array", "items": entry},
+            "map": {"type": "object", "additionalProperties": entry},
+            "numbers": {"type": "array", "items": {"type": "integer", "default": 7}},
+        }});
+        assert_eq!(
+            filled(schema, json!({"list": [{}, {"p": "x"}], "map": {"a": {}, "b": null}, "numbers": [1, null]})),
+            json!({"list": [{"p": "TCP"}, {"p": "x"}], "map": {"a": {"p": "TCP"}}, "numbers": [1, 7]})
+        );
+    }
+
+    #[test]
+    fn null_in_a_list_of_things_that_cannot_be_null_stays_to_be_refused() {
+        let schema = json!({"type": "object", "properties": {"list": {"type": "array", "items": {"type": "string"}}}});
+        assert_eq!(filled(schema, json!({"list": [null]})), json!({"list": [null]}));
+    }
+}

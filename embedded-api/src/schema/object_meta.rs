@@ -1,0 +1,178 @@
+//! `metadata`: the same for all kinds, read as the API's own type.
+//!
+//! Owns: its fields and how they are read. Must not: judge names and labels (see [`super::metadata`]).
+
+use super::Schema;
+use super::decode::{DecodeError, decode};
+use serde_json::{Map, Value, json};
+use std::sync::LazyLock;
+
+/// Reads `metadata` in place: unknown fields, nulls and empty fields go. Returns the paths of unknown fields, sorted,
+/// within `metadata`: `ownerReferences[0].foo`.
+///
+/// # Errors
+/// When a field has the wrong type.
+pub fn read(metadata: &mut Value) -> Result<Vec<String>, DecodeError> {
+    if metadata.is_null() {
+        *metadata = Value::Object(Map::new());
+    }
+    let mut unknown = decode(metadata, &SCHEMA, "ObjectMeta")?;
+    unknown.sort();
+    if let Some(fields) = metadata.as_object_mut() {
+        fields.retain(|name, value| name == "deletionGracePeriodSeconds" || !empty(value));
+    }
+    Ok(unknown)
+}
+
+/// Owners that are there twice are there once: keeps the first with each uid. Returns a warning where some went.
+pub fn merge_owners(metadata: &mut Value) -> Option<String> {
+    let owners = metadata.get_mut("ownerReferences")?.as_array_mut()?;
+    let mut seen: Vec<String> = Vec::new();
+    let mut twice: Vec<String> = Vec::new();
+    owners.retain(|owner| {
+        let uid = owner.get("uid").and_then(Value::as_str).unwrap_or_default().to_owned();
+        if !seen.contains(&uid) {
+            seen.push(uid);
+            return true;
+        }
+        if !twice.contains(&uid) {
+            twice.push(uid);
+        }
+        false
+    });
+    (!twice.is_empty()).then(|| {
+        format!(
+            ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may \
+             reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
+            twice.join(", ")
+        )
+    })
+}
+
+fn empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(on) => !on,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+    }
+}
+
+static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
+    let text = json!({"type": "string"});
+    let map = json!({"type": "object", "additionalProperties": text});
+    let definitions = json!({
+        "ObjectMeta": {"type": "object", "properties": {
+            "annotations": map,
+            "creationTimestamp": {"$ref": "Time"},
+            "deletionGracePeriodSeconds": {"type": "integer", "format": "int64"},
+            "deletionTimestamp": {"$ref": "Time"},
+            "finalizers": {"type": "array", "items": text},
+            "generateName": text,
+            "generation": {"type": "integer", "format": "int64"},
+            "labels": map,
+            "managedFields": {"type": "array", "items": {"$ref": "ManagedFieldsEntry"}},
+            "name": text,
+            "namespace": text,
+            "ownerReferences": {"type": "array", "items": {"$ref": "OwnerReference"}},
+            "resourceVersion": text,
+            "selfLink": text,
+            "uid": text,
+        }},
+        "ManagedFieldsEntry": {"type": "object", "properties": {
+            "apiVersion": text,
+            "fieldsType": text,
+            "fieldsV1": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+            "manager": text,
+            "operation": text,
+            "subresource": text,
+            "time": {"$ref": "Time"},
+        }},
+        "OwnerReference": {"type": "object", "properties": {
+            "apiVersion": text,
+            "blockOwnerDeletion": {"type": "boolean"},
+            "controller": {"type": "boolean"},
+            "kind": text,
+            "name": text,
+            "uid": text,
+        }},
+        "Time": {"type": "string", "format": "date-time"},
+    });
+    let definitions = definitions.as_object().cloned().unwrap_or_default();
+    let schema = Schema::parse_with(&json!({"$ref": "ObjectMeta"}), &definitions);
+    schema.expect("the document above is fixed, and the tests read it")
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(mut metadata: Value) -> String {
+        read(&mut metadata).unwrap_err().0
+    }
+
+    #[test]
+    fn unknown_and_empty_fields_go() {
+        let mut metadata = json!({
+            "name": "x", "namespace": "", "labels": {"a": null}, "annotations": null, "finalizers": [], "generation": 0,
+            "creationTimestamp": null, "deletionGracePeriodSeconds": 0, "zoo": 1, "Labels": {}, "bar": 2,
+            "ownerReferences": [{"uid": "1", "zzz": 1}],
+            "managedFields": [{"manager": "m", "fieldsV1": {"f:spec": {"f:a": {}}}, "foo": 1}],
+        });
+        let unknown = read(&mut metadata).unwrap();
+        assert_eq!(
+            unknown,
+            ["Labels", "bar", "managedFields[0].foo", "ownerReferences[0].zzz", "zoo"]
+        );
+        assert_eq!(
+            metadata,
+            json!({
+                "name": "x", "labels": {"a": ""}, "deletionGracePeriodSeconds": 0, "ownerReferences": [{"uid": "1"}],
+                "managedFields": [{"manager": "m", "fieldsV1": {"f:spec": {"f:a": {}}}}],
+            })
+        );
+    }
+
+    #[test]
+    fn a_field_of_the_wrong_type_is_refused() {
+        let into = "into Go struct field ObjectMeta";
+        let cases = [
+            (json!({"labels": {"a": 1}}), format!("number {into}.labels of type string")),
+            (json!({"labels": []}), format!("array {into}.labels of type map[string]string")),
+            (json!({"finalizers": "a"}), format!("string {into}.finalizers of type []string")),
+            (json!({"finalizers": [1]}), format!("number {into}.finalizers of type string")),
+            (json!({"name": 5}), format!("number {into}.name of type string")),
+            (json!({"generation": "1"}), format!("string {into}.generation of type int64")),
+            (json!("x"), "string into Go value of type v1.ObjectMeta".to_owned()),
+            (
+                json!({"ownerReferences": [{"name": 5}]}),
+                "number into Go struct field OwnerReference.ownerReferences.name of type string".to_owned(),
+            ),
+        ];
+        for (metadata, told) in cases {
+            assert_eq!(refused(metadata), format!("json: cannot unmarshal {told}"));
+        }
+        assert!(refused(json!({"creationTimestamp": "bad"})).starts_with(r#"parsing time "bad""#));
+    }
+
+    #[test]
+    fn null_is_metadata_without_fields() {
+        let mut metadata = Value::Null;
+        assert_eq!(read(&mut metadata), Ok(Vec::new()));
+        assert_eq!(metadata, json!({}));
+    }
+
+    #[test]
+    fn an_owner_said_twice_is_kept_once_with_a_warning() {
+        let mut metadata = json!({"ownerReferences": [{"uid": "1", "name": "a"}, {"uid": "2"}, {"uid": "1", "name": "b"}]});
+        assert!(merge_owners(&mut metadata).unwrap().ends_with("observed: 1"));
+        assert_eq!(
+            metadata["ownerReferences"],
+            json!([{"uid": "1", "name": "a"}, {"uid": "2"}])
+        );
+        assert_eq!(merge_owners(&mut metadata), None);
+        assert_eq!(merge_owners(&mut json!({})), None);
+    }
+}

@@ -1,0 +1,89 @@
+//! The query of a request, read and checked.
+//!
+//! Owns: what options there are, and the refusal of bad ones. Must not: act on them.
+//!
+//! Parameters that nobody knows are ignored, as everywhere in this API.
+
+pub mod delete;
+pub mod list;
+pub mod write;
+
+pub use delete::{DeleteOptions, Propagation};
+pub use list::{ListOptions, Match};
+pub use write::{Validation, WriteOptions};
+
+use crate::refusal::{Cause, Refusal};
+use crate::request::ApiRequest;
+
+/// 422 for one of the `…Options` of an API server.
+pub(super) fn invalid(kind: &str, causes: &[Cause]) -> Refusal {
+    Refusal::invalid("meta.k8s.io", kind, "", causes)
+}
+
+/// A cause.
+pub(super) fn cause(reason: &'static str, field: &str, message: impl Into<String>) -> Cause {
+    Cause {
+        reason,
+        field: field.to_owned(),
+        message: message.into(),
+    }
+}
+
+/// A parameter that is there and not empty.
+pub(super) fn given<'a>(request: &'a ApiRequest, name: &str) -> Option<&'a str> {
+    request.query(name).filter(|value| !value.is_empty())
+}
+
+/// A flag: there, and neither `false` nor `0`.
+pub(super) fn flag(request: &ApiRequest, name: &str) -> Option<bool> {
+    request.query(name).map(|value| !value.eq_ignore_ascii_case("false") && value != "0")
+}
+
+/// A whole number.
+///
+/// # Errors
+/// 400 when it is none.
+pub(super) fn number(request: &ApiRequest, name: &str) -> Result<Option<i64>, Refusal> {
+    let Some(text) = given(request, name) else {
+        return Ok(None);
+    };
+    let number = text.parse();
+    number.map(Some).map_err(|_| Refusal::bad_request(not_a_number("ParseInt", text)))
+}
+
+/// What is said of a text that should have been a number.
+#[must_use]
+pub(super) fn not_a_number(function: &str, text: &str) -> String {
+    format!("strconv.{function}: parsing {text:?}: invalid syntax")
+}
+
+/// All values of `dryRun`, and whether it is asked for.
+pub(super) fn dry_run(values: &[&str]) -> Result<bool, Cause> {
+    match values.iter().all(|value| *value == "All") {
+        true => Ok(!values.is_empty()),
+        false => {
+            let quoted: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
+            let message = format!("Unsupported value: [{}]: supported values: \"All\"", quoted.join(","));
+            Err(cause("FieldValueNotSupported", "dryRun", message))
+        }
+    }
+}
+
+/// The values of a parameter that may be given several times.
+pub(super) fn all<'a>(request: &'a ApiRequest, name: &str) -> Vec<&'a str> {
+    let found = request.query.iter().filter(|(key, _)| key == name);
+    found.map(|(_, value)| value.as_str()).collect()
+}
+
+#[cfg(test)]
+pub(crate) fn asked(query: &[(&str, &str)]) -> ApiRequest {
+    ApiRequest {
+        method: http::Method::GET,
+        path: String::new(),
+        query: query.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
+        accept: String::new(),
+        content_type: String::new(),
+        user_agent: "test/1.0".to_owned(),
+        body: bytes::Bytes::new(),
+    }
+}

@@ -1,0 +1,254 @@
+//! Options of deletions, from the query or from the body.
+//!
+//! Owns: what becomes of dependents, preconditions. Must not: delete.
+
+use super::{all, cause, dry_run, flag, given, invalid, number};
+use crate::refusal::{Cause, Refusal};
+use crate::request::ApiRequest;
+use serde_json::{Map, Value};
+
+/// What becomes of the objects that the deleted one owns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Propagation {
+    /// They go after it.
+    Background,
+    /// They go before it.
+    Foreground,
+    /// They stay.
+    Orphan,
+}
+
+/// How something is deleted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeleteOptions {
+    /// Everything is done but deleting.
+    pub dry_run: bool,
+    /// What becomes of dependents, if the caller says so.
+    pub propagation: Option<Propagation>,
+    /// The uid that the object must have.
+    pub uid: Option<String>,
+    /// The `resourceVersion` that the object must have.
+    pub resource_version: Option<String>,
+}
+
+/// What was written, before it is checked.
+#[derive(Default)]
+struct Asked {
+    dry_run: Vec<String>,
+    propagation: Option<String>,
+    orphan: Option<bool>,
+    uid: Option<String>,
+    resource_version: Option<String>,
+}
+
+impl DeleteOptions {
+    /// Reads them from the body if there is one, else from the query.
+    ///
+    /// # Errors
+    /// 400 when the body cannot be read, 422 for unknown values.
+    pub fn read(request: &ApiRequest, body: Option<&Value>) -> Result<Self, Refusal> {
+        let asked = match body {
+            Some(body) => of_body(body)?,
+            None => of_query(request)?,
+        };
+        asked.checked()
+    }
+}
+
+impl Asked {
+    fn checked(self) -> Result<DeleteOptions, Refusal> {
+        let mut causes = Vec::new();
+        let written: Vec<&str> = self.dry_run.iter().map(String::as_str).collect();
+        let propagation = self.propagation(&mut causes);
+        let dry_run = dry_run(&written).unwrap_or_else(|cause| {
+            causes.push(cause);
+            false
+        });
+        if !causes.is_empty() {
+            return Err(invalid("DeleteOptions", &causes));
+        }
+        Ok(DeleteOptions {
+            dry_run,
+            propagation,
+            uid: self.uid,
+            resource_version: self.resource_version,
+        })
+    }
+
+    fn propagation(&self, causes: &mut Vec<Cause>) -> Option<Propagation> {
+        let field = "propagationPolicy";
+        let Some(text) = &self.propagation else {
+            return self.orphan.map(|orphan| match orphan {
+                true => Propagation::Orphan,
+                false => Propagation::Background,
+            });
+        };
+        if self.orphan.is_some() {
+            let message = format!("Invalid value: {text:?}: orphanDependents and deletionPropagation cannot be both set");
+            causes.push(cause("FieldValueInvalid", field, message));
+        }
+        match text.as_str() {
+            "Foreground" => Some(Propagation::Foreground),
+            "Background" => Some(Propagation::Background),
+            "Orphan" => Some(Propagation::Orphan),
+            other => {
+                let supported = r#""Foreground", "Background", "Orphan", "nil""#;
+                let message = format!("Unsupported value: {other:?}: supported values: {supported}");
+                causes.push(cause("FieldValueNotSupported", field, message));
+                None
+            }
+        }
+    }
+}
+
+fn of_query(request: &ApiRequest) -> Result<Asked, Refusal> {
+    // How long a Pod may take to end: nothing here has anything to end.
+    number(request, "gracePeriodSeconds")?;
+    Ok(Asked {
+        dry_run: all(request, "dryRun").into_iter().map(str::to_owned).collect(),
+        propagation: given(request, "propagationPolicy").map(str::to_owned),
+        orphan: flag(request, "orphanDependents"),
+        uid: None,
+        resource_version: None,
+    })
+}
+
+fn of_body(body: &Value) -> Result<Asked, Refusal> {
+    let Some(fields) = body.as_object() else {
+        return Err(Refusal::bad_request("the body of a deletion has to be a DeleteOptions document"));
+    };
+    let (version, kind) = (fields.get("apiVersion"), fields.get("kind"));
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (version, kind) = (text(version), text(kind));
+    if !kind.is_empty() && kind != "DeleteOptions" {
+        let scheme = "in scheme \"pkg/runtime/scheme.go:111\"";
+        let message = format!("no kind {kind:?} is registered for version {version:?} {scheme}");
+        return Err(Refusal::bad_request(message));
+    }
+    let none = Map::new();
+    let preconditions = fields.get("preconditions").and_then(Value::as_object).unwrap_or(&none);
+    number_of(fields, "gracePeriodSeconds")?;
+    let dry_run = match fields.get("dryRun") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(values)) => values.iter().map(|value| text(Some(value))).collect(),
+        Some(other) => return Err(wrong_type(other, "dryRun", "[]string")),
+    };
+    let orphan = match fields.get("orphanDependents") {
+        None | Some(Value::Null) => None,
+        Some(Value::Bool(orphan)) => Some(*orphan),
+        Some(other) => return Err(wrong_type(other, "orphanDependents", "bool")),
+    };
+    Ok(Asked {
+        dry_run,
+        propagation: text_of(fields, "propagationPolicy", "propagationPolicy", "v1.DeletionPropagation")?,
+        orphan,
+        uid: text_of(preconditions, "uid", "preconditions.uid", "types.UID")?,
+        resource_version: text_of(preconditions, "resourceVersion", "preconditions.resourceVersion", "string")?,
+    })
+}
+
+fn text_of(fields: &Map<String, Value>, name: &str, path: &str, type_: &str) -> Result<Option<String>, Refusal> {
+    match fields.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(other) => Err(wrong_type(other, path, type_)),
+    }
+}
+
+fn number_of(fields: &Map<String, Value>, name: &str) -> Result<(), Refusal> {
+    match fields.get(name) {
+        None | Some(Value::Null) => Ok(()),
+        Some(number) if number.is_i64() => Ok(()),
+        Some(other) => Err(wrong_type(other, name, "int64")),
+    }
+}
+
+fn wrong_type(value: &Value, path: &str, type_: &str) -> Refusal {
+    let given = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    let told = format!("json: cannot unmarshal {given} into Go struct field DeleteOptions.{path} of type {type_}");
+    Refusal::bad_request(told)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::asked;
+    use super::*;
+    use serde_json::json;
+
+    fn of(body: Value) -> Result<DeleteOptions, (u16, String)> {
+        DeleteOptions::read(&asked(&[]), Some(&body)).map_err(|refusal| (refusal.code, refusal.message))
+    }
+
+    #[test]
+    fn a_body_says_how_to_delete() {
+        let options = of(json!({
+            "kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Foreground", "gracePeriodSeconds": 30,
+            "dryRun": ["All"], "preconditions": {"uid": "u", "resourceVersion": "7"},
+        }));
+        let expected = DeleteOptions {
+            dry_run: true,
+            propagation: Some(Propagation::Foreground),
+            uid: Some("u".to_owned()),
+            resource_version: Some("7".to_owned()),
+        };
+        assert_eq!(options, Ok(expected));
+        assert_eq!(of(json!({})), Ok(DeleteOptions::default()));
+    }
+
+    #[test]
+    fn the_query_says_it_too() {
+        let request = asked(&[("propagationPolicy", "Orphan"), ("dryRun", "All"), ("gracePeriodSeconds", "0")]);
+        let options = DeleteOptions::read(&request, None).expect("nothing is wrong");
+        assert!(options.dry_run);
+        assert_eq!(options.propagation, Some(Propagation::Orphan));
+    }
+
+    #[test]
+    fn orphans_may_be_asked_for_in_the_old_way() {
+        let orphan = |orphan: bool| of(json!({"orphanDependents": orphan})).map(|options| options.propagation);
+        assert_eq!(orphan(true), Ok(Some(Propagation::Orphan)));
+        assert_eq!(orphan(false), Ok(Some(Propagation::Background)));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let invalid = |why: &str| (422, format!(r#"DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: {why}"#));
+        let table = [
+            (
+                json!({"propagationPolicy": "Guess"}),
+                invalid(r#"Unsupported value: "Guess": supported values: "Foreground", "Background", "Orphan", "nil""#),
+            ),
+            (
+                json!({"propagationPolicy": "Background", "orphanDependents": true}),
+                invalid(r#"Invalid value: "Background": orphanDependents and deletionPropagation cannot be both set"#),
+            ),
+            (
+                json!({"propagationPolicy": 5}),
+                (
+                    400,
+                    "json: cannot unmarshal number into Go struct field DeleteOptions.propagationPolicy of type \
+                     v1.DeletionPropagation"
+                        .to_owned(),
+                ),
+            ),
+            (
+                json!({"kind": "Drone", "apiVersion": "a.dev/v1"}),
+                (
+                    400,
+                    r#"no kind "Drone" is registered for version "a.dev/v1" in scheme "pkg/runtime/scheme.go:111""#
+                        .to_owned(),
+                ),
+            ),
+        ];
+        for (body, expected) in table {
+            assert_eq!(of(body), Err(expected));
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Options of creations, updates and patches.
+//!
+//! Owns: the field manager, dry runs, and how strictly fields are checked. Must not: read bodies.
+
+use super::{all, cause, dry_run, flag, given, invalid};
+use crate::refusal::{Cause, Refusal};
+use crate::request::ApiRequest;
+
+/// A longer name of a field manager is refused, a longer name of a program is cut.
+const LONGEST_MANAGER: usize = 128;
+
+/// What is done about fields that are unknown or stand twice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Validation {
+    /// Nothing.
+    Ignore,
+    /// They are told in `Warning` headers.
+    #[default]
+    Warn,
+    /// The request is refused.
+    Strict,
+}
+
+/// How something is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WriteOptions {
+    /// Everything is done but keeping.
+    pub dry_run: bool,
+    /// Who owns the fields that are written.
+    pub manager: String,
+    /// How strictly fields are checked.
+    pub validation: Validation,
+    /// Whether an apply takes fields from their owners.
+    pub force: bool,
+}
+
+impl WriteOptions {
+    /// Reads them. `kind` is what they are called in a refusal: `CreateOptions`, `UpdateOptions`, `PatchOptions`;
+    /// `apply`: the request is a server-side apply.
+    ///
+    /// # Errors
+    /// 422 for unknown values.
+    pub fn read(request: &ApiRequest, kind: &str, apply: bool) -> Result<Self, Refusal> {
+        let mut causes = Vec::new();
+        let force = flag(request, "force");
+        let manager = given(request, "fieldManager");
+        if kind == "PatchOptions" {
+            if apply && manager.is_none() {
+                let message = "Required value: is required for apply patch";
+                causes.push(cause("FieldValueRequired", "fieldManager", message));
+            }
+            if !apply && force.is_some() {
+                let message = "Forbidden: may not be specified for non-apply patch";
+                causes.push(cause("FieldValueForbidden", "force", message));
+            }
+        }
+        causes.extend(manager.and_then(wrong_manager));
+        let dry_run = dry_run(&all(request, "dryRun")).unwrap_or_else(|cause| {
+            causes.push(cause);
+            false
+        });
+        let validation = match given(request, "fieldValidation") {
+            None | Some("Warn") => Validation::Warn,
+            Some("Ignore") => Validation::Ignore,
+            Some("Strict") => Validation::Strict,
+            Some(other) => {
+                let supported = r#""", "Ignore", "Strict", "Warn""#;
+                let message = format!("Unsupported value: {other:?}: supported values: {supported}");
+                causes.push(cause("FieldValueNotSupported", "fieldValidation", message));
+                Validation::Warn
+            }
+        };
+        if !causes.is_empty() {
+            return Err(invalid(kind, &causes));
+        }
+        Ok(Self {
+            dry_run,
+            manager: manager.map_or_else(|| program(&request.user_agent), str::to_owned),
+            validation,
+            force: force.unwrap_or(false),
+        })
+    }
+}
+
+fn wrong_manager(manager: &str) -> Option<Cause> {
+    let field = "fieldManager";
+    if manager.len() > LONGEST_MANAGER {
+        let message = format!("Too long: may not be more than {LONGEST_MANAGER} bytes");
+        return Some(cause("FieldValueTooLong", field, message));
+    }
+    let bad = manager.char_indices().find(|(_, letter)| letter.is_control());
+    let (at, letter) = bad?;
+    let code = u32::from(letter);
+    let message = format!("Invalid value: {manager:?}: invalid character U+{code:04X} (at position {at})");
+    Some(cause("FieldValueInvalid", field, message))
+}
+
+/// The name of the program: what stands before the first slash of `User-Agent`.
+fn program(user_agent: &str) -> String {
+    let name = user_agent.split('/').next().unwrap_or_default();
+    let printable: String = name.chars().filter(|letter| !letter.is_control()).collect();
+    let mut end = printable.len().min(LONGEST_MANAGER);
+    while !printable.is_char_boundary(end) {
+        end -= 1;
+    }
+    printable.get(..end).unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::asked;
+    use super::*;
+
+    fn read(kind: &str, apply: bool, query: &[(&str, &str)]) -> Result<WriteOptions, String> {
+        WriteOptions::read(&asked(query), kind, apply).map_err(|refusal| refusal.message)
+    }
+
+    #[test]
+    fn the_program_is_the_manager_unless_one_is_named() {
+        let options = read("CreateOptions", false, &[]).expect("nothing is wrong");
+        assert_eq!(options.manager, "test");
+        let options = read("CreateOptions", false, &[("fieldManager", "me")]).expect("nothing is wrong");
+        assert_eq!(options.manager, "me");
+        assert_eq!(program(&"x".repeat(200)).len(), LONGEST_MANAGER);
+    }
+
+    #[test]
+    fn a_dry_run_is_all_or_refused() {
+        let twice = read("PatchOptions", false, &[("dryRun", "All"), ("dryRun", "All")]);
+        assert!(twice.is_ok_and(|options| options.dry_run));
+        assert_eq!(
+            read("CreateOptions", false, &[("dryRun", "some")]),
+            Err(r#"CreateOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: ["some"]: supported values: "All""#.to_owned())
+        );
+    }
+
+    #[test]
+    fn an_apply_needs_a_manager_and_only_an_apply_may_force() {
+        let wrong = r#"PatchOptions.meta.k8s.io "" is invalid: "#;
+        assert_eq!(
+            read("PatchOptions", true, &[("fieldManager", "")]),
+            Err(format!("{wrong}fieldManager: Required value: is required for apply patch"))
+        );
+        assert_eq!(
+            read("PatchOptions", false, &[("force", "true")]),
+            Err(format!("{wrong}force: Forbidden: may not be specified for non-apply patch"))
+        );
+        let forced = read("PatchOptions", true, &[("fieldManager", "me"), ("force", "true")]);
+        assert!(forced.is_ok_and(|options| options.force));
+    }
+
+    #[test]
+    fn names_of_managers_have_limits() {
+        let table = [
+            ("x".repeat(129), "Too long: may not be more than 128 bytes".to_owned()),
+            ("a\nb".to_owned(), r#"Invalid value: "a\nb": invalid character U+000A (at position 1)"#.to_owned()),
+        ];
+        for (manager, why) in table {
+            let told = read("UpdateOptions", false, &[("fieldManager", &manager)]);
+            let expected = format!(r#"UpdateOptions.meta.k8s.io "" is invalid: fieldManager: {why}"#);
+            assert_eq!(told, Err(expected));
+        }
+    }
+
+    #[test]
+    fn fields_are_checked_as_asked() {
+        for (text, expected) in [
+            ("", Validation::Warn),
+            ("Warn", Validation::Warn),
+            ("Ignore", Validation::Ignore),
+            ("Strict", Validation::Strict),
+        ] {
+            let options = read("CreateOptions", false, &[("fieldValidation", text)]);
+            assert_eq!(options.map(|options| options.validation), Ok(expected));
+        }
+        let told = read("CreateOptions", false, &[("fieldValidation", "Guess")]);
+        assert!(told.is_err_and(|why| why.ends_with(r#"supported values: "", "Ignore", "Strict", "Warn""#)));
+    }
+}

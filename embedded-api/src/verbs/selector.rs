@@ -1,0 +1,53 @@
+//! Which objects a request is about: label and field selectors.
+//!
+//! Owns: matching. Must not: read objects; it looks at the facts that the store keeps.
+
+mod fields;
+mod labels;
+mod lexer;
+mod syntax;
+
+use super::options::ListOptions;
+use crate::refusal::Refusal;
+use crate::resource::Resource;
+use crate::store::Object;
+use fields::Field;
+use labels::Requirement;
+
+/// Which objects.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selector {
+    labels: Vec<Requirement>,
+    fields: Vec<Field>,
+}
+
+impl Selector {
+    /// Reads the selectors of a list or a watch. A name in the path selects too.
+    ///
+    /// # Errors
+    /// 400 for a selector that cannot be read, or for a field that does not select objects of this kind.
+    pub fn of(options: &ListOptions, resource: &Resource, name: Option<&str>) -> Result<Self, Refusal> {
+        let mut fields = fields::parse(&options.fields, resource).map_err(Refusal::bad_request)?;
+        fields.extend(name.map(Field::name_is));
+        Ok(Self {
+            labels: labels::parse(&options.labels).map_err(Refusal::bad_request)?,
+            fields,
+        })
+    }
+
+    /// Whether it selects everything.
+    #[must_use]
+    pub fn is_everything(&self) -> bool {
+        self.labels.is_empty() && self.fields.is_empty()
+    }
+
+    /// Whether it selects this object.
+    #[must_use]
+    pub fn matches(&self, object: &Object) -> bool {
+        self.labels.iter().all(|wanted| wanted.matches(object.facts.label(&wanted.key)))
+            && self.fields.iter().all(|field| field.matches(object))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+//! Field selectors: `metadata.name=a,spec.nodeName!=n-1`.
+//!
+//! Owns: the grammar, and which fields select. Must not: read objects.
+
+use crate::resource::Resource;
+use crate::schema::Type;
+use crate::store::Object;
+
+/// What one field has to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Field {
+    place: Place,
+    equal: bool,
+    value: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Place {
+    Name,
+    Namespace,
+    /// A path, and what an object has there that does not say.
+    Path(String, &'static str),
+}
+
+/// Fields of `events.k8s.io` Events, and how they are called where they are kept.
+const OF_EVENTS: [(&str, &str); 2] = [("regarding.", "involvedObject."), ("reportingController", "reportingComponent")];
+
+impl Field {
+    /// The name has to be this one.
+    pub(super) fn name_is(name: &str) -> Self {
+        Self {
+            place: Place::Name,
+            equal: true,
+            value: name.to_owned(),
+        }
+    }
+
+    /// Whether the object's field is what it has to be.
+    pub(super) fn matches(&self, object: &Object) -> bool {
+        let value = match &self.place {
+            Place::Name => &object.key.name,
+            Place::Namespace => &object.key.namespace,
+            Place::Path(path, unsaid) => object.facts.field(path).unwrap_or(unsaid),
+        };
+        (value == self.value) == self.equal
+    }
+}
+
+/// Reads a selector; an empty one selects everything.
+pub(super) fn parse(text: &str, resource: &Resource) -> Result<Vec<Field>, String> {
+    let mut fields = Vec::new();
+    for term in terms(text) {
+        if term.is_empty() {
+            continue;
+        }
+        let cut = ["!=", "==", "="].iter().filter_map(|sign| term.find(sign).map(|at| (at, *sign)));
+        // Where two signs start at the same place, the longer one is meant; it comes first.
+        let Some((at, sign)) = cut.min_by_key(|(at, _)| *at) else {
+            return Err(format!("invalid selector: '{text}'; can't understand '{term}'"));
+        };
+        let (path, value) = (&term[..at], &term[at + sign.len()..]);
+        fields.push(Field {
+            value: unescaped(value)?,
+            place: place(path, resource).ok_or_else(|| format!("field label not supported: {path}"))?,
+            equal: sign != "!=",
+        });
+    }
+    Ok(fields)
+}
+
+fn place(path: &str, resource: &Resource) -> Option<Place> {
+    match path {
+        "metadata.name" => return Some(Place::Name),
+        "metadata.namespace" if resource.namespaced || !resource.custom => return Some(Place::Namespace),
+        _ => {}
+    }
+    if !resource.selectable_fields.iter().any(|field| field == path) {
+        return None;
+    }
+    let unsaid = match type_at(resource, path) {
+        Some(Type::Boolean) if !resource.custom => "false",
+        _ => "",
+    };
+    let alias = OF_EVENTS.iter().find_map(|(shown, kept)| {
+        let rest = path.strip_prefix(shown)?;
+        Some(format!("{kept}{rest}"))
+    });
+    Some(Place::Path(alias.unwrap_or_else(|| path.to_owned()), unsaid))
+}
+
+fn type_at(resource: &Resource, path: &str) -> Option<Type> {
+    let schema = path.split('.').try_fold(&*resource.schema, |schema, part| schema.properties.get(part));
+    schema.and_then(|schema| schema.type_)
+}
+
+/// The parts between commas that have no backslash before them.
+fn terms(text: &str) -> Vec<&str> {
+    let mut terms = Vec::new();
+    let (mut start, mut escaped) = (0, false);
+    for (at, letter) in text.char_indices() {
+        match letter {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            ',' => {
+                terms.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    terms.push(&text[start..]);
+    terms
+}
+
+fn unescaped(text: &str) -> Result<String, String> {
+    let mut plain = String::with_capacity(text.len());
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => match letters.next() {
+                Some(next @ ('\\' | ',' | '=')) => plain.push(next),
+                Some(other) => return Err(format!("invalid field selector: invalid escape sequence: \\{other}")),
+                None => return Err("invalid field selector: invalid escape sequence: \\".to_owned()),
+            },
+            ',' | '=' => {
+                let code = u32::from(letter);
+                return Err(format!("invalid field selector: unescaped character in value: {code}"));
+            }
+            other => plain.push(other),
+        }
+    }
+    Ok(plain)
+}

@@ -1,0 +1,183 @@
+//! Label selectors: `camera=thermal,fleet!=x,model in (a, b),!retired,age>3`.
+//!
+//! Owns: the grammar, and the words in which Kubernetes refuses what does not follow it. Must not: know objects.
+
+use super::lexer::{Word, words};
+use super::syntax;
+
+/// What one label has to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Requirement {
+    /// Key of the label.
+    pub(super) key: String,
+    is: Is,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Is {
+    There,
+    Missing,
+    OneOf(Vec<String>),
+    NoneOf(Vec<String>),
+    Above(i64),
+    Below(i64),
+}
+
+impl Requirement {
+    /// Whether a label with this value, or none, is what it has to be.
+    pub(super) fn matches(&self, label: Option<&str>) -> bool {
+        let number = || label.and_then(|label| label.parse::<i64>().ok());
+        match &self.is {
+            Is::There => label.is_some(),
+            Is::Missing => label.is_none(),
+            Is::OneOf(values) => label.is_some_and(|label| values.iter().any(|value| value == label)),
+            Is::NoneOf(values) => label.is_none_or(|label| values.iter().all(|value| value != label)),
+            Is::Above(than) => number().is_some_and(|number| number > *than),
+            Is::Below(than) => number().is_some_and(|number| number < *than),
+        }
+    }
+}
+
+/// Reads a selector; an empty one selects everything.
+pub(super) fn parse(text: &str) -> Result<Vec<Requirement>, String> {
+    let mut parser = Parser {
+        words: words(text),
+        at: 0,
+    };
+    let mut requirements = Vec::new();
+    loop {
+        match parser.peek() {
+            Word::End => return Ok(requirements),
+            Word::Plain(_) | Word::Sign("!") => {
+                let requirement = parser.requirement();
+                requirements.push(requirement.map_err(|why| format!("unable to parse requirement: {why}"))?);
+            }
+            other => return Err(format!("found '{}', expected: !, identifier, or 'end of string'", other.text())),
+        }
+        match parser.next() {
+            Word::End => return Ok(requirements),
+            Word::Sign(",") => match parser.peek() {
+                Word::Plain(_) | Word::Sign("!") => {}
+                other => return Err(format!("found '{}', expected: identifier after ','", other.text())),
+            },
+            other => return Err(format!("found '{}', expected: ',' or 'end of string'", other.text())),
+        }
+    }
+}
+
+struct Parser<'a> {
+    words: Vec<Word<'a>>,
+    at: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn peek(&self) -> Word<'a> {
+        self.words.get(self.at).copied().unwrap_or(Word::End)
+    }
+
+    fn next(&mut self) -> Word<'a> {
+        let word = self.peek();
+        self.at += 1;
+        word
+    }
+
+    fn requirement(&mut self) -> Result<Requirement, String> {
+        let mut word = self.next();
+        let missing = word == Word::Sign("!");
+        if missing {
+            word = self.next();
+        }
+        let Word::Plain(key) = word else {
+            return Err(format!("found '{}', expected: identifier", word.text()));
+        };
+        let faults = syntax::of_key(key);
+        if !faults.is_empty() {
+            return Err(format!("<nil>: Invalid value: {key:?}: {}", faults.join("; ")));
+        }
+        let is = match (missing, self.peek()) {
+            (true, _) => Is::Missing,
+            (false, Word::End | Word::Sign(",")) => Is::There,
+            (false, _) => self.comparison(key)?,
+        };
+        Ok(Requirement {
+            key: key.to_owned(),
+            is,
+        })
+    }
+
+    fn comparison(&mut self, key: &str) -> Result<Is, String> {
+        let operator = self.next();
+        let values = match operator {
+            Word::Plain("in" | "notin") => self.list()?,
+            Word::Sign("=" | "==" | "!=" | ">" | "<") => vec![self.value()?],
+            other => return Err(format!("found '{}', expected: in, notin, =, ==, !=, gt, lt", other.text())),
+        };
+        if matches!(operator, Word::Sign(">" | "<")) {
+            let text = values.first().map(String::as_str).unwrap_or_default();
+            let why = "for 'Gt', 'Lt' operators, the value must be an integer";
+            let number = text.parse();
+            let number = number.map_err(|_| format!("values[0]: Invalid value: {text:?}: {why}"))?;
+            return Ok(match operator {
+                Word::Sign(">") => Is::Above(number),
+                _ => Is::Below(number),
+            });
+        }
+        for (index, value) in values.iter().enumerate() {
+            let faults = syntax::of_value(value);
+            if !faults.is_empty() {
+                return Err(format!("values[{index}][{key}]: Invalid value: {value:?}: {}", faults.join("; ")));
+            }
+        }
+        Ok(match operator {
+            Word::Plain("notin") | Word::Sign("!=") => Is::NoneOf(values),
+            _ => Is::OneOf(values),
+        })
+    }
+
+    fn value(&mut self) -> Result<String, String> {
+        match self.peek() {
+            Word::End | Word::Sign(",") => Ok(String::new()),
+            Word::Plain(value) => {
+                self.next();
+                Ok(value.to_owned())
+            }
+            other => Err(format!("found '{}', expected: identifier", other.text())),
+        }
+    }
+
+    /// Values in brackets. Nothing between two commas, or a comma and a bracket, is the empty value.
+    fn list(&mut self) -> Result<Vec<String>, String> {
+        let open = self.next();
+        if open != Word::Sign("(") {
+            return Err(format!("found '{}' expected: '('", open.text()));
+        }
+        let mut values: Vec<String> = Vec::new();
+        loop {
+            match self.next() {
+                Word::Plain(value) => {
+                    values.push(value.to_owned());
+                    match self.next() {
+                        Word::Sign(",") if self.peek() != Word::Sign(")") => {}
+                        Word::Sign(",") => values.push(String::new()),
+                        Word::Sign(")") => break,
+                        other => return Err(format!("found '{}', expected: ',' or ')'", other.text())),
+                    }
+                }
+                Word::Sign(",") => values.push(String::new()),
+                Word::Sign(")") => {
+                    if values.is_empty() {
+                        values.push(String::new());
+                    }
+                    break;
+                }
+                other if values.is_empty() => {
+                    return Err(format!("found '{}', expected: ',', ')' or identifier", other.text()));
+                }
+                other => return Err(format!("found '{}', expected: ',', or identifier", other.text())),
+            }
+        }
+        values.sort_unstable();
+        values.dedup();
+        Ok(values)
+    }
+}

@@ -1,0 +1,8 @@
+//! The HTTPS side, seen from outside: who gets in, what ends a connection, and what stays over a restart.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
+
+mod access;
+mod connections;
+mod restart;
+mod world;

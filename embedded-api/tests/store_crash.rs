@@ -1,0 +1,294 @@
+//! The store under `kill -9`: nothing acknowledged is lost, revisions never go back, watches resume.
+//!
+//! Owns: the rounds: a child process writes and says what was acknowledged, is killed at some moment, and its folder is
+//! looked at. Must not: be kind; it kills while the store is opened, written and compacted.
+//!
+//! `SKEIN_CRASH_ROUNDS` sets how many rounds (30 if unset), `SKEIN_CRASH_SEED` repeats the moments of an earlier run.
+
+use embedded_api::store::{Event, Expect, Facts, FactsFn, Key, Limits, Object, Options, Page, Store, Write};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::env;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+const KIND: &str = "drones.skein.dev";
+/// Tasks that write in the child, each to objects of its own.
+const WRITERS: u64 = 8;
+/// Objects of each.
+const OBJECTS: u64 = 6;
+
+fn facts() -> FactsFn {
+    Arc::new(|_, _| Facts::default())
+}
+
+fn options(folder: &Path, forgetful: bool) -> Options {
+    let history = if forgetful {
+        Limits {
+            age: Duration::ZERO,
+            events: 40,
+            bytes: 1 << 20,
+        }
+    } else {
+        Limits::default()
+    };
+    Options {
+        history,
+        ..Options::new(folder)
+    }
+}
+
+fn number(object: &Object) -> u64 {
+    let value: serde_json::Value = serde_json::from_slice(&object.json).expect("JSON");
+    assert_eq!(value["metadata"]["resourceVersion"], object.revision.to_string());
+    value["number"].as_u64().expect("a number")
+}
+
+// The child.
+
+#[test]
+#[ignore = "the child of the test below, which starts and kills it"]
+fn a_process_that_writes_until_it_is_killed() {
+    let folder = env::var_os("SKEIN_CRASH_FOLDER").expect("set by the parent");
+    let forgetful = env::var_os("SKEIN_CRASH_FORGETFUL").is_some();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .build()
+        .expect("runtime");
+    runtime.block_on(async {
+        let store = Store::open(options(Path::new(&folder), forgetful), facts()).expect("opens after a kill");
+        println!("open {}", store.revision());
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|writer| tokio::spawn(write_on(store.clone(), writer)))
+            .collect();
+        for writer in writers {
+            writer.await.expect("no panic");
+        }
+    });
+}
+
+/// Makes, changes and deletes objects, and says before and after each write which it is.
+#[expect(clippy::print_stdout, reason = "it is how the child tells its parent")]
+async fn write_on(store: Store, writer: u64) {
+    for count in store.revision() + writer.. {
+        let name = format!("w{writer}-{}", count % OBJECTS);
+        let key = Key::new(KIND, "default", &name);
+        let now = store.get(&key);
+        let value = json!({"metadata": {"name": name}, "number": count, "ballast": "x".repeat(2000)});
+        let write = match &now {
+            Some(now) if count % 5 == 0 => Write::Delete {
+                key,
+                expect: now.revision,
+                value,
+            },
+            Some(now) => Write::Put {
+                key,
+                expect: Expect::Revision(now.revision),
+                value,
+            },
+            None => Write::Put {
+                key,
+                expect: Expect::Absent,
+                value,
+            },
+        };
+        let how = if matches!(write, Write::Delete { .. }) {
+            "delete"
+        } else {
+            "put"
+        };
+        println!("try {name} {count} {how} 0");
+        let kept = store.write(write).await.expect("kept");
+        println!("ack {name} {count} {how} {}", kept.revision);
+    }
+}
+
+// The parent.
+
+/// A write as the child told of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Told {
+    name: String,
+    number: u64,
+    deleted: bool,
+    /// 0 while it was not acknowledged.
+    revision: u64,
+}
+
+fn told(line: &str) -> Option<(bool, Told)> {
+    // The test harness may write in front of the first line.
+    let words: Vec<&str> = line.split(' ').collect();
+    let [kind @ ("try" | "ack"), name, number, how, revision] = words.as_slice() else {
+        return None;
+    };
+    let told = Told {
+        name: (*name).to_owned(),
+        number: number.parse().ok()?,
+        deleted: *how == "delete",
+        revision: revision.parse().ok()?,
+    };
+    Some((*kind == "ack", told))
+}
+
+fn start(folder: &Path, forgetful: bool) -> (Child, Receiver<String>) {
+    let mut child = Command::new(env::current_exe().expect("this test"));
+    child
+        .args(["--exact", "a_process_that_writes_until_it_is_killed"])
+        .args(["--ignored", "--nocapture", "--test-threads=1"])
+        .env("SKEIN_CRASH_FOLDER", folder)
+        .stdout(Stdio::piped());
+    if forgetful {
+        child.env("SKEIN_CRASH_FORGETFUL", "1");
+    }
+    let mut child = child.spawn().expect("starts");
+    let output = child.stdout.take().expect("piped");
+    let (lines, received) = channel();
+    thread::spawn(move || {
+        let mut output = BufReader::new(output);
+        let mut line = String::new();
+        // A line that was cut by the kill says nothing.
+        while output.read_line(&mut line).is_ok_and(|length| length > 0) && line.ends_with('\n') {
+            if lines.send(line.trim_end().to_owned()).is_err() {
+                return;
+            }
+            line.clear();
+        }
+    });
+    (child, received)
+}
+
+/// Runs a child and kills it at some moment. Returns what was acknowledged, and what was not.
+fn killed(folder: &Path, forgetful: bool, random: &mut StdRng) -> (Vec<Told>, Vec<Told>) {
+    let (mut child, lines) = start(folder, forgetful);
+    let mut seen = Vec::new();
+    if random.random_ratio(4, 5) {
+        let enough = random.random_range(1..400);
+        seen.extend((0..enough).map_while(|_| lines.recv_timeout(Duration::from_secs(30)).ok()));
+        assert_eq!(seen.len(), enough, "the child stopped by itself: {:?}", seen.last());
+    }
+    // The moment of the kill is the point of this test: while opening, or between any two steps of a commit.
+    let most = if seen.is_empty() { 60_000 } else { 3_000 };
+    thread::sleep(Duration::from_micros(random.random_range(0..most)));
+    child.kill().expect("killed");
+    child.wait().expect("ended");
+    seen.extend(lines.iter());
+    let (mut acknowledged, mut open) = (Vec::new(), BTreeMap::new());
+    for (is_acknowledged, told) in seen.iter().filter_map(|line| told(line)) {
+        if is_acknowledged {
+            open.remove(&told.name);
+            acknowledged.push(told);
+        } else {
+            open.insert(told.name.clone(), told);
+        }
+    }
+    acknowledged.sort_by_key(|told| told.revision);
+    (acknowledged, open.into_values().collect())
+}
+
+fn as_told(event: &Event) -> Told {
+    Told {
+        name: event.object.key.name.to_string(),
+        number: number(&event.object),
+        deleted: event.deleted,
+        revision: event.revision,
+    }
+}
+
+/// Every change after `since`, as a watch that resumes there is told.
+fn resumed(store: &Store, since: u64) -> Vec<Told> {
+    let mut watch = store.watch(KIND, since).expect("at or above the floor");
+    std::iter::from_fn(|| watch.take().expect("goes on"))
+        .map(|event| as_told(&event))
+        .collect()
+}
+
+#[test]
+fn nothing_acknowledged_is_lost_by_a_kill_at_any_moment() {
+    let rounds = env::var("SKEIN_CRASH_ROUNDS").map_or(30, |rounds| rounds.parse().expect("a number"));
+    let seed = env::var("SKEIN_CRASH_SEED").map_or_else(|_| rand::random(), |seed| seed.parse().expect("a number"));
+    println!("SKEIN_CRASH_SEED={seed}");
+    let mut random = StdRng::seed_from_u64(seed);
+    let folder = tempfile::tempdir().expect("folder");
+    // What has to be there: revision and number of each object.
+    let mut expected: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    let (mut newest, mut written, mut unanswered_kept, mut compacted) = (0, 0, 0, 0);
+    for round in 0..rounds {
+        let forgetful = random.random();
+        let (acknowledged, unanswered) = killed(folder.path(), forgetful, &mut random);
+        written += acknowledged.len();
+        let store = Store::open(options(folder.path(), forgetful), facts()).expect("opens after a kill");
+        let reached = acknowledged.last().map_or(newest, |told| told.revision);
+        assert!(
+            store.revision() >= reached,
+            "round {round}: at {}, acknowledged {reached}",
+            store.revision()
+        );
+
+        // A watch that had seen everything of the round before hears of every write since, once and in order; besides
+        // the acknowledged ones only of some that were under way.
+        let since = newest.max(store.floor());
+        compacted += u32::from(since > newest);
+        let events = resumed(&store, since);
+        assert!(
+            events.is_sorted_by(|one, next| one.revision < next.revision),
+            "round {round}: {events:?}"
+        );
+        let (answered, others): (Vec<_>, Vec<_>) = events.into_iter().partition(|told| acknowledged.contains(told));
+        let known: Vec<_> = acknowledged
+            .iter()
+            .filter(|told| told.revision > since)
+            .cloned()
+            .collect();
+        assert_eq!(answered, known, "round {round}");
+        for told in &others {
+            let tried = Told {
+                revision: 0,
+                ..told.clone()
+            };
+            assert!(unanswered.contains(&tried), "round {round}: nobody wrote {told:?}");
+        }
+        unanswered_kept += others.len();
+
+        // The objects are what the acknowledged writes made of them, and perhaps one that was under way.
+        for told in acknowledged.iter().chain(&others) {
+            if told.deleted {
+                expected.remove(&told.name);
+            } else {
+                expected.insert(told.name.clone(), (told.revision, told.number));
+            }
+        }
+        let listed = store.list(KIND, None, &Page::default(), |_| true).expect("listed");
+        let mut found = BTreeMap::new();
+        for object in &listed.objects {
+            found.insert(object.key.name.to_string(), (object.revision, number(object)));
+        }
+        if since > newest {
+            // Writes under way may be older than what a watch is told: take them as found, if somebody tried them.
+            for told in unanswered.iter().filter(|told| !told.deleted) {
+                if let Some(state) = found.get(&told.name).filter(|(_, number)| *number == told.number) {
+                    expected.insert(told.name.clone(), *state);
+                }
+            }
+            for told in unanswered
+                .iter()
+                .filter(|told| told.deleted && !found.contains_key(&told.name))
+            {
+                expected.remove(&told.name);
+            }
+        }
+        assert_eq!(found, expected, "round {round}");
+        newest = store.revision();
+    }
+    assert!(written > 10 * rounds, "only {written} writes in {rounds} rounds");
+    println!(
+        "{rounds} kills, {written} acknowledged writes, none lost; {unanswered_kept} kept without an answer; newest \
+         revision {newest}; in {compacted} rounds the watch had to start at the floor"
+    );
+}

@@ -1,0 +1,101 @@
+//! A Kubernetes API to run programs against: that of a real control plane, or the embedded one.
+//!
+//! Owns: what both offer in the same way. Must not: know what runs on it, or hide which one it is: a test that asks for
+//! what only a real one has (RBAC, audit, Pods) says so.
+
+use std::path::{Path, PathBuf};
+
+use crate::control_plane::{apply_files, nodes};
+use crate::{ControlPlane, Embedded, Kubectl, Process, Scratch};
+
+/// Which of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServedBy {
+    /// A real control plane.
+    Kubernetes,
+    /// The embedded API.
+    Embedded,
+}
+
+/// A running one. Dropping it ends it and removes its data.
+#[derive(Debug)]
+pub enum Cluster {
+    /// A real control plane.
+    Kubernetes(Box<ControlPlane>),
+    /// The embedded API.
+    Embedded(Box<Embedded>),
+}
+
+impl Cluster {
+    /// Starts one with the CRDs of this workspace and these manifests; those of `for_kubernetes` are left out on the
+    /// embedded API, which has no use for them. Relative paths are relative to the workspace's root.
+    pub fn start(served_by: ServedBy, manifests: &[&str], for_kubernetes: &[&str]) -> anyhow::Result<Self> {
+        match served_by {
+            ServedBy::Kubernetes => {
+                let all = ["crds"].iter().chain(manifests).chain(for_kubernetes).copied();
+                let plane = ControlPlane::builder().manifests(all).start()?;
+                Ok(Self::Kubernetes(Box::new(plane)))
+            }
+            ServedBy::Embedded => {
+                let api = Embedded::start()?;
+                apply_files(api.kubectl(), manifests.iter().copied())?;
+                Ok(Self::Embedded(Box::new(api)))
+            }
+        }
+    }
+
+    /// The real control plane, if it is one.
+    pub fn kubernetes(&self) -> Option<&ControlPlane> {
+        match self {
+            Self::Kubernetes(plane) => Some(plane),
+            Self::Embedded(_) => None,
+        }
+    }
+
+    /// `kubectl` as the administrator.
+    pub fn kubectl(&self) -> &Kubectl {
+        match self {
+            Self::Kubernetes(plane) => plane.kubectl(),
+            Self::Embedded(api) => api.kubectl(),
+        }
+    }
+
+    /// The administrator's kubeconfig file.
+    pub fn kubeconfig(&self) -> &Path {
+        self.kubectl().kubeconfig()
+    }
+
+    /// The kubeconfig of a program that runs as this ServiceAccount. The embedded API has one user only.
+    pub fn service_account_kubeconfig(&self, namespace: &str, name: &str) -> anyhow::Result<PathBuf> {
+        match self {
+            Self::Kubernetes(plane) => plane.service_account_kubeconfig(namespace, name),
+            Self::Embedded(api) => Ok(api.kubeconfig().to_owned()),
+        }
+    }
+
+    /// The process that answers, for a test that stops (SIGSTOP) and continues (SIGCONT) it.
+    pub fn api_server(&self) -> &Process {
+        match self {
+            Self::Kubernetes(plane) => plane.api_server(),
+            Self::Embedded(api) => api.process(),
+        }
+    }
+
+    /// A folder for files that belong to its life.
+    pub fn scratch(&self) -> &Scratch {
+        match self {
+            Self::Kubernetes(plane) => plane.scratch(),
+            Self::Embedded(api) => api.scratch(),
+        }
+    }
+
+    /// Makes one Ready node with these labels.
+    pub fn create_node(&self, name: &str, labels: &[(&str, &str)]) -> anyhow::Result<()> {
+        self.create_nodes(&[name], labels)
+    }
+
+    /// Makes Ready nodes, each with these labels and `kubernetes.io/hostname`. A node that exists gets the labels.
+    pub fn create_nodes<N: AsRef<str>>(&self, names: &[N], labels: &[(&str, &str)]) -> anyhow::Result<()> {
+        nodes::create(self.kubectl(), names, labels)
+    }
+}

@@ -1,0 +1,104 @@
+//! The embedded API as a process of its own: `skein-api` in a folder that is gone afterwards.
+//!
+//! Owns: starting it with the CRDs of this workspace, starting it again on the same data, its end.
+//! Must not: know what is kept in it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context;
+use serde::Deserialize;
+
+use crate::control_plane::{Binaries, workspace_root};
+use crate::{Kubectl, Launch, Process, Scratch};
+
+/// How long the start may take on a machine that is busy with something else.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What `skein-api` prints once it can be used.
+#[derive(Deserialize)]
+struct Ready {
+    server: String,
+    kubeconfig: PathBuf,
+}
+
+/// A running `skein-api`. Dropping it ends it and removes its data.
+// The order of the fields is the order of their end: the process first, then its files.
+#[derive(Debug)]
+pub struct Embedded {
+    process: Process,
+    admin: Kubectl,
+    server: String,
+    scratch: Scratch,
+}
+
+impl Embedded {
+    /// Starts one with an empty data folder and the CRDs in `crds/`, and waits until it answers.
+    ///
+    /// Errors: it is not built, or it does not start; with the end of its log.
+    pub fn start() -> anyhow::Result<Self> {
+        let scratch = Scratch::new("skein-api-")?;
+        let kubectl = Binaries::find_or_build()?.path("kubectl");
+        let (process, ready) = launch(scratch.path())?;
+        let admin = Kubectl::new(kubectl, ready.kubeconfig, scratch.path().join("kubectl.cache"));
+        Ok(Self {
+            process,
+            admin,
+            server: ready.server,
+            scratch,
+        })
+    }
+
+    /// Kills it (SIGKILL), as a crash would, and starts it again on the same data.
+    pub fn crash_and_restart(&mut self) -> anyhow::Result<()> {
+        self.process.kill();
+        let (process, ready) = launch(self.scratch.path())?;
+        self.process = process;
+        self.server = ready.server;
+        Ok(())
+    }
+
+    /// `kubectl` as the owner of the data folder, the one user there is.
+    pub fn kubectl(&self) -> &Kubectl {
+        &self.admin
+    }
+
+    /// The owner's kubeconfig file.
+    pub fn kubeconfig(&self) -> &Path {
+        self.admin.kubeconfig()
+    }
+
+    /// The API server's URL.
+    pub fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// Its process, for a test that stops (SIGSTOP) and continues (SIGCONT) it.
+    pub fn process(&self) -> &Process {
+        &self.process
+    }
+
+    /// A folder for files that belong to this server's life.
+    pub fn scratch(&self) -> &Scratch {
+        &self.scratch
+    }
+}
+
+fn launch(folder: &Path) -> anyhow::Result<(Process, Ready)> {
+    let process = Launch::workspace("skein-api")?
+        .arg("--data-dir")
+        .arg(folder.join("data"))
+        .arg("--kubeconfig")
+        .arg(folder.join("kubeconfig"))
+        .arg("--crds")
+        .arg(workspace_root().join("crds/swarms.yaml"))
+        .arg("--crds")
+        .arg(workspace_root().join("crds/drones.yaml"))
+        .logs_in(folder.join("logs"))
+        .start()?;
+    let line = process.wait_for_line(PATIENCE, |line| {
+        line.starts_with("{\"") && line.contains("\"kubeconfig\"")
+    })?;
+    let ready = serde_json::from_str(&line).with_context(|| format!("skein-api said {line}"))?;
+    Ok((process, ready))
+}

@@ -1,0 +1,178 @@
+//! Two transcripts beside each other.
+//!
+//! Owns: finding and wording the differences, and matching them with those that are on purpose. Must not: run anything.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use regex::Regex;
+use serde_json::{Value, json};
+
+use crate::session::Step;
+
+/// Something that differs on purpose.
+pub struct Difference {
+    /// The case: the name of its test.
+    pub case: &'static str,
+    /// Part of what was done in the step; empty for each step.
+    pub step: &'static str,
+    /// Where in the answer: a regular expression for the whole JSON pointer.
+    pub at: &'static str,
+    /// Why it is so.
+    pub why: &'static str,
+}
+
+/// What differs and has no reason, and the reasons that explain nothing.
+pub fn unexplained(case: &str, theirs: &[Step], ours: &[Step], reasons: &[Difference]) -> Vec<String> {
+    let reasons: Vec<&Difference> = reasons.iter().filter(|reason| reason.case == case).collect();
+    let mut used = BTreeSet::new();
+    let mut told = Vec::new();
+    for number in 0..theirs.len().max(ours.len()) {
+        let (Some(their), Some(our)) = (theirs.get(number), ours.get(number)) else {
+            told.push(format!("{} steps on Kubernetes, {} here", theirs.len(), ours.len()));
+            break;
+        };
+        let mut found = Vec::new();
+        if their.did != our.did {
+            found.push((
+                String::from("/did"),
+                Value::from(their.did.clone()),
+                Value::from(our.did.clone()),
+            ));
+        }
+        differ("", &their.came, &our.came, &mut found);
+        let mut heading = Some(format!("step {}: {}", number + 1, their.did));
+        for (at, their_value, our_value) in found {
+            let reason = reasons.iter().position(|reason| {
+                their.did.contains(reason.step) && Regex::new(&format!("^(?:{})$", reason.at)).unwrap().is_match(&at)
+            });
+            if let Some(reason) = reason {
+                used.insert(reason);
+                continue;
+            }
+            told.extend(heading.take());
+            told.push(format!("  {at}\n{}", pair(&their_value, &our_value)));
+        }
+    }
+    for (index, reason) in reasons.iter().enumerate() {
+        if !used.contains(&index) {
+            told.push(format!(
+                "this difference is none: {} at {} ({})",
+                reason.step, reason.at, reason.why
+            ));
+        }
+    }
+    told
+}
+
+fn pair(theirs: &Value, ours: &Value) -> String {
+    match (theirs, ours) {
+        (Value::String(theirs), Value::String(ours)) if theirs.contains('\n') || ours.contains('\n') => {
+            lines(theirs, ours)
+        }
+        _ => format!("    Kubernetes: {}\n    here:       {}", shown(theirs), shown(ours)),
+    }
+}
+
+fn shown(value: &Value) -> String {
+    if value.is_null() {
+        "nothing".to_owned()
+    } else {
+        value.to_string()
+    }
+}
+
+/// Texts of several lines, side by side where they differ: what is common at both ends is left out.
+fn lines(theirs: &str, ours: &str) -> String {
+    let (theirs, ours): (Vec<&str>, Vec<&str>) = (theirs.lines().collect(), ours.lines().collect());
+    let head = theirs.iter().zip(&ours).take_while(|(a, b)| a == b).count();
+    let rest = theirs.len().min(ours.len()) - head;
+    let tail = theirs
+        .iter()
+        .rev()
+        .zip(ours.iter().rev())
+        .take(rest)
+        .take_while(|(a, b)| a == b)
+        .count();
+    let part = |all: &[&str], sign: &str| -> String {
+        all[head..all.len() - tail]
+            .iter()
+            .map(|line| format!("    {sign} {line}\n"))
+            .collect()
+    };
+    let text = format!(
+        "    ({head} lines alike)\n{}{}",
+        part(&theirs, "Kubernetes:"),
+        part(&ours, "here:      ")
+    );
+    text.trim_end().to_owned()
+}
+
+/// Adds each place where two values differ, deepest first reached.
+fn differ(at: &str, theirs: &Value, ours: &Value, found: &mut Vec<(String, Value, Value)>) {
+    match (theirs, ours) {
+        (Value::Object(a), Value::Object(b)) => {
+            let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+            for key in keys {
+                let part = |map: &serde_json::Map<String, Value>| map.get(key).cloned().unwrap_or(Value::Null);
+                let at = format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"));
+                if a.contains_key(key) != b.contains_key(key) {
+                    found.push((at, part(a), part(b)));
+                } else {
+                    differ(&at, &part(a), &part(b), found);
+                }
+            }
+        }
+        (Value::Array(a), Value::Array(b)) => {
+            for index in 0..a.len().max(b.len()) {
+                let at = format!("{at}/{index}");
+                match (a.get(index), b.get(index)) {
+                    (Some(a), Some(b)) => differ(&at, a, b, found),
+                    (a, b) => found.push((at, a.cloned().unwrap_or_default(), b.cloned().unwrap_or_default())),
+                }
+            }
+        }
+        (a, b) if a == b => {}
+        (a, b) => found.push((at.to_owned(), a.clone(), b.clone())),
+    }
+}
+
+/// Writes a transcript into the folder that `SKEIN_API_TRANSCRIPTS` names, if it does, for people to read.
+pub fn keep(case: &str, side: &str, steps: &[Step]) {
+    let Some(folder) = std::env::var_os("SKEIN_API_TRANSCRIPTS").map(PathBuf::from) else {
+        return;
+    };
+    let steps: Vec<Value> = steps
+        .iter()
+        .map(|step| json!({"did": step.did, "came": step.came}))
+        .collect();
+    let text = serde_json::to_string_pretty(&steps).unwrap();
+    std::fs::write(folder.join(format!("{case}.{side}.json")), text).unwrap();
+}
+
+#[test]
+fn what_differs_is_told_with_its_place_and_reasons_must_be_needed() {
+    let step = |came: Value| Step {
+        did: "GET /x".into(),
+        came,
+    };
+    let reason = |at| Difference {
+        case: "case",
+        step: "/x",
+        at,
+        why: "because",
+    };
+    let (theirs, ours) = (
+        [step(json!({"a": [1, 2], "b": "x"}))],
+        [step(json!({"a": [1], "b": "x", "c": 0}))],
+    );
+    let told = unexplained("case", &theirs, &ours, &[reason("/a/1")]);
+    assert_eq!(
+        told,
+        ["step 1: GET /x", "  /c\n    Kubernetes: nothing\n    here:       0"]
+    );
+    let told = unexplained("case", &theirs, &ours, &[reason("/a/1"), reason("/c")]);
+    assert_eq!(told, Vec::<String>::new());
+    let told = unexplained("case", &theirs, &theirs, &[reason("/a/1")]);
+    assert_eq!(told, ["this difference is none: /x at /a/1 (because)"]);
+}

@@ -1,0 +1,47 @@
+//! kubectl as a step of a case: its exit status, what it printed, and what it complained about.
+//!
+//! Owns: running it in the namespace of the case. Must not: judge it.
+
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::session::Session;
+
+/// How long one call may take on a machine that is busy with something else.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+impl Session {
+    /// Runs it; what it printed is recorded and returned.
+    pub fn kubectl(&mut self, args: &[&str]) -> String {
+        self.run(args, None, &[])
+    }
+
+    /// The same with an input.
+    pub fn kubectl_with(&mut self, args: &[&str], stdin: &Value) -> String {
+        self.run(args, Some(&stdin.to_string()), &[])
+    }
+
+    /// The same with an editor: a shell command that gets the file's name as its last argument.
+    pub fn kubectl_edit(&mut self, args: &[&str], editor: &str) -> String {
+        self.run(args, None, &[("KUBE_EDITOR", editor)])
+    }
+
+    fn run(&mut self, args: &[&str], stdin: Option<&str>, env: &[(&str, &str)]) -> String {
+        let namespace = self.ns().to_owned();
+        let mut all = vec!["-n", &namespace];
+        all.extend(args);
+        let mut command: Command = self.side().kubectl().command(&all);
+        // Fewer words than a terminal would be offered, and no colours.
+        command.envs(env.iter().copied()).env("TERM", "dumb");
+        let output = tests::run::output(command, stdin, PATIENCE).unwrap();
+        let [stdout, stderr] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let input = stdin.map_or(String::new(), |text| {
+            format!(" <<< {}", text.chars().take(300).collect::<String>())
+        });
+        let came = json!({"exit": output.status.code(), "stdout": stdout, "stderr": stderr});
+        self.note(&format!("kubectl {}{input}", args.join(" ")), came);
+        stdout
+    }
+}

@@ -1,0 +1,368 @@
+//! One case on one server: it asks, and what is answered is recorded.
+//!
+//! Owns: requests, watches and kubectl calls as steps of a transcript. Must not: judge an answer.
+
+use std::time::{Duration, Instant};
+
+use http::{Method, Request};
+use kube::client::Body;
+use serde_json::{Map, Value, json};
+
+use crate::side::{PATIENCE, Side};
+
+/// Media types of patches.
+pub const JSON_PATCH: &str = "application/json-patch+json";
+pub const MERGE: &str = "application/merge-patch+json";
+pub const STRATEGIC: &str = "application/strategic-merge-patch+json";
+pub const APPLY: &str = "application/apply-patch+yaml";
+
+/// Headers that are part of the answer.
+const HEADERS: [&str; 5] = ["content-type", "warning", "www-authenticate", "allow", "retry-after"];
+
+/// One thing that was done, and what came of it.
+pub struct Step {
+    pub did: String,
+    pub came: Value,
+}
+
+/// What one case did on one server.
+pub struct Session {
+    side: &'static Side,
+    pub steps: Vec<Step>,
+    /// Beginnings of names that the server ends with five random characters.
+    pub random: Vec<String>,
+    ns: String,
+}
+
+/// An answer, as it came.
+pub struct Answer {
+    pub code: u16,
+    pub body: Value,
+}
+
+impl Answer {
+    /// The object's resourceVersion, or the list's.
+    pub fn version(&self) -> String {
+        let version = self.body["metadata"]["resourceVersion"].as_str();
+        version
+            .unwrap_or_else(|| panic!("no resourceVersion in {}", self.body))
+            .to_owned()
+    }
+
+    pub fn uid(&self) -> String {
+        self.body["metadata"]["uid"].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+/// A request in the making.
+pub struct Ask<'a> {
+    session: &'a mut Session,
+    method: Method,
+    path: String,
+    headers: Vec<(&'static str, String)>,
+    body: Vec<u8>,
+    known: bool,
+    quiet: bool,
+    told: String,
+}
+
+impl Session {
+    /// A session whose namespace nobody else uses.
+    pub fn new(side: &'static Side, case: &str) -> Self {
+        let ns = format!("c-{:08x}", hash(case));
+        let mut session = Self {
+            side,
+            steps: Vec::new(),
+            random: Vec::new(),
+            ns: ns.clone(),
+        };
+        let made = session.ask("POST", "/api/v1/namespaces").quietly();
+        let made = made.json(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": ns}}));
+        let made = made.send();
+        assert!([201, 409].contains(&made.code), "no namespace: {}", made.body);
+        session
+    }
+
+    /// The namespace of this case; also a beginning for names of objects that have no namespace.
+    pub fn ns(&self) -> &str {
+        &self.ns
+    }
+
+    pub fn side(&self) -> &'static Side {
+        self.side
+    }
+
+    /// The URL path of Drones in the namespace, or of one of them.
+    pub fn drone(&self, name: &str) -> String {
+        self.at("/apis/skein.dev/v1alpha1", "drones", name)
+    }
+
+    pub fn swarm(&self, name: &str) -> String {
+        self.at("/apis/skein.dev/v1alpha1", "swarms", name)
+    }
+
+    /// The URL path of a kind in the namespace, or of one object (with its subresource, if given).
+    pub fn at(&self, api: &str, plural: &str, name: &str) -> String {
+        let path = format!("{api}/namespaces/{}/{plural}/{name}", self.ns);
+        path.trim_end_matches('/').to_owned()
+    }
+
+    pub fn ask(&mut self, method: &str, path: impl Into<String>) -> Ask<'_> {
+        let path = path.into();
+        Ask {
+            told: format!("{method} {path}"),
+            session: self,
+            method: method.parse().unwrap(),
+            path,
+            headers: vec![("user-agent", "case/1.0".to_owned())],
+            body: Vec::new(),
+            known: true,
+            quiet: false,
+        }
+    }
+
+    pub fn get(&mut self, path: impl Into<String>) -> Answer {
+        self.ask("GET", path).send()
+    }
+
+    pub fn post(&mut self, path: impl Into<String>, body: &Value) -> Answer {
+        self.ask("POST", path).json(body).send()
+    }
+
+    pub fn put(&mut self, path: impl Into<String>, body: &Value) -> Answer {
+        self.ask("PUT", path).json(body).send()
+    }
+
+    pub fn delete(&mut self, path: impl Into<String>) -> Answer {
+        self.ask("DELETE", path).send()
+    }
+
+    pub fn delete_with(&mut self, path: impl Into<String>, options: &Value) -> Answer {
+        let mut options = options.clone();
+        options["apiVersion"] = "v1".into();
+        options["kind"] = "DeleteOptions".into();
+        self.ask("DELETE", path).json(&options).send()
+    }
+
+    pub fn patch(&mut self, media: &str, path: impl Into<String>, body: &Value) -> Answer {
+        self.ask("PATCH", path).text(media, body.to_string()).send()
+    }
+
+    /// Makes an object without recording it.
+    pub fn given(&mut self, path: impl Into<String>, body: &Value) -> Answer {
+        let answer = self.ask("POST", path).json(body).quietly().send();
+        assert_eq!(answer.code, 201, "{}", answer.body);
+        answer
+    }
+
+    /// Records something that the case found out by itself.
+    pub fn note(&mut self, did: &str, came: Value) {
+        self.steps.push(Step {
+            did: did.to_owned(),
+            came,
+        });
+    }
+
+    /// Looks at `path` until `seen` is satisfied, and records the answer that satisfied it.
+    pub fn until(&mut self, what: &str, path: impl Into<String>, seen: impl Fn(&Answer) -> bool) -> Answer {
+        let path = path.into();
+        let start = Instant::now();
+        loop {
+            let answer = self.ask("GET", path.clone()).quietly().send();
+            if seen(&answer) {
+                let mut body = answer.body.clone();
+                // In which order the background did its work is its own affair.
+                if let Some(metadata) = body["metadata"].as_object_mut() {
+                    metadata.remove("resourceVersion");
+                }
+                let came = json!({"code": answer.code, "body": body});
+                self.note(&format!("until {what}: GET {path}"), came);
+                return answer;
+            }
+            assert!(start.elapsed() < PATIENCE, "waited in vain for {what}: {}", answer.body);
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Begins to watch. Its events are recorded once they are taken.
+    pub fn watch(&mut self, path: impl Into<String>) -> Watch {
+        let path = path.into();
+        let sign = if path.contains('?') { '&' } else { '?' };
+        let path = format!("{path}{sign}watch=true");
+        let request = Request::get(&path)
+            .header("user-agent", "case/1.0")
+            .body(Body::empty())
+            .unwrap();
+        Watch::new(self.side, path, request)
+    }
+
+    /// Begins to watch with a wish for another form of the objects.
+    pub fn watch_as(&mut self, accept: &str, path: impl Into<String>) -> Watch {
+        let path = format!("{}&watch=true", path.into());
+        let request = Request::get(&path)
+            .header("accept", accept)
+            .body(Body::empty())
+            .unwrap();
+        Watch::new(self.side, path, request)
+    }
+
+    /// Watches until the server ends it, and records all of it. The path says `timeoutSeconds`.
+    pub fn watched(&mut self, path: impl Into<String>) -> Vec<Value> {
+        self.watch(path).until_end(self)
+    }
+}
+
+impl Ask<'_> {
+    pub fn json(self, body: &Value) -> Self {
+        self.text("application/json", body.to_string())
+    }
+
+    pub fn text(mut self, media: &str, body: impl Into<Vec<u8>>) -> Self {
+        self.body = body.into();
+        let short = String::from_utf8_lossy(&self.body)
+            .chars()
+            .take(300)
+            .collect::<String>();
+        self.told += &format!(" {media} {short}");
+        self.header("content-type", media)
+    }
+
+    pub fn header(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.retain(|(known, _)| *known != name);
+        self.headers.push((name, value.to_owned()));
+        if !["content-type", "user-agent"].contains(&name) {
+            self.told += &format!(" [{name}: {value}]");
+        }
+        self
+    }
+
+    pub fn accept(self, value: &str) -> Self {
+        self.header("accept", value)
+    }
+
+    /// Without a credential.
+    pub fn anonymous(mut self) -> Self {
+        self.known = false;
+        self.told += " [no credential]";
+        self
+    }
+
+    /// Not recorded.
+    pub fn quietly(mut self) -> Self {
+        self.quiet = true;
+        self
+    }
+
+    pub fn send(self) -> Answer {
+        self.send_and(|body| body)
+    }
+
+    /// Sends it and records what `part` makes of the body.
+    pub fn send_and(self, part: impl Fn(Value) -> Value) -> Answer {
+        let mut request = Request::builder().method(self.method).uri(&self.path);
+        for (name, value) in &self.headers {
+            request = request.header(*name, value);
+        }
+        let side = self.session.side;
+        let response = side.send(request.body(Body::from(self.body)).unwrap(), self.known);
+        let (head, body) = response.into_parts();
+        let bytes = side.read(body);
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
+        let code = head.status.as_u16();
+        if !self.quiet {
+            let mut headers = Map::new();
+            for name in HEADERS {
+                let all: Vec<_> = head
+                    .headers
+                    .get_all(name)
+                    .iter()
+                    .map(|v| String::from_utf8_lossy(v.as_bytes()).into_owned())
+                    .collect();
+                if !all.is_empty() {
+                    headers.insert(name.to_owned(), all.into());
+                }
+            }
+            let came = json!({"code": code, "headers": headers, "body": part(body.clone())});
+            self.session.note(&self.told, came);
+        }
+        Answer { code, body }
+    }
+}
+
+/// A watch that goes on.
+pub struct Watch {
+    side: &'static Side,
+    path: String,
+    code: u16,
+    body: Body,
+    rest: Vec<u8>,
+}
+
+impl Watch {
+    fn new(side: &'static Side, path: String, request: Request<Body>) -> Self {
+        let (head, body) = side.send(request, true).into_parts();
+        Self {
+            side,
+            path,
+            code: head.status.as_u16(),
+            body,
+            rest: Vec::new(),
+        }
+    }
+
+    /// Takes events until `enough` of all taken so far, and records them.
+    pub fn until(&mut self, session: &mut Session, enough: impl Fn(&[Value]) -> bool) -> Vec<Value> {
+        let mut events = Vec::new();
+        while !enough(&events) {
+            match self.next() {
+                Some(event) => events.push(event),
+                None => panic!("{} ended after {events:#?}", self.path),
+            }
+        }
+        self.record(session, &events);
+        events
+    }
+
+    /// Takes this many events, and records them.
+    pub fn take(&mut self, session: &mut Session, count: usize) -> Vec<Value> {
+        self.until(session, |events| events.len() == count)
+    }
+
+    /// Takes all events until the server ends the watch, and records them.
+    pub fn until_end(mut self, session: &mut Session) -> Vec<Value> {
+        let mut events = Vec::new();
+        while let Some(event) = self.next() {
+            events.push(event);
+        }
+        self.record(session, &events);
+        events
+    }
+
+    fn record(&self, session: &mut Session, events: &[Value]) {
+        let came = json!({"code": self.code, "events": events});
+        session.note(&format!("WATCH {}", self.path), came);
+    }
+
+    fn next(&mut self) -> Option<Value> {
+        loop {
+            if let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.rest.drain(..=end).collect();
+                let text = String::from_utf8_lossy(&line);
+                return Some(serde_json::from_str(&text).unwrap_or_else(|_| Value::String(text.into_owned())));
+            }
+            match self.side.piece(&mut self.body) {
+                Some(more) => self.rest.extend(more),
+                None if self.rest.is_empty() => return None,
+                None => self.rest.push(b'\n'),
+            }
+        }
+    }
+}
+
+/// FNV-1a, 32 bits: the same name for the same case on both servers and in each run.
+fn hash(text: &str) -> u32 {
+    text.bytes().fold(0x811c_9dc5, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    })
+}

@@ -1,0 +1,153 @@
+//! `/status` and `/scale`: parts of an object with a door of their own.
+//!
+//! Owns: what goes through which door. Must not: go into who owns the fields (see `apply`).
+
+use serde_json::json;
+
+use crate::both;
+use crate::objects::{NAMESPACES, NODES, condition, drone, node, swarm};
+use crate::session::{APPLY, JSON_PATCH, MERGE, STRATEGIC};
+
+fn scale(ns: &str, name: &str, replicas: i64) -> serde_json::Value {
+    json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": name, "namespace": ns}, "spec": {"replicas": replicas}})
+}
+
+#[test]
+fn status_is_written_through_its_own_door_only() {
+    both(|s| {
+        let path = s.drone("a");
+        let mut object = drone("a", json!({}));
+        object["status"] = json!({"phase": "Flying"});
+        s.post(s.drone(""), &object);
+        s.patch(MERGE, &path, &json!({"status": {"phase": "Flying"}}));
+        let mut kept = s.get(&path).body;
+        kept["status"] = json!({"phase": "Flying", "conditions": [condition("Ready", "True", "it flies")]});
+        kept["spec"]["grounded"] = json!(true);
+        kept["metadata"]["labels"] = json!({"a": "b"});
+        kept["metadata"]["annotations"] = json!({"a": "b"});
+        kept["metadata"]["finalizers"] = json!(["skein.dev/x"]);
+        s.put(s.drone("a/status"), &kept);
+        s.put(&path, &kept);
+        s.get(s.drone("a/status"));
+        let mut kept = s.get(&path).body;
+        kept["status"] = json!({"phase": "Landing"});
+        s.put(&path, &kept);
+        kept.as_object_mut().unwrap().remove("status");
+        s.put(&path, &kept);
+    });
+}
+
+#[test]
+fn status_takes_every_kind_of_patch() {
+    both(|s| {
+        s.given(s.drone(""), &drone("a", json!({})));
+        let path = s.drone("a/status");
+        s.patch(
+            JSON_PATCH,
+            &path,
+            &json!([{"op": "add", "path": "/status", "value": {"phase": "Arming"}}]),
+        );
+        s.patch(
+            JSON_PATCH,
+            &path,
+            &json!([{"op": "add", "path": "/spec/grounded", "value": true}]),
+        );
+        s.patch(
+            MERGE,
+            &path,
+            &json!({"spec": {"grounded": true}, "status": {"mode": "GUIDED", "phase": null}}),
+        );
+        s.patch(STRATEGIC, &path, &json!({"status": {"mode": "LAND"}}));
+        let applied = json!({"apiVersion": "skein.dev/v1alpha1", "kind": "Drone", "status": {"conditions": [condition("Ready", "True", "")]}});
+        s.patch(APPLY, format!("{path}?fieldManager=me"), &applied);
+        s.get(s.drone("a"));
+    });
+}
+
+#[test]
+fn status_of_a_missing_object_is_not_found() {
+    both(|s| {
+        s.get(s.drone("a/status"));
+        s.patch(MERGE, s.drone("a/status"), &json!({"status": {}}));
+        s.put(s.drone("a/status"), &drone("a", json!({})));
+        s.post(s.drone("a/status"), &drone("a", json!({})));
+        s.delete(s.drone("a/status"));
+    });
+}
+
+#[test]
+fn a_node_reports_its_status() {
+    both(|s| {
+        let name = s.ns().to_owned();
+        s.given(NODES, &node(&name));
+        let path = format!("{NODES}/{name}/status");
+        let ready = |status: &str| {
+            json!({"type": "Ready", "status": status, "reason": "Case", "message": "",
+            "lastTransitionTime": "2001-02-03T04:05:06Z", "lastHeartbeatTime": "2001-02-03T04:05:06Z"})
+        };
+        s.patch(STRATEGIC, &path, &json!({"status": {"conditions": [ready("True")]}}));
+        s.patch(
+            STRATEGIC,
+            &path,
+            &json!({"status": {"conditions": [ready("False")], "capacity": {"cpu": "4", "memory": "8Gi"}}}),
+        );
+        s.patch(MERGE, &path, &json!({"status": {"addresses": [{"type": "InternalIP", "address": "10.0.0.1"}]}, "spec": {"unschedulable": true}}));
+        s.patch(
+            STRATEGIC,
+            format!("{NODES}/{name}"),
+            &json!({"status": {"phase": "Running"}, "metadata": {"labels": {"a": "b"}}}),
+        );
+        s.get(path);
+        s.get(format!("{NAMESPACES}/{name}/status"));
+    });
+}
+
+#[test]
+fn a_swarm_is_scaled_through_its_scale() {
+    both(|s| {
+        let ns = s.ns().to_owned();
+        s.given(s.swarm(""), &swarm("a", json!({"replicas": 2})));
+        let path = s.swarm("a/scale");
+        s.get(&path);
+        s.patch(
+            MERGE,
+            s.swarm("a/status"),
+            &json!({"status": {"replicas": 1, "selector": "skein.dev/swarm=a"}}),
+        );
+        let read = s.get(&path);
+        s.put(&path, &scale(&ns, "a", 4));
+        let mut stale = scale(&ns, "a", 5);
+        stale["metadata"]["resourceVersion"] = read.version().into();
+        s.put(&path, &stale);
+        s.patch(MERGE, &path, &json!({"spec": {"replicas": 6}}));
+        s.patch(MERGE, &path, &json!({"spec": {"replicas": 6}}));
+        s.patch(
+            JSON_PATCH,
+            &path,
+            &json!([{"op": "replace", "path": "/spec/replicas", "value": 7}]),
+        );
+        s.get(s.swarm("a"));
+    });
+}
+
+#[test]
+fn a_wrong_scale_is_refused() {
+    both(|s| {
+        let ns = s.ns().to_owned();
+        s.get(s.swarm("a/scale"));
+        s.put(s.swarm("a/scale"), &scale(&ns, "a", 1));
+        s.patch(MERGE, s.swarm("a/scale"), &json!({"spec": {"replicas": 1}}));
+        s.given(s.swarm(""), &swarm("a", json!({"replicas": 2})));
+        for replicas in [-1, 10_001] {
+            s.put(s.swarm("a/scale"), &scale(&ns, "a", replicas));
+            s.patch(MERGE, s.swarm("a/scale"), &json!({"spec": {"replicas": replicas}}));
+        }
+        s.patch(MERGE, s.swarm("a/scale"), &json!({"spec": {"replicas": "many"}}));
+        s.put(s.swarm("a/scale"), &scale(&ns, "b", 1));
+        s.put(s.swarm("a/scale"), &swarm("a", json!({"replicas": 3})));
+        s.patch(STRATEGIC, s.swarm("a/scale"), &json!({"spec": {"replicas": 1}}));
+        s.delete(s.swarm("a/scale"));
+        s.given(s.drone(""), &drone("a", json!({})));
+        s.get(s.drone("a/scale"));
+    });
+}

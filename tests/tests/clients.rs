@@ -1,0 +1,79 @@
+//! Kubernetes' own clients for Python and JavaScript, against a real API server and against the embedded one.
+//!
+//! Owns: starting the programs in `tests/clients`, which judge the answers themselves.
+//! Must not: know what they do.
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use tests::{ControlPlane, Embedded};
+
+/// How long one program may take on a machine that is busy with something else.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+static KUBERNETES: LazyLock<ControlPlane> =
+    LazyLock::new(|| ControlPlane::builder().manifests(["crds"]).start().unwrap());
+
+static EMBEDDED: LazyLock<Embedded> = LazyLock::new(|| Embedded::start().unwrap());
+
+/// A path that `cargo xtask test` has prepared.
+fn prepared(variable: &str) -> PathBuf {
+    let value = std::env::var_os(variable);
+    value.map(PathBuf::from).unwrap_or_else(|| {
+        panic!("{variable} is not set; run `cargo xtask test`, which installs the clients and sets it")
+    })
+}
+
+fn program(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("clients").join(name)
+}
+
+fn run(mut command: Command, namespace: &str, kubeconfig: &Path) {
+    command.arg(namespace).env("KUBECONFIG", kubeconfig);
+    let output = tests::run::output(command, None, PATIENCE).unwrap();
+    let told = [output.stdout, output.stderr]
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .concat();
+    assert!(
+        output.status.success() && told.contains("all is well"),
+        "it said:\n{told}"
+    );
+}
+
+fn python(kubeconfig: &Path) {
+    let mut command = Command::new(prepared("SKEIN_TEST_CLIENTS_PYTHON"));
+    command.arg("-B").arg(program("fleet.py"));
+    run(command, "python", kubeconfig);
+}
+
+fn javascript(kubeconfig: &Path) {
+    // Node.js looks for packages beside the program.
+    let copy = prepared("SKEIN_TEST_CLIENTS_NODE").join("fleet.mjs");
+    std::fs::copy(program("fleet.mjs"), &copy).unwrap();
+    let mut command = Command::new("node");
+    command.arg(copy);
+    run(command, "javascript", kubeconfig);
+}
+
+#[test]
+fn the_python_client_works_against_a_real_api_server() {
+    python(KUBERNETES.kubeconfig());
+}
+
+#[test]
+fn the_python_client_works_against_the_embedded_api() {
+    python(EMBEDDED.kubeconfig());
+}
+
+#[test]
+fn the_javascript_client_works_against_a_real_api_server() {
+    javascript(KUBERNETES.kubeconfig());
+}
+
+#[test]
+fn the_javascript_client_works_against_the_embedded_api() {
+    javascript(EMBEDDED.kubeconfig());
+}

@@ -1,0 +1,243 @@
+//! `skein up` and `skein demo` as processes: a ground station on one machine, with simulated vehicles. Whether a vehicle flies
+//! is read from its own words on the wire.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    dead_code,
+    reason = "test helpers outside of #[test] functions; the wire has more than is used here"
+)]
+
+#[path = "up/field.rs"]
+mod field;
+#[path = "e2e/wire.rs"]
+mod wire;
+
+use anyhow::ensure;
+use field::{Field, PATIENCE};
+use nix::sys::signal::Signal;
+use serde_json::json;
+use tests::{Launch, Scratch, wait_for};
+use wire::Wire;
+
+#[test]
+fn a_station_flies_what_it_reaches_and_agents_from_elsewhere_become_nodes() -> anyhow::Result<()> {
+    let mut field = Field::with(&["alpha", "bravo", "charlie"], "mixed")?;
+    field.start_up(&["alpha", "bravo"])?;
+    field.start_agent("charlie")?;
+    for node in ["alpha", "bravo", "charlie"] {
+        field.wait_readiness(node, "True", "AgentConnected")?;
+    }
+    let node = field.kubectl().json(["get", "node", "charlie"])?;
+    assert_eq!(node["metadata"]["labels"]["node-role.kubernetes.io/drone"], "");
+    assert_eq!(node["metadata"]["labels"]["kubernetes.io/hostname"], "charlie");
+
+    field.fly(3, 10.0)?;
+    field.wait_ready()?;
+    field.wait_in_air(&["alpha", "bravo", "charlie"])?;
+    let drones = field.drones()?;
+
+    // Ctrl-C: what is reached from here lands and is waited for; what another computer flies goes on.
+    let said = field.end_up()?;
+    for vehicle in ["alpha", "bravo"] {
+        assert!(field.wire(vehicle).said().down(), "{vehicle} is not down at the end");
+        assert!(said.contains(&format!("{vehicle}: down")), "{said}");
+    }
+    assert!(said.contains("3 Drones that wish to fly are kept"), "{said}");
+    field.wait_in_air(&["charlie"])?;
+
+    // The same folder again: nothing is forgotten, and that is told.
+    let since = wire::now();
+    field.start_up(&["alpha", "bravo"])?;
+    assert!(
+        field
+            .up()?
+            .stdout()
+            .contains("NOTE: 3 Drones that wish to fly are kept here from before")
+    );
+    field.wait_in_air(&["alpha", "bravo", "charlie"])?;
+    field.wait_ready()?;
+    assert_eq!(field.drones()?, drones);
+    assert!(field.wire("charlie").flew_without_a_break_since(since));
+    assert_eq!(field.wire("charlie").commands_since(since), []);
+
+    // The folder once more, with everything kept down.
+    field.end_up()?;
+    field.start_up_with(&["alpha", "bravo"], &["--grounded"])?;
+    field.wait_in_air(&[])?;
+    assert!(!field.up()?.stdout().contains("NOTE:"), "nothing wishes to fly");
+    field.skein(&["status", "-o", "json"])?;
+    field.kubectl().run(["delete", "swarm", "alpha"])?;
+    for vehicle in ["alpha", "bravo"] {
+        assert_eq!(
+            field.wire(vehicle).arms(),
+            2,
+            "{vehicle} took off for an order of the past"
+        );
+    }
+    field.end_up().map(drop)
+}
+
+#[test]
+fn a_station_that_is_killed_takes_its_flying_vehicles_up_again() -> anyhow::Result<()> {
+    let vehicles = ["alpha", "bravo"];
+    let mut field = Field::with(&vehicles, "mixed")?;
+    field.start_up(&vehicles)?;
+    field.fly(2, 10.0)?;
+    field.wait_ready()?;
+    field.wait_in_air(&vehicles)?;
+    let drones = field.drones()?;
+    let since = wire::now();
+    for _ in 0..2 {
+        field.kill_up()?;
+        field.start_up(&vehicles)?;
+        // It knows of them again once it says so: a Swarm that was Ready before may be told so from memory.
+        wait_for("the station to hear its vehicles again", PATIENCE, || {
+            let flying = field.skein(&["status", "-o", "json"])?["vehicles"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter(|v| v["flying"] == true && v["activity"] == "Holding")
+                .count();
+            ensure!(flying == 2, "{flying} fly");
+            Ok(())
+        })?;
+        field.wait_ready()?;
+    }
+    assert_eq!(field.drones()?, drones, "the same Drones on the same nodes");
+    for vehicle in vehicles {
+        let wire = field.wire(vehicle);
+        assert!(wire.flew_without_a_break_since(since), "{vehicle} left its hold");
+        assert_eq!(wire.commands_since(since), [], "{vehicle} was told something");
+        assert_eq!(wire.arms(), 1);
+    }
+    field.kubectl().run(["delete", "swarm", "alpha"])?;
+    field.wait_in_air(&[])?;
+    field.end_up().map(drop)
+}
+
+#[test]
+fn what_a_person_puts_on_a_node_stays_and_a_deleted_node_of_a_connected_agent_comes_back() -> anyhow::Result<()> {
+    let mut field = Field::with(&["alpha", "bravo"], "px4")?;
+    field.start_up(&["alpha"])?;
+    field.start_agent("bravo")?;
+    for node in ["alpha", "bravo"] {
+        field.wait_readiness(node, "True", "AgentConnected")?;
+    }
+    field.kubectl().run(["label", "node", "alpha", "site=north"])?;
+    field.kubectl().run(["cordon", "alpha"])?;
+    let deleted = field.kubectl().json(["get", "node", "bravo"])?;
+    field.kubectl().run(["delete", "node", "bravo"])?;
+    wait_for("node bravo to come back", PATIENCE, || {
+        let node = field.kubectl().json(["get", "node", "bravo"])?;
+        ensure!(
+            node["metadata"]["uid"] != deleted["metadata"]["uid"],
+            "it is the old one"
+        );
+        Ok(())
+    })?;
+    field.wait_readiness("bravo", "True", "AgentConnected")?;
+    let mine = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "mine"}});
+    field.kubectl().apply(&mine.to_string())?;
+
+    // An agent that stays away is told on its Node, and on no other.
+    field.agent.take().unwrap().stop(PATIENCE)?;
+    field.wait_readiness("bravo", "Unknown", "AgentGone")?;
+    field.wait_readiness("alpha", "True", "AgentConnected")?;
+    assert!(
+        field.readiness("mine").is_err(),
+        "a Node of somebody else is not touched"
+    );
+    field.end_up()?;
+    field.start_up(&["alpha"])?;
+    field.start_agent("bravo")?;
+    field.wait_readiness("bravo", "True", "AgentConnected")?;
+    let alpha = field.kubectl().json(["get", "node", "alpha"])?;
+    assert_eq!(alpha["metadata"]["labels"]["site"], "north");
+    assert_eq!(alpha["spec"]["unschedulable"], true);
+    field.end_up().map(drop)
+}
+
+#[test]
+fn a_second_station_on_the_same_folder_is_turned_away() -> anyhow::Result<()> {
+    let mut field = Field::with(&["alpha"], "px4")?;
+    field.start_up(&[])?;
+    let second = field.station(&[])?.start()?;
+    let status = second.wait_for_exit(PATIENCE)?;
+    assert_eq!(status.code(), Some(1));
+    let said = second.stderr();
+    assert!(said.contains("another `skein up` is using the data folder"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    field.end_up().map(drop)
+}
+
+#[test]
+fn a_second_ctrl_c_ends_at_once_and_says_what_becomes_of_the_vehicles() -> anyhow::Result<()> {
+    let mut field = Field::with(&["alpha"], "ardupilot")?;
+    field.start_up(&["alpha"])?;
+    // So high that it cannot be down before the second one.
+    field.fly(1, 120.0)?;
+    field.wait_in_air(&["alpha"])?;
+    let up = field.up.take().unwrap();
+    up.signal(Signal::SIGINT)?;
+    up.wait_for_line(PATIENCE, |line| line.starts_with("Asked to end: the vehicles"))?;
+    let status = wait_for("it to end at once", PATIENCE, || {
+        let status = up.exit_status()?;
+        if status.is_none() {
+            up.signal(Signal::SIGINT)?;
+        }
+        status.ok_or_else(|| anyhow::anyhow!("it runs"))
+    })?;
+    assert_eq!(status.code(), Some(130));
+    assert!(
+        up.stderr()
+            .contains("ended at once. Vehicles that are in the air go on by themselves")
+    );
+    assert!(!field.wire("alpha").said().down(), "it was not waited for");
+    Ok(())
+}
+
+#[test]
+fn ctrl_c_lands_the_vehicles_of_a_demo_and_leaves_nothing_behind() -> anyhow::Result<()> {
+    let scratch = Scratch::new("skein-demo-test-")?;
+    let (wires, temporary) = (scratch.folder("wire")?, scratch.folder("tmp")?);
+    let demo = Launch::workspace("skein")?
+        .args(["demo", "--drones", "2", "--speedup", "10", "--wire-log"])
+        .arg(&wires)
+        .env("TMPDIR", &temporary)
+        .start()?;
+    demo.wait_for_line(PATIENCE, |line| line.contains("all 2 hold"))?;
+    demo.wait_for_line(PATIENCE, |line| line.contains("export KUBECONFIG="))?;
+    let wires = ["drone-1", "drone-2"].map(|name| Wire(wires.join(format!("{name}.tlog"))));
+    assert!(wires.iter().all(|wire| wire.said().in_air()));
+    demo.signal(Signal::SIGINT)?;
+    let status = demo.wait_for_exit(PATIENCE)?;
+    assert!(status.success(), "{}", demo.tail());
+    assert!(wires.iter().all(|wire| wire.said().down() && wire.arms() == 1));
+    assert_eq!(
+        demo.stdout().matches("touched down never").count(),
+        0,
+        "{}",
+        demo.stdout()
+    );
+    assert_eq!(std::fs::read_dir(temporary)?.count(), 0, "the folder is left");
+    Ok(())
+}
+
+#[test]
+fn a_demo_that_runs_once_flies_lands_sums_up_and_ends() -> anyhow::Result<()> {
+    let demo = Launch::workspace("skein")?
+        .args(["demo", "--once", "--drones", "3", "--speedup", "10"])
+        .start()?;
+    let status = demo.wait_for_exit(PATIENCE)?;
+    assert!(status.success(), "{}", demo.tail());
+    let said = demo.stdout();
+    for drone in [
+        "drone-1  ArduPilot  ready",
+        "drone-2  PX4        ready",
+        "drone-3  ArduPilot  ready",
+    ] {
+        assert!(said.contains(drone), "{said}");
+    }
+    assert!(said.contains("touched down") && !said.contains("never"), "{said}");
+    Ok(())
+}

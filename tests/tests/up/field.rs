@@ -1,0 +1,246 @@
+//! A field: simulated vehicles in a process of their own, and a laptop with `skein up`.
+//!
+//! Owns: starting, killing and starting again. Must not: judge; the tests do, by the wire and by kubectl.
+
+use crate::wire::Wire;
+use anyhow::{Context, ensure};
+use serde_json::Value;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tests::control_plane::Binaries;
+use tests::process::Signal;
+use tests::{Kubectl, Launch, Process, Scratch, wait_for};
+
+/// How long anything may take on a machine that is busy with something else.
+pub const PATIENCE: Duration = Duration::from_secs(90);
+
+/// How much faster than in life the vehicles' time runs.
+const SPEEDUP: &str = "10";
+
+/// One field at a time: two cores carry one fleet.
+static ONE: Mutex<()> = Mutex::new(());
+
+// The order of the fields is the order of their end.
+pub struct Field {
+    pub up: Option<Process>,
+    pub agent: Option<Process>,
+    _simulator: Process,
+    vehicles: Vec<String>,
+    port: u16,
+    kubectl: Kubectl,
+    scratch: Scratch,
+    _one: MutexGuard<'static, ()>,
+}
+
+impl Field {
+    /// These vehicles, switched on; nothing of Skein runs yet.
+    pub fn with(vehicles: &[&str], autopilot: &str) -> anyhow::Result<Self> {
+        let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let scratch = Scratch::new("skein-up-")?;
+        let simulator = Launch::workspace("skein-sitl")?
+            .args([
+                "--autopilot",
+                autopilot,
+                "--speedup",
+                SPEEDUP,
+                "--names",
+                &vehicles.join(","),
+            ])
+            .args(["--link", &format!("pty:{}", scratch.folder("ports")?.display())])
+            .arg("--wire-log")
+            .arg(scratch.folder("wire")?)
+            .logs_in(scratch.folder("logs")?)
+            .start()?;
+        for vehicle in vehicles {
+            simulator.wait_for_line(PATIENCE, |line| line.contains(&format!("\"{vehicle}\"")))?;
+        }
+        let kubectl = Kubectl::new(
+            Binaries::find_or_build()?.path("kubectl"),
+            scratch.path().join("kubeconfig"),
+            scratch.path().join("kubectl.cache"),
+        );
+        Ok(Self {
+            up: None,
+            agent: None,
+            _simulator: simulator,
+            vehicles: vehicles.iter().map(|vehicle| (*vehicle).to_owned()).collect(),
+            port: tests::ports::free_tcp_port()?,
+            kubectl,
+            scratch,
+            _one: one,
+        })
+    }
+
+    fn link(&self, vehicle: &str) -> String {
+        let port = self.scratch.path().join("ports").join(vehicle);
+        format!("serial:{}:57600", port.display())
+    }
+
+    /// A command line of `skein up` on this laptop's data, with agents for these vehicles.
+    pub fn station(&self, vehicles: &[&str]) -> anyhow::Result<Launch> {
+        let mut launch = Launch::workspace("skein")?
+            .args(["up", "--listen", &format!("127.0.0.1:{}", self.port)])
+            .arg("--data-dir")
+            .arg(self.data())
+            .arg("--kubeconfig")
+            .arg(self.kubectl.kubeconfig())
+            .logs_in(self.scratch.path().join("logs"));
+        for vehicle in vehicles {
+            launch = launch.args(["--node", &format!("{vehicle}={}", self.link(vehicle))]);
+        }
+        Ok(launch)
+    }
+
+    /// The laptop's data folder.
+    pub fn data(&self) -> PathBuf {
+        self.scratch.path().join("data")
+    }
+
+    /// Starts `skein up` and waits until it says that it is.
+    pub fn start_up(&mut self, vehicles: &[&str]) -> anyhow::Result<()> {
+        self.start_up_with(vehicles, &[])
+    }
+
+    /// The same, with more flags.
+    pub fn start_up_with(&mut self, vehicles: &[&str], flags: &[&str]) -> anyhow::Result<()> {
+        let up = self.station(vehicles)?.args(flags).start()?;
+        up.wait_for_line(PATIENCE, |line| line.starts_with("Skein is up."))?;
+        self.up = Some(up);
+        Ok(())
+    }
+
+    /// The running `skein up`.
+    pub fn up(&self) -> anyhow::Result<&Process> {
+        self.up.as_ref().context("skein up does not run")
+    }
+
+    /// Kills `skein up` (SIGKILL), as a crash or an empty battery would.
+    pub fn kill_up(&mut self) -> anyhow::Result<()> {
+        self.up.take().context("skein up does not run")?.kill();
+        Ok(())
+    }
+
+    /// Asks `skein up` to end (SIGINT), and waits until it has; what it printed.
+    pub fn end_up(&mut self) -> anyhow::Result<String> {
+        let up = self.up.take().context("skein up does not run")?;
+        up.signal(Signal::SIGINT)?;
+        let status = up.wait_for_exit(PATIENCE)?;
+        ensure!(status.success(), "{status}: {}", up.tail());
+        Ok(up.stdout())
+    }
+
+    /// Starts an agent in a process of its own, as on a companion computer.
+    pub fn start_agent(&mut self, vehicle: &str) -> anyhow::Result<()> {
+        let agent = Launch::workspace("skein-agent")?
+            .env("NODE", vehicle)
+            .env("SKEIN_LINK", self.link(vehicle))
+            .env("SKEIN_COORDINATOR", format!("http://127.0.0.1:{}", self.port))
+            .arg("--state-dir")
+            .arg(self.scratch.folder("state")?)
+            .logs_in(self.scratch.path().join("logs"))
+            .start()?;
+        self.agent = Some(agent);
+        Ok(())
+    }
+
+    pub fn wire(&self, vehicle: &str) -> Wire {
+        Wire(self.scratch.path().join("wire").join(format!("{vehicle}.tlog")))
+    }
+
+    pub fn kubectl(&self) -> &Kubectl {
+        &self.kubectl
+    }
+
+    /// Applies a Swarm `alpha` of this many Drones.
+    pub fn fly(&self, replicas: usize, altitude: f64) -> anyhow::Result<()> {
+        let swarm = serde_json::json!({
+            "apiVersion": "skein.dev/v1alpha1", "kind": "Swarm", "metadata": {"name": "alpha", "namespace": "default"},
+            "spec": {"replicas": replicas, "template": {"spec": {"takeoffAltitudeMeters": altitude}}},
+        });
+        self.kubectl.apply(&swarm.to_string()).map(drop)
+    }
+
+    /// Waits until `condition` of Swarm alpha is what kubectl waits for.
+    pub fn wait_ready(&self) -> anyhow::Result<()> {
+        let timeout = format!("--timeout={}s", PATIENCE.as_secs());
+        let waited = self
+            .kubectl
+            .run(["wait", "--for=condition=Ready", "swarm/alpha", &timeout]);
+        waited.map(drop).map_err(|error| self.explain(error))
+    }
+
+    /// Name, uid and node of each Drone.
+    pub fn drones(&self) -> anyhow::Result<Vec<[String; 3]>> {
+        let list = self.kubectl.json(["get", "drones"])?;
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let drone = |d: &Value| {
+            [
+                text(&d["metadata"]["name"]),
+                text(&d["metadata"]["uid"]),
+                text(&d["spec"]["nodeName"]),
+            ]
+        };
+        Ok(list["items"].as_array().into_iter().flatten().map(drone).collect())
+    }
+
+    /// Waits until exactly these vehicles are in the air at their height and all others are not armed, by their own words.
+    pub fn wait_in_air(&self, wanted: &[&str]) -> anyhow::Result<()> {
+        let result = wait_for(format!("{wanted:?} in the air"), PATIENCE, || {
+            for vehicle in &self.vehicles {
+                let said = self.wire(vehicle).said();
+                let fits = if wanted.contains(&vehicle.as_str()) {
+                    said.in_air()
+                } else {
+                    said.not_flying()
+                };
+                ensure!(fits, "{vehicle} says {said:?}");
+            }
+            Ok(())
+        });
+        result.map_err(|error| self.explain(error))
+    }
+
+    /// What `skein` prints as JSON.
+    pub fn skein(&self, args: &[&str]) -> anyhow::Result<Value> {
+        let mut command = std::process::Command::new(tests::launch::workspace_binary("skein")?);
+        command
+            .args(["--server", &format!("http://127.0.0.1:{}", self.port)])
+            .args(args);
+        let output = tests::run::output(command, None, Duration::from_secs(15))?;
+        ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        Ok(serde_json::from_slice(&output.stdout)?)
+    }
+
+    /// The Ready condition of a Node: its status and reason.
+    pub fn readiness(&self, node: &str) -> anyhow::Result<[String; 2]> {
+        let node = self.kubectl.json(["get", "node", node])?;
+        let conditions = node["status"]["conditions"].as_array();
+        let ready = conditions.into_iter().flatten().find(|c| c["type"] == "Ready");
+        let ready = ready.context("it has no Ready condition yet")?;
+        Ok(["status", "reason"].map(|field| ready[field].as_str().unwrap_or_default().to_owned()))
+    }
+
+    /// Waits until the Ready condition of a Node is this.
+    pub fn wait_readiness(&self, node: &str, status: &str, reason: &str) -> anyhow::Result<()> {
+        let result = wait_for(format!("node {node} to be {reason}"), PATIENCE, || {
+            let seen = self.readiness(node)?;
+            ensure!(seen == [status, reason], "{seen:?}");
+            Ok(())
+        });
+        result.map_err(|error| self.explain(error))
+    }
+
+    /// `error`, with what kubectl and the logs tell.
+    pub fn explain(&self, error: anyhow::Error) -> anyhow::Error {
+        let seen = self
+            .kubectl
+            .run(["get", "nodes,swarms,drones", "-o", "wide"])
+            .unwrap_or_default();
+        let mut all = format!("{seen}\n");
+        for process in self.up.iter().chain(&self.agent) {
+            all += &format!("--- {}\n{}\n", process.name(), process.tail());
+        }
+        error.context(all)
+    }
+}

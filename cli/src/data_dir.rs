@@ -4,8 +4,8 @@
 
 use crate::failure::Failure;
 use fleet::ids::NodeName;
-use std::fs::{self, DirBuilder, File, Permissions, TryLockError};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::fs::{DirBuilder, File, TryLockError};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// A data folder, held by this process.
@@ -24,7 +24,8 @@ impl DataDir {
         usual(|name| std::env::var_os(name).map(PathBuf::from))
     }
 
-    /// Takes the folder, makes it if need be, and keeps other users of the machine out of it.
+    /// Takes the folder, and makes it if need be, with nobody else let in. What there is already is left as it is: the API
+    /// looks after the folder of its credentials itself.
     ///
     /// # Errors
     /// Another process has it, or it cannot be made or written; with what to do.
@@ -40,7 +41,6 @@ impl DataDir {
             .mode(0o700)
             .create(path)
             .map_err(unusable)?;
-        fs::set_permissions(path, Permissions::from_mode(0o700)).map_err(unusable)?;
         let path = path.canonicalize().map_err(unusable)?;
         let lock = File::options()
             .create(true)
@@ -97,6 +97,8 @@ fn usual(var: impl Fn(&str) -> Option<PathBuf>) -> Result<PathBuf, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn data_lies_where_the_system_keeps_data() {
@@ -115,11 +117,11 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_has_one_user_at_a_time_and_is_nobody_elses() {
+    fn a_folder_has_one_user_at_a_time_and_a_new_one_is_nobody_elses() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a/b");
         let first = DataDir::take(&path).unwrap();
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
+        assert_eq!(mode(&path), 0o700);
         let second = DataDir::take(&path).unwrap_err().to_string();
         assert!(
             second.contains("another `skein up` is using the data folder"),
@@ -127,6 +129,18 @@ mod tests {
         );
         drop(first);
         DataDir::take(&path).unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_others_use_too_stays_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+        let _data = DataDir::take(folder.path()).unwrap();
+        assert_eq!(mode(folder.path()), 0o755);
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
     }
 
     #[test]

@@ -122,8 +122,10 @@ impl Registry {
     }
 }
 
-/// An object of `resource`, as a client sent it, in the form in which its storage holds it: built-in kinds complete
-/// ([`canonical`]), Events as `v1`. Custom objects stay as they are. To be called before the object is validated.
+/// An object of `resource`, in the shape in which clients send it, in the form in which its storage holds it: built-in
+/// kinds complete ([`canonical`]), Events as `v1`. Custom objects stay as they are.
+///
+/// To be called once the object is pruned and validated, which is done in the shape that `resource.schema` describes.
 #[must_use]
 pub fn to_stored(resource: &Resource, object: Value) -> Value {
     if resource.custom {

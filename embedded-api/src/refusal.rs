@@ -16,6 +16,8 @@ pub struct Refusal {
     pub message: String,
     /// `details` of the Status document, or null.
     pub details: Value,
+    /// `metadata` of the Status document, or null: with `continue` when a page of a list is no longer to be had.
+    pub metadata: Value,
 }
 
 /// One thing that is wrong with an object: a `StatusCause`.
@@ -40,6 +42,7 @@ impl Refusal {
             reason,
             message: message.into(),
             details: Value::Null,
+            metadata: Value::Null,
         }
     }
 
@@ -98,6 +101,13 @@ impl Refusal {
         refusal
     }
 
+    /// 403: not with this object.
+    #[must_use]
+    pub fn forbidden(group: &str, resource: &str, name: &str, why: &str) -> Self {
+        let message = format!("{} \"{name}\" is forbidden: {why}", qualified(resource, group));
+        Self::new(403, "Forbidden", message).about(group, resource, name)
+    }
+
     /// 400: the request cannot be understood.
     #[must_use]
     pub fn bad_request(message: impl Into<String>) -> Self {
@@ -135,6 +145,9 @@ impl Refusal {
         });
         if !self.reason.is_empty() {
             status["reason"] = self.reason.into();
+        }
+        if !self.metadata.is_null() {
+            status["metadata"] = self.metadata.clone();
         }
         if !self.details.is_null() {
             status["details"] = self.details.clone();

@@ -158,6 +158,29 @@ fn what_a_person_puts_on_a_node_stays_and_a_deleted_node_of_a_connected_agent_co
 }
 
 #[test]
+fn a_companion_that_has_seen_a_higher_leadership_is_led_from_here_all_the_same() -> anyhow::Result<()> {
+    let mut field = Field::with(&["alpha", "charlie"], "px4")?;
+    // It has flown in a cluster before, whose coordinator had been started 56 times.
+    field.remember(&json!({
+        "layout": 1, "node": "charlie", "fence": {"held": null, "highest_term": 57}, "record": {"uid": null, "stage": "Fresh"},
+    }))?;
+    field.start_up(&["alpha"])?;
+    field.wait_readiness("alpha", "True", "AgentConnected")?;
+    field.fly(2, 10.0)?;
+    field.wait_in_air(&["alpha"])?;
+    let since = wire::now();
+    field.start_agent("charlie")?;
+    field.wait_in_air(&["alpha", "charlie"])?;
+    field.wait_ready()?;
+    assert!(field.wire("alpha").flew_without_a_break_since(since));
+    assert_eq!(field.wire("alpha").commands_since(since), []);
+    assert!(field.up()?.stderr().contains("deposed: an agent has seen term 57"));
+    field.kubectl().run(["delete", "swarm", "alpha"])?;
+    field.wait_in_air(&[])?;
+    field.end_up().map(drop)
+}
+
+#[test]
 fn a_second_station_on_the_same_folder_is_turned_away() -> anyhow::Result<()> {
     let mut field = Field::with(&["alpha"], "px4")?;
     field.start_up(&[])?;

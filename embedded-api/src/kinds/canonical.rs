@@ -115,7 +115,10 @@ mod tests {
         let made = namespace(json!({"metadata": {"name": "x"}}));
         assert_eq!(made["spec"]["finalizers"], json!(["kubernetes"]));
         assert_eq!(made["status"]["phase"], "Active");
-        let going = json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}, "spec": {}, "status": {"phase": "Terminating"}});
+        let going = json!({
+            "metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"},
+            "spec": {}, "status": {"phase": "Terminating"},
+        });
         assert_eq!(namespace(going.clone()), going);
     }
 

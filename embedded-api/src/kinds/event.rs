@@ -18,8 +18,11 @@ const RENAMED: [(&str, &str); 7] = [
     ("count", "deprecatedCount"),
 ];
 
+/// A field that is always shown, and what it is when nobody set it.
+type Always = (&'static str, fn() -> Value);
+
 /// Fields that a `v1` Event always shows.
-const ALWAYS_IN_CORE: [(&str, fn() -> Value); 7] = [
+const ALWAYS_IN_CORE: [Always; 7] = [
     ("involvedObject", empty),
     ("source", empty),
     ("firstTimestamp", null),
@@ -30,7 +33,7 @@ const ALWAYS_IN_CORE: [(&str, fn() -> Value); 7] = [
 ];
 
 /// Fields that an `events.k8s.io/v1` Event always shows.
-const ALWAYS: [(&str, fn() -> Value); 5] = [
+const ALWAYS: [Always; 5] = [
     ("regarding", empty),
     ("deprecatedSource", empty),
     ("deprecatedFirstTimestamp", null),
@@ -93,7 +96,7 @@ fn rename(event: Value, names: &[(&str, &str)], api_version: &str) -> Value {
     Value::Object(renamed)
 }
 
-fn fill(mut event: Value, always: &[(&str, fn() -> Value)]) -> Value {
+fn fill(mut event: Value, always: &[Always]) -> Value {
     if let Some(fields) = event.as_object_mut() {
         for (name, value) in always {
             fields.entry(*name).or_insert_with(value);

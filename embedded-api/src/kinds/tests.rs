@@ -1,3 +1,7 @@
+//! What is expected of the registry and of the two forms of an object.
+//!
+//! Owns: these expectations. Must not: need a server.
+
 use super::*;
 use serde_json::json;
 

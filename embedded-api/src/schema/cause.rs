@@ -26,6 +26,12 @@ pub fn invalid(field: impl Into<String>, value: &Value, detail: &str) -> Cause {
     cause("FieldValueInvalid", field, &word, detail)
 }
 
+/// The value cannot stand there; the message shows it as `shown`.
+#[must_use]
+pub fn invalid_shown(field: impl Into<String>, shown: &str, detail: &str) -> Cause {
+    cause("FieldValueInvalid", field, &format!("Invalid value: {shown}"), detail)
+}
+
 /// The value cannot stand there; it is too large to be repeated.
 #[must_use]
 pub fn invalid_untold(field: impl Into<String>, detail: &str) -> Cause {
@@ -56,6 +62,17 @@ pub fn forbidden(field: impl Into<String>, detail: &str) -> Cause {
 pub fn duplicate(field: impl Into<String>, value: &Value, detail: &str) -> Cause {
     let word = format!("Duplicate value: {}", go::shown(value));
     cause("FieldValueDuplicate", field, &word, detail)
+}
+
+/// The value is there twice; the message shows it as `shown`.
+#[must_use]
+pub fn duplicate_shown(field: impl Into<String>, shown: &str, detail: &str) -> Cause {
+    cause(
+        "FieldValueDuplicate",
+        field,
+        &format!("Duplicate value: {shown}"),
+        detail,
+    )
 }
 
 /// The value is there twice; it is too large to be repeated.

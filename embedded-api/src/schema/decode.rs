@@ -38,7 +38,9 @@ struct At<'a> {
 
 fn one(value: &mut Value, schema: &Schema, at: &At<'_>, unknown: &mut Vec<String>) -> Result<(), DecodeError> {
     match (schema.definition(), schema.type_) {
-        ("Time" | "MicroTime" | "Quantity", _) => text::special(value, schema.definition(), || wrong(value, schema, at)),
+        ("Quantity", _) if value.is_number() => text::special(value, schema.definition()),
+        ("Time" | "MicroTime" | "Quantity", _) if !value.is_string() => Err(wrong(value, schema, at)),
+        ("Time" | "MicroTime" | "Quantity", _) => text::special(value, schema.definition()),
         (_, None) => Ok(()),
         (_, Some(Type::Object)) => match value {
             Value::Object(map) => object(map, schema, at, unknown),

@@ -1,6 +1,6 @@
 //! Defaults: what a schema puts where nothing was said.
 //!
-//! Owns: filling in, and dropping nulls that mean nothing. Must not: judge values.
+//! Owns: filling in, dropping nulls that mean nothing, and one way to write a number. Must not: judge values.
 //!
 //! A null where the schema allows none counts as nothing: it becomes the default, or goes. A default is filled in before
 //! its inside is looked at, so defaults inside defaults apply too.
@@ -64,6 +64,31 @@ fn fill_entry(value: &mut Value, inner: &Schema) {
     fill(value, inner);
 }
 
+/// Writes whole numbers without a point, as the API does: `10.0` becomes `10`. So a value compares equal to itself after it
+/// was written by somebody else.
+pub fn plain_numbers(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            if let Some(whole) = number.as_f64().and_then(whole) {
+                *value = whole.into();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(plain_numbers),
+        Value::Object(fields) => fields.iter_mut().for_each(|(_, value)| plain_numbers(value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// The whole number that a real one is, up to 2^53: beyond, real numbers are not exact.
+fn whole(real: f64) -> Option<i64> {
+    const MOST: f64 = 9_007_199_254_740_992.0;
+    if real.fract() != 0.0 || real.abs() > MOST {
+        return None;
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "it is whole, and within the range")]
+    Some(real as i64)
+}
+
 /// Schemas that allow anything allow null, too.
 fn meaningless(value: &Value, schema: &Schema) -> bool {
     let anything = schema.preserve_unknown && schema.type_.is_none();
@@ -114,7 +139,10 @@ mod tests {
             filled(schema(), json!({"plain": null, "def": null, "inner": null})),
             json!({"def": "d", "nulldef": "d"})
         );
-        assert_eq!(filled(schema(), json!({"inner": {"x": null}}))["inner"], json!({"x": 3}));
+        assert_eq!(
+            filled(schema(), json!({"inner": {"x": null}}))["inner"],
+            json!({"x": 3})
+        );
     }
 
     #[test]
@@ -141,9 +169,19 @@ mod tests {
             "numbers": {"type": "array", "items": {"type": "integer", "default": 7}},
         }});
         assert_eq!(
-            filled(schema, json!({"list": [{}, {"p": "x"}], "map": {"a": {}, "b": null}, "numbers": [1, null]})),
+            filled(
+                schema,
+                json!({"list": [{}, {"p": "x"}], "map": {"a": {}, "b": null}, "numbers": [1, null]})
+            ),
             json!({"list": [{"p": "TCP"}, {"p": "x"}], "map": {"a": {"p": "TCP"}}, "numbers": [1, 7]})
         );
+    }
+
+    #[test]
+    fn whole_numbers_lose_their_point() {
+        let mut value = json!({"a": 10.0, "b": [1.5, -0.0, 1e300], "c": 7});
+        plain_numbers(&mut value);
+        assert_eq!(value, json!({"a": 10, "b": [1.5, 0, 1e300], "c": 7}));
     }
 
     #[test]

@@ -152,7 +152,10 @@ mod tests {
             (json!(0.0), "0"),
             (json!(true), "true"),
             (Value::Null, "null"),
-            (json!({"b": [1, "<x>"], "a": null}), r#"{"a":null,"b":[1,"\u003cx\u003e"]}"#),
+            (
+                json!({"b": [1, "<x>"], "a": null}),
+                r#"{"a":null,"b":[1,"\u003cx\u003e"]}"#,
+            ),
         ];
         for (value, told) in cases {
             assert_eq!(shown(&value), told);

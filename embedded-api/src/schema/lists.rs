@@ -60,7 +60,9 @@ fn keyed(items: &[Value], keys: &[String], path: &Path<'_>, causes: &mut Vec<Cau
         return;
     }
     let key_of = |item: &Value| {
-        let pairs = keys.iter().filter_map(|key| Some((key.clone(), item.get(key)?.clone())));
+        let pairs = keys
+            .iter()
+            .filter_map(|key| Some((key.clone(), item.get(key)?.clone())));
         Value::Object(pairs.collect::<Map<_, _>>())
     };
     let keys: Vec<Value> = items.iter().map(key_of).collect();
@@ -121,7 +123,10 @@ mod tests {
     fn lists_inside_maps_and_lists_are_found() {
         assert_eq!(
             found(json!({"labels": {"x": [1, 1]}, "map": [{"k": "a", "set": ["c", "c"]}]})),
-            ["labels[x][1]: Duplicate value: 1", r#"map[0].set[1]: Duplicate value: "c""#]
+            [
+                "labels[x][1]: Duplicate value: 1",
+                r#"map[0].set[1]: Duplicate value: "c""#
+            ]
         );
     }
 

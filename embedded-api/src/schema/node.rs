@@ -100,7 +100,10 @@ impl Node {
         for (name, property) in &schema.properties {
             properties.insert(name.clone(), child(property, &format!("properties[{name}]"))?);
         }
-        let additional = schema.additional.as_deref().map(|inner| child(inner, "additionalProperties"));
+        let additional = schema
+            .additional
+            .as_deref()
+            .map(|inner| child(inner, "additionalProperties"));
         let items = schema.items.as_deref().map(|inner| child(inner, "items"));
         let branches = |keyword: &str| branches(schema, keyword, path);
         let not = match schema.rules.get("not") {
@@ -165,7 +168,10 @@ impl Limits {
         let number = |key: &str| rules.get(key).and_then(Value::as_f64);
         let count = |key: &str| rules.get(key).and_then(Value::as_i64);
         let flag = |key: &str| rules.get(key).and_then(Value::as_bool).unwrap_or_default();
-        let pattern = rules.get("pattern").and_then(Value::as_str).filter(|text| !text.is_empty());
+        let pattern = rules
+            .get("pattern")
+            .and_then(Value::as_str)
+            .filter(|text| !text.is_empty());
         let pattern = pattern.map(|text| Ok((text.to_owned(), pattern::compile(text)?)));
         let pattern = pattern.transpose().map_err(|source| SchemaError::Pattern {
             path: path.to_owned(),
@@ -223,6 +229,10 @@ mod tests {
     fn a_rule_that_cannot_be_compiled_is_refused_with_its_place() {
         let rule = json!([{"rule": "self >"}]);
         let error = compiled(json!({"items": {"x-kubernetes-validations": rule}})).unwrap_err();
-        assert!(error.to_string().starts_with("schema.items: the rule \"self >\" cannot be used"));
+        assert!(
+            error
+                .to_string()
+                .starts_with("schema.items: the rule \"self >\" cannot be used")
+        );
     }
 }

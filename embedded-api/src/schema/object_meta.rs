@@ -139,12 +139,27 @@ mod tests {
     fn a_field_of_the_wrong_type_is_refused() {
         let into = "into Go struct field ObjectMeta";
         let cases = [
-            (json!({"labels": {"a": 1}}), format!("number {into}.labels of type string")),
-            (json!({"labels": []}), format!("array {into}.labels of type map[string]string")),
-            (json!({"finalizers": "a"}), format!("string {into}.finalizers of type []string")),
-            (json!({"finalizers": [1]}), format!("number {into}.finalizers of type string")),
+            (
+                json!({"labels": {"a": 1}}),
+                format!("number {into}.labels of type string"),
+            ),
+            (
+                json!({"labels": []}),
+                format!("array {into}.labels of type map[string]string"),
+            ),
+            (
+                json!({"finalizers": "a"}),
+                format!("string {into}.finalizers of type []string"),
+            ),
+            (
+                json!({"finalizers": [1]}),
+                format!("number {into}.finalizers of type string"),
+            ),
             (json!({"name": 5}), format!("number {into}.name of type string")),
-            (json!({"generation": "1"}), format!("string {into}.generation of type int64")),
+            (
+                json!({"generation": "1"}),
+                format!("string {into}.generation of type int64"),
+            ),
             (json!("x"), "string into Go value of type v1.ObjectMeta".to_owned()),
             (
                 json!({"ownerReferences": [{"name": 5}]}),
@@ -166,7 +181,8 @@ mod tests {
 
     #[test]
     fn an_owner_said_twice_is_kept_once_with_a_warning() {
-        let mut metadata = json!({"ownerReferences": [{"uid": "1", "name": "a"}, {"uid": "2"}, {"uid": "1", "name": "b"}]});
+        let mut metadata =
+            json!({"ownerReferences": [{"uid": "1", "name": "a"}, {"uid": "2"}, {"uid": "1", "name": "b"}]});
         assert!(merge_owners(&mut metadata).unwrap().ends_with("observed: 1"));
         assert_eq!(
             metadata["ownerReferences"],

@@ -137,7 +137,8 @@ mod tests {
     #[test]
     fn an_embedded_object_keeps_what_every_object_has() {
         let spec = json!({"type": "object", "x-kubernetes-embedded-resource": true, "properties": {"spec": {"type": "object"}}});
-        let object = json!({"spec": {"apiVersion": "v1", "kind": "X", "metadata": {"name": "x"}, "spec": {"a": 1}, "b": 1}});
+        let object =
+            json!({"spec": {"apiVersion": "v1", "kind": "X", "metadata": {"name": "x"}, "spec": {"a": 1}, "b": 1}});
         let (object, removed) = pruned(spec, object);
         assert_eq!(
             object,

@@ -68,19 +68,27 @@ fn judge_new(value: &Value, old: Option<&Value>, node: &Node, path: &Path<'_>) -
     found.held += 1;
     match value {
         Value::String(text) => {
-            text_limits(text, node, path).into_iter().for_each(|cause| found.add(cause));
+            text_limits(text, node, path)
+                .into_iter()
+                .for_each(|cause| found.add(cause));
             found.held += 1;
             if let Some(format) = node.format.filter(|format| format.is_text()) {
                 if !format.fits(text) {
                     let place = path.dotted();
-                    let detail = format!("{place} in body must be of type {}: {}", format.name(), go::quoted(text));
+                    let detail = format!(
+                        "{place} in body must be of type {}: {}",
+                        format.name(),
+                        go::quoted(text)
+                    );
                     found.add(cause::type_invalid(place, text, &detail));
                 }
                 found.held += 1;
             }
         }
         Value::Number(number) => {
-            number::judge(number, node, path).into_iter().for_each(|cause| found.add(cause));
+            number::judge(number, node, path)
+                .into_iter()
+                .for_each(|cause| found.add(cause));
             found.held += 2;
         }
         Value::Array(items) => {
@@ -89,7 +97,9 @@ fn judge_new(value: &Value, old: Option<&Value>, node: &Node, path: &Path<'_>) -
         }
         Value::Null | Value::Bool(_) | Value::Object(_) => {}
     }
-    allowed(value, node, path).into_iter().for_each(|cause| found.add(cause));
+    allowed(value, node, path)
+        .into_iter()
+        .for_each(|cause| found.add(cause));
     found.held += 1;
     if let Value::Object(fields) = value {
         object(fields, old, node, path, &mut found);
@@ -109,7 +119,9 @@ fn null(node: &Node, path: &Path<'_>, found: &mut Found) {
     found.held += 1;
     let listed = node.limits.allowed.iter().any(Value::is_null);
     if !listed {
-        allowed(&Value::Null, node, path).into_iter().for_each(|cause| found.add(cause));
+        allowed(&Value::Null, node, path)
+            .into_iter()
+            .for_each(|cause| found.add(cause));
     }
 }
 

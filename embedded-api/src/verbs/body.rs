@@ -5,7 +5,7 @@
 use super::meta::text;
 use crate::refusal::{Cause, Refusal};
 use crate::resource::Resource;
-use crate::schema::duplicates::duplicates;
+use crate::schema::checker::repeated;
 use bytes::Bytes;
 use serde_json::Value;
 use serde_saphyr::options::DuplicateKeyPolicy;
@@ -57,8 +57,7 @@ pub fn read(format: Format, body: &Bytes) -> Result<Document, String> {
     let (mut value, duplicates) = match format {
         Format::Json => {
             let value = serde_json::from_slice(body).map_err(|error| of_json(&error))?;
-            let told = duplicates(body).into_iter().map(|path| format!("duplicate field \"{path}\""));
-            (value, told.collect())
+            (value, repeated(body))
         }
         Format::Yaml => yaml(body)?,
     };

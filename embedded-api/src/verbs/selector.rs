@@ -5,7 +5,6 @@
 mod fields;
 mod labels;
 mod lexer;
-mod syntax;
 
 use super::options::ListOptions;
 use crate::refusal::Refusal;

@@ -144,6 +144,12 @@ impl Field {
         Ok(())
     }
 
+    /// Has the agent of the companion computer remember this from an earlier life.
+    pub fn remember(&self, state: &Value) -> anyhow::Result<()> {
+        let file = self.scratch.folder("state")?.join("state.json");
+        Ok(std::fs::write(file, state.to_string())?)
+    }
+
     pub fn wire(&self, vehicle: &str) -> Wire {
         Wire(self.scratch.path().join("wire").join(format!("{vehicle}.tlog")))
     }

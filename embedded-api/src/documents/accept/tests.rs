@@ -1,3 +1,7 @@
+//! What is expected of choosing a representation.
+//!
+//! Owns: these expectations. Must not: need a server.
+
 use super::*;
 
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";

@@ -1,3 +1,7 @@
+//! What is expected of the discovery documents.
+//!
+//! Owns: these expectations. Must not: need a server.
+
 use super::*;
 use crate::kinds::custom;
 

@@ -1,3 +1,7 @@
+//! What is expected of the OpenAPI documents.
+//!
+//! Owns: these expectations. Must not: repeat what `k8s-openapi` describes.
+
 use super::*;
 use crate::kinds::{REFERENCE, custom};
 use std::collections::BTreeSet;

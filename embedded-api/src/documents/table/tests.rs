@@ -1,3 +1,7 @@
+//! What is expected of tables.
+//!
+//! Owns: these expectations. Must not: repeat what the cells of each kind show.
+
 use super::*;
 use crate::kinds::custom;
 
@@ -28,9 +32,15 @@ fn boat() -> Value {
     })
 }
 
+const READY: &str = ".status.conditions[?(@.type==\"Ready\")].status";
+
+fn by_path(path: &str) -> String {
+    format!("Custom resource definition column (in JSONPath format): {path}")
+}
+
 fn columns() -> Value {
     json!([
-        {"name": "Ready", "type": "string", "jsonPath": ".status.conditions[?(@.type==\"Ready\")].status"},
+        {"name": "Ready", "type": "string", "jsonPath": READY},
         {"name": "Crew", "type": "integer", "jsonPath": ".spec.crew", "priority": 1, "description": "How many."},
         {"name": "Harbour", "type": "string", "jsonPath": ".spec.harbour"},
     ])
@@ -58,12 +68,13 @@ fn a_custom_kind_is_printed_by_its_own_columns() {
         json!({
             "kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": {"resourceVersion": "7"},
             "columnDefinitions": [
-                {"name": "Name", "type": "string", "format": "name", "description": cells::NAME.description, "priority": 0},
+                {"name": "Name", "type": "string", "format": "name", "priority": 0,
+                 "description": cells::NAME.description},
                 {"name": "Ready", "type": "string", "format": "", "priority": 0, "description":
-                    "Custom resource definition column (in JSONPath format): .status.conditions[?(@.type==\"Ready\")].status"},
+                    by_path(READY)},
                 {"name": "Crew", "type": "integer", "format": "", "description": "How many.", "priority": 1},
                 {"name": "Harbour", "type": "string", "format": "", "priority": 0, "description":
-                    "Custom resource definition column (in JSONPath format): .spec.harbour"},
+                    by_path(".spec.harbour")},
             ],
             "rows": [{
                 "cells": ["a", "True", 3, null],

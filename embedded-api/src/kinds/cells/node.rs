@@ -115,7 +115,12 @@ mod tests {
 
     #[test]
     fn a_cordoned_node_says_so_whether_it_is_ready_or_not() {
-        let node = |status: &str| json!({"spec": {"unschedulable": true}, "status": {"conditions": [{"type": "Ready", "status": status}]}});
+        let node = |status: &str| {
+            json!({
+                "spec": {"unschedulable": true},
+                "status": {"conditions": [{"type": "Ready", "status": status}]},
+            })
+        };
         assert_eq!(row(CELLS, &node("True"))[1], "Ready,SchedulingDisabled");
         assert_eq!(row(CELLS, &node("Unknown"))[1], "NotReady,SchedulingDisabled");
     }

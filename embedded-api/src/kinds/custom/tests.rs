@@ -1,3 +1,7 @@
+//! What is expected of reading CustomResourceDefinitions.
+//!
+//! Owns: these expectations. Must not: need files.
+
 use super::*;
 use std::error::Error as _;
 

@@ -48,7 +48,10 @@ fn a_wrong_type_is_told_with_struct_field_and_type() {
             json!({"renewTime": 5}),
             "number into Go struct field LeaseSpec.spec.renewTime of type string",
         ),
-        (json!({"on": "x"}), "string into Go struct field LeaseSpec.spec.on of type bool"),
+        (
+            json!({"on": "x"}),
+            "string into Go struct field LeaseSpec.spec.on of type bool",
+        ),
         (
             json!({"taints": "x"}),
             "string into Go struct field LeaseSpec.spec.taints of type []v1.Taint",
@@ -78,7 +81,8 @@ fn a_wrong_type_is_told_with_struct_field_and_type() {
 
 #[test]
 fn unknown_fields_and_nulls_go() {
-    let mut value = json!({"spec": {"foo": 1, "holderIdentity": null, "taints": [{"key": "a", "bar": {}}], "labels": {"a": null}}});
+    let mut value =
+        json!({"spec": {"foo": 1, "holderIdentity": null, "taints": [{"key": "a", "bar": {}}], "labels": {"a": null}}});
     let unknown = decode(&mut value, &lease(), "Lease").unwrap();
     assert_eq!(unknown, ["spec.foo", "spec.taints[0].bar"]);
     assert_eq!(value, json!({"spec": {"taints": [{"key": "a"}], "labels": {"a": ""}}}));
@@ -86,5 +90,7 @@ fn unknown_fields_and_nulls_go() {
 
 #[test]
 fn a_time_of_the_wrong_form_is_told() {
-    assert!(refused(json!({"renewTime": "x"})).starts_with(r#"parsing time "x" as "2006-01-02T15:04:05.000000Z07:00""#));
+    assert!(
+        refused(json!({"renewTime": "x"})).starts_with(r#"parsing time "x" as "2006-01-02T15:04:05.000000Z07:00""#)
+    );
 }

@@ -4,30 +4,29 @@
 
 use super::DecodeError;
 use crate::schema::go;
-use jiff::{Timestamp, Unit};
+use jiff::Timestamp;
 use regex::Regex;
 use serde_json::Value;
 use std::sync::LazyLock;
 
 /// A quantity such as `100m` or `4Gi`. From the API's own message.
 const QUANTITY: &str = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$";
+/// Nanoseconds in a second.
+const NANOS: i128 = 1_000_000_000;
 static QUANTITIES: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(QUANTITY).expect("the expression is fixed, and a test uses it"));
 
-/// Reads a `Time`, `MicroTime` or `Quantity` in place, in the form in which the API writes it.
+/// Reads a `Time`, `MicroTime` or `Quantity` in place, in the form in which the API writes it. A value that is no text is
+/// left alone.
 ///
 /// # Errors
-/// When it is none; what `wrong` says when it has another type.
-pub(super) fn special(
-    value: &mut Value,
-    definition: &str,
-    wrong: impl FnOnce() -> DecodeError,
-) -> Result<(), DecodeError> {
+/// When it is none.
+pub(super) fn special(value: &mut Value, definition: &str) -> Result<(), DecodeError> {
     if let (Value::Number(number), "Quantity") = (&*value, definition) {
         *value = Value::String(go::number(number));
     }
     let Value::String(text) = value else {
-        return Err(wrong());
+        return Ok(());
     };
     match definition {
         "Quantity" if QUANTITIES.is_match(text) => Ok(()),
@@ -61,16 +60,15 @@ fn time(text: &str, digits: Option<usize>) -> Result<String, DecodeError> {
     let Ok(time) = text.parse::<Timestamp>() else {
         return Err(DecodeError(format!("parsing time {quoted}: day out of range")));
     };
-    let seconds = time.as_second();
-    let whole = time.round(Unit::Second).unwrap_or(time);
-    let whole = if whole.as_second() > seconds {
-        Timestamp::from_second(seconds).unwrap_or(whole)
-    } else {
-        whole
-    };
     Ok(match digits {
         Some(_) => format!("{time:.6}"),
-        None => format!("{whole:.0}"),
+        None => {
+            let seconds = time.as_nanosecond().div_euclid(NANOS);
+            let whole = i64::try_from(seconds)
+                .ok()
+                .and_then(|seconds| Timestamp::from_second(seconds).ok());
+            whole.unwrap_or(time).to_string()
+        }
     })
 }
 
@@ -137,13 +135,16 @@ mod tests {
 
     fn read(text: &str, definition: &str) -> Result<String, String> {
         let mut value = Value::from(text);
-        special(&mut value, definition, || DecodeError("wrong".to_owned())).map_err(|error| error.0)?;
+        special(&mut value, definition).map_err(|error| error.0)?;
         Ok(value.as_str().unwrap().to_owned())
     }
 
     #[test]
     fn times_are_kept_in_utc_and_whole_seconds() {
-        assert_eq!(read("2020-01-01T00:00:00.9+01:00", "Time").unwrap(), "2019-12-31T23:00:00Z");
+        assert_eq!(
+            read("2020-01-01T00:00:00.9+01:00", "Time").unwrap(),
+            "2019-12-31T23:00:00Z"
+        );
         assert_eq!(read("1960-01-01T00:00:00.9Z", "Time").unwrap(), "1960-01-01T00:00:00Z");
         assert_eq!(
             read("2020-01-01T00:00:00.120000Z", "MicroTime").unwrap(),
@@ -174,13 +175,17 @@ mod tests {
             read("2020-01-01T00:00:00Z", "MicroTime").unwrap_err(),
             r#"parsing time "2020-01-01T00:00:00Z" as "2006-01-02T15:04:05.000000Z07:00": cannot parse "Z" as ".000000""#
         );
-        assert!(read("2020-02-31T00:00:00Z", "Time").unwrap_err().contains("out of range"));
+        assert!(
+            read("2020-02-31T00:00:00Z", "Time")
+                .unwrap_err()
+                .contains("out of range")
+        );
     }
 
     #[test]
     fn quantities_may_be_numbers_and_are_kept_as_texts() {
         let mut four = Value::from(4);
-        special(&mut four, "Quantity", || DecodeError("wrong".to_owned())).unwrap();
+        special(&mut four, "Quantity").unwrap();
         assert_eq!(four, "4");
         assert_eq!(read("100Mi", "Quantity").unwrap(), "100Mi");
         assert!(read("x", "Quantity").unwrap_err().contains("quantities must match"));

@@ -56,7 +56,11 @@ fn translate(pattern: &str) -> String {
                 out.push('\\');
                 out.push(each);
             }
-            '-' if in_class && chars.peek() == Some(&'-') => out.push_str("\\-"),
+            '-' if at_start => out.push_str("\\-"),
+            '-' if in_class && chars.peek() == Some(&'-') => {
+                chars.next();
+                out.push_str("-\\-");
+            }
             _ => out.push(each),
         }
     }
@@ -112,6 +116,9 @@ mod tests {
             ("^[a&&b]+$", "a&b", true),
             ("^[[:alpha:]]+$", "ab", true),
             ("^[!--]+$", "-+", true),
+            ("^[--0]+$", "./", true),
+            ("^[-a]+$", "a-", true),
+            ("^[a-]+$", "a-", true),
             (r"^\Qa.b\E$", "a.b", true),
             (r"^\Qa.b\E$", "axb", false),
             (r"^\.\/$", "./", true),

@@ -58,7 +58,11 @@ pub(super) fn judge(number: &Number, node: &Node, path: &Path<'_>) -> Vec<Cause>
         let (than, bound) = compare(number, maximum);
         if than.is_gt() || (limits.below_maximum && than.is_eq()) {
             let or_equal = if limits.below_maximum { "" } else { " or equal to" };
-            let detail = format!("{} in body should be less than{or_equal} {}", place(), go::shown(&bound));
+            let detail = format!(
+                "{} in body should be less than{or_equal} {}",
+                place(),
+                go::shown(&bound)
+            );
             say(&value, detail);
         }
     }
@@ -135,5 +139,9 @@ fn multiple(number: &Number, factor: f64) -> Multiple {
         return Multiple::Senseless(factor.into());
     }
     let real = number.as_f64().unwrap_or(f64::NAN);
-    of(is_whole(if factor < 1.0 { 1.0 / factor * real } else { real / factor }))
+    of(is_whole(if factor < 1.0 {
+        1.0 / factor * real
+    } else {
+        real / factor
+    }))
 }

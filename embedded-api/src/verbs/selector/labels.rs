@@ -3,7 +3,7 @@
 //! Owns: the grammar, and the words in which Kubernetes refuses what does not follow it. Must not: know objects.
 
 use super::lexer::{Word, words};
-use super::syntax;
+use crate::schema::metadata::names;
 
 /// What one label has to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,7 +90,7 @@ impl<'a> Parser<'a> {
         let Word::Plain(key) = word else {
             return Err(format!("found '{}', expected: identifier", word.text()));
         };
-        let faults = syntax::of_key(key);
+        let faults = names::label_key(key);
         if !faults.is_empty() {
             return Err(format!("<nil>: Invalid value: {key:?}: {}", faults.join("; ")));
         }
@@ -123,7 +123,7 @@ impl<'a> Parser<'a> {
             });
         }
         for (index, value) in values.iter().enumerate() {
-            let faults = syntax::of_value(value);
+            let faults = names::label_value(value);
             if !faults.is_empty() {
                 return Err(format!("values[{index}][{key}]: Invalid value: {value:?}: {}", faults.join("; ")));
             }

@@ -1,0 +1,187 @@
+//! Rules of the built-in kinds that no schema says.
+//!
+//! Owns: those that matter to somebody who keeps nodes, leases, events and namespaces. Must not: repeat what types say.
+
+use super::metadata::{STANDARD_FINALIZERS, names, names::NameRule};
+use super::{cause, go};
+use crate::refusal::Cause;
+use crate::resource::Resource;
+use serde_json::Value;
+
+/// What names of a kind look like. Events of the old form may have any name.
+#[must_use]
+pub fn name_rule(resource: &Resource, object: &Value) -> NameRule {
+    match (resource.group.as_str(), resource.kind.as_str()) {
+        ("", "Namespace") => NameRule::Label,
+        ("", "Event") if object.get("eventTime").is_none_or(Value::is_null) => NameRule::PathSegment,
+        _ => NameRule::Subdomain,
+    }
+}
+
+/// What is wrong with an object of a built-in kind, besides its types and metadata.
+#[must_use]
+pub fn check(resource: &Resource, object: &Value, old: Option<&Value>) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    match (resource.group.as_str(), resource.kind.as_str()) {
+        ("", "Node") => {
+            finalizers(object, &mut causes);
+            taints(object, &mut causes);
+        }
+        ("", "Namespace") => finalizers(object, &mut causes),
+        ("coordination.k8s.io", "Lease") => lease(object, &mut causes),
+        ("" | "events.k8s.io", "Event") if old.is_none() => event(resource, object, &mut causes),
+        _ => {}
+    }
+    causes
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
+    value
+        .pointer(pointer)
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default()
+}
+
+fn say(causes: &mut Vec<Cause>, field: &str, value: &str, messages: Vec<String>) {
+    for message in messages {
+        causes.push(cause::invalid(field, &value.into(), &message));
+    }
+}
+
+fn finalizers(object: &Value, causes: &mut Vec<Cause>) {
+    for (index, finalizer) in list(object, "/metadata/finalizers").iter().enumerate() {
+        let finalizer = finalizer.as_str().unwrap_or_default();
+        if !finalizer.contains('/') && !STANDARD_FINALIZERS.contains(&finalizer) {
+            let detail = "name is neither a standard finalizer name nor is it fully qualified";
+            let field = format!("metadata.finalizers[{index}]");
+            causes.push(cause::invalid(field, &finalizer.into(), detail));
+        }
+    }
+}
+
+/// The API blames `metadata.taints`, though they are in the spec.
+fn taints(node: &Value, causes: &mut Vec<Cause>) {
+    const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+    let taints = list(node, "/spec/taints");
+    for (index, taint) in taints.iter().enumerate() {
+        let field = format!("metadata.taints[{index}]");
+        let (key, value, effect) = (text(taint, "key"), text(taint, "value"), text(taint, "effect"));
+        say(causes, &format!("{field}.key"), key, names::label_key(key));
+        say(causes, &format!("{field}.value"), value, names::label_value(value));
+        match effect {
+            "" => causes.push(cause::required(format!("{field}.effect"), "")),
+            _ if !EFFECTS.contains(&effect) => {
+                let supported = EFFECTS.map(str::to_owned);
+                causes.push(cause::not_supported(
+                    format!("{field}.effect"),
+                    &effect.into(),
+                    &supported,
+                ));
+            }
+            _ => {}
+        }
+        let before = taints.iter().take(index);
+        if before
+            .filter(|other| text(other, "key") == key && text(other, "effect") == effect)
+            .count()
+            > 0
+        {
+            let added = taint.get("timeAdded").unwrap_or(&Value::Null);
+            let shown = format!(
+                "{{\"Key\":{},\"Value\":{},\"Effect\":{},\"TimeAdded\":{}}}",
+                go::json(&key.into()),
+                go::json(&value.into()),
+                go::json(&effect.into()),
+                go::json(added)
+            );
+            let detail = "taints must be unique by key and effect pair";
+            causes.push(cause::duplicate_shown(field, &shown, detail));
+            return;
+        }
+    }
+}
+
+fn lease(lease: &Value, causes: &mut Vec<Cause>) {
+    let number = |pointer: &str| lease.pointer(pointer).and_then(Value::as_i64);
+    if let Some(seconds) = number("/spec/leaseDurationSeconds").filter(|seconds| *seconds <= 0) {
+        let detail = "must be greater than 0";
+        causes.push(cause::invalid("spec.leaseDurationSeconds", &seconds.into(), detail));
+    }
+    if let Some(count) = number("/spec/leaseTransitions").filter(|count| *count < 0) {
+        let detail = "must be greater than or equal to 0";
+        causes.push(cause::invalid("spec.leaseTransitions", &count.into(), detail));
+    }
+}
+
+/// An event of the old form need only be about something in its own namespace; one of the new form, told by its
+/// `eventTime`, says who reports what.
+fn event(resource: &Resource, event: &Value, causes: &mut Vec<Cause>) {
+    let is_new_api = resource.group == "events.k8s.io";
+    let has_time = event.get("eventTime").is_some_and(|time| !time.is_null());
+    let about = if is_new_api { "regarding" } else { "involvedObject" };
+    let namespace = event.pointer(&format!("/{about}/namespace")).and_then(Value::as_str);
+    let own = event
+        .pointer("/metadata/namespace")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let elsewhere = match namespace.unwrap_or_default() {
+        "" => false,
+        namespace => namespace != own,
+    };
+    if !is_new_api && !has_time {
+        if elsewhere {
+            let value = namespace.unwrap_or_default().into();
+            causes.push(cause::invalid(
+                "involvedObject.namespace",
+                &value,
+                "does not match event.namespace",
+            ));
+        }
+        return;
+    }
+    let reporter = if is_new_api {
+        "reportingController"
+    } else {
+        "reportingComponent"
+    };
+    if !has_time {
+        causes.push(cause::required("eventTime", ""));
+    }
+    let type_ = text(event, "type");
+    if is_new_api && !["Normal", "Warning"].contains(&type_) {
+        causes.push(cause::invalid(
+            "type",
+            &"".into(),
+            &format!("has invalid value: {type_}"),
+        ));
+    }
+    if !has_time {
+        return;
+    }
+    let component = text(event, reporter);
+    if component.is_empty() {
+        causes.push(cause::required(reporter, ""));
+    }
+    say(causes, reporter, component, names::label_key(component));
+    for key in ["reportingInstance", "action", "reason"] {
+        if text(event, key).is_empty() {
+            causes.push(cause::required(key, ""));
+        }
+    }
+    let (note, note_name) = (text(event, if is_new_api { "note" } else { "message" }), "message");
+    if note.len() > 1024 {
+        causes.push(cause::invalid(
+            note_name,
+            &"".into(),
+            "can have at most 1024 characters",
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,182 @@
+//! Rules in CEL: `x-kubernetes-validations`.
+//!
+//! Owns: compiling and evaluating them, and the words of what they refuse. Must not: judge by anything else.
+//!
+//! A rule sees its value as `self` and, on an update, what stood there before as `oldSelf`. Rules that do not look at
+//! `oldSelf` are milder on an update: what they refuse is a warning where the value is as it was. Costs are not counted:
+//! the definitions come from those who start this server.
+
+mod field_path;
+mod old;
+mod rule;
+mod value;
+
+pub use rule::Rule;
+
+use super::go;
+use super::node::Node;
+use super::path::Path;
+use super::validate::same;
+use super::{Type, cause};
+use crate::refusal::Cause;
+use kube_cel::KubeCelExt as _;
+use kube_cel::cel::{Context, ExecutionError, Value as CelValue};
+use old::Old;
+use serde_json::Value;
+use std::sync::LazyLock;
+
+/// All functions that rules may call.
+static FUNCTIONS: LazyLock<Context<'static>> = LazyLock::new(|| {
+    let mut functions = Context::default().with_all();
+    value::add_types(&mut functions);
+    functions
+});
+
+/// What rules say of an object.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// What they refuse.
+    pub causes: Vec<Cause>,
+    /// What they would refuse, were it not as it was before.
+    pub warnings: Vec<String>,
+}
+
+/// Evaluates all rules on an object. `old` is the object as it was, on an update.
+#[must_use]
+pub fn judge(object: &Value, old: Option<&Value>, node: &Node) -> Verdict {
+    let mut verdict = Verdict::default();
+    let old = Old::root(object, old, node);
+    walk(object, old, node, true, &Path::ROOT, &mut verdict);
+    verdict
+}
+
+fn walk(value: &Value, old: Old<'_>, node: &Node, root: bool, path: &Path<'_>, verdict: &mut Verdict) {
+    if value.is_null() || !node.has_rules {
+        return;
+    }
+    if !node.rules.is_empty() {
+        evaluate(value, old, node, root, path, verdict);
+    }
+    for branch in &node.all_of {
+        walk(value, old.uncorrelated(), branch, root, path, verdict);
+    }
+    match value {
+        Value::Array(items) => {
+            let Some(inner) = node.items.as_deref() else { return };
+            for (index, item) in items.iter().enumerate() {
+                let old = old.item(item, node, inner);
+                walk(item, old, inner, false, &path.index(index), verdict);
+            }
+        }
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let (inner, path) = match (node.properties.get(name), node.additional.as_deref()) {
+                    (Some(inner), _) => (inner, path.field(name)),
+                    (None, Some(inner)) => (inner, path.key(name)),
+                    (None, None) => continue,
+                };
+                walk(value, old.field(name, value, inner), inner, false, &path, verdict);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn evaluate(value: &Value, old: Old<'_>, node: &Node, root: bool, path: &Path<'_>, verdict: &mut Verdict) {
+    let mut scope = FUNCTIONS.new_inner_scope();
+    scope.add_variable_from_value("self", value::convert(value, node, root));
+    let before = old.value().map(|old| value::convert(old, node, root));
+    let mut plain = scope.new_inner_scope();
+    if let Some(before) = &before {
+        plain.add_variable_from_value("oldSelf", before.clone());
+    }
+    for rule in &node.rules {
+        if rule.uses_old && before.is_none() && !rule.optional_old {
+            continue;
+        }
+        let mut optional;
+        let context = if rule.optional_old {
+            optional = scope.new_inner_scope();
+            optional.add_variable_from_value("oldSelf", value::optional(before.clone()));
+            &optional
+        } else {
+            &plain
+        };
+        let refused = match rule.program.execute(context) {
+            Ok(CelValue::Bool(true)) => continue,
+            Ok(_) => refused(rule, context, value, node, path),
+            Err(error) => {
+                let detail = failed(&error, rule);
+                verdict
+                    .causes
+                    .push(cause::invalid(path.bracketed(), &type_name(node).into(), &detail));
+                continue;
+            }
+        };
+        if !rule.uses_old && old.unchanged() {
+            verdict.warnings.push(cause::line(&refused));
+        } else {
+            verdict.causes.push(refused);
+        }
+    }
+}
+
+fn refused(rule: &Rule, context: &Context<'_>, value: &Value, node: &Node, path: &Path<'_>) -> Cause {
+    let mut place = path.bracketed();
+    if let Some(within) = &rule.field_path {
+        place = if path.dotted().is_empty() {
+            within.clone()
+        } else {
+            format!("{place}.{within}")
+        };
+    }
+    let detail = rule.message(context);
+    let untold = matches!(node.types.as_slice(), [Type::Object | Type::Array]);
+    match (rule.reason.as_deref(), untold) {
+        (Some("FieldValueForbidden"), _) => cause::forbidden(place, &detail),
+        (Some("FieldValueRequired"), _) => cause::required(place, &detail),
+        (Some("FieldValueDuplicate"), true) => cause::duplicate_untold(place),
+        (Some("FieldValueDuplicate"), false) => cause::duplicate(place, value, ""),
+        (_, true) => cause::invalid_untold(place, &detail),
+        (_, false) => cause::invalid(place, value, &detail),
+    }
+}
+
+/// What is told when a rule cannot be evaluated: the object is refused, as nobody knows whether it is right.
+fn failed(error: &ExecutionError, rule: &Rule) -> String {
+    let name = rule.name();
+    let what = match error {
+        ExecutionError::DivisionByZero(_) => "division by zero".to_owned(),
+        ExecutionError::RemainderByZero(_) => "modulus by zero".to_owned(),
+        ExecutionError::Overflow(..) => "integer overflow".to_owned(),
+        ExecutionError::NoSuchKey(key) => format!("no such key: {key}"),
+        ExecutionError::IndexOutOfBounds(CelValue::Int(index)) => format!("index out of bounds: {index}"),
+        ExecutionError::NoSuchOverload
+        | ExecutionError::ValuesNotComparable(..)
+        | ExecutionError::UnsupportedBinaryOperator(..)
+        | ExecutionError::UnsupportedUnaryOperator(..) => {
+            return format!(
+                "'no such overload': call arguments did not match a supported operator, function or macro signature for \
+                 rule: {name}"
+            );
+        }
+        ExecutionError::UndeclaredReference(name) => format!("{} is not supported here", go::quoted(name)),
+        other => other.to_string(),
+    };
+    format!("{what} evaluating rule: {name}")
+}
+
+fn type_name(node: &Node) -> &'static str {
+    match node.types.as_slice() {
+        [Type::Object] => "object",
+        [Type::Array] => "array",
+        [Type::String] => "string",
+        [Type::Integer] => "integer",
+        [Type::Number] => "number",
+        [Type::Boolean] => "boolean",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,83 @@
+//! What stood in the place of a value before an update, as rules are told it.
+//!
+//! Owns: following both objects down the schema. Must not: evaluate.
+//!
+//! Two things are followed. `oldSelf` is found through fields, and through items of lists with keys. Whether a value is as
+//! it was is asked of the nearest place that can be found in both objects: an item of a plain list is as it was when the
+//! whole list is.
+
+use super::same;
+use crate::schema::node::Node;
+use serde_json::Value;
+
+/// Where a walk is in the old object.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Old<'a> {
+    value: Option<&'a Value>,
+    here: Option<Pair<'a>>,
+    above: Option<Pair<'a>>,
+}
+
+/// A place that is in both objects.
+#[derive(Clone, Copy, Debug)]
+struct Pair<'a> {
+    new: &'a Value,
+    old: &'a Value,
+    node: &'a Node,
+}
+
+impl<'a> Old<'a> {
+    /// The objects themselves; nothing before a creation.
+    pub(super) fn root(new: &'a Value, old: Option<&'a Value>, node: &'a Node) -> Self {
+        Self {
+            value: old,
+            here: old.map(|old| Pair { new, old, node }),
+            above: None,
+        }
+    }
+
+    /// `oldSelf`.
+    pub(super) fn value(self) -> Option<&'a Value> {
+        self.value.filter(|value| !value.is_null())
+    }
+
+    /// The same place, without saying whether it is as it was.
+    pub(super) fn uncorrelated(self) -> Self {
+        Self { here: None, ..self }
+    }
+
+    /// A field or an entry of a map.
+    pub(super) fn field(self, name: &str, new: &'a Value, node: &'a Node) -> Self {
+        let value = self.value.and_then(|value| value.get(name));
+        self.below(value, |pair| pair.old.get(name), new, node)
+    }
+
+    /// An item of a list.
+    pub(super) fn item(self, new: &'a Value, list: &'a Node, node: &'a Node) -> Self {
+        let of = |old: &'a Value| same::counterpart(new, old, &list.list);
+        self.below(self.value.and_then(of), |pair| of(pair.old), new, node)
+    }
+
+    fn below(
+        self,
+        value: Option<&'a Value>,
+        old: impl Fn(Pair<'a>) -> Option<&'a Value>,
+        new: &'a Value,
+        node: &'a Node,
+    ) -> Self {
+        let Some(pair) = self.here else {
+            return Self { value, ..self };
+        };
+        Self {
+            value,
+            here: old(pair).map(|old| Pair { new, old, node }),
+            above: Some(pair),
+        }
+    }
+
+    /// Whether the value is as it was.
+    pub(super) fn unchanged(self) -> bool {
+        let pair = self.here.or(self.above);
+        pair.is_some_and(|pair| same::same(pair.new, pair.old, pair.node))
+    }
+}

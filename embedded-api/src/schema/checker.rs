@@ -1,0 +1,267 @@
+//! All that is done with an object before it is kept: read, then judge.
+//!
+//! Owns: the order of things, as the API server does them. Must not: set what the server sets (names, uids, times).
+
+mod scale;
+
+use super::decode::decode;
+use super::duplicates::duplicates;
+use super::metadata::{self, names::NameRule};
+use super::node::Node;
+use super::path::Path;
+use super::validate::validate;
+use super::{SchemaError, builtin, cause, cel, defaults, embedded, lists, object_meta, prune};
+use crate::refusal::{Cause, Refusal};
+use crate::resource::Resource;
+use serde_json::Value;
+
+/// Reads and judges objects of one kind. Make one per kind and keep it: making it compiles patterns and rules.
+#[derive(Debug)]
+pub struct Checker {
+    resource: Resource,
+    node: Node,
+}
+
+/// An object that was read: what is unknown is gone, defaults are filled in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Read {
+    /// The object.
+    pub value: Value,
+    /// Unknown fields, worded: `unknown field "spec.foo"`. Refused or warned of, as `fieldValidation` says.
+    pub unknown: Vec<String>,
+    /// Warnings that come whatever `fieldValidation` says.
+    pub warnings: Vec<String>,
+}
+
+/// Which part of an object a request is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// All but the status.
+    Main,
+    /// The status.
+    Status,
+}
+
+/// Why an object is not taken.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Rejection {
+    /// It cannot be read as its kind: a field has the wrong type.
+    Malformed(String),
+    /// It can be read, and something is wrong with it.
+    Invalid(Vec<Cause>),
+}
+
+impl Rejection {
+    /// As it is answered: 400 or 422.
+    #[must_use]
+    pub fn refusal(&self, resource: &Resource, name: &str) -> Refusal {
+        match self {
+            Self::Malformed(why) => Refusal::bad_request(unreadable(resource, why)),
+            Self::Invalid(causes) => Refusal::invalid(&resource.group, &resource.kind, name, causes),
+        }
+    }
+}
+
+fn unreadable(resource: &Resource, why: &str) -> String {
+    let Resource { kind, version, .. } = resource;
+    format!("{kind} in version \"{version}\" cannot be handled as a {kind}: {why}")
+}
+
+/// Fields that are twice in the text of a document, worded: `duplicate field "spec.replicas"`.
+#[must_use]
+pub fn repeated(json: &[u8]) -> Vec<String> {
+    let fields = duplicates(json).into_iter();
+    fields.map(|field| format!("duplicate field \"{field}\"")).collect()
+}
+
+/// The answer to a document with duplicate or unknown fields, where `fieldValidation` is `Strict`.
+#[must_use]
+pub fn strict(resource: &Resource, problems: &[String]) -> Refusal {
+    let why = format!("strict decoding error: {}", problems.join(", "));
+    Refusal::bad_request(unreadable(resource, &why))
+}
+
+impl Checker {
+    /// The checker of a kind.
+    ///
+    /// # Errors
+    /// When the schema has a pattern or a rule that cannot be compiled.
+    pub fn new(resource: &Resource) -> Result<Self, SchemaError> {
+        Ok(Self {
+            node: Node::compile(&resource.schema)?,
+            resource: resource.clone(),
+        })
+    }
+
+    /// Reads an object: metadata as its type says; of the rest, unknown fields and nulls go and defaults come.
+    ///
+    /// # Errors
+    /// [`Rejection::Malformed`] when a field of the metadata, or of a built-in kind, has the wrong type.
+    pub fn read(&self, mut object: Value) -> Result<Read, Rejection> {
+        let schema = &self.resource.schema;
+        let mut unknown = Vec::new();
+        let mut warnings = Vec::new();
+        // Metadata is read by its own rules; to the schema there is none.
+        let mut meta = object.as_object_mut().and_then(|fields| fields.remove("metadata"));
+        if let Some(meta) = &mut meta {
+            let fields = object_meta::read(meta).map_err(|error| Rejection::Malformed(error.0))?;
+            unknown.extend(fields.into_iter().map(|field| format!("metadata.{field}")));
+            warnings.extend(object_meta::merge_owners(meta));
+        }
+        if self.resource.custom {
+            unknown.extend(prune::prune(&mut object, schema));
+            defaults::drop_nulls(&mut object, schema);
+            unknown.extend(embedded::read(&mut object, schema).map_err(Rejection::Malformed)?);
+            defaults::fill(&mut object, schema);
+        } else {
+            let fields = decode(&mut object, schema, &self.resource.kind);
+            unknown.extend(fields.map_err(|error| Rejection::Malformed(error.0))?);
+        }
+        defaults::plain_numbers(&mut object);
+        if let (Some(fields), Some(meta)) = (object.as_object_mut(), meta) {
+            fields.insert("metadata".to_owned(), meta);
+        }
+        let unknown = unknown
+            .into_iter()
+            .map(|field| format!("unknown field \"{field}\""))
+            .collect();
+        Ok(Read {
+            value: object,
+            unknown,
+            warnings,
+        })
+    }
+
+    /// Judges an object that was read and has what the server sets. `old` is the object as it was, on an update; it has
+    /// passed [`metadata::keep`] then. Returns warnings.
+    ///
+    /// # Errors
+    /// [`Rejection::Invalid`] with all that is wrong, in the API's order.
+    pub fn check(&self, object: &Value, old: Option<&Value>, subject: Subject) -> Result<Vec<String>, Rejection> {
+        let mut causes = Vec::new();
+        let mut warnings = Vec::new();
+        self.check_type(object, &mut causes);
+        if !causes.is_empty() {
+            return Err(Rejection::Invalid(causes));
+        }
+        self.check_metadata(object, old, &mut causes);
+        if self.resource.custom {
+            self.check_schema(object, old, subject, &mut causes);
+            scale::check(self.resource.scale.as_ref(), object, subject, &mut causes);
+            if subject == Subject::Main {
+                causes.extend(embedded::check(object, &self.node));
+            }
+            self.check_lists(object, old, &mut causes);
+            warnings = self.check_rules(object, old, &mut causes);
+            if subject == Subject::Main {
+                let meta = object.get("metadata").unwrap_or(&Value::Null);
+                let old = old.and_then(|old| old.get("metadata"));
+                warnings.extend(metadata::finalizer_warnings(meta, old));
+            }
+        } else {
+            causes.extend(builtin::check(&self.resource, object, old));
+        }
+        let mut told: Vec<Cause> = Vec::with_capacity(causes.len());
+        for cause in causes {
+            if !told.contains(&cause) {
+                told.push(cause);
+            }
+        }
+        if told.is_empty() {
+            Ok(warnings)
+        } else {
+            Err(Rejection::Invalid(told))
+        }
+    }
+
+    /// [`Checker::read`] and [`Checker::check`] in one, where nothing is set in between.
+    ///
+    /// # Errors
+    /// As theirs.
+    pub fn accept(&self, object: Value, old: Option<&Value>, subject: Subject) -> Result<Read, Rejection> {
+        let mut read = self.read(object)?;
+        let warnings = self.check(&read.value, old, subject)?;
+        read.warnings.extend(warnings);
+        Ok(read)
+    }
+
+    fn check_type(&self, object: &Value, causes: &mut Vec<Cause>) {
+        for (field, wanted) in [
+            ("kind", self.resource.kind.clone()),
+            ("apiVersion", self.resource.api_version()),
+        ] {
+            let found = object.get(field).and_then(Value::as_str).unwrap_or_default();
+            if found != wanted {
+                let detail = format!("must be {wanted}");
+                causes.push(cause::invalid(field, &found.into(), &detail));
+            }
+        }
+    }
+
+    fn check_metadata(&self, object: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
+        let meta = object.get("metadata").unwrap_or(&Value::Null);
+        let rule = match old {
+            Some(_) => NameRule::PathSegment,
+            None if self.resource.custom => NameRule::Subdomain,
+            None => builtin::name_rule(&self.resource, object),
+        };
+        causes.extend(metadata::check(meta, rule, self.resource.namespaced));
+        if let Some(old) = old {
+            let old = old.get("metadata").unwrap_or(&Value::Null);
+            causes.extend(metadata::check_update(meta, old));
+        }
+    }
+
+    fn check_schema(&self, object: &Value, old: Option<&Value>, subject: Subject, causes: &mut Vec<Cause>) {
+        if subject == Subject::Main {
+            causes.extend(validate(object, old, &self.node, &Path::ROOT));
+            return;
+        }
+        let Some((status, node)) = object.get("status").zip(self.node.child("status")) else {
+            return;
+        };
+        let old = old.and_then(|old| old.get("status"));
+        for mut cause in validate(status, old, node, &Path::ROOT) {
+            cause.field = match cause.field.as_str() {
+                "" | "<nil>" => "status".to_owned(),
+                field => format!("status.{field}"),
+            };
+            causes.push(cause);
+        }
+    }
+
+    /// On an update only where all was right before.
+    fn check_lists(&self, object: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
+        let found = lists::twice(object, &self.node, &Path::ROOT);
+        let before = |old: &Value| !lists::twice(old, &self.node, &Path::ROOT).is_empty();
+        if !found.is_empty() && !old.is_some_and(before) {
+            causes.extend(found);
+        }
+    }
+
+    /// Rules are asked only of objects that look as rules may expect.
+    fn check_rules(&self, object: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) -> Vec<String> {
+        const BLOCKING: [&str; 5] = [
+            "FieldValueNotSupported",
+            "FieldValueRequired",
+            "FieldValueTooLong",
+            "FieldValueTooMany",
+            "FieldValueTypeInvalid",
+        ];
+        if !self.node.has_rules {
+            return Vec::new();
+        }
+        if causes.iter().any(|cause| BLOCKING.contains(&cause.reason)) {
+            let detail = "some validation rules were not checked because the object was invalid; correct the existing \
+                          errors to complete validation";
+            causes.push(cause::invalid(Path::ROOT.bracketed(), &Value::Null, detail));
+            return Vec::new();
+        }
+        let verdict = cel::judge(object, old, &self.node);
+        causes.extend(verdict.causes);
+        verdict.warnings
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,178 @@
+//! What the server sets on objects, and what a writer cannot change.
+//!
+//! Owns: uid, times, generation, generated names, which part of an object a write may touch. Must not: validate, store.
+
+use super::meta::{self, map_mut, metadata_mut, put};
+use crate::refusal::Refusal;
+use crate::resource::Resource;
+use crate::schema::metadata::keep;
+use serde_json::{Map, Value, json};
+
+/// Letters of generated names: none that could be taken for another, or make a word.
+const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+/// So many letters make a generated name unique.
+const GENERATED: usize = 5;
+/// A generated name is no longer than this.
+const LONGEST_GENERATED: usize = 63;
+/// Keeps a Namespace until everything in it is gone.
+pub const NAMESPACE_FINALIZER: &str = "kubernetes";
+/// Label of a Namespace with its own name.
+pub const NAMESPACE_LABEL: &str = "kubernetes.io/metadata.name";
+
+/// What a new object gets that is not in the request.
+#[derive(Clone, Copy, Debug)]
+pub struct Birth<'a> {
+    /// The namespace of the path.
+    pub namespace: Option<&'a str>,
+    /// `metadata.uid`.
+    pub uid: &'a str,
+    /// The time, in RFC 3339 with whole seconds.
+    pub now: &'a str,
+    /// For a generated name.
+    pub random: u64,
+}
+
+/// Gives a new object what the server sets, and takes from it what only the server may set.
+pub fn new_object(resource: &Resource, object: &mut Value, birth: &Birth<'_>) {
+    let metadata = metadata_mut(object);
+    for name in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"] {
+        metadata.remove(name);
+    }
+    put(metadata, "namespace", birth.namespace.map(Value::from));
+    metadata.insert("uid".to_owned(), birth.uid.into());
+    metadata.insert("creationTimestamp".to_owned(), birth.now.into());
+    if resource.custom {
+        metadata.insert("generation".to_owned(), 1.into());
+    }
+    if text_of(metadata, "name").is_empty() && !text_of(metadata, "generateName").is_empty() {
+        let name = generated(text_of(metadata, "generateName"), birth.random);
+        metadata.insert("name".to_owned(), name.into());
+    }
+    if resource.custom && resource.has_status {
+        map_mut(object).remove("status");
+    }
+    if is_namespace(resource) {
+        complete_namespace(object);
+        map_mut(object).insert("status".to_owned(), json!({"phase": "Active"}));
+        let finalizers = map_mut(map_mut(object).entry("spec").or_insert_with(|| json!({})));
+        finalizers.insert("finalizers".to_owned(), json!([NAMESPACE_FINALIZER]));
+    }
+}
+
+/// Whether these are Namespaces.
+#[must_use]
+pub fn is_namespace(resource: &Resource) -> bool {
+    resource.group.is_empty() && resource.plural == "namespaces"
+}
+
+fn complete_namespace(object: &mut Value) {
+    let name = meta::name(object).to_owned();
+    let labels = map_mut(metadata_mut(object).entry("labels").or_insert_with(|| json!({})));
+    labels.insert(NAMESPACE_LABEL.to_owned(), name.into());
+}
+
+/// A name that begins with `start`.
+fn generated(start: &str, mut random: u64) -> String {
+    let mut end = start.len().min(LONGEST_GENERATED - GENERATED);
+    while !start.is_char_boundary(end) {
+        end -= 1;
+    }
+    let mut name = start[..end].to_owned();
+    let count = LETTERS.len() as u64;
+    for _ in 0..GENERATED {
+        let index = usize::try_from(random % count).unwrap_or_default();
+        name.push(char::from(LETTERS[index]));
+        random /= count;
+    }
+    name
+}
+
+/// Checks that name and namespace of a body are those of the path, and sets a namespace that the body leaves out.
+///
+/// # Errors
+/// 400 when they are others.
+pub fn match_path(
+    resource: &Resource,
+    object: &mut Value,
+    namespace: Option<&str>,
+    name: Option<&str>,
+) -> Result<(), Refusal> {
+    if let Some(name) = name {
+        let given = meta::name(object);
+        if given.is_empty() {
+            let why = "name must be provided";
+            let told = format!("the name of the object ({name} based on URL) was undeterminable: {why}");
+            return Err(Refusal::bad_request(told));
+        }
+        if given != name {
+            let told = format!("the name of the object ({given}) does not match the name on the URL ({name})");
+            return Err(Refusal::bad_request(told));
+        }
+    }
+    if !resource.namespaced {
+        metadata_mut(object).remove("namespace");
+        return Ok(());
+    }
+    let (given, namespace) = (meta::namespace(object), namespace.unwrap_or_default());
+    if !given.is_empty() && given != namespace {
+        let told = "the namespace of the provided object does not match the namespace sent on the request";
+        return Err(Refusal::bad_request(told));
+    }
+    metadata_mut(object).insert("namespace".to_owned(), namespace.into());
+    Ok(())
+}
+
+/// Undoes in `new`, which is to replace `old`, what a write through this door cannot change.
+pub fn keep_what_stays(resource: &Resource, old: &Value, new: &mut Value, subresource: Option<&str>) {
+    if subresource == Some("status") && resource.custom {
+        let status = new.get("status").cloned();
+        let managed = new.pointer("/metadata/managedFields").cloned();
+        *new = old.clone();
+        put(map_mut(new), "status", status);
+        put(metadata_mut(new), "managedFields", managed);
+    }
+    let kept = match subresource {
+        Some("status") => "spec",
+        _ => "status",
+    };
+    if subresource.is_some() || resource.has_status {
+        put(map_mut(new), kept, old.get(kept).cloned());
+    }
+    let before = old.get("metadata").unwrap_or(&Value::Null);
+    let metadata = metadata_mut(new);
+    metadata.remove("selfLink");
+    put(metadata, "resourceVersion", before.get("resourceVersion").cloned());
+    if let Some(metadata) = new.get_mut("metadata") {
+        keep(metadata, before);
+    }
+    if is_namespace(resource) {
+        complete_namespace(new);
+        let finalizers = old.pointer("/spec/finalizers").cloned();
+        let spec = map_mut(map_mut(new).entry("spec").or_insert_with(|| json!({})));
+        put(spec, "finalizers", finalizers);
+    }
+}
+
+/// Counts one up if the wish has changed: anything but `metadata`, and but `status` where that has its own door.
+pub fn count_generation(resource: &Resource, old: &Value, new: &mut Value) {
+    let counted = old.pointer("/metadata/generation").and_then(Value::as_u64);
+    let Some(counted) = counted else {
+        return;
+    };
+    let wish = |name: &str| name != "metadata" && !(name == "status" && resource.has_status);
+    let part = |object: &Value| -> Map<String, Value> {
+        let fields = object.as_object().into_iter().flatten();
+        let wished = fields.filter(|(name, _)| wish(name));
+        wished.map(|(name, value)| (name.clone(), value.clone())).collect()
+    };
+    if part(old) != part(new) {
+        metadata_mut(new).insert("generation".to_owned(), (counted + 1).into());
+    }
+}
+
+fn text_of<'a>(metadata: &'a Map<String, Value>, name: &str) -> &'a str {
+    metadata.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

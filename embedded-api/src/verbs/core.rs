@@ -1,0 +1,139 @@
+//! What every verb works with: the kinds that are served, and the objects.
+//!
+//! Owns: finding a kind, reading an object. Must not: decide anything.
+
+use super::route::Target;
+use crate::documents::openapi::OpenApi;
+use crate::kinds::{self, Registry};
+use crate::refusal::Refusal;
+use crate::resource::Resource;
+use crate::schema::Checker;
+use crate::store::{Key, Object, Store};
+use jiff::Timestamp;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::sync::Arc;
+use tokio::sync::Notify;
+
+/// One kind, with what checks its objects.
+#[derive(Debug)]
+pub(super) struct Kind {
+    /// Its names and schema.
+    pub(super) resource: Arc<Resource>,
+    /// Checks its objects.
+    pub(super) checker: Checker,
+}
+
+impl Kind {
+    /// Where an object of it is kept.
+    pub(super) fn key(&self, namespace: Option<&str>, name: &str) -> Key {
+        Key {
+            resource: Arc::clone(&self.resource.storage),
+            namespace: namespace.unwrap_or_default().into(),
+            name: name.into(),
+        }
+    }
+
+    /// 404 for an object of it.
+    pub(super) fn not_found(&self, name: &str) -> Refusal {
+        Refusal::not_found(&self.resource.group, &self.resource.plural, name)
+    }
+
+    /// 409: it is another than the one that was read.
+    pub(super) fn modified(&self, name: &str) -> Refusal {
+        let why = "the object has been modified; please apply your changes to the latest version and try again";
+        Refusal::conflict(&self.resource.group, &self.resource.plural, name, why)
+    }
+}
+
+/// The kinds and the objects.
+#[derive(Debug)]
+pub(super) struct Core {
+    /// The objects.
+    pub(super) store: Store,
+    /// The kinds that are served.
+    pub(super) registry: Registry,
+    /// Their OpenAPI documents.
+    pub(super) openapi: OpenApi,
+    /// Rung when an Event was made.
+    pub(super) event_made: Notify,
+    kinds: HashMap<Url, Arc<Kind>>,
+}
+
+/// Group, version and plural.
+type Url = (String, String, String);
+
+impl Core {
+    /// All of it.
+    pub(super) fn new(store: Store, registry: Registry, kinds: Vec<Kind>) -> Self {
+        let url = |resource: &Resource| (resource.group.clone(), resource.version.clone(), resource.plural.clone());
+        let kinds = kinds.into_iter().map(|kind| (url(&kind.resource), Arc::new(kind)));
+        Self {
+            openapi: OpenApi::new(&registry),
+            kinds: kinds.collect(),
+            event_made: Notify::new(),
+            store,
+            registry,
+        }
+    }
+
+    /// The kind of a path.
+    pub(super) fn kind(&self, target: &Target) -> Option<&Arc<Kind>> {
+        self.at(&target.group, &target.version, &target.plural)
+    }
+
+    /// The kind at a URL.
+    pub(super) fn at(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Kind>> {
+        self.kinds.get(&(group.to_owned(), version.to_owned(), plural.to_owned()))
+    }
+
+    /// The kind that an object names.
+    pub(super) fn named(&self, api_version: &str, kind: &str) -> Option<&Arc<Kind>> {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        self.kinds.values().find(|each| {
+            let resource = &each.resource;
+            resource.kind == kind && resource.group == group && resource.version == version
+        })
+    }
+
+    /// A kind that shows what is kept under this name; of several, the one that shows it as it is kept.
+    pub(super) fn storing(&self, storage: &str) -> Option<&Arc<Kind>> {
+        let all = self.kinds.values().filter(|kind| *kind.resource.storage == *storage);
+        // Of the two kinds of Events, they are kept as the core one has them; of versions, any will do.
+        all.min_by_key(|kind| (&kind.resource.group, &kind.resource.version))
+    }
+
+    /// The names under which objects are kept, each once.
+    pub(super) fn storages(&self) -> Vec<Arc<str>> {
+        let mut names: Vec<Arc<str>> = self.kinds.values().map(|kind| Arc::clone(&kind.resource.storage)).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// An object as its kind shows it.
+    ///
+    /// # Errors
+    /// 500 when what is kept cannot be read: a fault of this program.
+    pub(super) fn shown(&self, resource: &Resource, object: &Object) -> Result<Value, Refusal> {
+        let value = parsed(object)?;
+        Ok(match self.registry.stored_as_shown(resource) {
+            true => value,
+            false => kinds::to_shown(resource, value),
+        })
+    }
+}
+
+/// An object as it is kept.
+///
+/// # Errors
+/// 500 when it cannot be read.
+pub(super) fn parsed(object: &Object) -> Result<Value, Refusal> {
+    let unreadable = |error| Refusal::internal(format!("{:?} is kept in a form that cannot be read: {error}", object.key));
+    serde_json::from_slice(&object.json).map_err(unreadable)
+}
+
+/// The time in RFC 3339 with whole seconds, in UTC.
+pub(super) fn written(time: Timestamp) -> String {
+    format!("{time:.0}")
+}

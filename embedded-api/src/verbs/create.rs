@@ -1,0 +1,85 @@
+//! Making an object.
+//!
+//! Owns: its name, its identity, the refusal of names that are taken. Must not: change objects that are there.
+
+use super::body::{self, Document};
+use super::core::{Core, Kind, written};
+use super::door::{Door, Identity, Owners};
+use super::face::Face;
+use super::keep::NotKept;
+use super::options::WriteOptions;
+use super::{admission, answer, events_ttl, meta, namespaces};
+use crate::documents::accept::Asked;
+use crate::kinds;
+use crate::refusal::Refusal;
+use crate::request::{Answer, ApiRequest};
+use crate::store::Key;
+use http::StatusCode;
+use jiff::Timestamp;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// So many generated names are tried.
+const ATTEMPTS: usize = 8;
+
+/// Makes the object in the body and answers with it.
+///
+/// # Errors
+/// 400 and 422 for objects that are not well formed, 404 and 403 for namespaces where there is no room, 409 for a name that
+/// is taken.
+pub(super) async fn create(
+    core: &Arc<Core>,
+    kind: &Arc<Kind>,
+    namespace: Option<&str>,
+    request: &ApiRequest,
+) -> Result<Answer, Refusal> {
+    let face = Face::of(core, kind, request, Asked::Object)?;
+    let options = WriteOptions::read(request, "CreateOptions", false)?;
+    let document = body::object(&kind.resource, &request.content_type, &request.body)?;
+    let now = written(Timestamp::now());
+    let door = Door {
+        kind,
+        subresource: None,
+        options: &options,
+        now: &now,
+    };
+    let Document { mut value, duplicates } = document;
+    admission::match_path(&kind.resource, &mut value, namespace, None)?;
+    namespaces::room(core, kind, namespace, namespaces::called(&value))?;
+    let revision = meta::resource_version(&value).to_owned();
+    meta::metadata_mut(&mut value).remove("resourceVersion");
+    let generates = meta::name(&value).is_empty();
+    for _ in 0..ATTEMPTS {
+        let uid = Uuid::new_v4().to_string();
+        let identity = Identity {
+            uid: &uid,
+            random: rand::random(),
+        };
+        let draft = door.born(value.clone(), duplicates.clone(), namespace, identity, Owners::Record)?;
+        if !revision.is_empty() {
+            let told = "resourceVersion should not be set on objects to be created";
+            return Err(Refusal::new(500, "", told));
+        }
+        let key = kind.key(namespace, meta::name(&draft.value));
+        let stored = kinds::to_stored(&kind.resource, draft.value);
+        match core.make(key.clone(), stored, options.dry_run).await {
+            Ok(kept) => {
+                events_ttl::made(core, kind);
+                let answer = face.kept(StatusCode::CREATED, kept)?;
+                return Ok(answer::warned(answer, &draft.warnings));
+            }
+            Err(NotKept::Changed) if generates => {}
+            Err(NotKept::Changed) => return Err(taken(core, kind, &key)),
+            Err(NotKept::Refused(refusal)) => return Err(refusal),
+        }
+    }
+    Err(Refusal::already_exists(&kind.resource.group, &kind.resource.plural, meta::name(&value)))
+}
+
+fn taken(core: &Core, kind: &Kind, key: &Key) -> Refusal {
+    let mut refusal = Refusal::already_exists(&kind.resource.group, &kind.resource.plural, &key.name);
+    if core.store.get(key).is_some_and(|there| there.facts.deleting) {
+        refusal.message = format!("object is being deleted: {}", refusal.message);
+    }
+    refusal
+}

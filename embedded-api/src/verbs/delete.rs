@@ -1,0 +1,138 @@
+//! Deleting objects.
+//!
+//! Owns: doing what [`super::deletion`] decides, and the answer. Must not: look after dependents; the garbage collector
+//! does.
+
+use super::body::{self, Format};
+use super::core::{Core, Kind, parsed, written};
+use super::deletion::{Fate, admit, fate};
+use super::face::Face;
+use super::keep::{Kept, NotKept};
+use super::options::{DeleteOptions, ListOptions};
+use super::selector::Selector;
+use super::{answer, list};
+use crate::documents::accept::{Asked, Representation};
+use crate::refusal::Refusal;
+use crate::request::{Answer, ApiRequest};
+use crate::store::{Key, Object};
+use futures::{StreamExt, stream};
+use http::StatusCode;
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// So often is a deletion tried that others overtake.
+const ATTEMPTS: usize = 32;
+/// So many objects of a collection are deleted at a time.
+const TOGETHER: usize = 64;
+
+/// What a deletion did.
+#[derive(Debug)]
+pub(super) enum Deleted {
+    /// The object is gone. Its uid.
+    Gone(String),
+    /// It waits for its finalizers.
+    Waits(Kept),
+}
+
+/// Deletes an object.
+///
+/// # Errors
+/// 404 when there is none, 409 when it is another than the one that is meant, 403 for what may not be deleted.
+pub(super) async fn remove(core: &Core, kind: &Kind, key: &Key, options: &DeleteOptions) -> Result<Deleted, Refusal> {
+    for _ in 0..ATTEMPTS {
+        let object = core.store.get(key).ok_or_else(|| kind.not_found(&key.name))?;
+        match once(core, kind, &object, options).await {
+            Ok(deleted) => return Ok(deleted),
+            Err(NotKept::Changed) => {}
+            Err(NotKept::Refused(refusal)) => return Err(refusal),
+        }
+    }
+    Err(kind.modified(&key.name))
+}
+
+async fn once(core: &Core, kind: &Kind, object: &Arc<Object>, options: &DeleteOptions) -> Result<Deleted, NotKept> {
+    let value = parsed(object)?;
+    admit(&kind.resource, &value, options)?;
+    match fate(&kind.resource, &value, options.propagation, &written(Timestamp::now())) {
+        Fate::Gone => {
+            core.remove(object, value, options.dry_run).await?;
+            Ok(Deleted::Gone(object.facts.uid.to_string()))
+        }
+        Fate::Waits(value) => core.replace(object, value, options.dry_run).await.map(Deleted::Waits),
+        Fate::Waiting => Ok(Deleted::Waits(Kept::Stored(Arc::clone(object)))),
+    }
+}
+
+/// Deletes the object in the path and answers with what became of it.
+///
+/// # Errors
+/// As [`remove`], and 400 or 422 for bad options.
+pub(super) async fn delete(
+    core: &Arc<Core>,
+    kind: &Arc<Kind>,
+    namespace: Option<&str>,
+    name: &str,
+    request: &ApiRequest,
+) -> Result<Answer, Refusal> {
+    let face = Face::of(core, kind, request, Asked::Object)?;
+    let options = options(request)?;
+    match remove(core, kind, &kind.key(namespace, name), &options).await? {
+        Deleted::Gone(uid) => Ok(gone(&face, kind, name, &uid)),
+        Deleted::Waits(kept) => face.kept(StatusCode::OK, kept),
+    }
+}
+
+/// Deletes the objects that are selected and answers with them as they were.
+///
+/// # Errors
+/// As [`remove`], and 400 for bad selectors.
+pub(super) async fn delete_collection(
+    core: &Arc<Core>,
+    kind: &Arc<Kind>,
+    namespace: Option<&str>,
+    request: &ApiRequest,
+) -> Result<Answer, Refusal> {
+    let face = Face::of(core, kind, request, Asked::List)?;
+    let options = options(request)?;
+    let listing = ListOptions::read(request, false)?;
+    let selector = Selector::of(&listing, &kind.resource, None)?;
+    let (listed, meta) = list::found(core, kind, namespace, &listing, &selector)?;
+    let removals = listed.iter().map(|object| remove(core, kind, &object.key, &options));
+    let mut done = stream::iter(removals).buffer_unordered(TOGETHER);
+    while let Some(outcome) = done.next().await {
+        match outcome {
+            Ok(_) => {}
+            // Someone else was faster.
+            Err(refusal) if refusal.code == 404 => {}
+            Err(refusal) => return Err(refusal),
+        }
+    }
+    face.list(&listed, &meta)
+}
+
+fn options(request: &ApiRequest) -> Result<DeleteOptions, Refusal> {
+    if request.body.trim_ascii().is_empty() {
+        return DeleteOptions::read(request, None);
+    }
+    let format = Format::of(&request.content_type)?;
+    let bad = |why: String| Refusal::bad_request(format!("couldn't get version/kind; json parse error: {why}"));
+    let document = body::read(format, &request.body).map_err(bad)?;
+    DeleteOptions::read(request, Some(&document.value))
+}
+
+/// The answer when an object is gone.
+fn gone(face: &Face, kind: &Kind, name: &str, uid: &str) -> Answer {
+    let resource = &kind.resource;
+    let parts = [("name", name), ("group", &resource.group), ("kind", &resource.plural), ("uid", uid)];
+    let details = parts.into_iter().filter(|(_, value)| !value.is_empty());
+    let details: Map<String, Value> = details.map(|(key, value)| (key.to_owned(), value.into())).collect();
+    let status = json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details,
+    });
+    let as_ = Representation {
+        format: face.as_.format,
+        ..Representation::JSON
+    };
+    answer::document(StatusCode::OK, as_, status.to_string().into())
+}

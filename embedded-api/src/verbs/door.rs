@@ -1,0 +1,175 @@
+//! One way into an object, for one request: the object itself, its status or its scale.
+//!
+//! Owns: the state that a write leads to. Must not: store it.
+
+use super::accept::{Came, Look};
+use super::admission::{Birth, count_generation, keep_what_stays, new_object};
+use super::body::is_of_kind;
+use super::core::Kind;
+use super::meta;
+use super::options::WriteOptions;
+use crate::apply::{Writer, track};
+use crate::refusal::{Cause, Refusal};
+use serde_json::Value;
+
+/// A way in.
+#[derive(Clone, Copy)]
+pub(super) struct Door<'a> {
+    /// The kind.
+    pub(super) kind: &'a Kind,
+    /// `status` or `scale`; `None` for the object itself.
+    pub(super) subresource: Option<&'a str>,
+    /// How it is written.
+    pub(super) options: &'a WriteOptions,
+    /// The time, in RFC 3339 with whole seconds.
+    pub(super) now: &'a str,
+}
+
+/// The state that a write leads to.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Draft {
+    /// The object, as its kind shows it.
+    pub(super) value: Value,
+    /// What the client is to be told.
+    pub(super) warnings: Vec<String>,
+    /// Whether the writer insists on the revision that it has seen. Else a later one is taken too.
+    pub(super) insists: bool,
+}
+
+/// Whether owners of fields are still to be recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owners {
+    /// Yes: a plain write.
+    Record,
+    /// No: an apply has done it.
+    Recorded,
+}
+
+/// The random part of a birth.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Identity<'a> {
+    /// `metadata.uid`.
+    pub(super) uid: &'a str,
+    /// For a generated name.
+    pub(super) random: u64,
+}
+
+impl Door<'_> {
+    /// As field owners are recorded.
+    pub(super) fn writer(&self) -> Writer<'_> {
+        Writer {
+            resource: &self.kind.resource,
+            manager: &self.options.manager,
+            subresource: self.subresource,
+            now: self.now,
+        }
+    }
+
+    fn look(&self, came: Came) -> Look<'_> {
+        Look {
+            kind: self.kind,
+            subresource: self.subresource,
+            came,
+            validation: self.options.validation,
+        }
+    }
+
+    /// A new object. `namespace` is that of the path; `faults` were found while it was read.
+    ///
+    /// # Errors
+    /// 400 or 422 when it is not well formed.
+    pub(super) fn born(
+        &self,
+        value: Value,
+        faults: Vec<String>,
+        namespace: Option<&str>,
+        identity: Identity<'_>,
+        owners: Owners,
+    ) -> Result<Draft, Refusal> {
+        let resource = &self.kind.resource;
+        let look = self.look(Came::Whole);
+        let (mut value, mut warnings) = look.read(value, faults)?;
+        let birth = Birth {
+            namespace,
+            uid: identity.uid,
+            now: self.now,
+            random: identity.random,
+        };
+        new_object(resource, &mut value, &birth);
+        is_of_kind(resource, &value)?;
+        let value = match owners {
+            Owners::Record => track::update(None, value, &self.writer()),
+            Owners::Recorded => value,
+        };
+        warnings.extend(look.check(&value, None)?);
+        Ok(Draft {
+            value,
+            warnings,
+            insists: false,
+        })
+    }
+
+    /// A new state of an object.
+    ///
+    /// # Errors
+    /// 400 or 422 when it is not well formed.
+    pub(super) fn next(
+        &self,
+        old: &Value,
+        new: Value,
+        faults: Vec<String>,
+        came: Came,
+        owners: Owners,
+    ) -> Result<Draft, Refusal> {
+        let resource = &self.kind.resource;
+        let look = self.look(came);
+        let (mut value, mut warnings) = look.read(new, faults)?;
+        is_of_kind(resource, &value)?;
+        keep_what_stays(resource, old, &mut value, self.subresource);
+        let mut value = match owners {
+            Owners::Record => track::update(Some(old), value, &self.writer()),
+            Owners::Recorded => value,
+        };
+        count_generation(resource, old, &mut value);
+        warnings.extend(look.check(&value, Some(old))?);
+        Ok(Draft {
+            value,
+            warnings,
+            insists: false,
+        })
+    }
+
+    /// Whether the `resourceVersion` that a writer names is that of the object. Returns whether it insists on it.
+    ///
+    /// # Errors
+    /// 409 when it is not, 422 when this kind needs one and none is named, 500 when it is no number, as an API server
+    /// answers.
+    pub(super) fn insists(&self, old: &Value, named: &str) -> Result<bool, Refusal> {
+        let resource = &self.kind.resource;
+        let name = meta::name(old);
+        if matches!(named, "" | "0") {
+            if updates_blindly(&resource.group, &resource.plural) {
+                return Ok(false);
+            }
+            let cause = Cause {
+                reason: "FieldValueInvalid",
+                field: "metadata.resourceVersion".to_owned(),
+                message: "Invalid value: 0: must be specified for an update".to_owned(),
+            };
+            return Err(Refusal::invalid(&resource.group, &resource.plural, name, &[cause]));
+        }
+        if named.parse::<u64>().is_err() {
+            let told = super::options::not_a_number("ParseUint", named);
+            return Err(Refusal::new(500, "", told));
+        }
+        match named == meta::resource_version(old) {
+            true => Ok(true),
+            false => Err(self.kind.modified(name)),
+        }
+    }
+}
+
+/// Whether objects of this kind may be replaced by who has not read them.
+fn updates_blindly(group: &str, plural: &str) -> bool {
+    matches!((group, plural), ("", _) | ("events.k8s.io", "events"))
+}

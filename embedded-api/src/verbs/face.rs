@@ -1,0 +1,135 @@
+//! Objects in the shape in which a client wants them: whole, as a table, metadata only.
+//!
+//! Owns: choosing the shape. Must not: parse what can go out as it is kept.
+
+use super::answer;
+use super::core::{Core, Kind, parsed};
+use super::keep::Kept;
+use crate::documents::accept::{Asked, Representation, Shape, choose};
+use crate::documents::list::{ListMeta, assemble};
+use crate::documents::partial;
+use crate::documents::table::{Include, Wish};
+use crate::kinds;
+use crate::refusal::Refusal;
+use crate::request::{Answer, ApiRequest};
+use crate::store::Object;
+use bytes::Bytes;
+use http::StatusCode;
+use jiff::Timestamp;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// How objects of a kind are shown to one client.
+pub(super) struct Face {
+    core: Arc<Core>,
+    kind: Arc<Kind>,
+    /// What the client wants.
+    pub(super) as_: Representation,
+    include: Include,
+}
+
+impl Face {
+    /// For a request.
+    ///
+    /// # Errors
+    /// 406 when the client takes nothing that is served.
+    pub(super) fn of(
+        core: &Arc<Core>,
+        kind: &Arc<Kind>,
+        request: &ApiRequest,
+        asked: Asked,
+    ) -> Result<Self, Refusal> {
+        let as_ = choose(&request.accept, asked)?;
+        let include = match as_.shape {
+            Shape::Table(_) => Include::parse(request.query("includeObject"))?,
+            _ => Include::None,
+        };
+        Ok(Self {
+            core: Arc::clone(core),
+            kind: Arc::clone(kind),
+            as_,
+            include,
+        })
+    }
+
+    fn as_kept(&self) -> bool {
+        self.as_.shape == Shape::Whole && self.core.registry.stored_as_shown(&self.kind.resource)
+    }
+
+    fn wish(&self, version: &'static str, described: bool) -> Wish<'static> {
+        Wish {
+            version,
+            include: self.include,
+            described,
+            now: Timestamp::now(),
+        }
+    }
+
+    /// One object that is kept. `described`: whether a table describes its columns.
+    pub(super) fn stored(&self, object: &Object, described: bool) -> Result<Bytes, Refusal> {
+        if self.as_kept() {
+            return Ok(object.json.clone());
+        }
+        Ok(self.shown(&self.core.shown(&self.kind.resource, object)?, described))
+    }
+
+    /// One object as its storage holds it.
+    pub(super) fn held(&self, value: Value, described: bool) -> Bytes {
+        self.shown(&kinds::to_shown(&self.kind.resource, value), described)
+    }
+
+    fn shown(&self, value: &Value, described: bool) -> Bytes {
+        match self.as_.shape {
+            Shape::Table(version) => match self.core.registry.printer(&self.kind.resource) {
+                Some(printer) => printer.object(value, &self.wish(version, described)),
+                None => value.to_string().into(),
+            },
+            Shape::Partial(version) | Shape::PartialList(version) => {
+                partial::object(value, version).to_string().into()
+            }
+            Shape::Whole | Shape::AggregatedDiscovery => value.to_string().into(),
+        }
+    }
+
+    /// The answer with one object.
+    pub(super) fn object(&self, code: StatusCode, object: &Object) -> Result<Answer, Refusal> {
+        Ok(answer::document(code, self.as_, self.stored(object, true)?))
+    }
+
+    /// The answer with an object that was written.
+    pub(super) fn kept(&self, code: StatusCode, kept: Kept) -> Result<Answer, Refusal> {
+        match kept {
+            Kept::Stored(object) => self.object(code, &object),
+            Kept::Only(value) => Ok(answer::document(code, self.as_, self.held(value, true))),
+        }
+    }
+
+    /// The answer with a list.
+    pub(super) fn list(&self, objects: &[Arc<Object>], meta: &ListMeta) -> Result<Answer, Refusal> {
+        let resource = &self.kind.resource;
+        let json = if self.as_kept() {
+            let items: Vec<&[u8]> = objects.iter().map(|object| &*object.json).collect();
+            assemble(resource, meta, &items)
+        } else {
+            let shown = objects.iter().map(|object| self.core.shown(resource, object));
+            let shown = shown.collect::<Result<Vec<Value>, Refusal>>()?;
+            match (self.as_.shape, self.core.registry.printer(resource)) {
+                (Shape::Table(version), Some(printer)) => printer.list(&shown, meta, &self.wish(version, true)),
+                (Shape::PartialList(version), _) => partial::list(&shown, meta, version),
+                _ => {
+                    let items: Vec<String> = shown.iter().map(Value::to_string).collect();
+                    assemble(resource, meta, &items)
+                }
+            }
+        };
+        Ok(answer::document(StatusCode::OK, self.as_, json))
+    }
+
+    /// One object of the past as it would have been shown then, but with a later revision: what a watcher is told of an
+    /// object that it no longer sees.
+    pub(super) fn left(&self, object: &Object, revision: u64, described: bool) -> Result<Bytes, Refusal> {
+        let mut value = parsed(object)?;
+        super::meta::metadata_mut(&mut value).insert("resourceVersion".to_owned(), revision.to_string().into());
+        Ok(self.held(value, described))
+    }
+}

@@ -1,0 +1,117 @@
+//! Writing an object to the store, and telling why it could not be.
+//!
+//! Owns: the size of an object, and what a failed write is called. Must not: decide what is written.
+
+use super::core::Core;
+use crate::refusal::Refusal;
+use crate::store::{Expect, Key, Object, Write, WriteError};
+use serde_json::Value;
+use std::io;
+use std::sync::Arc;
+
+/// The largest object, in bytes.
+pub(super) const LARGEST: usize = 1_572_864;
+
+/// An object after a write.
+#[derive(Clone, Debug)]
+pub(super) enum Kept {
+    /// It is in the store.
+    Stored(Arc<Object>),
+    /// It is not: the run was dry, or it is gone and this is its last state. As its storage holds it.
+    Only(Value),
+}
+
+/// A write that was not done.
+#[derive(Debug)]
+pub(super) enum NotKept {
+    /// The object is another by now; look again.
+    Changed,
+    /// Something else.
+    Refused(Refusal),
+}
+
+impl From<Refusal> for NotKept {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl Core {
+    /// Makes an object. One that is there already is [`NotKept::Changed`].
+    pub(super) async fn make(&self, key: Key, value: Value, dry: bool) -> Result<Kept, NotKept> {
+        fits(&value)?;
+        if self.store.get(&key).is_some() {
+            return Err(NotKept::Changed);
+        }
+        if dry {
+            return Ok(Kept::Only(value));
+        }
+        let write = Write::Put {
+            key,
+            expect: Expect::Absent,
+            value,
+        };
+        self.store.write(write).await.map(Kept::Stored).map_err(failed)
+    }
+
+    /// Replaces an object by another state of it.
+    pub(super) async fn replace(&self, old: &Arc<Object>, value: Value, dry: bool) -> Result<Kept, NotKept> {
+        fits(&value)?;
+        if dry {
+            return Ok(Kept::Only(value));
+        }
+        let write = Write::Put {
+            key: old.key.clone(),
+            expect: Expect::Revision(old.revision),
+            value,
+        };
+        self.store.write(write).await.map(Kept::Stored).map_err(failed)
+    }
+
+    /// Takes an object away. `value` is its last state.
+    pub(super) async fn remove(&self, old: &Arc<Object>, value: Value, dry: bool) -> Result<Kept, NotKept> {
+        if !dry {
+            let write = Write::Delete {
+                key: old.key.clone(),
+                expect: old.revision,
+                value: value.clone(),
+            };
+            self.store.write(write).await.map_err(failed)?;
+        }
+        Ok(Kept::Only(value))
+    }
+}
+
+fn failed(error: WriteError) -> NotKept {
+    NotKept::Refused(match error {
+        WriteError::Exists | WriteError::Changed { .. } => return NotKept::Changed,
+        WriteError::Malformed(_) => Refusal::bad_request(error.to_string()),
+        WriteError::NotKept(_) => Refusal::internal(error.to_string()),
+        WriteError::Closed => Refusal::new(503, "ServiceUnavailable", "the server is ending"),
+    })
+}
+
+/// Whether it is small enough.
+fn fits(value: &Value) -> Result<(), Refusal> {
+    let mut counter = Counter(0);
+    // Counting cannot fail, and neither can serialising what was JSON.
+    let _ = serde_json::to_writer(&mut counter, value);
+    if counter.0 <= LARGEST {
+        return Ok(());
+    }
+    let message = format!("Request entity too large: limit is {LARGEST}");
+    Err(Refusal::new(413, "RequestEntityTooLarge", message))
+}
+
+struct Counter(usize);
+
+impl io::Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,109 @@
+//! Reading many objects.
+//!
+//! Owns: pages, and which moment they show. Must not: change anything.
+
+use super::continuation::Continuation;
+use super::core::{Core, Kind};
+use super::face::Face;
+use super::get::{at_hand, moment};
+use super::options::ListOptions;
+use super::selector::Selector;
+use crate::documents::accept::Asked;
+use crate::documents::list::ListMeta;
+use crate::refusal::Refusal;
+use crate::request::{Answer, ApiRequest};
+use crate::store::{Listed, Object, Page};
+use std::sync::Arc;
+
+/// Answers with the objects of a kind, in a namespace or in all.
+///
+/// # Errors
+/// 400 for bad selectors and tokens, 410 when the moment that is asked for is no longer kept, 504 when it is yet to come.
+pub(super) fn list(
+    core: &Arc<Core>,
+    kind: &Arc<Kind>,
+    namespace: Option<&str>,
+    options: &ListOptions,
+    request: &ApiRequest,
+) -> Result<Answer, Refusal> {
+    let face = Face::of(core, kind, request, Asked::List)?;
+    let selector = Selector::of(options, &kind.resource, None)?;
+    let (objects, meta) = found(core, kind, namespace, options, &selector)?;
+    face.list(&objects, &meta)
+}
+
+/// The objects that are selected, and what a list of them says of itself.
+///
+/// # Errors
+/// 400 for bad tokens, 410 and 504 as [`list`].
+pub(super) fn found(
+    core: &Core,
+    kind: &Kind,
+    namespace: Option<&str>,
+    options: &ListOptions,
+    selector: &Selector,
+) -> Result<(Vec<Arc<Object>>, ListMeta), Refusal> {
+    at_hand(core, options)?;
+    let page = page(options, namespace)?;
+    let storage = &kind.resource.storage;
+    let listed = core.store.list(storage, namespace, &page, |object| selector.matches(object));
+    let listed = listed.map_err(|_| too_old(&page, core.store.revision(), namespace))?;
+    let meta = meta(&listed, namespace, selector);
+    Ok((listed.objects, meta))
+}
+
+/// Which part of the list.
+fn page(options: &ListOptions, namespace: Option<&str>) -> Result<Page, Refusal> {
+    let Some(token) = &options.continue_ else {
+        return Ok(Page {
+            at: moment(options),
+            after: None,
+            limit: options.limit,
+        });
+    };
+    if options.revision.is_some_and(|revision| revision > 0) {
+        let told = "specifying resource version is not allowed when using continue";
+        return Err(Refusal::bad_request(told));
+    }
+    let continuation = Continuation::read(token, namespace)?;
+    Ok(Page {
+        at: continuation.revision,
+        after: Some(continuation.after),
+        limit: options.limit,
+    })
+}
+
+/// What a list says of itself. How much is left is told only where everything is selected: else nobody has counted.
+fn meta(listed: &Listed, namespace: Option<&str>, selector: &Selector) -> ListMeta {
+    let continuation = listed.more.clone().map(|after| Continuation {
+        revision: Some(listed.revision),
+        after,
+    });
+    let remaining = listed.remaining.filter(|_| selector.is_everything());
+    ListMeta {
+        resource_version: listed.revision.to_string(),
+        continue_: continuation.map(|continuation| continuation.token(namespace)),
+        remaining: remaining.and_then(|count| u64::try_from(count).ok()),
+    }
+}
+
+/// 410: with a token for the rest of a list as it is now, when it was a later page that was asked for.
+fn too_old(page: &Page, now: u64, namespace: Option<&str>) -> Refusal {
+    let Some(after) = &page.after else {
+        let asked = page.at.unwrap_or_default();
+        return Refusal::expired(format!("The resourceVersion for the provided list is too old. ({asked} < {now})"));
+    };
+    let token = Continuation {
+        revision: None,
+        after: after.clone(),
+    };
+    let message = "The provided continue parameter is too old to display a consistent list result. You can start a new \
+                   list without the continue parameter, or use the continue token in this response to retrieve the \
+                   remainder of the results. Continuing with the provided token results in an inconsistent list - \
+                   objects that were created, modified, or deleted between the time the first chunk was returned and now \
+                   may show up in the list.";
+    Refusal {
+        metadata: serde_json::json!({"continue": token.token(namespace)}),
+        ..Refusal::expired(message)
+    }
+}

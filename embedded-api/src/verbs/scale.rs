@@ -1,0 +1,199 @@
+//! The scale of an object: how many there are, and how many there should be.
+//!
+//! Owns: the `Scale` document of `autoscaling/v1`, and carrying its number into the object. Must not: know what scales.
+
+use super::accept::{Came, patch_fault};
+use super::body::{self, Format};
+use super::core::{Core, Kind, parsed, written};
+use super::door::{Door, Draft, Owners};
+use super::keep::Kept;
+use super::meta::{self, map_mut, text};
+use super::options::{Validation, WriteOptions};
+use super::settle::settle;
+use super::update::Place;
+use super::answer;
+use crate::documents::accept::{Asked, Representation, choose};
+use crate::patch::{self as patches, PatchType};
+use crate::refusal::Refusal;
+use crate::request::{Answer, ApiRequest};
+use crate::resource::{Scale, at};
+use crate::schema::go;
+use http::{Method, StatusCode};
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+const VERSION: &str = "autoscaling/v1";
+const KIND: &str = "Scale";
+
+/// Answers with the scale of an object, or changes it first.
+///
+/// # Errors
+/// 404 when there is no object, 409 when it has changed, 422 for numbers that its kind does not take.
+pub(super) async fn scale(
+    core: &Arc<Core>,
+    kind: &Arc<Kind>,
+    place: Place<'_>,
+    request: &ApiRequest,
+) -> Result<Answer, Refusal> {
+    let Some(scale) = &kind.resource.scale else {
+        return Err(kind.not_found(place.name));
+    };
+    let as_ = choose(&request.accept, Asked::Document)?;
+    let key = kind.key(place.namespace, place.name);
+    let (value, warnings) = match request.method {
+        Method::PUT | Method::PATCH => {
+            let (options, change) = change(kind, request)?;
+            let now = written(Timestamp::now());
+            let door = Door {
+                kind,
+                subresource: Some("scale"),
+                options: &options,
+                now: &now,
+            };
+            let next = |old: Option<&Value>| {
+                let old = old.ok_or_else(|| kind.not_found(place.name))?;
+                next(&door, scale, old, &change, place)
+            };
+            let settled = settle(core, kind, &key, options.dry_run, next).await?;
+            let value = match settled.kept {
+                Kept::Stored(object) => parsed(&object)?,
+                Kept::Only(value) => value,
+            };
+            (value, settled.warnings)
+        }
+        _ => {
+            let object = core.store.get(&key).ok_or_else(|| kind.not_found(place.name))?;
+            (parsed(&object)?, Vec::new())
+        }
+    };
+    Ok(answer::warned(shown(scale, &value, as_)?, &warnings))
+}
+
+fn shown(scale: &Scale, object: &Value, as_: Representation) -> Result<Answer, Refusal> {
+    let document = document(scale, object)?;
+    Ok(answer::document(StatusCode::OK, as_, document.to_string().into()))
+}
+
+/// What a client wants of a scale.
+enum Change {
+    /// This document.
+    Put(Value),
+    /// What comes of a patch.
+    Patch(PatchType),
+}
+
+/// The change with its patch, if it is one.
+struct Asking<'a> {
+    change: Change,
+    request: &'a ApiRequest,
+}
+
+fn change<'a>(kind: &Kind, request: &'a ApiRequest) -> Result<(WriteOptions, Asking<'a>), Refusal> {
+    let asking = |change| Asking { change, request };
+    if request.method == Method::PATCH {
+        let type_ = PatchType::of(&request.content_type, &kind.resource)?;
+        let options = WriteOptions::read(request, "PatchOptions", type_ == PatchType::Apply)?;
+        return Ok((options, asking(Change::Patch(type_))));
+    }
+    let options = WriteOptions::read(request, "UpdateOptions", false)?;
+    let bad = |why: String| Refusal::bad_request(format!("the object provided is unrecognized (must be of type Scale): {why}"));
+    let document = body::read(Format::of(&request.content_type)?, &request.body).map_err(bad)?;
+    if options.validation == Validation::Strict && !document.duplicates.is_empty() {
+        let faults = document.duplicates.join(", ");
+        let told = "Scale in version \"v1\" cannot be handled as a Scale: strict decoding error";
+        return Err(Refusal::bad_request(format!("{told}: {faults}")));
+    }
+    let value = document.value;
+    let (version, named) = (text(&value, "/apiVersion"), text(&value, "/kind"));
+    if (version, named) != (VERSION, KIND) {
+        let told = format!("{named} of {version:?} is not a {KIND} of {VERSION}");
+        return Err(Refusal::bad_request(told));
+    }
+    let document = asking(Change::Put(value));
+    Ok((options, document))
+}
+
+/// The object with the number that the client wants.
+fn next(door: &Door<'_>, scale: &Scale, old: &Value, asking: &Asking<'_>, place: Place<'_>) -> Result<Draft, Refusal> {
+    let before = document(scale, old)?;
+    let wanted = match &asking.change {
+        Change::Put(document) => document.clone(),
+        Change::Patch(PatchType::Apply) => applied(&before, asking.request)?,
+        Change::Patch(type_) => {
+            patches::apply(*type_, &door.kind.resource, before.clone(), &asking.request.body)?.object
+        }
+    };
+    let name = meta::name(&wanted);
+    if name != place.name {
+        let told = format!("the name of the object ({name}) does not match the name on the URL ({})", place.name);
+        return Err(Refusal::bad_request(told));
+    }
+    let replicas = replicas(&wanted)?;
+    let named = meta::resource_version(&wanted);
+    let insists = !matches!(named, "" | "0")
+        && (matches!(asking.change, Change::Put(_)) || named != meta::resource_version(old))
+        && door.insists(old, named)?;
+    let mut new = old.clone();
+    set(&mut new, &scale.spec_replicas, replicas.into());
+    let draft = door.next(old, new, Vec::new(), Came::Whole, Owners::Record)?;
+    Ok(Draft { insists, ..draft })
+}
+
+/// An apply names the number, or leaves it.
+fn applied(before: &Value, request: &ApiRequest) -> Result<Value, Refusal> {
+    let bad = |why: String| Refusal::bad_request(format!("error decoding YAML: {why}"));
+    let given = body::read(Format::Yaml, &request.body).map_err(bad)?.value;
+    let mut wanted = before.clone();
+    if let Some(replicas) = given.pointer("/spec/replicas") {
+        set(&mut wanted, ".spec.replicas", replicas.clone());
+    }
+    Ok(wanted)
+}
+
+/// `spec.replicas` of a scale; nothing is none.
+fn replicas(scale: &Value) -> Result<i32, Refusal> {
+    let given = scale.pointer("/spec/replicas").unwrap_or(&Value::Null);
+    let number = match given {
+        Value::Null => Some(0),
+        given => given.as_i64().and_then(|number| i32::try_from(number).ok()),
+    };
+    number.ok_or_else(|| {
+        let given = go::json_kind(given);
+        let why = format!("json: cannot unmarshal {given} into Go struct field ScaleSpec.spec.replicas of type int32");
+        patch_fault(&scale.to_string(), &why)
+    })
+}
+
+/// The `Scale` document of an object.
+fn document(scale: &Scale, object: &Value) -> Result<Value, Refusal> {
+    let Some(wished) = at(object, &scale.spec_replicas) else {
+        let told = format!("the spec replicas field {:?} does not exist", scale.spec_replicas);
+        return Err(Refusal::internal(told));
+    };
+    let there = at(object, &scale.status_replicas).cloned().unwrap_or_else(|| 0.into());
+    let mut status = Map::new();
+    status.insert("replicas".to_owned(), there);
+    let selector = scale.label_selector.as_deref().and_then(|path| at(object, path)?.as_str());
+    if let Some(selector) = selector.filter(|selector| !selector.is_empty()) {
+        status.insert("selector".to_owned(), selector.into());
+    }
+    let kept = ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"];
+    let metadata = object.get("metadata").and_then(Value::as_object).into_iter().flatten();
+    let metadata: Map<String, Value> = metadata
+        .filter(|(name, _)| kept.contains(&name.as_str()))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    Ok(json!({
+        "kind": KIND, "apiVersion": VERSION, "metadata": metadata, "spec": {"replicas": wished}, "status": status,
+    }))
+}
+
+/// Sets the value at a simple path such as `.spec.replicas`.
+fn set(object: &mut Value, path: &str, value: Value) {
+    let mut place = object;
+    for part in path.split('.').filter(|part| !part.is_empty()) {
+        place = map_mut(place).entry(part).or_insert(Value::Null);
+    }
+    *place = value;
+}

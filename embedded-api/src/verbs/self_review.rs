@@ -1,0 +1,42 @@
+//! Questions about oneself: who am I, and what may I do.
+//!
+//! Owns: the answers. Must not: keep anything. Whoever gets this far has the credential, and may do everything.
+
+use super::body;
+use super::core::Kind;
+use super::meta::map_mut;
+use crate::documents::accept::{Asked, choose};
+use super::answer;
+use crate::refusal::Refusal;
+use crate::request::{Answer, ApiRequest};
+use http::StatusCode;
+use serde_json::{Value, json};
+
+/// What the owner of the data folder is called.
+const OWNER: &str = "owner";
+
+/// The answer to a question of this kind; `None` when it is none.
+pub(super) fn answer(kind: &Kind, request: &ApiRequest) -> Option<Result<Answer, Refusal>> {
+    let status = match (&*kind.resource.group, &*kind.resource.plural) {
+        ("authorization.k8s.io", "selfsubjectaccessreviews") => json!({"allowed": true}),
+        ("authorization.k8s.io", "selfsubjectrulesreviews") => json!({
+            "incomplete": false,
+            "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
+            "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
+        }),
+        ("authentication.k8s.io", "selfsubjectreviews") => json!({
+            "userInfo": {"username": OWNER, "groups": ["system:masters", "system:authenticated"]},
+        }),
+        _ => return None,
+    };
+    Some(reviewed(kind, request, status))
+}
+
+fn reviewed(kind: &Kind, request: &ApiRequest, status: Value) -> Result<Answer, Refusal> {
+    let as_ = choose(&request.accept, Asked::Document)?;
+    let mut review = body::object(&kind.resource, &request.content_type, &request.body)?.value;
+    let fields = map_mut(&mut review);
+    fields.entry("metadata").or_insert_with(|| json!({}));
+    fields.insert("status".to_owned(), status);
+    Ok(answer::document(StatusCode::CREATED, as_, review.to_string().into()))
+}

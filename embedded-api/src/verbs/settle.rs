@@ -1,0 +1,75 @@
+//! Bringing an object from the state that it has to another one, however often others come in between.
+//!
+//! Owns: reading, writing and trying again. Must not: know what the other state is.
+
+use super::core::{Core, Kind, parsed};
+use super::deletion::is_over;
+use super::door::Draft;
+use super::keep::{Kept, NotKept};
+use crate::kinds;
+use crate::refusal::Refusal;
+use crate::store::{Key, Object};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// So often is a change tried that others overtake.
+const ATTEMPTS: usize = 32;
+
+/// An object after a change.
+#[derive(Debug)]
+pub(super) struct Settled {
+    /// The object.
+    pub(super) kept: Kept,
+    /// Whether it is new.
+    pub(super) created: bool,
+    /// What the client is to be told.
+    pub(super) warnings: Vec<String>,
+}
+
+/// Changes the object at `key`, or makes it. `next` gives the state it is to have, from the one that it has; it is asked
+/// again when the object has changed in the meantime.
+///
+/// # Errors
+/// What `next` refuses, and 409 when the writer insists on a revision that is no longer the newest.
+pub(super) async fn settle(
+    core: &Core,
+    kind: &Kind,
+    key: &Key,
+    dry: bool,
+    mut next: impl FnMut(Option<&Value>) -> Result<Draft, Refusal>,
+) -> Result<Settled, Refusal> {
+    for _ in 0..ATTEMPTS {
+        let old = core.store.get(key);
+        let shown = old.as_deref().map(|object| core.shown(&kind.resource, object)).transpose()?;
+        let draft = next(shown.as_ref())?;
+        let value = kinds::to_stored(&kind.resource, draft.value);
+        let kept = match &old {
+            None => core.make(key.clone(), value, dry).await,
+            Some(old) => change(core, kind, old, value, dry).await,
+        };
+        match kept {
+            Ok(kept) => {
+                return Ok(Settled {
+                    kept,
+                    created: old.is_none(),
+                    warnings: draft.warnings,
+                });
+            }
+            Err(NotKept::Changed) if draft.insists => break,
+            Err(NotKept::Changed) => {}
+            Err(NotKept::Refused(refusal)) => return Err(refusal),
+        }
+    }
+    Err(kind.modified(&key.name))
+}
+
+/// Writes a new state: nothing if it is the old one, the end of the object if it was only waiting for this.
+async fn change(core: &Core, kind: &Kind, old: &Arc<Object>, value: Value, dry: bool) -> Result<Kept, NotKept> {
+    if is_over(&kind.resource, &value) {
+        return core.remove(old, value, dry).await;
+    }
+    if value == parsed(old)? {
+        return Ok(Kept::Stored(Arc::clone(old)));
+    }
+    core.replace(old, value, dry).await
+}

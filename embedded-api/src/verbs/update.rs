@@ -1,0 +1,104 @@
+//! Replacing an object, or its status, by what a client has made of it.
+//!
+//! Owns: whether it is the object that the client has read. Must not: merge.
+
+use super::accept::Came;
+use super::body::{self, Document};
+use super::core::{Core, Kind, written};
+use super::door::{Door, Draft, Identity, Owners};
+use super::face::Face;
+use super::options::WriteOptions;
+use super::settle::settle;
+use super::{admission, answer, meta, namespaces};
+use crate::documents::accept::Asked;
+use crate::refusal::Refusal;
+use crate::request::{Answer, ApiRequest};
+use http::StatusCode;
+use jiff::Timestamp;
+use serde_json::Value;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// The object, in a path.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    /// The namespace.
+    pub(super) namespace: Option<&'a str>,
+    /// The name.
+    pub(super) name: &'a str,
+    /// `status` or `scale`; `None` for the object itself.
+    pub(super) subresource: Option<&'a str>,
+}
+
+/// Replaces the object and answers with it.
+///
+/// # Errors
+/// 400 and 422 for objects that are not well formed, 404 when there is none, 409 when it is another or has changed.
+pub(super) async fn update(
+    core: &Arc<Core>,
+    kind: &Arc<Kind>,
+    place: Place<'_>,
+    request: &ApiRequest,
+) -> Result<Answer, Refusal> {
+    let face = Face::of(core, kind, request, Asked::Object)?;
+    let options = WriteOptions::read(request, "UpdateOptions", false)?;
+    let document = body::object(&kind.resource, &request.content_type, &request.body)?;
+    let Document { mut value, duplicates } = document;
+    admission::match_path(&kind.resource, &mut value, place.namespace, Some(place.name))?;
+    let now = written(Timestamp::now());
+    let door = Door {
+        kind,
+        subresource: place.subresource,
+        options: &options,
+        now: &now,
+    };
+    let uid = Uuid::new_v4().to_string();
+    let key = kind.key(place.namespace, place.name);
+    let next = |old: Option<&Value>| match old {
+        Some(old) => {
+            is_the_one(kind, old, &value)?;
+            let insists = door.insists(old, meta::resource_version(&value))?;
+            let draft = door.next(old, value.clone(), duplicates.clone(), Came::Whole, Owners::Record)?;
+            Ok(Draft { insists, ..draft })
+        }
+        None if place.subresource.is_none() && makes_on_update(kind) => {
+            namespaces::room(core, kind, place.namespace, place.name)?;
+            let mut value = value.clone();
+            meta::metadata_mut(&mut value).remove("resourceVersion");
+            let identity = Identity { uid: &uid, random: 0 };
+            door.born(value, duplicates.clone(), place.namespace, identity, Owners::Record)
+        }
+        None => Err(kind.not_found(place.name)),
+    };
+    let settled = settle(core, kind, &key, options.dry_run, next).await?;
+    let code = match settled.created {
+        true => StatusCode::CREATED,
+        false => StatusCode::OK,
+    };
+    Ok(answer::warned(face.kept(code, settled.kept)?, &settled.warnings))
+}
+
+/// Whether a replacement of a missing object makes one.
+fn makes_on_update(kind: &Kind) -> bool {
+    let resource = &kind.resource;
+    !resource.custom && matches!(&*resource.plural, "leases" | "events")
+}
+
+/// Whether the replacement is for this object, not for an earlier one of the same name.
+fn is_the_one(kind: &Kind, old: &Value, new: &Value) -> Result<(), Refusal> {
+    let (meant, there) = (meta::uid(new), meta::uid(old));
+    if meant.is_empty() || meant == there {
+        return Ok(());
+    }
+    let resource = &kind.resource;
+    let path: Vec<&str> = ["/registry", &resource.group, &resource.plural, meta::namespace(old), meta::name(old)]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect();
+    let why = format!(
+        "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID \
+         in precondition: {meant}, UID in object meta: {there}",
+        path.join("/")
+    );
+    Err(Refusal::conflict(&resource.group, &resource.plural, meta::name(old), &why))
+}

@@ -1,0 +1,113 @@
+//! Following the changes of objects.
+//!
+//! Owns: where a watch begins, how long it goes on, what it is told of what it selects. Must not: make anyone wait; a
+//! watcher that is too slow loses its watch.
+
+mod frames;
+mod session;
+mod transition;
+
+use super::answer;
+use super::core::{Core, Kind};
+use super::face::Face;
+use super::get::at_hand;
+use super::options::ListOptions;
+use super::selector::Selector;
+use crate::documents::accept::Asked;
+use crate::refusal::Refusal;
+use crate::request::{Answer, ApiRequest};
+use rand::RngExt;
+use session::{Beginning, Session};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// Changes that wait for a watcher to read them, besides those that the store keeps anyway.
+const WAITING: usize = 64;
+/// A watch without a timeout ends after a time from this on, and before twice that.
+const SHORTEST: Duration = Duration::from_secs(1800);
+
+/// What is watched, and in which namespace.
+pub(super) struct Watched<'a> {
+    /// The kind.
+    pub(super) kind: &'a Arc<Kind>,
+    /// The namespace; `None` for all.
+    pub(super) namespace: Option<&'a str>,
+    /// The name, when the path has one.
+    pub(super) name: Option<&'a str>,
+}
+
+/// Answers with a watch.
+///
+/// # Errors
+/// 400 for bad selectors, 504 for a revision that is yet to come. A revision that is no longer known is told in the watch.
+pub(super) fn watch(
+    core: &Arc<Core>,
+    watched: &Watched<'_>,
+    options: &ListOptions,
+    request: &ApiRequest,
+    tasks: &TaskTracker,
+    stop: &CancellationToken,
+) -> Result<Answer, Refusal> {
+    let kind = watched.kind;
+    let face = Face::of(core, kind, request, Asked::Watch)?;
+    let selector = Selector::of(options, &kind.resource, watched.name)?;
+    let beginning = beginning(options);
+    if beginning != Beginning::After(options.revision.unwrap_or_default()) {
+        at_hand(core, options)?;
+    }
+    let random = rand::rng().random_range(0..SHORTEST.as_secs());
+    let lasts = options.timeout.map_or(SHORTEST + Duration::from_secs(random), Duration::from_secs);
+    let (sender, frames) = mpsc::channel(WAITING);
+    let session = Session {
+        core: Arc::clone(core),
+        kind: Arc::clone(kind),
+        namespace: watched.namespace.map(Into::into),
+        face,
+        selector,
+        beginning,
+        bookmarks: options.bookmarks,
+        lasts,
+        sender,
+    };
+    tasks.spawn(session.run(stop.clone()));
+    Ok(answer::stream(frames))
+}
+
+/// Where a watch begins.
+fn beginning(options: &ListOptions) -> Beginning {
+    match (options.initial_events, options.revision.unwrap_or(0)) {
+        (Some(true), _) => Beginning::WithWhatIsThere { says_where_it_ends: true },
+        (None, 0) => Beginning::WithWhatIsThere {
+            says_where_it_ends: false,
+        },
+        (Some(false), 0) => Beginning::Now,
+        (_, revision) => Beginning::After(revision),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_watch_begins_with_what_is_there_unless_it_says_from_where() {
+        let begin = |initial_events: Option<bool>, revision: Option<u64>| {
+            beginning(&ListOptions {
+                initial_events,
+                revision,
+                ..ListOptions::default()
+            })
+        };
+        let there = |says_where_it_ends: bool| Beginning::WithWhatIsThere { says_where_it_ends };
+        assert_eq!(begin(None, None), there(false));
+        assert_eq!(begin(None, Some(0)), there(false));
+        assert_eq!(begin(None, Some(7)), Beginning::After(7));
+        assert_eq!(begin(Some(true), None), there(true));
+        assert_eq!(begin(Some(true), Some(7)), there(true));
+        assert_eq!(begin(Some(false), None), Beginning::Now);
+        assert_eq!(begin(Some(false), Some(7)), Beginning::After(7));
+    }
+}

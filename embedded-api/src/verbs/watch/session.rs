@@ -1,0 +1,182 @@
+//! One watch, from its beginning to its end.
+//!
+//! Owns: the order of what is told. Must not: queue changes; it reads them where the store keeps them.
+
+use super::frames;
+use super::transition::{Told, told};
+use crate::refusal::Refusal;
+use crate::store::{Compacted, Ended, Event, Object, Page};
+use crate::verbs::core::{Core, Kind};
+use crate::verbs::face::Face;
+use crate::verbs::selector::Selector;
+use bytes::Bytes;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+/// A watcher that wants bookmarks gets one about this often.
+const BOOKMARK: Duration = Duration::from_secs(60);
+/// A watcher that takes nothing for this long loses its watch.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Where a watch begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Beginning {
+    /// With every object that is there, as if it had just been made.
+    WithWhatIsThere {
+        /// Whether a bookmark says where that ends.
+        says_where_it_ends: bool,
+    },
+    /// With the next change.
+    Now,
+    /// With the first change after this revision.
+    After(u64),
+}
+
+/// A watch.
+pub(super) struct Session {
+    /// Kinds and objects.
+    pub(super) core: Arc<Core>,
+    /// What is watched.
+    pub(super) kind: Arc<Kind>,
+    /// Where; `None` for everywhere.
+    pub(super) namespace: Option<Arc<str>>,
+    /// How it is shown.
+    pub(super) face: Face,
+    /// Which objects.
+    pub(super) selector: Selector,
+    /// Where it begins.
+    pub(super) beginning: Beginning,
+    /// Whether the watcher wants bookmarks.
+    pub(super) bookmarks: bool,
+    /// How long it goes on.
+    pub(super) lasts: Duration,
+    /// To the watcher.
+    pub(super) sender: mpsc::Sender<Bytes>,
+}
+
+/// Why a watch ends.
+enum End {
+    /// The watcher has gone, or takes nothing.
+    Gone,
+    /// With an error that the watcher is told.
+    Error(Refusal),
+}
+
+impl From<Refusal> for End {
+    fn from(refusal: Refusal) -> Self {
+        Self::Error(refusal)
+    }
+}
+
+impl Session {
+    /// Tells the watcher everything until it goes, the time is over or `stop` comes.
+    pub(super) async fn run(self, stop: CancellationToken) {
+        let sender = self.sender.clone();
+        let ended = tokio::select! {
+            ended = self.told() => ended,
+            () = sender.closed() => return,
+            () = stop.cancelled() => return,
+        };
+        if let Err(End::Error(refusal)) = ended {
+            // A watcher that is gone by now need not know.
+            let _ = timeout(PATIENCE, sender.send(frames::error(&refusal))).await;
+        }
+    }
+
+    async fn told(self) -> Result<(), End> {
+        let end = Instant::now() + self.lasts;
+        // A table describes its columns once.
+        let mut described = true;
+        let since = match self.beginning {
+            Beginning::WithWhatIsThere { says_where_it_ends } => {
+                self.what_is_there(says_where_it_ends, &mut described).await?
+            }
+            Beginning::Now => self.core.store.revision(),
+            Beginning::After(revision) => self.known(revision)?,
+        };
+        let changes = self.core.store.watch(&self.kind.resource.storage, since);
+        let mut changes = changes.map_err(|compacted| too_old(compacted.asked, compacted.floor))?;
+        let mut bookmark = Instant::now() + BOOKMARK;
+        loop {
+            tokio::select! {
+                event = changes.next() => match event {
+                    Ok(event) => self.change(&event, &mut described).await?,
+                    Err(Ended::Lagged { seen }) => return Err(too_old(seen, self.core.store.floor()).into()),
+                    Err(Ended::Closed) => return Ok(()),
+                },
+                () = sleep_until(bookmark), if self.bookmarks => {
+                    bookmark = Instant::now() + BOOKMARK;
+                    self.bookmark(changes.progress(), false).await?;
+                }
+                () = sleep_until(end) => break,
+            }
+        }
+        if self.bookmarks {
+            self.bookmark(changes.progress(), false).await?;
+        }
+        Ok(())
+    }
+
+    /// A revision that this server gave out, or 410: a revision of another life of it would be waited for in vain.
+    fn known(&self, revision: u64) -> Result<u64, Refusal> {
+        match self.core.store.revision() {
+            now if revision > now => Err(too_old(revision, now)),
+            _ => Ok(revision),
+        }
+    }
+
+    async fn what_is_there(&self, says_where_it_ends: bool, described: &mut bool) -> Result<u64, End> {
+        let keep = |object: &Object| self.selector.matches(object);
+        let storage = &self.kind.resource.storage;
+        let listed = self.core.store.list(storage, self.namespace.as_deref(), &Page::default(), keep);
+        let listed = listed.map_err(|Compacted { asked, floor }| too_old(asked, floor))?;
+        for object in &listed.objects {
+            self.object(Told::Added, &self.face.stored(object, *described)?).await?;
+            *described = false;
+        }
+        if says_where_it_ends && self.bookmarks {
+            self.bookmark(listed.revision, true).await?;
+        }
+        Ok(listed.revision)
+    }
+
+    async fn change(&self, event: &Event, described: &mut bool) -> Result<(), End> {
+        if self.namespace.as_ref().is_some_and(|within| *within != event.object.key.namespace) {
+            return Ok(());
+        }
+        let before = event.previous.as_deref().filter(|object| self.selector.matches(object));
+        let Some(told) = told(before.is_some(), self.selector.matches(&event.object), event.deleted) else {
+            return Ok(());
+        };
+        let object = match (told, before) {
+            (Told::Left, Some(before)) => self.face.left(before, event.revision, *described)?,
+            _ => self.face.stored(&event.object, *described)?,
+        };
+        *described = false;
+        self.object(told, &object).await
+    }
+
+    async fn object(&self, told: Told, object: &[u8]) -> Result<(), End> {
+        self.send(frames::event(told.type_(), object)).await
+    }
+
+    async fn bookmark(&self, revision: u64, initial_end: bool) -> Result<(), End> {
+        let shape = self.face.as_.shape;
+        self.send(frames::bookmark(&self.kind.resource, shape, revision, initial_end)).await
+    }
+
+    async fn send(&self, frame: Bytes) -> Result<(), End> {
+        match timeout(PATIENCE, self.sender.send(frame)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) | Err(_) => Err(End::Gone),
+        }
+    }
+}
+
+/// 410: changes after that revision are no longer known.
+fn too_old(asked: u64, floor: u64) -> Refusal {
+    Refusal::expired(format!("too old resource version: {asked} ({floor})"))
+}

@@ -1,1 +1,172 @@
-//! (in work)
+//! What a request does: the verbs of the Kubernetes API on the objects in the store.
+//!
+//! Owns: everything between an [`ApiRequest`] and its [`Answer`]. Must not: know sockets, or what the custom resources mean.
+//!
+//! ```text
+//!  request ─► route ─► dispatch ─► options, body ─► door (admission, schema, owners of fields) ─► settle ─► store
+//!                          └─────► selector ─► list, watch ◄───────────────────────────────────────────────┘
+//!                                       garbage collector, Events' age: driven by the store's changes
+//! ```
+
+mod accept;
+mod admission;
+mod answer;
+mod body;
+mod continuation;
+mod core;
+mod create;
+mod delete;
+mod deletion;
+mod dispatch;
+mod documents;
+mod door;
+pub mod events_ttl;
+mod face;
+mod facts;
+mod garbage;
+mod get;
+mod keep;
+mod list;
+mod meta;
+mod namespaces;
+mod options;
+mod patch;
+pub mod refused;
+mod route;
+mod scale;
+mod selector;
+mod self_review;
+mod settle;
+mod start;
+mod update;
+mod watch;
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+
+pub use start::OpenError;
+
+use self::core::Core;
+use crate::request::{Answer, ApiRequest};
+use crate::serve::Handler;
+use crate::store;
+use serde_json::Value;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// So long a request waits for its turn.
+const TURN: Duration = Duration::from_secs(5);
+
+/// How the API is opened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where it keeps its objects. Made, for this user alone, if it is not there.
+    pub folder: PathBuf,
+    /// The CustomResourceDefinitions that are served besides the built-in kinds.
+    pub crds: Vec<Value>,
+    /// How much history the store keeps.
+    pub history: store::Limits,
+    /// How long Events are kept, and how many.
+    pub events: events_ttl::Limits,
+    /// Most requests that are worked on at a time, watches aside.
+    pub in_flight: usize,
+}
+
+impl Options {
+    /// The usual, in this folder, with these CustomResourceDefinitions.
+    #[must_use]
+    pub fn new(folder: impl Into<PathBuf>, crds: Vec<Value>) -> Self {
+        Self {
+            folder: folder.into(),
+            crds,
+            history: store::Limits::default(),
+            events: events_ttl::Limits::default(),
+            in_flight: 400,
+        }
+    }
+}
+
+/// The API. Clones are the same API; when the last one is dropped, its watches and its housekeeping end and the folder is
+/// let go.
+#[derive(Clone, Debug)]
+pub struct Api {
+    core: Arc<Core>,
+    turns: Arc<Semaphore>,
+    running: Arc<Running>,
+}
+
+/// What runs besides requests.
+#[derive(Debug)]
+struct Running {
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+impl Api {
+    /// Opens the API on its folder. To be called on a tokio runtime, on which it then keeps house.
+    ///
+    /// # Errors
+    /// [`OpenError`]: each says what to do.
+    pub async fn open(options: Options) -> Result<Self, OpenError> {
+        let events = options.events;
+        let turns = Arc::new(Semaphore::new(options.in_flight.max(1)));
+        let core = Arc::new(start::core(options).await?);
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        tasks.spawn(garbage::run(Arc::clone(&core), stop.clone()));
+        tasks.spawn(events_ttl::run(Arc::clone(&core), events, stop.clone()));
+        Ok(Self {
+            core,
+            turns,
+            running: Arc::new(Running { tasks, stop }),
+        })
+    }
+
+    /// Does what a request asks, and answers. Safe to drop at any point; a write that has begun is then done or not.
+    pub async fn handle(&self, request: ApiRequest) -> Answer {
+        let Ok(Ok(_turn)) = timeout(TURN, self.turns.acquire()).await else {
+            return answer::refusal(&answer::too_many());
+        };
+        let running = &self.running;
+        let answered = dispatch::answer(&self.core, &request, &running.tasks, &running.stop).await;
+        answered.unwrap_or_else(|refusal| answer::refusal(&refusal))
+    }
+
+    /// The newest revision there is.
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.core.store.revision()
+    }
+
+    /// How much there is in the store.
+    #[must_use]
+    pub fn stats(&self) -> store::Stats {
+        self.core.store.stats()
+    }
+
+    /// Ends watches and housekeeping, finishes the writes that wait and closes the files. Later writes are refused.
+    pub async fn close(self) {
+        self.running.stop.cancel();
+        self.running.tasks.close();
+        self.running.tasks.wait().await;
+        self.core.store.clone().close().await;
+    }
+}
+
+impl Handler for Api {
+    async fn handle(&self, request: ApiRequest) -> Answer {
+        Self::handle(self, request).await
+    }
+}

@@ -8,6 +8,8 @@ use crate::refusal::Cause;
 use crate::resource::Resource;
 use serde_json::Value;
 
+const UNQUALIFIED: &str = "name is neither a standard finalizer name nor is it fully qualified";
+
 /// What names of a kind look like. Events of the old form may have any name.
 #[must_use]
 pub fn name_rule(resource: &Resource, object: &Value) -> NameRule {
@@ -27,7 +29,10 @@ pub fn check(resource: &Resource, object: &Value, old: Option<&Value>) -> Vec<Ca
             finalizers(object, &mut causes);
             taints(object, &mut causes);
         }
-        ("", "Namespace") => finalizers(object, &mut causes),
+        ("", "Namespace") => {
+            finalizers(object, &mut causes);
+            namespace_finalizers(object, &mut causes);
+        }
         ("coordination.k8s.io", "Lease") => lease(object, &mut causes),
         ("" | "events.k8s.io", "Event") if old.is_none() => event(resource, object, &mut causes),
         _ => {}
@@ -57,9 +62,18 @@ fn finalizers(object: &Value, causes: &mut Vec<Cause>) {
     for (index, finalizer) in list(object, "/metadata/finalizers").iter().enumerate() {
         let finalizer = finalizer.as_str().unwrap_or_default();
         if !finalizer.contains('/') && !STANDARD_FINALIZERS.contains(&finalizer) {
-            let detail = "name is neither a standard finalizer name nor is it fully qualified";
             let field = format!("metadata.finalizers[{index}]");
-            causes.push(cause::invalid(field, &finalizer.into(), detail));
+            say(causes, &field, finalizer, vec![UNQUALIFIED.to_owned()]);
+        }
+    }
+}
+
+fn namespace_finalizers(namespace: &Value, causes: &mut Vec<Cause>) {
+    for finalizer in list(namespace, "/spec/finalizers") {
+        let finalizer = finalizer.as_str().unwrap_or_default();
+        say(causes, "spec.finalizers", finalizer, names::label_key(finalizer));
+        if !finalizer.contains('/') && !STANDARD_FINALIZERS.contains(&finalizer) {
+            say(causes, "spec.finalizers", finalizer, vec![UNQUALIFIED.to_owned()]);
         }
     }
 }
@@ -173,13 +187,20 @@ fn event(resource: &Resource, event: &Value, causes: &mut Vec<Cause>) {
             causes.push(cause::required(key, ""));
         }
     }
-    let (note, note_name) = (text(event, if is_new_api { "note" } else { "message" }), "message");
-    if note.len() > 1024 {
+    if text(event, if is_new_api { "note" } else { "message" }).len() > 1024 {
         causes.push(cause::invalid(
-            note_name,
+            "message",
             &"".into(),
             "can have at most 1024 characters",
         ));
+    }
+    if let Some(series) = event.get("series").filter(|series| !series.is_null()) {
+        if series.get("count").and_then(Value::as_i64).unwrap_or_default() < 2 {
+            causes.push(cause::invalid("series.count", &"".into(), "should be at least 2"));
+        }
+        if series.get("lastObservedTime").is_none_or(Value::is_null) {
+            causes.push(cause::required("series.lastObservedTime", ""));
+        }
     }
 }
 

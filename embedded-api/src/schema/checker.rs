@@ -57,7 +57,14 @@ impl Rejection {
     pub fn refusal(&self, resource: &Resource, name: &str) -> Refusal {
         match self {
             Self::Malformed(why) => Refusal::bad_request(unreadable(resource, why)),
-            Self::Invalid(causes) => Refusal::invalid(&resource.group, &resource.kind, name, causes),
+            Self::Invalid(causes) => {
+                // The API server keeps Events as one kind of the core group, and calls them so.
+                let group = match resource.group.as_str() {
+                    "events.k8s.io" => "",
+                    group => group,
+                };
+                Refusal::invalid(group, &resource.kind, name, causes)
+            }
         }
     }
 }

@@ -91,7 +91,8 @@ impl State {
                 owned.insert(object.key.clone());
             }
         }
-        self.revision = object.revision;
+        // When the log is read, what is older than the floor comes after it.
+        self.revision = self.revision.max(object.revision);
         let event = Event {
             revision: object.revision,
             object,

@@ -88,6 +88,14 @@ pub(super) fn no_such_resource() -> Refusal {
     }
 }
 
+/// 405: not with this path.
+pub(super) fn method_not_allowed() -> Refusal {
+    Refusal {
+        details: Value::Object(serde_json::Map::new()),
+        ..Refusal::method_not_allowed()
+    }
+}
+
 /// 504: the revision is one that is yet to come.
 pub(super) fn too_new(asked: u64, now: u64) -> Refusal {
     let message = format!("Timeout: Too large resource version: {asked}, current: {now}");
@@ -95,6 +103,14 @@ pub(super) fn too_new(asked: u64, now: u64) -> Refusal {
     Refusal {
         details: serde_json::json!({"causes": [cause], "retryAfterSeconds": 1}),
         ..Refusal::new(504, "Timeout", message)
+    }
+}
+
+/// 429: more is being worked on than can be.
+pub(super) fn too_many() -> Refusal {
+    Refusal {
+        details: serde_json::json!({"retryAfterSeconds": 1}),
+        ..Refusal::new(429, "TooManyRequests", "Too many requests, please try again later.")
     }
 }
 

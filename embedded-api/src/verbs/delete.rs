@@ -98,8 +98,10 @@ pub(super) async fn delete_collection(
     let listing = ListOptions::read(request, false)?;
     let selector = Selector::of(&listing, &kind.resource, None)?;
     let (listed, meta) = list::found(core, kind, namespace, &listing, &selector)?;
-    let removals = listed.iter().map(|object| remove(core, kind, &object.key, &options));
-    let mut done = stream::iter(removals).buffer_unordered(TOGETHER);
+    let keys: Vec<Key> = listed.iter().map(|object| object.key.clone()).collect();
+    let options = &options;
+    let removals = stream::iter(keys).map(|key| async move { remove(core, kind, &key, options).await });
+    let mut done = removals.buffer_unordered(TOGETHER);
     while let Some(outcome) = done.next().await {
         match outcome {
             Ok(_) => {}

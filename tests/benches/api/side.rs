@@ -19,8 +19,8 @@ pub struct Side {
 }
 
 enum Server {
-    Kubernetes { _plane: ControlPlane },
-    Embedded { _api: Embedded },
+    Kubernetes { _plane: Box<ControlPlane> },
+    Embedded { _api: Box<Embedded> },
 }
 
 impl Side {
@@ -32,7 +32,7 @@ impl Side {
         Ok(Self {
             drones,
             pids: vec![etcd, api_server],
-            _server: Server::Kubernetes { _plane: plane },
+            _server: Server::Kubernetes { _plane: Box::new(plane) },
         })
     }
 
@@ -42,7 +42,7 @@ impl Side {
         Ok(Self {
             drones: client(api.kubeconfig()).await?,
             pids: vec![api.process().pid()],
-            _server: Server::Embedded { _api: api },
+            _server: Server::Embedded { _api: Box::new(api) },
         })
     }
 

@@ -70,6 +70,26 @@ fn finalizers_of_core_kinds_have_a_domain() {
 }
 
 #[test]
+fn what_a_namespace_waits_for_has_a_domain() {
+    let namespace = |finalizer: &str| told("", "Namespace", json!({"spec": {"finalizers": [finalizer]}}));
+    assert_eq!(namespace("kubernetes"), [""; 0]);
+    assert_eq!(
+        namespace("foo"),
+        [
+            r#"spec.finalizers: Invalid value: "foo": name is neither a standard finalizer name nor is it fully qualified"#
+        ]
+    );
+    assert_eq!(namespace("a b").len(), 2);
+}
+
+#[test]
+fn both_views_of_an_event_are_refused_as_one_kind() {
+    let rejection = crate::schema::Rejection::Invalid(vec![cause::required("reason", "")]);
+    let refusal = rejection.refusal(&resource("events.k8s.io", "Event"), "n");
+    assert_eq!(refusal.message, r#"Event "n" is invalid: reason: Required value"#);
+}
+
+#[test]
 fn a_lease_lasts() {
     let lease = |spec: Value| told("coordination.k8s.io", "Lease", json!({"spec": spec}));
     assert_eq!(
@@ -123,6 +143,17 @@ fn a_new_event_says_who_reports_what() {
             "type: Invalid value: \"\": has invalid value: "
         ]
     );
+    let mut series = json!({"eventTime": "2020-01-01T00:00:00.000000Z", "reportingController": "a.b/c", "type": "Normal",
+        "reportingInstance": "i", "action": "x", "reason": "r", "series": {"count": 1}});
+    assert_eq!(
+        told("events.k8s.io", "Event", series.clone()),
+        [
+            "series.count: Invalid value: \"\": should be at least 2",
+            "series.lastObservedTime: Required value",
+        ]
+    );
+    series["series"] = json!({"count": 2, "lastObservedTime": "2020-01-01T00:00:00.000000Z"});
+    assert_eq!(told("events.k8s.io", "Event", series), [""; 0]);
     let told = told("", "Event", json!({"eventTime": "2020-01-01T00:00:00.000000Z"}));
     assert_eq!(told.len(), 6);
     assert_eq!(told[0], "reportingComponent: Required value");

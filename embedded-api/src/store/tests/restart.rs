@@ -113,3 +113,18 @@ async fn dropping_the_last_handle_frees_the_folder() {
     drop(other);
     assert_eq!(number(&open(folder.path()).get(&drone("a")).expect("there")), 2);
 }
+
+#[tokio::test]
+async fn an_object_older_than_the_floor_does_not_turn_the_revision_back() {
+    let folder = tempfile::tempdir().expect("folder");
+    let store = open_with(folder.path(), newest(0));
+    put(&store, &drone("old"), 1).await.expect("kept");
+    put(&store, &drone("new"), 1).await.expect("kept");
+    delete(&store, &drone("new")).await.expect("deleted");
+    store.close().await;
+    for _ in 0..3 {
+        let store = open_with(folder.path(), newest(0));
+        assert_eq!((store.revision(), store.stats().objects), (3, 1));
+        store.close().await;
+    }
+}

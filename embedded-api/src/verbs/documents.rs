@@ -1,0 +1,97 @@
+//! What can be read besides objects: discovery, OpenAPI, the version, health.
+//!
+//! Owns: which document is at which path. Must not: make it; that is [`crate::documents`].
+
+use super::answer;
+use super::core::Core;
+use super::route::Route;
+use crate::documents::accept::{Asked, Representation, Shape, choose};
+use crate::documents::discovery;
+use crate::documents::fingerprint;
+use crate::refusal::Refusal;
+use crate::request::{Answer, ApiRequest};
+use bytes::Bytes;
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+
+/// The document at a path. `None` when the path names objects.
+pub(super) fn answer(core: &Core, route: &Route, request: &ApiRequest) -> Option<Result<Answer, Refusal>> {
+    if matches!(route, Route::Objects(_)) {
+        return None;
+    }
+    if !matches!(request.method, Method::GET | Method::HEAD) {
+        return Some(match route {
+            Route::Unknown => Ok(answer::no_such_page()),
+            _ => Err(answer::method_not_allowed()),
+        });
+    }
+    Some(match route {
+        Route::Health => Ok(answer::text(StatusCode::OK, "ok")),
+        Route::Paths => document(request, Some(paths(core))),
+        Route::Version => document(request, Some(discovery::version())),
+        Route::CoreVersions => groups(core, true, request),
+        Route::Groups => groups(core, false, request),
+        Route::Group(name) => document(request, discovery::group(&core.registry, name)),
+        Route::GroupVersion { group, version } => {
+            let found = discovery::resources(&core.registry, group, version);
+            match (found, group.as_str()) {
+                (None, "") => Err(answer::no_such_resource()),
+                (found, _) => document(request, found),
+            }
+        }
+        Route::OpenApiV3(path) => {
+            let found = match path.as_str() {
+                "" => Some(core.openapi.index()),
+                path => core.openapi.document(path),
+            };
+            Ok(found.map_or_else(answer::no_such_page, tagged))
+        }
+        Route::OpenApiV2 | Route::Unknown | Route::Objects(_) => Ok(answer::no_such_page()),
+    })
+}
+
+fn document(request: &ApiRequest, found: Option<Value>) -> Result<Answer, Refusal> {
+    let Some(value) = found else {
+        return Ok(answer::no_such_page());
+    };
+    let as_ = choose(&request.accept, Asked::Document)?;
+    Ok(answer::document(StatusCode::OK, as_, value.to_string().into()))
+}
+
+fn groups(core: &Core, of_core: bool, request: &ApiRequest) -> Result<Answer, Refusal> {
+    let as_ = choose(&request.accept, Asked::Groups)?;
+    if as_.shape == Shape::AggregatedDiscovery {
+        let (value, tag) = discovery::aggregated(&core.registry, of_core);
+        let mut answer = answer::document(StatusCode::OK, as_, value.to_string().into());
+        answer.headers.push(("etag", tag));
+        answer.headers.push(("vary", "Accept".to_owned()));
+        return Ok(answer);
+    }
+    let value = match of_core {
+        true => discovery::core_versions(&core.registry),
+        false => discovery::groups(&core.registry),
+    };
+    Ok(answer::document(StatusCode::OK, as_, value.to_string().into()))
+}
+
+fn tagged(json: Bytes) -> Answer {
+    let tag = format!("\"{}\"", fingerprint::of(&json));
+    let mut answer = answer::document(StatusCode::OK, Representation::JSON, json);
+    answer.headers.push(("etag", tag));
+    answer
+}
+
+fn paths(core: &Core) -> Value {
+    let mut paths = vec!["/api".to_owned(), "/apis".to_owned()];
+    for kind in core.registry.iter() {
+        let (group, version) = (&kind.group, &kind.version);
+        match group.is_empty() {
+            true => paths.push(format!("/api/{version}")),
+            false => paths.extend([format!("/apis/{group}"), format!("/apis/{group}/{version}")]),
+        }
+    }
+    paths.extend(["/healthz", "/livez", "/openapi/v3", "/readyz", "/version"].map(str::to_owned));
+    paths.sort_unstable();
+    paths.dedup();
+    json!({"paths": paths})
+}

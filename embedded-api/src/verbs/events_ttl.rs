@@ -1,0 +1,178 @@
+//! How long Events are kept: an hour, as in Kubernetes, and never more than a number of them.
+//!
+//! Owns: which Events go. Must not: touch anything else.
+
+use super::core::{Core, Kind, parsed};
+use super::delete::remove;
+use super::meta::text;
+use super::options::DeleteOptions;
+use crate::store::{Key, Object, Page};
+use jiff::{SignedDuration, Timestamp};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+/// The name under which Events are kept.
+const STORAGE: &str = "events";
+
+/// How long, and how many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// An Event goes this long after it was last written.
+    pub age: Duration,
+    /// Of more than these, the ones that were written first go.
+    pub count: usize,
+    /// How often is looked.
+    pub sweep: Duration,
+}
+
+impl Default for Limits {
+    /// An hour, 20,000 Events, once a minute.
+    fn default() -> Self {
+        Self {
+            age: Duration::from_secs(3600),
+            count: 20_000,
+            sweep: Duration::from_secs(60),
+        }
+    }
+}
+
+/// An Event: where it is, the revision in which it was last written, and when that was.
+type Written = (Key, u64, Timestamp);
+
+/// Rings when an Event was made, so that a flood of them does not have to wait for the next sweep.
+pub(super) fn made(core: &Core, kind: &Kind) {
+    if *kind.resource.storage == *STORAGE {
+        core.event_made.notify_one();
+    }
+}
+
+/// Deletes old Events until `stop` comes.
+pub(super) async fn run(core: Arc<Core>, limits: Limits, stop: CancellationToken) {
+    let mut known: HashMap<Key, (u64, Timestamp)> = HashMap::new();
+    let flood = limits.count + limits.count / 8;
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = sleep(limits.sweep) => {}
+            () = too_many(&core, flood) => {}
+        }
+        let now = Timestamp::now();
+        let all = all(&core, &mut known, now);
+        for key in over(all, limits, now) {
+            let Some(kind) = core.storing(STORAGE) else { return };
+            if let Err(refusal) = remove(&core, kind, &key, &DeleteOptions::default()).await
+                && refusal.code != 404
+            {
+                tracing::warn!(?key, %refusal, "an old Event is not deleted yet");
+                break;
+            }
+        }
+    }
+}
+
+async fn too_many(core: &Core, flood: usize) {
+    loop {
+        core.event_made.notified().await;
+        if core.store.count(STORAGE, None) > flood {
+            return;
+        }
+    }
+}
+
+/// All Events. When one was written is read off it once, and later seen by its revision.
+fn all(core: &Core, known: &mut HashMap<Key, (u64, Timestamp)>, now: Timestamp) -> Vec<Written> {
+    let listed = core.store.list(STORAGE, None, &Page::default(), |_| true);
+    // The newest revision is never too old.
+    let objects = listed.map(|listed| listed.objects).unwrap_or_default();
+    let mut still = HashMap::with_capacity(objects.len());
+    let mut all = Vec::with_capacity(objects.len());
+    for object in objects {
+        let time = match known.get(&object.key) {
+            Some((revision, time)) if *revision == object.revision => *time,
+            Some(_) => now,
+            None => last_written(&object, now),
+        };
+        still.insert(object.key.clone(), (object.revision, time));
+        all.push((object.key.clone(), object.revision, time));
+    }
+    *known = still;
+    all
+}
+
+/// When an Event was last written, by what it says; `now` if it says nothing, or lies in the future.
+fn last_written(object: &Object, now: Timestamp) -> Timestamp {
+    let Ok(value) = parsed(object) else { return now };
+    let said = ["/metadata/creationTimestamp", "/lastTimestamp", "/series/lastObservedTime"];
+    let times = said.iter().filter_map(|at| text(&value, at).parse::<Timestamp>().ok());
+    times.max().map_or(now, |time| time.min(now))
+}
+
+/// Which Events go: those that are too old, and of too many the first ones.
+fn over(mut all: Vec<Written>, limits: Limits, now: Timestamp) -> Vec<Key> {
+    let age = SignedDuration::try_from(limits.age).unwrap_or(SignedDuration::MAX);
+    all.sort_unstable_by_key(|(_, revision, _)| *revision);
+    let excess = all.len().saturating_sub(limits.count);
+    let old = |time: Timestamp| now.duration_since(time) > age;
+    let going = all.into_iter().enumerate().filter(|(index, (_, _, time))| *index < excess || old(*time));
+    going.map(|(_, (key, _, _))| key).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Facts;
+
+    fn names(keys: &[Key]) -> Vec<&str> {
+        keys.iter().map(|key| &*key.name).collect()
+    }
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_second(1_800_000_000 + seconds).expect("a time")
+    }
+
+    fn event(name: &str, revision: u64, seconds: i64) -> Written {
+        (Key::new(STORAGE, "field", name), revision, at(seconds))
+    }
+
+    fn limits(count: usize) -> Limits {
+        Limits {
+            count,
+            ..Limits::default()
+        }
+    }
+
+    #[test]
+    fn an_event_goes_an_hour_after_it_was_last_written() {
+        let all = || vec![event("old", 1, 0), event("young", 2, 1)];
+        assert_eq!(names(&over(all(), limits(10), at(3600))), [""; 0]);
+        assert_eq!(names(&over(all(), limits(10), at(3601))), ["old"]);
+    }
+
+    #[test]
+    fn of_too_many_events_the_first_go() {
+        let all = vec![event("c", 3, 0), event("a", 1, 0), event("b", 2, 0)];
+        assert_eq!(names(&over(all, limits(1), at(1))), ["a", "b"]);
+    }
+
+    #[test]
+    fn when_an_event_was_written_is_read_off_it() {
+        let of = |json: &'static str| {
+            let object = Object {
+                key: Key::new(STORAGE, "field", "a"),
+                revision: 1,
+                json: bytes::Bytes::from_static(json.as_bytes()),
+                facts: Facts::default(),
+            };
+            last_written(&object, at(0))
+        };
+        let time = |text: &str| text.parse::<Timestamp>().expect("a time");
+        let both = r#"{"metadata":{"creationTimestamp":"2026-01-01T00:00:00Z"},"lastTimestamp":"2026-01-02T00:00:00Z"}"#;
+        assert_eq!(of(both), time("2026-01-02T00:00:00Z"));
+        assert_eq!(of(r#"{"series":{"lastObservedTime":"2026-01-03T00:00:00.000001Z"}}"#), time("2026-01-03T00:00:00.000001Z"));
+        assert_eq!(of("{}"), at(0));
+        assert_eq!(of(r#"{"lastTimestamp":"2099-01-01T00:00:00Z"}"#), at(0));
+    }
+}

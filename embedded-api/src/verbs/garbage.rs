@@ -1,0 +1,159 @@
+//! The garbage collector: what becomes of objects when their owners or their namespace go.
+//!
+//! Owns: the one task that looks at objects and does what [`verdict`] and [`namespace`] decide. Must not: decide.
+//!
+//! It starts from what is there, so that a restart in the middle of anything changes nothing: at first every object with
+//! an owner or on its way out is looked at, later those that a change concerns.
+
+mod act;
+mod namespace;
+mod touched;
+mod verdict;
+
+use super::core::Core;
+use super::namespaces::STORAGE;
+use crate::store::{Ended, Event, Key, Object, Page, Watch};
+use futures::stream::{self, BoxStream, SelectAll};
+use futures::{FutureExt, StreamExt};
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+use touched::{Touched, touched};
+
+/// So many objects are looked at together.
+const TOGETHER: usize = 64;
+/// What could not be done is tried again after this time.
+const AGAIN: Duration = Duration::from_secs(2);
+
+type Changes = SelectAll<BoxStream<'static, Result<Arc<Event>, Ended>>>;
+
+/// Objects that are still to be looked at. There are never more of them than there are objects.
+#[derive(Default)]
+struct Queue {
+    now: BTreeSet<Key>,
+    later: BTreeSet<Key>,
+    again_at: Option<Instant>,
+}
+
+/// Looks after owners and namespaces until `stop` comes or the store is closed.
+pub(super) async fn run(core: Arc<Core>, stop: CancellationToken) {
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            ended = follow(&core) => match ended {
+                Ended::Closed => return,
+                Ended::Lagged { seen } => tracing::info!(seen, "the garbage collector starts over from what is there"),
+            },
+        }
+    }
+}
+
+async fn follow(core: &Arc<Core>) -> Ended {
+    let since = core.store.revision();
+    let mut changes = match changes(core, since) {
+        Ok(changes) => changes,
+        Err(ended) => return ended,
+    };
+    let mut queue = Queue::default();
+    queue.now.extend(concerned(core));
+    loop {
+        while let Some(Some(change)) = changes.next().now_or_never() {
+            match change {
+                Ok(event) => queue.take(core, &event),
+                Err(ended) => return ended,
+            }
+        }
+        if queue.work(core).await {
+            continue;
+        }
+        let again = queue.again_at.unwrap_or_else(Instant::now);
+        tokio::select! {
+            change = changes.next() => match change {
+                Some(Ok(event)) => queue.take(core, &event),
+                Some(Err(ended)) => return ended,
+                None => return Ended::Closed,
+            },
+            () = sleep_until(again), if queue.again_at.is_some() => queue.again(),
+        }
+    }
+}
+
+fn changes(core: &Core, since: u64) -> Result<Changes, Ended> {
+    let mut all = SelectAll::new();
+    for storage in core.storages() {
+        let watch = core.store.watch(&storage, since).map_err(|_| Ended::Lagged { seen: since })?;
+        let events = stream::unfold(Some(watch), |watch: Option<Watch>| async move {
+            let mut watch = watch?;
+            let event = watch.next().await;
+            let rest = event.is_ok().then_some(watch);
+            Some((event, rest))
+        });
+        all.push(events.boxed());
+    }
+    Ok(all)
+}
+
+/// What is to be looked at first: everything with owners, on its way out, or in a namespace that is not there.
+fn concerned(core: &Core) -> Vec<Key> {
+    let all = |storage: &str, keep: &dyn Fn(&Object) -> bool| -> Vec<Arc<Object>> {
+        // The newest revision is never too old.
+        let listed = core.store.list(storage, None, &Page::default(), keep);
+        listed.map(|listed| listed.objects).unwrap_or_default()
+    };
+    let namespaces: HashSet<Arc<str>> = all(STORAGE, &|_| true).iter().map(|each| Arc::clone(&each.key.name)).collect();
+    let lost = |object: &Object| !object.key.namespace.is_empty() && !namespaces.contains(&object.key.namespace);
+    let concerned = |object: &Object| object.facts.deleting || !object.facts.owners.is_empty() || lost(object);
+    let storages = core.storages();
+    let found = storages.iter().flat_map(|storage| all(storage, &concerned));
+    found.map(|object| object.key.clone()).collect()
+}
+
+impl Queue {
+    fn take(&mut self, core: &Core, event: &Event) {
+        for touched in touched(event) {
+            match touched {
+                Touched::Object(key) => {
+                    self.now.insert(key);
+                }
+                Touched::DependentsOf(uid) => {
+                    let dependents = core.store.owned_by(&uid);
+                    self.now.extend(dependents.iter().map(|object| object.key.clone()));
+                }
+                Touched::OwnersOf(object) => self.now.extend(act::owners(core, &object)),
+            }
+        }
+    }
+
+    /// Looks at some objects. Whether there were any.
+    async fn work(&mut self, core: &Arc<Core>) -> bool {
+        let mut some = Vec::with_capacity(TOGETHER);
+        while some.len() < TOGETHER
+            && let Some(key) = self.now.pop_first()
+        {
+            some.push(key);
+        }
+        if some.is_empty() {
+            return false;
+        }
+        let looks = some.into_iter().map(|key| async move {
+            let done = act::look(core, &key).await;
+            (key, done)
+        });
+        let done: Vec<_> = stream::iter(looks).buffer_unordered(TOGETHER).collect().await;
+        for (key, done) in done {
+            if let Err(refusal) = done {
+                tracing::warn!(?key, %refusal, "garbage is not collected yet");
+                self.later.insert(key);
+                self.again_at.get_or_insert_with(|| Instant::now() + AGAIN);
+            }
+        }
+        true
+    }
+
+    fn again(&mut self) {
+        self.again_at = None;
+        self.now.append(&mut self.later);
+    }
+}

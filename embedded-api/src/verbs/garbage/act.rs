@@ -1,0 +1,183 @@
+//! Looking at one object, and doing what is decided.
+//!
+//! Owns: looking up owners and dependents, and the writes. Must not: decide.
+
+use super::namespace;
+use super::verdict::{Dependent, Owner, Waiting, of_dependent, of_owner};
+use crate::apply::{Writer, track};
+use crate::refusal::Refusal;
+use crate::store::{Key, Object};
+use crate::verbs::admission::is_namespace;
+use crate::verbs::core::{Core, Kind, parsed, written};
+use crate::verbs::delete::remove;
+use crate::verbs::door::Draft;
+use crate::verbs::meta::{self, FOREGROUND, ORPHAN};
+use crate::verbs::namespaces::STORAGE;
+use crate::verbs::options::{DeleteOptions, Propagation};
+use crate::verbs::settle::settle;
+use jiff::Timestamp;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Who writes.
+const MANAGER: &str = "garbage-collector";
+
+/// Looks at an object and does what is to be done about it.
+///
+/// # Errors
+/// What could not be done, and may be done later.
+pub(super) async fn look(core: &Arc<Core>, key: &Key) -> Result<(), Refusal> {
+    let (Some(object), Some(kind)) = (core.store.get(key), core.storing(&key.resource)) else {
+        return Ok(());
+    };
+    let facts = &object.facts;
+    if !key.namespace.is_empty() && core.store.get(&Key::new(STORAGE, "", &key.namespace)).is_none() && !facts.deleting {
+        // It was made while its namespace went.
+        return delete(core, kind, &object, Propagation::Background).await;
+    }
+    if facts.owners.is_empty() && !facts.deleting {
+        return Ok(());
+    }
+    let value = parsed(&object)?;
+    if !facts.deleting {
+        return as_dependent(core, kind, &object, &value).await;
+    }
+    if is_namespace(&kind.resource) {
+        return namespace::look(core, kind, &object, &value).await;
+    }
+    as_owner(core, kind, &object, &value).await
+}
+
+async fn as_dependent(core: &Arc<Core>, kind: &Kind, object: &Object, value: &Value) -> Result<(), Refusal> {
+    let owners: Vec<(meta::Owner, Owner)> = meta::owners(value)
+        .into_iter()
+        .map(|owner| {
+            let state = state(core, object, &owner);
+            (owner, state)
+        })
+        .collect();
+    let states: Vec<Owner> = owners.iter().map(|(_, state)| *state).collect();
+    let owns = !core.store.owned_by(&object.facts.uid).is_empty();
+    match of_dependent(&states, &meta::finalizers(value), owns) {
+        Dependent::Stays => Ok(()),
+        Dependent::Goes(propagation) => delete(core, kind, object, propagation).await,
+        Dependent::Forgets => {
+            let gone = owners.iter().filter(|(_, state)| *state != Owner::There);
+            let gone: Vec<&str> = gone.map(|(owner, _)| owner.uid.as_str()).collect();
+            edit(core, kind, object, |value| meta::remove_owners(value, |uid| gone.contains(&uid))).await
+        }
+    }
+}
+
+/// The owner as it is now.
+fn state(core: &Core, dependent: &Object, owner: &meta::Owner) -> Owner {
+    let Some((kind, key)) = place(core, dependent, owner) else {
+        return Owner::There;
+    };
+    let Some(found) = core.store.get(&key).filter(|found| *found.facts.uid == *owner.uid) else {
+        return Owner::Gone;
+    };
+    if !found.facts.deleting || !found.facts.finalizers {
+        return Owner::There;
+    }
+    match parsed(&found) {
+        Ok(value) if meta::finalizers(&value).contains(&FOREGROUND) && !is_namespace(&kind.resource) => Owner::Waits,
+        _ => Owner::There,
+    }
+}
+
+/// Where an owner is. `None` when its kind is not served, or lives in namespaces and the dependent does not.
+fn place<'a>(core: &'a Core, dependent: &Object, owner: &meta::Owner) -> Option<(&'a Arc<Kind>, Key)> {
+    let kind = core.named(&owner.api_version, &owner.kind)?;
+    let namespace = match (kind.resource.namespaced, &*dependent.key.namespace) {
+        (true, "") => return None,
+        (true, namespace) => Some(namespace),
+        (false, _) => None,
+    };
+    let key = kind.key(namespace, &owner.name);
+    Some((kind, key))
+}
+
+/// Where the owners are that an object names.
+pub(super) fn owners(core: &Core, object: &Object) -> Vec<Key> {
+    let Ok(value) = parsed(object) else {
+        return Vec::new();
+    };
+    let owners = meta::owners(&value);
+    let places = owners.iter().filter_map(|owner| place(core, object, owner));
+    places.map(|(_, key)| key).collect()
+}
+
+async fn as_owner(core: &Arc<Core>, kind: &Kind, object: &Object, value: &Value) -> Result<(), Refusal> {
+    let uid = &object.facts.uid;
+    let dependents = core.store.owned_by(uid);
+    let blocked = dependents.iter().any(|dependent| blocks(dependent, uid));
+    match of_owner(&meta::finalizers(value), blocked) {
+        Waiting::No | Waiting::ForDependents { over: false } => Ok(()),
+        Waiting::ForDependents { over: true } => edit(core, kind, object, |value| without(value, FOREGROUND)).await,
+        Waiting::ToBeForgotten => {
+            for dependent in &dependents {
+                if let Some(kind) = core.storing(&dependent.key.resource) {
+                    edit(core, kind, dependent, |value| meta::remove_owners(value, |owner| *owner == **uid)).await?;
+                }
+            }
+            edit(core, kind, object, |value| without(value, ORPHAN)).await
+        }
+    }
+}
+
+/// Whether a dependent keeps its owner with this uid from going.
+fn blocks(dependent: &Object, uid: &str) -> bool {
+    let named = parsed(dependent).map(|value| meta::owners(&value)).unwrap_or_default();
+    named.iter().any(|owner| owner.uid == uid && owner.blocks)
+}
+
+fn without(value: &mut Value, finalizer: &str) {
+    let left: Vec<String> = meta::finalizers(value)
+        .into_iter()
+        .filter(|name| *name != finalizer)
+        .map(str::to_owned)
+        .collect();
+    meta::set_finalizers(value, &left);
+}
+
+/// Deletes this very object.
+pub(super) async fn delete(core: &Core, kind: &Kind, object: &Object, by: Propagation) -> Result<(), Refusal> {
+    let options = DeleteOptions {
+        propagation: Some(by),
+        uid: Some(object.facts.uid.to_string()),
+        ..DeleteOptions::default()
+    };
+    overtaken(remove(core, kind, &object.key, &options).await.map(drop))
+}
+
+/// Changes this very object.
+pub(super) async fn edit(core: &Core, kind: &Kind, object: &Object, by: impl Fn(&mut Value)) -> Result<(), Refusal> {
+    let now = written(Timestamp::now());
+    let writer = Writer {
+        resource: &kind.resource,
+        manager: MANAGER,
+        subresource: None,
+        now: &now,
+    };
+    let next = |old: Option<&Value>| {
+        let old = old.filter(|old| *meta::uid(old) == *object.facts.uid);
+        let old = old.ok_or_else(|| kind.not_found(&object.key.name))?;
+        let mut new = old.clone();
+        by(&mut new);
+        Ok(Draft {
+            value: track::update(Some(old), new, &writer),
+            warnings: Vec::new(),
+            insists: false,
+        })
+    };
+    overtaken(settle(core, kind, &object.key, false, next).await.map(drop))
+}
+
+/// An object that is gone, or is another by now, is none of ours any more.
+fn overtaken(done: Result<(), Refusal>) -> Result<(), Refusal> {
+    match done {
+        Err(refusal) if matches!(refusal.code, 404 | 409) => Ok(()),
+        done => done,
+    }
+}

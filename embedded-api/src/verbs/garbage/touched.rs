@@ -1,0 +1,120 @@
+//! Which objects a change concerns.
+//!
+//! Owns: that. Must not: look at any of them.
+
+use crate::store::{Event, Key, Object};
+use crate::verbs::namespaces::STORAGE;
+use std::sync::Arc;
+
+/// Something that is to be looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Touched {
+    /// This object.
+    Object(Key),
+    /// All objects that name this uid among their owners.
+    DependentsOf(Arc<str>),
+    /// The owners that this object names.
+    OwnersOf(Arc<Object>),
+}
+
+/// What is to be looked at after a change.
+pub(super) fn touched(event: &Event) -> Vec<Touched> {
+    let object = &event.object;
+    let (key, facts) = (&object.key, &object.facts);
+    let mut all = Vec::new();
+    if event.deleted {
+        all.push(Touched::DependentsOf(Arc::clone(&facts.uid)));
+        if !facts.owners.is_empty() {
+            all.push(Touched::OwnersOf(Arc::clone(object)));
+        }
+        if !key.namespace.is_empty() {
+            // It may have been the last thing in a namespace that goes.
+            all.push(Touched::Object(Key::new(STORAGE, "", &key.namespace)));
+        }
+        return all;
+    }
+    let before = event.previous.as_ref();
+    let new_owners = before.is_none_or(|before| before.facts.owners != facts.owners);
+    let new = before.is_none() && !key.namespace.is_empty();
+    if facts.deleting || new || (new_owners && !facts.owners.is_empty()) {
+        all.push(Touched::Object(key.clone()));
+    }
+    if facts.deleting {
+        all.push(Touched::DependentsOf(Arc::clone(&facts.uid)));
+    }
+    if let Some(before) = before
+        && before.facts.owners.iter().any(|owner| !facts.owners.contains(owner))
+    {
+        all.push(Touched::OwnersOf(Arc::clone(before)));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Facts;
+
+    fn object(owners: &[&str], deleting: bool) -> Arc<Object> {
+        Arc::new(Object {
+            key: Key::new("things", "field", "a"),
+            revision: 1,
+            json: bytes::Bytes::new(),
+            facts: Facts {
+                uid: "u-1".into(),
+                owners: owners.iter().map(|&uid| uid.into()).collect(),
+                deleting,
+                ..Facts::default()
+            },
+        })
+    }
+
+    fn event(previous: Option<&Arc<Object>>, object: &Arc<Object>, deleted: bool) -> Event {
+        Event {
+            revision: 2,
+            object: Arc::clone(object),
+            previous: previous.cloned(),
+            deleted,
+        }
+    }
+
+    fn itself() -> Touched {
+        Touched::Object(Key::new("things", "field", "a"))
+    }
+
+    #[test]
+    fn a_new_object_is_looked_at() {
+        assert_eq!(touched(&event(None, &object(&[], false), false)), [itself()]);
+    }
+
+    #[test]
+    fn a_change_that_has_nothing_to_do_with_owners_concerns_nobody() {
+        let (before, after) = (object(&["o"], false), object(&["o"], false));
+        assert_eq!(touched(&event(Some(&before), &after, false)), []);
+    }
+
+    #[test]
+    fn new_owners_are_looked_for_and_old_ones_looked_at() {
+        let (before, after) = (object(&["old"], false), object(&["new"], false));
+        let expected = [itself(), Touched::OwnersOf(Arc::clone(&before))];
+        assert_eq!(touched(&event(Some(&before), &after, false)), expected);
+    }
+
+    #[test]
+    fn an_owner_on_its_way_out_concerns_its_dependents() {
+        let (before, after) = (object(&[], false), object(&[], true));
+        let expected = [itself(), Touched::DependentsOf("u-1".into())];
+        assert_eq!(touched(&event(Some(&before), &after, false)), expected);
+    }
+
+    #[test]
+    fn the_end_of_an_object_concerns_dependents_owners_and_namespace() {
+        let gone = object(&["o"], true);
+        let expected = [
+            Touched::DependentsOf("u-1".into()),
+            Touched::OwnersOf(Arc::clone(&gone)),
+            Touched::Object(Key::new("namespaces", "", "field")),
+        ];
+        assert_eq!(touched(&event(Some(&gone), &gone, true)), expected);
+    }
+}

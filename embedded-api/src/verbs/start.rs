@@ -1,0 +1,148 @@
+//! Opening: the kinds from their definitions, the store, and the objects that are always there.
+//!
+//! Owns: what a fresh folder holds, and keeping the CustomResourceDefinition documents as they were given.
+//! Must not: change objects that users have made.
+
+use super::admission::{Birth, new_object};
+use super::core::{Core, Kind, parsed, written};
+use super::keep::NotKept;
+use super::{Options, facts, meta};
+use crate::kinds::custom::{CrdError, as_served, resources};
+use crate::kinds::{self, KindError, Registry};
+use crate::refusal::Refusal;
+use crate::resource::Resource;
+use crate::schema::{Checker, SchemaError};
+use crate::store::{self, Object, Page, Store};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// Namespaces that are always there.
+const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
+
+/// Why the API cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// A CustomResourceDefinition cannot be served.
+    #[error(transparent)]
+    Definition(#[from] CrdError),
+    /// The kinds do not go together.
+    #[error(transparent)]
+    Kinds(#[from] KindError),
+    /// A schema cannot be used.
+    #[error("the schema of {kind} cannot be used; correct its CustomResourceDefinition and start again")]
+    Schema {
+        /// `plural.group` of the kind.
+        kind: String,
+        /// What is wrong with it.
+        source: SchemaError,
+    },
+    /// The store cannot be opened.
+    #[error(transparent)]
+    Store(#[from] store::OpenError),
+    /// What is always there could not be written.
+    #[error("the folder can be read, but not written: {0}")]
+    NotKept(Refusal),
+    /// The runtime ended while the store was opened.
+    #[error("the program ended before its objects were read")]
+    Ended,
+}
+
+/// Kinds and objects, with what is always there.
+pub(super) async fn core(options: Options) -> Result<Core, OpenError> {
+    let custom = options.crds.iter().map(resources).collect::<Result<Vec<_>, _>>()?;
+    let registry = Registry::new(custom.into_iter().flatten().collect())?;
+    let kinds = registry.iter().map(kind).collect::<Result<Vec<_>, _>>()?;
+    let facts = facts::reader(registry.iter().map(|resource| &**resource));
+    let opening = store::Options {
+        history: options.history,
+        ..store::Options::new(options.folder)
+    };
+    let store = tokio::task::spawn_blocking(move || Store::open(opening, facts)).await;
+    let core = Core::new(store.map_err(|_| OpenError::Ended)??, registry, kinds);
+    namespaces(&core).await?;
+    definitions(&core, &options.crds).await?;
+    Ok(core)
+}
+
+fn kind(resource: &Arc<Resource>) -> Result<Kind, OpenError> {
+    let checker = Checker::new(resource).map_err(|source| OpenError::Schema {
+        kind: resource.qualified(),
+        source,
+    })?;
+    Ok(Kind {
+        resource: Arc::clone(resource),
+        checker,
+    })
+}
+
+async fn namespaces(core: &Core) -> Result<(), OpenError> {
+    let Some(kind) = core.at("", "v1", "namespaces") else {
+        return Ok(());
+    };
+    for name in NAMESPACES {
+        let key = kind.key(None, name);
+        if core.store.get(&key).is_some() {
+            continue;
+        }
+        let mut namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+        let (uid, now) = (Uuid::new_v4().to_string(), written(Timestamp::now()));
+        let birth = Birth {
+            namespace: None,
+            uid: &uid,
+            now: &now,
+            random: 0,
+        };
+        new_object(&kind.resource, &mut namespace, &birth);
+        let stored = kinds::to_stored(&kind.resource, namespace);
+        core.make(key, stored, false).await.map_err(not_kept)?;
+    }
+    Ok(())
+}
+
+/// Keeps the documents that were given, and no others.
+async fn definitions(core: &Core, documents: &[Value]) -> Result<(), OpenError> {
+    let Some(kind) = core.at("apiextensions.k8s.io", "v1", "customresourcedefinitions") else {
+        return Ok(());
+    };
+    for document in documents {
+        let key = kind.key(None, meta::name(document));
+        let there = core.store.get(&key);
+        let before = there.as_deref().map(parsed).transpose().map_err(OpenError::NotKept)?;
+        let (uid, made) = match &before {
+            Some(before) => (meta::uid(before).to_owned(), created(before)),
+            None => (Uuid::new_v4().to_string(), Timestamp::now()),
+        };
+        let mut document = as_served(document, &uid, made)?;
+        let version = before.as_ref().map(|before| meta::resource_version(before).into());
+        meta::put(meta::metadata_mut(&mut document), "resourceVersion", version);
+        match there {
+            None => core.make(key, document, false).await.map(drop),
+            Some(there) if before.as_ref() != Some(&document) => core.replace(&there, document, false).await.map(drop),
+            Some(_) => Ok(()),
+        }
+        .map_err(not_kept)?;
+    }
+    let given = |object: &Object| documents.iter().any(|document| *meta::name(document) == *object.key.name);
+    let gone = core.store.list(&kind.resource.storage, None, &Page::default(), |object| !given(object));
+    // The newest revision is never too old.
+    for object in gone.map(|listed| listed.objects).unwrap_or_default() {
+        let last = parsed(&object).map_err(OpenError::NotKept)?;
+        core.remove(&object, last, false).await.map_err(not_kept)?;
+    }
+    Ok(())
+}
+
+fn created(document: &Value) -> Timestamp {
+    let text = meta::text(document, "/metadata/creationTimestamp");
+    text.parse().unwrap_or_else(|_| Timestamp::now())
+}
+
+fn not_kept(why: NotKept) -> OpenError {
+    match why {
+        NotKept::Refused(refusal) => OpenError::NotKept(refusal),
+        // Nobody else is here yet.
+        NotKept::Changed => OpenError::Ended,
+    }
+}

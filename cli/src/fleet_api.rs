@@ -3,14 +3,18 @@
 //! Owns: starting it and ending it, and the one Namespace that the coordinator needs. Must not: know what is kept in it.
 
 use crate::failure::Failure;
+use embedded_api::serve::folder::Folder;
+use embedded_api::serve::{self, Serving, in_process};
+use embedded_api::verbs::{self, Api};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Client;
-use kube::api::{Api, ObjectMeta, PostParams};
+use kube::api::{ObjectMeta, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 /// Namespace of the coordinator's own objects.
 pub const SYSTEM: &str = "skein-system";
@@ -38,6 +42,15 @@ pub enum Source {
 pub struct FleetApi {
     client: Client,
     kubeconfig: PathBuf,
+    embedded: Option<Embedded>,
+}
+
+/// What runs in this process for it.
+struct Embedded {
+    api: Api,
+    serving: Serving,
+    /// Ends the watches of clients in this process.
+    end: CancellationToken,
 }
 
 impl FleetApi {
@@ -46,19 +59,20 @@ impl FleetApi {
     /// # Errors
     /// What cannot be had, with what to do.
     pub async fn start(source: Source) -> Result<Self, Failure> {
-        let kubeconfig = match source {
-            Source::Embedded { kubeconfig, .. } => {
-                let dev = std::env::var_os("SKEIN_DEV_KUBECONFIG")
-                    .map(PathBuf::from)
-                    .unwrap_or_default();
-                std::fs::copy(dev, &kubeconfig)?;
-                kubeconfig
-            }
-            Source::Existing(kubeconfig) => kubeconfig,
+        let api = match source {
+            Source::Embedded {
+                folder,
+                listen,
+                kubeconfig,
+            } => embedded(&folder, listen, kubeconfig).await?,
+            Source::Existing(kubeconfig) => Self {
+                client: existing(&kubeconfig).await?,
+                kubeconfig,
+                embedded: None,
+            },
         };
-        let client = existing(&kubeconfig).await?;
-        ensure_namespace(&client).await?;
-        Ok(Self { client, kubeconfig })
+        ensure_namespace(&api.client).await?;
+        Ok(api)
     }
 
     /// A client of it.
@@ -74,7 +88,56 @@ impl FleetApi {
     }
 
     /// Ends it in order. What was acknowledged is on the disk, with or without this.
-    pub async fn end(self) {}
+    pub async fn end(self) {
+        let Some(Embedded { api, serving, end }) = self.embedded else {
+            return;
+        };
+        end.cancel();
+        serving.end().await;
+        api.close().await;
+    }
+}
+
+async fn embedded(folder: &Path, listen: SocketAddr, kubeconfig: PathBuf) -> Result<FleetApi, Failure> {
+    let crds = crds::yaml::documents().map_err(|error| cannot(&error))?;
+    let opened = Api::open(verbs::Options::new(folder, crds)).await;
+    let api = opened.map_err(|error| cannot(&error))?;
+    let options = serve::Options {
+        listen,
+        kubeconfig: Some(kubeconfig),
+        context: "skein".to_owned(),
+        ..serve::Options::default()
+    };
+    let folder = Folder::open(folder).map_err(|error| cannot(&error))?;
+    let serving = serve::start(api.clone(), &folder, options).await;
+    let serving = serving.map_err(|error| cannot(&error))?;
+    if let Some(port) = serving.moved_from {
+        tracing::warn!(
+            port,
+            now = serving.address.port(),
+            "another program has the API's port of the last time; copies of the kubeconfig name the old one"
+        );
+    }
+    let end = CancellationToken::new();
+    Ok(FleetApi {
+        client: in_process::client(api.clone(), end.clone()),
+        kubeconfig: serving.kubeconfig.clone(),
+        embedded: Some(Embedded { api, serving, end }),
+    })
+}
+
+/// An error of the embedded API with its sources, each said once.
+fn cannot(error: &dyn std::error::Error) -> Failure {
+    let mut told = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let text = error.to_string();
+        if !told.contains(&text) {
+            told = format!("{told}: {text}");
+        }
+        source = error.source();
+    }
+    Failure::Failed(told)
 }
 
 async fn existing(path: &Path) -> Result<Client, Failure> {
@@ -89,7 +152,7 @@ async fn existing(path: &Path) -> Result<Client, Failure> {
 }
 
 async fn ensure_namespace(client: &Client) -> Result<(), Failure> {
-    let namespaces: Api<Namespace> = Api::all(client.clone());
+    let namespaces: kube::Api<Namespace> = kube::Api::all(client.clone());
     let system = Namespace {
         metadata: ObjectMeta {
             name: Some(SYSTEM.to_owned()),

@@ -1,1 +1,14 @@
-//! The API as its clients see it.
+//! The API as its clients see it, in this process.
+
+mod creating;
+mod deleting;
+mod following;
+mod garbage;
+mod housekeeping;
+mod listing;
+mod patching;
+mod paths;
+mod replacing;
+mod restarting;
+mod shapes;
+mod world;

@@ -1,0 +1,256 @@
+//! `skein-api`: the embedded API alone, for tests and development.
+//!
+//! Owns: the command line, and the order of beginning and end. Must not: do what the library does.
+
+use embedded_api::serve::folder::{Folder, FolderError};
+use embedded_api::serve::{self, Options, ServeError};
+use embedded_api::verbs;
+use serde_json::{Value, json};
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+const USAGE: &str = "\
+Usage: skein-api --data-dir DIR --crds FILE_OR_FOLDER... [--listen 127.0.0.1:0] [--kubeconfig PATH] [--until-stdin-closes]
+
+Serves the embedded API over HTTPS on loopback. Prints one line of JSON when it is ready: the server and the kubeconfig.
+
+  --data-dir DIR          what is kept: the objects, the credential, the certificates, the port
+  --crds FILE_OR_FOLDER   CustomResourceDefinitions, YAML or JSON; may be given several times
+  --listen ADDRESS:PORT   port 0, the default, is the port of the last time or a free one
+  --kubeconfig PATH       where the kubeconfig goes; in the data folder if not given
+  --until-stdin-closes    ends when whoever started it goes away
+";
+
+/// What the command line says.
+#[derive(Debug, Default, PartialEq)]
+struct Arguments {
+    data_dir: PathBuf,
+    crds: Vec<PathBuf>,
+    listen: Option<SocketAddr>,
+    kubeconfig: Option<PathBuf>,
+    until_stdin_closes: bool,
+}
+
+/// Why it does not run.
+#[derive(Debug, thiserror::Error)]
+enum MainError {
+    #[error("{0}\n\n{USAGE}")]
+    Usage(String),
+    #[error("{}: {source}; name a file or folder of CustomResourceDefinitions", .path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error("{} is not YAML: {source}", .path.display())]
+    NotYaml {
+        path: PathBuf,
+        source: Box<serde_saphyr::Error>,
+    },
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    #[error(transparent)]
+    Open(#[from] verbs::OpenError),
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+    #[error("signals or standard streams are not to be had: {0}")]
+    System(#[from] io::Error),
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if arguments.iter().any(|one| one == "--help" || one == "-h") {
+        return told(io::stdout().write_all(USAGE.as_bytes()).map_err(MainError::from));
+    }
+    let ran = match parse(arguments) {
+        Ok(arguments) => run(arguments).await,
+        Err(error) => Err(error),
+    };
+    told(ran)
+}
+
+fn told(ran: Result<(), MainError>) -> ExitCode {
+    let Err(error) = ran else { return ExitCode::SUCCESS };
+    // Nowhere is left to say that standard error is closed.
+    let _ = writeln!(io::stderr(), "skein-api: {error}");
+    match error {
+        MainError::Usage(_) => ExitCode::from(2),
+        _ => ExitCode::FAILURE,
+    }
+}
+
+fn parse(arguments: Vec<OsString>) -> Result<Arguments, MainError> {
+    let mut parsed = Arguments::default();
+    let mut rest = arguments.into_iter();
+    while let Some(flag) = rest.next() {
+        let flag = flag.to_string_lossy().into_owned();
+        let mut value = || {
+            rest.next()
+                .ok_or_else(|| MainError::Usage(format!("{flag} needs a value")))
+        };
+        match flag.as_str() {
+            "--data-dir" => parsed.data_dir = value()?.into(),
+            "--crds" => parsed.crds.push(value()?.into()),
+            "--kubeconfig" => parsed.kubeconfig = Some(value()?.into()),
+            "--listen" => {
+                let text = value()?.to_string_lossy().into_owned();
+                let address = text
+                    .parse()
+                    .map_err(|_| MainError::Usage(format!("--listen {text} is no address and port")));
+                parsed.listen = Some(address?);
+            }
+            "--until-stdin-closes" => parsed.until_stdin_closes = true,
+            // As a shell writes it out: --crds crds/*.yaml
+            other if !other.starts_with('-') && !parsed.crds.is_empty() => parsed.crds.push(other.into()),
+            other => return Err(MainError::Usage(format!("{other} is not known"))),
+        }
+    }
+    if parsed.data_dir.as_os_str().is_empty() {
+        return Err(MainError::Usage("--data-dir is missing".to_owned()));
+    }
+    Ok(parsed)
+}
+
+async fn run(arguments: Arguments) -> Result<(), MainError> {
+    let folder = Folder::open(&arguments.data_dir)?;
+    let mut crds = Vec::new();
+    for path in &arguments.crds {
+        crds.extend(documents(path)?);
+    }
+    let stopped = stopped(arguments.until_stdin_closes)?;
+    let api = verbs::Api::open(verbs::Options::new(folder.path().join("objects"), crds)).await?;
+    let mut options = Options {
+        kubeconfig: arguments.kubeconfig,
+        ..Options::default()
+    };
+    options.listen = arguments.listen.unwrap_or(options.listen);
+    let serving = serve::start(api.clone(), &folder, options).await?;
+    if let Some(port) = serving.moved_from {
+        writeln!(
+            io::stderr(),
+            "skein-api: port {port} is taken by another program; {} now",
+            serving.url
+        )?;
+    }
+    let ready = json!({"server": serving.url, "kubeconfig": serving.kubeconfig});
+    writeln!(io::stdout(), "{ready}")?;
+    stopped.cancelled().await;
+    serving.end().await;
+    api.close().await;
+    Ok(())
+}
+
+/// Cancelled by SIGTERM, SIGINT, and the end of standard input if that is wanted.
+fn stopped(until_stdin_closes: bool) -> io::Result<CancellationToken> {
+    let stopped = CancellationToken::new();
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let token = stopped.clone();
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        token.cancel();
+    });
+    if until_stdin_closes {
+        let token = stopped.clone();
+        // A thread of its own: a read of standard input cannot be called off, and must not hold up the end.
+        std::thread::spawn(move || {
+            // An error ends it as the end does: whoever held the other side is gone.
+            let _ = io::stdin().lock().read_to_end(&mut Vec::new());
+            token.cancel();
+        });
+    }
+    Ok(stopped)
+}
+
+/// All documents of a file, or of the YAML and JSON files in a folder.
+fn documents(path: &Path) -> Result<Vec<Value>, MainError> {
+    let unreadable = |source| MainError::Unreadable {
+        path: path.to_owned(),
+        source,
+    };
+    if path.is_dir() {
+        let entries = std::fs::read_dir(path).map_err(unreadable)?;
+        let entries: io::Result<Vec<PathBuf>> = entries.map(|entry| Ok(entry?.path())).collect();
+        let mut files = entries.map_err(unreadable)?;
+        let wanted = |file: &PathBuf| {
+            file.extension()
+                .is_some_and(|end| end == "yaml" || end == "yml" || end == "json")
+        };
+        files.retain(wanted);
+        files.sort();
+        let read: Result<Vec<Vec<Value>>, MainError> = files.iter().map(|file| documents(file)).collect();
+        return Ok(read?.concat());
+    }
+    let text = std::fs::read_to_string(path).map_err(unreadable)?;
+    let found: Vec<Value> = serde_saphyr::from_multiple(&text).map_err(|source| MainError::NotYaml {
+        path: path.to_owned(),
+        source: Box::new(source),
+    })?;
+    Ok(found.into_iter().filter(|one| !one.is_null()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(words: &str) -> Result<Arguments, MainError> {
+        parse(words.split_whitespace().map(OsString::from).collect())
+    }
+
+    #[test]
+    fn the_command_line_says_what_to_serve_and_where() {
+        let arguments = given("--data-dir d --crds a.yaml b.yaml --listen 127.0.0.1:7 --crds c --until-stdin-closes");
+        let expected = Arguments {
+            data_dir: "d".into(),
+            crds: vec!["a.yaml".into(), "b.yaml".into(), "c".into()],
+            listen: Some("127.0.0.1:7".parse().unwrap()),
+            kubeconfig: None,
+            until_stdin_closes: true,
+        };
+        assert_eq!(arguments.unwrap(), expected);
+    }
+
+    #[test]
+    fn a_command_line_that_is_not_understood_is_told_with_the_usage() {
+        let cases = [
+            ("", "--data-dir is missing"),
+            ("--data-dir", "--data-dir needs a value"),
+            ("--data-dir d --listen here", "--listen here is no address and port"),
+            ("--data-dir d --port 1", "--port is not known"),
+            ("d", "d is not known"),
+        ];
+        for (words, why) in cases {
+            let told = given(words).unwrap_err().to_string();
+            assert!(told.starts_with(why) && told.ends_with(USAGE), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_folder_gives_every_document_of_its_files_in_their_order() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in [
+            ("b.yaml", "---\nn: 2\n---\nn: 3\n---\n"),
+            ("a.json", "{\"n\": 1}"),
+            ("notes.txt", "n: 9"),
+        ] {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
+        let found = documents(folder.path()).unwrap();
+        assert_eq!(found, [json!({"n": 1}), json!({"n": 2}), json!({"n": 3})]);
+    }
+
+    #[test]
+    fn a_file_that_is_missing_or_no_yaml_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.yaml");
+        let missing = documents(&path).unwrap_err();
+        assert!(matches!(missing, MainError::Unreadable { .. }));
+        std::fs::write(&path, "a: [").unwrap();
+        let broken = documents(&path).unwrap_err().to_string();
+        assert!(broken.starts_with(&path.display().to_string()), "{broken}");
+    }
+}

@@ -1,0 +1,137 @@
+//! What becomes of objects when their owners go.
+
+use super::world::{BOATS, Came, THINGS, World, boat, thing, world};
+use serde_json::{Value, json};
+
+/// A Thing, and Boats that it owns.
+async fn family(world: &World, boats: &[&str], blocks: bool) -> Value {
+    let owner = world.post(THINGS, thing("owner")).await.is(201).body;
+    for name in boats {
+        world.post(BOATS, owned(name, &[&owner], blocks)).await.is(201);
+    }
+    owner
+}
+
+fn owned(name: &str, owners: &[&Value], blocks: bool) -> Value {
+    let reference = |owner: &&Value| {
+        json!({
+            "apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": owner["metadata"]["name"],
+            "uid": owner["metadata"]["uid"], "blockOwnerDeletion": blocks,
+        })
+    };
+    let mut boat = boat(name);
+    boat["metadata"]["ownerReferences"] = owners.iter().map(reference).collect();
+    boat
+}
+
+fn going(came: &Came) -> bool {
+    came.body["metadata"]["deletionTimestamp"].is_string()
+}
+
+fn path(name: &str) -> String {
+    format!("{BOATS}/{name}")
+}
+
+#[tokio::test]
+async fn dependents_go_after_their_owner() {
+    let world = world().await;
+    family(&world, &["one", "two"], false).await;
+    world.post(BOATS, boat("other")).await.is(201);
+    world.delete(&format!("{THINGS}/owner")).await.is(200);
+    world.get(&format!("{THINGS}/owner")).await.is(404);
+    world.until_gone(&path("one")).await;
+    world.until_gone(&path("two")).await;
+    world.get(&path("other")).await.is(200);
+}
+
+#[tokio::test]
+async fn dependents_go_before_their_owner_if_it_is_told_so() {
+    let world = world().await;
+    family(&world, &["one", "two"], true).await;
+    world.merge(&path("one"), json!({"metadata": {"finalizers": ["a.dev/x"]}})).await.is(200);
+    let waits = world.delete(&format!("{THINGS}/owner?propagationPolicy=Foreground")).await.is(200);
+    assert_eq!(waits.body["metadata"]["finalizers"], json!(["foregroundDeletion"]));
+    world.until_gone(&path("two")).await;
+    world.until(&path("one"), "the first to go", going).await;
+    world.get(&format!("{THINGS}/owner")).await.is(200);
+    world.merge(&path("one"), json!({"metadata": {"finalizers": null}})).await.is(200);
+    world.until_gone(&format!("{THINGS}/owner")).await;
+}
+
+#[tokio::test]
+async fn a_dependent_that_blocks_nothing_does_not_hold_its_owner() {
+    let world = world().await;
+    family(&world, &["one"], false).await;
+    world.merge(&path("one"), json!({"metadata": {"finalizers": ["a.dev/x"]}})).await.is(200);
+    world.delete(&format!("{THINGS}/owner?propagationPolicy=Foreground")).await.is(200);
+    world.until_gone(&format!("{THINGS}/owner")).await;
+    world.until(&path("one"), "the first to go", going).await;
+}
+
+#[tokio::test]
+async fn orphans_stay_without_their_owner() {
+    let world = world().await;
+    family(&world, &["one", "two"], true).await;
+    let waits = world.delete_with(&format!("{THINGS}/owner"), json!({"propagationPolicy": "Orphan"})).await.is(200);
+    assert_eq!(waits.body["metadata"]["finalizers"], json!(["orphan"]));
+    world.until_gone(&format!("{THINGS}/owner")).await;
+    for name in ["one", "two"] {
+        let orphan = world.get(&path(name)).await.is(200);
+        assert_eq!(orphan.body["metadata"].get("ownerReferences"), None);
+    }
+}
+
+#[tokio::test]
+async fn an_object_whose_owner_never_was_is_collected() {
+    let world = world().await;
+    let owner = family(&world, &[], false).await;
+    let mut nobody = owner.clone();
+    nobody["metadata"]["name"] = "nobody".into();
+    let mut another = owner.clone();
+    another["metadata"]["uid"] = "00000000-0000-0000-0000-000000000000".into();
+    world.post(BOATS, owned("of-nobody", &[&nobody], false)).await.is(201);
+    world.post(BOATS, owned("of-another", &[&another], false)).await.is(201);
+    world.post(BOATS, owned("of-both", &[&another, &owner], false)).await.is(201);
+    world.until_gone(&path("of-nobody")).await;
+    world.until_gone(&path("of-another")).await;
+    let one_left = |came: &Came| came.body["metadata"]["ownerReferences"].as_array().is_some_and(|all| all.len() == 1);
+    let kept = world.until(&path("of-both"), "one owner to be forgotten", one_left).await;
+    assert_eq!(kept.body["metadata"]["ownerReferences"][0]["uid"], owner["metadata"]["uid"]);
+}
+
+#[tokio::test]
+async fn an_object_with_an_owner_that_nobody_serves_stays() {
+    let world = world().await;
+    let stranger = json!({"apiVersion": "b.dev/v1", "kind": "Stranger", "metadata": {"name": "s", "uid": "u-1"}});
+    world.post(BOATS, owned("one", &[&stranger], false)).await.is(201);
+    // What comes later is looked at later: once this is collected, the other was looked at.
+    let mut nobody = stranger.clone();
+    nobody["apiVersion"] = "a.dev/v1".into();
+    nobody["kind"] = "Thing".into();
+    world.post(BOATS, owned("two", &[&nobody], false)).await.is(201);
+    world.until_gone(&path("two")).await;
+    world.get(&path("one")).await.is(200);
+}
+
+#[tokio::test]
+async fn what_a_dependent_owns_goes_too() {
+    let world = world().await;
+    family(&world, &["one"], true).await;
+    let one = world.get(&path("one")).await.is(200).body;
+    world.post(BOATS, owned("of-one", &[&one], true)).await.is(201);
+    world.delete(&format!("{THINGS}/owner?propagationPolicy=Foreground")).await.is(200);
+    world.until_gone(&format!("{THINGS}/owner")).await;
+    world.get(&path("one")).await.is(404);
+    world.get(&path("of-one")).await.is(404);
+}
+
+#[tokio::test]
+async fn a_dependent_that_is_taken_from_its_owner_frees_it() {
+    let world = world().await;
+    family(&world, &["one"], true).await;
+    world.merge(&path("one"), json!({"metadata": {"finalizers": ["a.dev/x"]}})).await.is(200);
+    world.delete(&format!("{THINGS}/owner?propagationPolicy=Foreground")).await.is(200);
+    world.until(&path("one"), "the first to go", going).await;
+    world.merge(&path("one"), json!({"metadata": {"ownerReferences": null}})).await.is(200);
+    world.until_gone(&format!("{THINGS}/owner")).await;
+}

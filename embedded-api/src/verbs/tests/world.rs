@@ -1,0 +1,314 @@
+//! An API on a folder of its own, two kinds, and a client.
+
+use crate::request::{Answer, ApiRequest, Body};
+use crate::verbs::{Api, Options};
+use bytes::Bytes;
+use http::Method;
+use serde_json::{Value, json};
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+/// Nothing in a test takes longer than this.
+const LONGEST: Duration = Duration::from_secs(20);
+
+/// Things of namespace `default`.
+pub const THINGS: &str = "/apis/a.dev/v1/namespaces/default/things";
+/// Boats of namespace `default`.
+pub const BOATS: &str = "/apis/a.dev/v1/namespaces/default/boats";
+/// Nodes.
+pub const NODES: &str = "/api/v1/nodes";
+/// Leases of namespace `default`.
+pub const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+/// Events of namespace `default`.
+pub const EVENTS: &str = "/api/v1/namespaces/default/events";
+/// Namespaces.
+pub const NAMESPACES: &str = "/api/v1/namespaces";
+
+/// An API in a folder.
+pub struct World {
+    /// The API.
+    pub api: Api,
+    folder: TempDir,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub struct Came {
+    /// HTTP status.
+    pub code: u16,
+    /// The body, if it was JSON; else its text.
+    pub body: Value,
+    /// `Warning` headers.
+    pub warnings: Vec<String>,
+}
+
+impl Came {
+    /// `message` of a Status.
+    pub fn message(&self) -> &str {
+        self.body["message"].as_str().unwrap_or_default()
+    }
+
+    /// `metadata.resourceVersion`.
+    pub fn version(&self) -> u64 {
+        let text = self.body["metadata"]["resourceVersion"].as_str().unwrap_or_default();
+        text.parse().unwrap_or_else(|_| panic!("no version in {}", self.body))
+    }
+
+    /// Names of the items of a list.
+    pub fn names(&self) -> Vec<&str> {
+        let items = self.body["items"].as_array().unwrap_or_else(|| panic!("no list: {}", self.body));
+        items.iter().filter_map(|item| item["metadata"]["name"].as_str()).collect()
+    }
+
+    /// Itself, if the code is this one.
+    #[track_caller]
+    pub fn is(self, code: u16) -> Self {
+        assert_eq!(self.code, code, "{}", self.body);
+        self
+    }
+}
+
+/// Options of an API in a folder.
+pub fn options(folder: &TempDir) -> Options {
+    Options::new(folder.path().join("store"), vec![things(), boats()])
+}
+
+/// A fresh API.
+pub async fn world() -> World {
+    world_with(|_| {}).await
+}
+
+/// A fresh API with other options.
+pub async fn world_with(change: impl FnOnce(&mut Options)) -> World {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut options = options(&folder);
+    change(&mut options);
+    let api = Api::open(options).await.expect("it opens");
+    World { api, folder }
+}
+
+impl World {
+    /// Ends the API and opens it again on the same folder.
+    pub async fn restarted(self) -> Self {
+        let Self { api, folder } = self;
+        api.close().await;
+        let api = Api::open(options(&folder)).await.expect("it opens again");
+        Self { api, folder }
+    }
+
+    /// Asks.
+    pub async fn ask(&self, request: ApiRequest) -> Came {
+        came(timeout(LONGEST, self.api.handle(request)).await.expect("an answer in time"))
+    }
+
+    /// GET.
+    pub async fn get(&self, path: &str) -> Came {
+        self.ask(request(Method::GET, path, None)).await
+    }
+
+    /// POST.
+    pub async fn post(&self, path: &str, body: Value) -> Came {
+        self.ask(request(Method::POST, path, Some(body))).await
+    }
+
+    /// PUT.
+    pub async fn put(&self, path: &str, body: Value) -> Came {
+        self.ask(request(Method::PUT, path, Some(body))).await
+    }
+
+    /// DELETE with options in the body.
+    pub async fn delete_with(&self, path: &str, body: Value) -> Came {
+        self.ask(request(Method::DELETE, path, Some(body))).await
+    }
+
+    /// DELETE.
+    pub async fn delete(&self, path: &str) -> Came {
+        self.ask(request(Method::DELETE, path, None)).await
+    }
+
+    /// PATCH: a merge patch.
+    pub async fn merge(&self, path: &str, body: Value) -> Came {
+        self.patch(path, "application/merge-patch+json", body).await
+    }
+
+    /// PATCH of a type.
+    pub async fn patch(&self, path: &str, type_: &str, body: Value) -> Came {
+        let mut request = request(Method::PATCH, path, Some(body));
+        request.content_type = type_.to_owned();
+        self.ask(request).await
+    }
+
+    /// PATCH: a server-side apply.
+    pub async fn apply(&self, path: &str, manager: &str, body: Value) -> Came {
+        let sign = if path.contains('?') { '&' } else { '?' };
+        self.patch(&format!("{path}{sign}fieldManager={manager}"), "application/apply-patch+yaml", body).await
+    }
+
+    /// A watch.
+    pub async fn watch(&self, path: &str) -> Watcher {
+        self.watch_as(path, "").await
+    }
+
+    /// A watch with an `Accept` header.
+    pub async fn watch_as(&self, path: &str, accept: &str) -> Watcher {
+        let sign = if path.contains('?') { '&' } else { '?' };
+        let mut request = request(Method::GET, &format!("{path}{sign}watch=true"), None);
+        request.accept = accept.to_owned();
+        match self.api.handle(request).await.body {
+            Body::Stream(frames) => Watcher { frames },
+            Body::Whole(body) => panic!("no watch: {}", String::from_utf8_lossy(&body)),
+        }
+    }
+
+    /// Waits until a GET of `path` is as wanted.
+    pub async fn until(&self, path: &str, what: &str, wanted: impl Fn(&Came) -> bool) -> Came {
+        let waiting = async {
+            loop {
+                let before = self.api.revision();
+                let came = self.get(path).await;
+                if wanted(&came) {
+                    return came;
+                }
+                while self.api.revision() == before {
+                    tokio::task::yield_now().await;
+                }
+            }
+        };
+        timeout(LONGEST, waiting).await.unwrap_or_else(|_| panic!("waited in vain for {what}"))
+    }
+
+    /// Waits until there is nothing at `path`.
+    pub async fn until_gone(&self, path: &str) {
+        self.until(path, "its end", |came| came.code == 404).await;
+    }
+}
+
+/// A watch.
+pub struct Watcher {
+    frames: mpsc::Receiver<Bytes>,
+}
+
+impl Watcher {
+    /// The next event; `None` at the end.
+    pub async fn next(&mut self) -> Option<Value> {
+        let frame = timeout(LONGEST, self.frames.recv()).await.expect("an event in time")?;
+        Some(serde_json::from_slice(&frame).expect("JSON"))
+    }
+
+    /// Type and name of the next events, as many as are expected.
+    pub async fn expect(&mut self, expected: &[(&str, &str)]) {
+        for (type_, name) in expected {
+            let event = self.next().await.unwrap_or_else(|| panic!("the watch ended before {type_} {name}"));
+            let found = (event["type"].as_str(), event["object"]["metadata"]["name"].as_str());
+            assert_eq!(found, (Some(*type_), Some(*name)), "{event}");
+        }
+    }
+}
+
+/// A request; a query may stand in the path.
+pub fn request(method: Method, path: &str, body: Option<Value>) -> ApiRequest {
+    let (path, query) = path.split_once('?').unwrap_or((path, ""));
+    let query = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+    ApiRequest {
+        method,
+        path: path.to_owned(),
+        query,
+        accept: String::new(),
+        content_type: "application/json".to_owned(),
+        user_agent: "test/1.0".to_owned(),
+        body: body.map_or_else(Bytes::new, |body| body.to_string().into()),
+    }
+}
+
+fn came(answer: Answer) -> Came {
+    let body = match answer.body {
+        Body::Whole(body) => {
+            let text = || Value::from(String::from_utf8_lossy(&body).into_owned());
+            serde_json::from_slice(&body).unwrap_or_else(|_| text())
+        }
+        Body::Stream(_) => panic!("a stream"),
+    };
+    let warnings = answer.headers.into_iter().filter(|(name, _)| *name == "warning");
+    Came {
+        code: answer.code.as_u16(),
+        body,
+        warnings: warnings.map(|(_, value)| value).collect(),
+    }
+}
+
+/// A Thing of that name.
+pub fn thing(name: &str) -> Value {
+    json!({"apiVersion": "a.dev/v1", "kind": "Thing", "metadata": {"name": name}, "spec": {"size": 1}})
+}
+
+/// A Thing of that name with these labels.
+pub fn labelled(name: &str, labels: Value) -> Value {
+    let mut thing = thing(name);
+    thing["metadata"]["labels"] = labels;
+    thing
+}
+
+/// A Boat of that name.
+pub fn boat(name: &str) -> Value {
+    json!({"apiVersion": "a.dev/v1", "kind": "Boat", "metadata": {"name": name}, "spec": {}})
+}
+
+fn definition(kind: &str, plural: &str, spec: Value, subresources: Value, fields: Value) -> Value {
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("{plural}.a.dev")},
+        "spec": {
+            "group": "a.dev", "scope": "Namespaced",
+            "names": {"kind": kind, "plural": plural, "singular": kind.to_lowercase()},
+            "versions": [{
+                "name": "v1", "served": true, "storage": true, "subresources": subresources, "selectableFields": fields,
+                "schema": {"openAPIV3Schema": {
+                    "type": "object", "required": ["spec"],
+                    "properties": {
+                        "spec": spec,
+                        "status": {
+                            "type": "object",
+                            "properties": {"replicas": {"type": "integer"}, "phase": {"type": "string"}},
+                        },
+                    },
+                }},
+            }],
+        },
+    })
+}
+
+/// Things have a status, a place that selects, a size with a default, and a number that scales.
+pub fn things() -> Value {
+    definition(
+        "Thing",
+        "things",
+        json!({
+            "type": "object",
+            "properties": {
+                "size": {"type": "integer", "minimum": 0, "maximum": 100},
+                "colour": {"type": "string", "default": "grey"},
+                "place": {"type": "string"},
+                "replicas": {"type": "integer"},
+            },
+            "x-kubernetes-validations": [{"rule": "!has(self.colour) || self.colour != 'pink'", "message": "not pink"}],
+        }),
+        json!({
+            "status": {},
+            "scale": {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"},
+        }),
+        json!([{"jsonPath": ".spec.place"}]),
+    )
+}
+
+/// Boats have no status of their own.
+pub fn boats() -> Value {
+    definition(
+        "Boat",
+        "boats",
+        json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true}),
+        json!({}),
+        json!([]),
+    )
+}

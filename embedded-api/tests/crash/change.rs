@@ -1,0 +1,111 @@
+//! One change of one object: what it asks for, and what the object must look like once it is done. No network.
+
+use kube::api::DynamicObject;
+use kube::core::ObjectMeta;
+use serde_json::{Value, json};
+
+pub(crate) const FINALIZER: &str = "example.dev/held";
+
+/// What the test looks at of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub(crate) uid: String,
+    pub(crate) revision: u64,
+    pub(crate) facts: Facts,
+}
+
+/// What changes change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Facts {
+    pub(crate) spec: Option<u64>,
+    pub(crate) status: Option<u64>,
+    pub(crate) held: bool,
+    pub(crate) deleting: bool,
+}
+
+impl From<&DynamicObject> for Seen {
+    fn from(object: &DynamicObject) -> Self {
+        let ObjectMeta {
+            uid,
+            resource_version,
+            finalizers,
+            deletion_timestamp,
+            ..
+        } = object.metadata.clone();
+        Self {
+            uid: uid.unwrap(),
+            revision: resource_version.unwrap().parse().unwrap(),
+            facts: Facts {
+                spec: object.data["spec"]["count"].as_u64(),
+                status: object.data["status"]["count"].as_u64(),
+                held: finalizers.is_some_and(|all| all == [FINALIZER]),
+                deleting: deletion_timestamp.is_some(),
+            },
+        }
+    }
+}
+
+/// One change. The number is different in each, so that no change is mistaken for another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    Create {
+        count: u64,
+        held: bool,
+    },
+    PatchSpec(u64),
+    PatchStatus(u64),
+    Replace(u64),
+    Delete,
+    /// Takes the finalizer away.
+    Release,
+}
+
+impl Change {
+    /// What the object is after it; `None`: gone.
+    pub(crate) fn after(self, before: Option<&Seen>) -> Option<Facts> {
+        let facts = before.map(|seen| seen.facts.clone()).unwrap_or_default();
+        match self {
+            Self::Create { count, held } => Some(Facts {
+                spec: Some(count),
+                held,
+                ..facts
+            }),
+            Self::PatchSpec(count) | Self::Replace(count) => Some(Facts {
+                spec: Some(count),
+                ..facts
+            }),
+            Self::PatchStatus(count) => Some(Facts {
+                status: Some(count),
+                ..facts
+            }),
+            Self::Delete => facts.held.then_some(Facts {
+                deleting: true,
+                ..facts
+            }),
+            Self::Release => (!facts.deleting).then_some(Facts { held: false, ..facts }),
+        }
+    }
+
+    /// Whether the object is as this change leaves it, given what it was.
+    pub(crate) fn made(self, before: Option<&Seen>, now: Option<&Seen>) -> bool {
+        match (before, now) {
+            (Some(before), Some(now)) => {
+                now.uid == before.uid
+                    && now.revision > before.revision
+                    && self.after(Some(before)).as_ref() == Some(&now.facts)
+            }
+            (None, Some(now)) => self.after(None).as_ref() == Some(&now.facts),
+            (Some(before), None) => self.after(Some(before)).is_none(),
+            (None, None) => false,
+        }
+    }
+
+    /// The body of the patch, for those that are one.
+    pub(crate) fn patch(self) -> Value {
+        match self {
+            Self::PatchSpec(count) => json!({"spec": {"count": count}}),
+            Self::PatchStatus(count) => json!({"status": {"count": count}}),
+            _ => json!({"metadata": {"finalizers": null}}),
+        }
+    }
+}

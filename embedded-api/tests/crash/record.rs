@@ -1,0 +1,119 @@
+//! What was changed, against what watches told. No network.
+
+use crate::change::Seen;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One change that was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Applied {
+    /// The object was this.
+    State(Seen),
+    /// The object with this uid went. Answers do not say at which revision.
+    Gone { uid: String },
+}
+
+/// One event of a watch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Event {
+    pub(crate) revision: u64,
+    pub(crate) seen: Seen,
+    pub(crate) deleted: bool,
+}
+
+/// All changes.
+#[derive(Debug, Default)]
+pub(crate) struct Record {
+    states: BTreeMap<u64, Seen>,
+    gone: BTreeSet<String>,
+}
+
+impl Record {
+    pub(crate) fn len(&self) -> usize {
+        self.states.len() + self.gone.len()
+    }
+
+    pub(crate) fn extend(&mut self, applied: Vec<Applied>) {
+        for one in applied {
+            let new = match one {
+                Applied::State(seen) => self.states.insert(seen.revision, seen).is_none(),
+                Applied::Gone { uid } => self.gone.insert(uid),
+            };
+            assert!(new, "a revision or a uid was given twice");
+        }
+    }
+
+    /// Every change once, in order, and nothing else. What is wrong, otherwise.
+    pub(crate) fn check(&self, events: &[Event]) -> Result<(), String> {
+        let mut last = 0;
+        let mut gone = BTreeSet::new();
+        for event in events {
+            if event.revision <= last {
+                return Err(format!("{event:?} after revision {last}"));
+            }
+            last = event.revision;
+            let known = match event.deleted {
+                true => self.gone.contains(&event.seen.uid) && gone.insert(&event.seen.uid),
+                false => self.states.get(&event.revision) == Some(&event.seen),
+            };
+            if !known {
+                let state = self.states.get(&event.revision);
+                return Err(format!("{event:?}, where there was {state:?}"));
+            }
+        }
+        // Each event is a change of its own: as many of them are all of them.
+        match events.len() == self.len() {
+            true => Ok(()),
+            false => Err(format!("{} events of {} changes", events.len(), self.len())),
+        }
+    }
+}
+
+mod tests {
+    use super::*;
+    use crate::change::Facts;
+
+    fn seen(revision: u64, uid: &str) -> Seen {
+        let uid = uid.to_owned();
+        Seen {
+            uid,
+            revision,
+            facts: Facts::default(),
+        }
+    }
+
+    fn event(revision: u64, uid: &str, deleted: bool) -> Event {
+        Event {
+            revision,
+            seen: seen(revision, uid),
+            deleted,
+        }
+    }
+
+    #[test]
+    fn a_lost_a_doubled_a_swapped_and_an_invented_event_are_noticed() {
+        let mut record = Record::default();
+        record.extend(vec![
+            Applied::State(seen(5, "a")),
+            Applied::State(seen(7, "b")),
+            Applied::Gone { uid: "a".to_owned() },
+        ]);
+        let good = [event(5, "a", false), event(7, "b", false), event(9, "a", true)];
+        assert_eq!(record.check(&good), Ok(()));
+        let [first, second, third] = good;
+        let (first, second, third) = (&first, &second, &third);
+        let invented = event(8, "c", false);
+        let again = event(10, "a", true);
+        let wrong: [&[&Event]; 6] = [
+            &[first, second],
+            &[first, third],
+            &[first, second, second, third],
+            &[second, first, third],
+            &[first, second, &invented, third],
+            &[first, second, third, &again],
+        ];
+        for events in wrong {
+            let events: Vec<Event> = events.iter().map(|&event| event.clone()).collect();
+            assert!(record.check(&events).is_err(), "{events:?}");
+        }
+    }
+}

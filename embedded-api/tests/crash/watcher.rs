@@ -1,0 +1,115 @@
+//! A watch that is taken up again after every crash, from the last revision it was told.
+
+use crate::change::Seen;
+use crate::record::Event;
+use futures::{StreamExt, TryStreamExt};
+use kube::api::{Api, DynamicObject, WatchEvent, WatchParams};
+use std::sync::{Arc, Mutex};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// A watch in a task of its own.
+pub(crate) struct Watcher {
+    /// What it was told.
+    events: watch::Receiver<usize>,
+    log: Arc<Mutex<Vec<Event>>>,
+    /// How often the program was started again.
+    starts: watch::Sender<usize>,
+    task: JoinHandle<()>,
+}
+
+impl Watcher {
+    /// Follows changes after `revision`.
+    pub(crate) fn follow(drones: Api<DynamicObject>, revision: u64) -> Self {
+        let (count, events) = watch::channel(0);
+        let starts = watch::Sender::new(0);
+        let log: Arc<Mutex<Vec<Event>>> = Arc::default();
+        let (kept, mut started) = (Arc::clone(&log), starts.subscribe());
+        let task = tokio::spawn(async move {
+            let mut last = revision;
+            loop {
+                last = until_it_breaks(&drones, last, |event| {
+                    kept.lock().unwrap().push(event);
+                    count.send_modify(|count| *count += 1);
+                })
+                .await;
+                if started.changed().await.is_err() {
+                    return;
+                }
+            }
+        });
+        Self {
+            events,
+            log,
+            starts,
+            task,
+        }
+    }
+
+    /// The program is there again.
+    pub(crate) fn resume(&self) {
+        assert!(!self.task.is_finished(), "the watcher has ended");
+        self.starts.send_modify(|starts| *starts += 1);
+    }
+
+    pub(crate) fn resumed(&self) -> usize {
+        *self.starts.borrow()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        *self.events.borrow()
+    }
+
+    /// All events, once there are that many.
+    pub(crate) async fn at_least(&mut self, count: usize) -> Vec<Event> {
+        self.events.wait_for(|now| *now >= count).await.unwrap();
+        self.log.lock().unwrap().clone()
+    }
+}
+
+/// Watches until the connection breaks. Returns the last revision that it was told, by an event or a bookmark.
+async fn until_it_breaks(drones: &Api<DynamicObject>, since: u64, mut tell: impl FnMut(Event)) -> u64 {
+    let mut last = since;
+    let stream = match drones.watch(&WatchParams::default(), &since.to_string()).await {
+        Ok(stream) => stream,
+        Err(kube::Error::Api(status)) => panic!("the watch from {since} was refused: {status:?}"),
+        Err(_) => return last,
+    };
+    let mut stream = Box::pin(stream);
+    while let Some(Ok(event)) = stream.next().await {
+        match read(event) {
+            Ok(event) => {
+                last = event.revision;
+                tell(event);
+            }
+            Err(bookmark) => {
+                assert!(bookmark >= last, "a bookmark of {bookmark} after {last}");
+                last = bookmark;
+            }
+        }
+    }
+    last
+}
+
+/// The first `count` events after `since`, by a watch of their own.
+pub(crate) async fn events_since(drones: &Api<DynamicObject>, since: u64, count: usize) -> Vec<Event> {
+    let stream = drones.watch(&WatchParams::default(), &since.to_string()).await.unwrap();
+    let events = stream.try_filter_map(|event| futures::future::ready(Ok(read(event).ok())));
+    events.take(count).try_collect().await.unwrap()
+}
+
+/// An event, or the revision of a bookmark.
+fn read(event: WatchEvent<DynamicObject>) -> Result<Event, u64> {
+    let (object, deleted) = match event {
+        WatchEvent::Added(object) | WatchEvent::Modified(object) => (object, false),
+        WatchEvent::Deleted(object) => (object, true),
+        WatchEvent::Bookmark(bookmark) => return Err(bookmark.metadata.resource_version.parse().unwrap()),
+        WatchEvent::Error(status) => panic!("the watch was refused: {status:?}"),
+    };
+    let seen = Seen::from(&object);
+    Ok(Event {
+        revision: seen.revision,
+        seen,
+        deleted,
+    })
+}

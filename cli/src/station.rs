@@ -87,7 +87,7 @@ impl Station {
         );
         Ok(Self {
             api,
-            agents: Agents::start(ready),
+            agents: Agents::start(ready)?,
             commander,
             uplink,
         })

@@ -33,6 +33,9 @@ pub async fn run(args: UpArgs) -> Result<(), Failure> {
     });
     file_limit::raise();
     node_link::each_once(&args.nodes).map_err(Failure::Usage)?;
+    if !args.api_listen.ip().is_loopback() {
+        return Err(Failure::Usage(words::only_for_this_machine(args.api_listen)));
+    }
     let folder = match &args.data_dir {
         Some(folder) => folder.clone(),
         None => DataDir::usual()?,

@@ -27,6 +27,10 @@ fn a_flag_that_makes_no_sense_is_named_with_what_to_write_instead() {
             ["--node", "use serial:/dev/ttyACM0:921600"],
         ),
         (vec!["up", "--node", "Alpha=udp:h:1"], ["--node", "is not a node name"]),
+        (
+            vec!["up", "--api-listen", "0.0.0.0:6443"],
+            ["--api-listen 0.0.0.0:6443", "on this machine only"],
+        ),
         (vec!["up", "--listen", "50051"], ["--listen", "invalid socket address"]),
         (vec!["demo", "--drones", "0"], ["--drones", "1..=200"]),
         (vec!["demo", "--drones", "201"], ["--drones", "1..=200"]),

@@ -36,10 +36,7 @@ impl ApiRequest {
     /// Whether the query parameter is `true` or `1`, as Go's `strconv.ParseBool` reads it.
     #[must_use]
     pub fn flag(&self, name: &str) -> bool {
-        matches!(
-            self.query(name),
-            Some("true" | "1" | "t" | "T" | "TRUE" | "True")
-        )
+        matches!(self.query(name), Some("true" | "1" | "t" | "T" | "TRUE" | "True"))
     }
 }
 

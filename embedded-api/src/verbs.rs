@@ -31,6 +31,7 @@ mod meta;
 mod namespaces;
 mod options;
 mod patch;
+mod protobuf;
 pub mod refused;
 mod route;
 mod scale;

@@ -1,12 +1,15 @@
 //! The agents in this process.
 //!
-//! Owns: one task per agent, starting an agent again that has died of a fault, and telling how each has ended.
+//! Owns: one task per agent, on threads that nothing else uses: whatever API and coordinator are busy with, an agent has to
+//! hear its autopilot. Starting an agent again that has died of a fault, and telling how each has ended.
 //! Must not: decide anything about flight. Dropping this is losing the agents: their vehicles go on by themselves.
 
+use crate::failure::Failure;
 use agent::{Agent, Config, Ending};
 use fleet::backoff::Backoff;
 use fleet::ids::NodeName;
 use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -23,21 +26,43 @@ pub struct Agents {
     tasks: JoinSet<(NodeName, Ending)>,
     nodes: Vec<NodeName>,
     stop: CancellationToken,
+    /// Taken when this is dropped.
+    threads: Option<Runtime>,
+}
+
+impl Drop for Agents {
+    fn drop(&mut self) {
+        if let Some(threads) = self.threads.take() {
+            // Without waiting for the disk or a name server: this may be called where nothing may block.
+            threads.shutdown_background();
+        }
+    }
 }
 
 impl Agents {
     /// Starts those that are given, each with the configuration it was opened with.
-    #[must_use]
-    pub fn start(agents: Vec<(Config, Agent)>) -> Self {
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn start(agents: Vec<(Config, Agent)>) -> Result<Self, Failure> {
+        let threads = Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("agents")
+            .enable_all()
+            .build()
+            .map_err(|why| Failure::Failed(format!("cannot start a thread for the agents: {why}")))?;
         let mut started = Self {
             tasks: JoinSet::new(),
             nodes: agents.iter().map(|(config, _)| config.node.clone()).collect(),
             stop: CancellationToken::new(),
+            threads: None,
         };
         for (config, agent) in agents {
-            started.tasks.spawn(keep(config, agent, started.stop.clone()));
+            let life = keep(config, agent, started.stop.clone());
+            started.tasks.spawn_on(life, threads.handle());
         }
-        started
+        started.threads = Some(threads);
+        Ok(started)
     }
 
     /// Their nodes, in the order in which they were given.

@@ -37,6 +37,14 @@ pub fn how_to_use(station: &Station, folder: &Path) -> String {
     )
 }
 
+/// The API was to be opened to others.
+#[must_use]
+pub fn only_for_this_machine(listen: SocketAddr) -> String {
+    format!(
+        "--api-listen {listen}: the API is for its owner on this machine only; use an address such as 127.0.0.1:6443"
+    )
+}
+
 /// The uplink can be reached by others.
 #[must_use]
 pub fn open_port(listen: SocketAddr) -> String {

@@ -160,8 +160,14 @@ fn aggregated_group(name: &str, kinds: &Kinds<'_>) -> Value {
 }
 
 fn aggregated_resource(kind: &Resource) -> Value {
-    let answers_with =
-        |group: &str, version: &str, kind: &str| json!({"group": group, "version": version, "kind": kind});
+    // Built-in kinds leave out what is the same as that of the version they are listed under.
+    let answers_with = |group: &str, version: &str, name: &str| {
+        if kind.custom || (group, version) != (&kind.group, &kind.version) {
+            json!({"group": group, "version": version, "kind": name})
+        } else {
+            json!({"group": "", "version": "", "kind": name})
+        }
+    };
     let mut document = json!({
         "resource": kind.plural, "responseKind": answers_with(&kind.group, &kind.version, &kind.kind),
         "scope": if kind.namespaced { "Namespaced" } else { "Cluster" }, "singularResource": kind.singular,
@@ -202,11 +208,28 @@ fn subresources(kind: &Resource) -> Vec<Subresource<'_>> {
     status.into_iter().chain(scale).collect()
 }
 
+/// Built-in kinds tell their verbs by the alphabet, custom ones in an order of their own.
 fn verbs(kind: &Resource) -> Vec<&'static str> {
-    let mut verbs: Vec<&str> = kind.verbs.iter().copied().map(Verb::name).collect();
-    verbs.sort_unstable();
-    verbs
+    let mut verbs: Vec<Verb> = kind.verbs.clone();
+    if kind.custom {
+        verbs.sort_unstable_by_key(|verb| CUSTOM_ORDER.iter().position(|known| known == verb));
+    } else {
+        verbs.sort_unstable_by_key(|verb| verb.name());
+    }
+    verbs.into_iter().map(Verb::name).collect()
 }
+
+/// In which order the verbs of a custom kind are told.
+const CUSTOM_ORDER: [Verb; 8] = [
+    Verb::Delete,
+    Verb::DeleteCollection,
+    Verb::Get,
+    Verb::List,
+    Verb::Patch,
+    Verb::Create,
+    Verb::Update,
+    Verb::Watch,
+];
 
 fn add_names(document: &mut Value, kind: &Resource) {
     let mut names = Map::new();

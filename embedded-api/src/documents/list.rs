@@ -38,7 +38,12 @@ impl ListMeta {
 /// The list of `items`, objects of `resource` as JSON, in their order.
 #[must_use]
 pub fn assemble<Item: AsRef<[u8]>>(resource: &Resource, meta: &ListMeta, items: &[Item]) -> Bytes {
-    join(&resource.list_kind, &resource.api_version(), meta, items)
+    let mut meta = meta.clone();
+    if resource.custom && meta.continue_.is_none() {
+        // Lists of custom kinds say so when there is no more, those of built-in kinds do not.
+        meta.continue_ = Some(String::new());
+    }
+    join(&resource.list_kind, &resource.api_version(), &meta, items)
 }
 
 /// A list of any kind.

@@ -32,12 +32,9 @@ pub struct Birth<'a> {
     pub random: u64,
 }
 
-/// Gives a new object what the server sets, and takes from it what only the server may set.
+/// Gives a new object what the server sets.
 pub fn new_object(resource: &Resource, object: &mut Value, birth: &Birth<'_>) {
     let metadata = metadata_mut(object);
-    for name in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"] {
-        metadata.remove(name);
-    }
     put(metadata, "namespace", birth.namespace.map(Value::from));
     metadata.insert("uid".to_owned(), birth.uid.into());
     metadata.insert("creationTimestamp".to_owned(), birth.now.into());
@@ -52,10 +49,32 @@ pub fn new_object(resource: &Resource, object: &mut Value, birth: &Birth<'_>) {
         map_mut(object).remove("status");
     }
     if is_namespace(resource) {
-        complete_namespace(object);
         map_mut(object).insert("status".to_owned(), json!({"phase": "Active"}));
         let finalizers = map_mut(map_mut(object).entry("spec").or_insert_with(|| json!({})));
         finalizers.insert("finalizers".to_owned(), json!([NAMESPACE_FINALIZER]));
+    }
+}
+
+/// Makes of a new object what its writer could have said: without what only the server says, and with what a kind has even
+/// if nobody says it.
+pub fn complete(resource: &Resource, object: &mut Value) {
+    let metadata = metadata_mut(object);
+    for name in [
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "selfLink",
+        "generation",
+    ] {
+        metadata.remove(name);
+    }
+    name_namespace(resource, object);
+}
+
+fn name_namespace(resource: &Resource, object: &mut Value) {
+    if is_namespace(resource) {
+        let name = meta::name(object).to_owned();
+        let labels = map_mut(metadata_mut(object).entry("labels").or_insert_with(|| json!({})));
+        labels.insert(NAMESPACE_LABEL.to_owned(), name.into());
     }
 }
 
@@ -63,12 +82,6 @@ pub fn new_object(resource: &Resource, object: &mut Value, birth: &Birth<'_>) {
 #[must_use]
 pub fn is_namespace(resource: &Resource) -> bool {
     resource.group.is_empty() && resource.plural == "namespaces"
-}
-
-fn complete_namespace(object: &mut Value) {
-    let name = meta::name(object).to_owned();
-    let labels = map_mut(metadata_mut(object).entry("labels").or_insert_with(|| json!({})));
-    labels.insert(NAMESPACE_LABEL.to_owned(), name.into());
 }
 
 /// A name that begins with `start`.
@@ -146,7 +159,7 @@ pub fn keep_what_stays(resource: &Resource, old: &Value, new: &mut Value, subres
         keep(metadata, before);
     }
     if is_namespace(resource) {
-        complete_namespace(new);
+        name_namespace(resource, new);
         let finalizers = old.pointer("/spec/finalizers").cloned();
         let spec = map_mut(map_mut(new).entry("spec").or_insert_with(|| json!({})));
         put(spec, "finalizers", finalizers);

@@ -41,13 +41,9 @@ pub(super) fn json(code: StatusCode, value: &Value) -> Answer {
 
 /// Plain text.
 pub(super) fn text(code: StatusCode, text: &str) -> Answer {
-    let content_type = match code.is_success() {
-        true => "text/plain",
-        false => "text/plain; charset=utf-8",
-    };
     Answer {
         code,
-        content_type: content_type.to_owned(),
+        content_type: "text/plain; charset=utf-8".to_owned(),
         headers: Vec::new(),
         body: Body::Whole(text.to_owned().into()),
     }
@@ -156,7 +152,10 @@ mod tests {
 
     #[test]
     fn a_warning_is_a_header() {
-        let answer = warned(text(StatusCode::OK, "ok"), &[r#"unknown field "spec.a""#.to_owned(), "two\nlines".to_owned()]);
+        let answer = warned(
+            text(StatusCode::OK, "ok"),
+            &[r#"unknown field "spec.a""#.to_owned(), "two\nlines".to_owned()],
+        );
         let expected = [
             ("warning", r#"299 - "unknown field \"spec.a\"""#.to_owned()),
             ("warning", r#"299 - "two lines""#.to_owned()),
@@ -166,7 +165,9 @@ mod tests {
 
     #[test]
     fn there_are_not_more_warnings_than_a_client_can_read() {
-        let many: Vec<String> = (0..1000).map(|number| format!("field {number} {}", "x".repeat(300))).collect();
+        let many: Vec<String> = (0..1000)
+            .map(|number| format!("field {number} {}", "x".repeat(300)))
+            .collect();
         let answer = warned(text(StatusCode::OK, "ok"), &many);
         let length: usize = answer.headers.iter().map(|(_, value)| value.len()).sum();
         assert!(!answer.headers.is_empty() && length < 2 * LONGEST_WARNINGS, "{length}");
@@ -178,9 +179,13 @@ mod tests {
             format: Format::Yaml,
             ..Representation::JSON
         };
-        let answer = document(StatusCode::OK, as_yaml, Bytes::from_static(br#"{"kind":"Thing","n":1}"#));
+        let answer = document(
+            StatusCode::OK,
+            as_yaml,
+            Bytes::from_static(br#"{"kind":"Thing","size":1}"#),
+        );
         assert_eq!(answer.content_type, "application/yaml");
-        assert_eq!(whole(answer), "kind: Thing\nn: 1\n");
+        assert_eq!(whole(answer), "kind: Thing\nsize: 1\n");
     }
 
     #[test]

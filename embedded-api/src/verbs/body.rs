@@ -1,13 +1,15 @@
-//! The body of a write: JSON or YAML, and the kind of object that it says it is.
+//! The body of a write: JSON, YAML or, for built-in kinds, protobuf; and the kind of object that it says it is.
 //!
 //! Owns: reading it, and the refusal of what cannot be read. Must not: check the object.
 
 use super::meta::text;
+use super::protobuf;
 use crate::refusal::{Cause, Refusal};
 use crate::resource::Resource;
 use crate::schema::checker::repeated;
 use bytes::Bytes;
 use serde_json::Value;
+use serde_saphyr::Error as YamlError;
 use serde_saphyr::options::DuplicateKeyPolicy;
 
 /// So much of a body is shown where it cannot be read.
@@ -20,24 +22,29 @@ pub enum Format {
     Json,
     /// `application/yaml`.
     Yaml,
+    /// `application/vnd.kubernetes.protobuf`. Built-in kinds only.
+    Protobuf,
 }
 
 impl Format {
     /// The format that `Content-Type` names.
     ///
     /// # Errors
-    /// 415 for all others, protobuf and CBOR among them.
+    /// 415 for all others, CBOR among them.
     pub fn of(content_type: &str) -> Result<Self, Refusal> {
         match content_type.split(';').next().unwrap_or_default().trim() {
             "" | "application/json" => Ok(Self::Json),
             "application/yaml" => Ok(Self::Yaml),
-            _ => {
-                let message = "the body of the request was in an unknown format - accepted media types include: \
-                               application/json, application/yaml";
-                Err(Refusal::new(415, "UnsupportedMediaType", message))
-            }
+            "application/vnd.kubernetes.protobuf" => Ok(Self::Protobuf),
+            _ => Err(unsupported()),
         }
     }
+}
+
+fn unsupported() -> Refusal {
+    let message = "the body of the request was in an unknown format - accepted media types include: application/json, \
+                   application/yaml, application/vnd.kubernetes.protobuf";
+    Refusal::new(415, "UnsupportedMediaType", message)
 }
 
 /// A document, and what is wrong with it though it can be read.
@@ -60,6 +67,7 @@ pub fn read(format: Format, body: &Bytes) -> Result<Document, String> {
             (value, repeated(body))
         }
         Format::Yaml => yaml(body)?,
+        Format::Protobuf => (protobuf::read(body).map_err(|error| error.to_string())?, Vec::new()),
     };
     plain_numbers(&mut value);
     Ok(Document { value, duplicates })
@@ -71,10 +79,29 @@ fn yaml(body: &Bytes) -> Result<(Value, Vec<String>), String> {
         let options = serde_saphyr::options! { duplicate_keys: duplicate_keys };
         serde_saphyr::from_str_with_options::<Value>(text, options)
     };
-    let first_line = |error: serde_saphyr::Error| error.to_string().lines().next().unwrap_or_default().to_owned();
-    let value = parse(DuplicateKeyPolicy::LastWins).map_err(|error| format!("yaml: {}", first_line(error)))?;
-    let twice = parse(DuplicateKeyPolicy::Error).err().map(first_line);
-    Ok((value, twice.into_iter().collect()))
+    let value = parse(DuplicateKeyPolicy::LastWins).map_err(|error| of_yaml(&error))?;
+    let twice = match parse(DuplicateKeyPolicy::Error)
+        .as_ref()
+        .map_err(YamlError::without_snippet)
+    {
+        Err(YamlError::DuplicateMappingKey { key, location }) => {
+            let key = key.as_deref().unwrap_or_default();
+            vec![format!("line {}: key {key:?} already set in map", location.line())]
+        }
+        _ => Vec::new(),
+    };
+    Ok((value, twice))
+}
+
+/// The first line of what the parser says, without its own way of telling where.
+fn of_yaml(error: &YamlError) -> String {
+    let told = error.without_snippet().to_string();
+    let told = told.lines().next().unwrap_or_default();
+    let what = told.rsplit_once(": ").map_or(told, |(_, what)| what);
+    match error.location() {
+        Some(location) => format!("yaml: line {}: {what}", location.line()),
+        None => format!("yaml: {what}"),
+    }
 }
 
 fn of_json(error: &serde_json::Error) -> String {
@@ -110,22 +137,37 @@ fn plain_numbers(value: &mut Value) {
 /// 400 when it cannot be read or is of another kind, 415 for unknown formats.
 pub fn object(resource: &Resource, content_type: &str, body: &Bytes) -> Result<Document, Refusal> {
     let format = Format::of(content_type)?;
+    if resource.custom && format == Format::Protobuf {
+        return Err(unsupported());
+    }
     let unrecognised = |why: String| {
-        let of_type = format!("the object provided is unrecognized (must be of type {})", resource.kind);
+        let of_type = format!(
+            "the object provided is unrecognized (must be of type {})",
+            resource.kind
+        );
         Refusal::bad_request(format!("{of_type}: {why} ({})", shown(body)))
     };
     let no_kind = match format {
         Format::Json => "couldn't get version/kind; json parse error: ",
-        Format::Yaml => "",
+        Format::Yaml | Format::Protobuf => "",
     };
     let mut document = read(format, body).map_err(|why| unrecognised(format!("{no_kind}{why}")))?;
     if !document.value.is_object() && !document.value.is_null() {
-        return Err(unrecognised(format!("{no_kind}json: cannot unmarshal {} into an object", json_kind(&document.value))));
+        return Err(unrecognised(format!(
+            "{no_kind}json: cannot unmarshal {} into an object",
+            json_kind(&document.value)
+        )));
     }
     for field in ["apiVersion", "kind"] {
-        let given = document.value.get(field).filter(|value| !value.is_string() && !value.is_null());
+        let given = document
+            .value
+            .get(field)
+            .filter(|value| !value.is_string() && !value.is_null());
         if let Some(other) = given {
-            let told = format!("json: cannot unmarshal {} into Go struct field .{field} of type string", json_kind(other));
+            let told = format!(
+                "json: cannot unmarshal {} into Go struct field .{field} of type string",
+                json_kind(other)
+            );
             return Err(unrecognised(format!("{no_kind}{told}")));
         }
     }
@@ -145,11 +187,18 @@ pub fn object(resource: &Resource, content_type: &str, body: &Bytes) -> Result<D
         }
         return Ok(document);
     }
-    let other = (!version.is_empty() && version != expected) || (!kind.is_empty() && kind != resource.kind);
-    if other {
+    if kind == resource.kind && !version.is_empty() && version != expected {
+        let told = format!("the API version in the data ({version}) does not match the expected API version");
+        return Err(Refusal::bad_request(format!("{told} ({expected})")));
+    }
+    if (!version.is_empty() && version != expected) || (!kind.is_empty() && kind != resource.kind) {
         let of_version = version.rsplit('/').next().unwrap_or_default();
-        let told = format!("{kind} in version {of_version:?} cannot be handled as a {}", resource.kind);
-        let why = format!("no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\"");
+        let told = format!(
+            "{kind} in version {of_version:?} cannot be handled as a {}",
+            resource.kind
+        );
+        let why =
+            format!("no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\"");
         return Err(Refusal::bad_request(format!("{told}: {why}")));
     }
     name_kind(resource, &mut document.value);
@@ -171,7 +220,10 @@ pub fn is_of_kind(resource: &Resource, object: &Value) -> Result<(), Refusal> {
     let (version, kind) = (text(object, "/apiVersion"), text(object, "/kind"));
     let (expected_version, expected_kind) = (resource.api_version(), resource.kind.as_str());
     let mut causes = Vec::new();
-    for (field, given, expected) in [("apiVersion", version, &*expected_version), ("kind", kind, expected_kind)] {
+    for (field, given, expected) in [
+        ("apiVersion", version, &*expected_version),
+        ("kind", kind, expected_kind),
+    ] {
         if given != expected {
             causes.push(Cause {
                 reason: "FieldValueInvalid",

@@ -41,7 +41,10 @@ impl Continuation {
         };
         let token = Token {
             v: VERSION.to_owned(),
-            rv: self.revision.and_then(|revision| i64::try_from(revision).ok()).unwrap_or(-1),
+            rv: self
+                .revision
+                .and_then(|revision| i64::try_from(revision).ok())
+                .unwrap_or(-1),
             start,
         };
         let json = serde_json::to_vec(&token).unwrap_or_default();
@@ -58,7 +61,10 @@ impl Continuation {
         let bytes = bytes.map_err(|error| bad(&error.to_string()))?;
         let token: Token = serde_json::from_slice(&bytes).map_err(|error| bad(&error.to_string()))?;
         if token.v != VERSION {
-            return Err(bad(&format!("server does not recognize this encoded version {}", token.v)));
+            return Err(bad(&format!(
+                "server does not recognize this encoded version {}",
+                token.v
+            )));
         }
         let start = token.start.trim_end_matches('\0');
         if start.is_empty() || token.rv == 0 || start.contains("..") {
@@ -112,6 +118,9 @@ mod tests {
             assert!(refusal.message.starts_with(start), "{}", refusal.message);
         }
         let unversioned = Continuation::read("e30", None).expect_err("no version");
-        assert_eq!(unversioned.message, format!("{start}server does not recognize this encoded version "));
+        assert_eq!(
+            unversioned.message,
+            format!("{start}server does not recognize this encoded version ")
+        );
     }
 }

@@ -66,7 +66,13 @@ type Url = (String, String, String);
 impl Core {
     /// All of it.
     pub(super) fn new(store: Store, registry: Registry, kinds: Vec<Kind>) -> Self {
-        let url = |resource: &Resource| (resource.group.clone(), resource.version.clone(), resource.plural.clone());
+        let url = |resource: &Resource| {
+            (
+                resource.group.clone(),
+                resource.version.clone(),
+                resource.plural.clone(),
+            )
+        };
         let kinds = kinds.into_iter().map(|kind| (url(&kind.resource), Arc::new(kind)));
         Self {
             openapi: OpenApi::new(&registry),
@@ -84,7 +90,8 @@ impl Core {
 
     /// The kind at a URL.
     pub(super) fn at(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Kind>> {
-        self.kinds.get(&(group.to_owned(), version.to_owned(), plural.to_owned()))
+        self.kinds
+            .get(&(group.to_owned(), version.to_owned(), plural.to_owned()))
     }
 
     /// The kind that an object names.
@@ -105,7 +112,11 @@ impl Core {
 
     /// The names under which objects are kept, each once.
     pub(super) fn storages(&self) -> Vec<Arc<str>> {
-        let mut names: Vec<Arc<str>> = self.kinds.values().map(|kind| Arc::clone(&kind.resource.storage)).collect();
+        let mut names: Vec<Arc<str>> = self
+            .kinds
+            .values()
+            .map(|kind| Arc::clone(&kind.resource.storage))
+            .collect();
         names.sort_unstable();
         names.dedup();
         names
@@ -129,7 +140,12 @@ impl Core {
 /// # Errors
 /// 500 when it cannot be read.
 pub(super) fn parsed(object: &Object) -> Result<Value, Refusal> {
-    let unreadable = |error| Refusal::internal(format!("{:?} is kept in a form that cannot be read: {error}", object.key));
+    let unreadable = |error| {
+        Refusal::internal(format!(
+            "{:?} is kept in a form that cannot be read: {error}",
+            object.key
+        ))
+    };
     serde_json::from_slice(&object.json).map_err(unreadable)
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Owns: its name, its identity, the refusal of names that are taken. Must not: change objects that are there.
 
+use super::accept::Came;
 use super::body::{self, Document};
 use super::core::{Core, Kind, written};
 use super::door::{Door, Identity, Owners};
@@ -46,16 +47,17 @@ pub(super) async fn create(
     let Document { mut value, duplicates } = document;
     admission::match_path(&kind.resource, &mut value, namespace, None)?;
     namespaces::room(core, kind, namespace, namespaces::called(&value))?;
-    let revision = meta::resource_version(&value).to_owned();
-    meta::metadata_mut(&mut value).remove("resourceVersion");
-    let generates = meta::name(&value).is_empty();
+    let mut read = door.read(value, duplicates, Came::Whole)?;
+    let revision = meta::resource_version(&read.value).to_owned();
+    meta::metadata_mut(&mut read.value).remove("resourceVersion");
+    let generates = meta::name(&read.value).is_empty();
     for _ in 0..ATTEMPTS {
         let uid = Uuid::new_v4().to_string();
         let identity = Identity {
             uid: &uid,
             random: rand::random(),
         };
-        let draft = door.born(value.clone(), duplicates.clone(), namespace, identity, Owners::Record)?;
+        let draft = door.born(read.clone(), namespace, identity, Owners::Record)?;
         if !revision.is_empty() {
             let told = "resourceVersion should not be set on objects to be created";
             return Err(Refusal::new(500, "", told));
@@ -73,7 +75,11 @@ pub(super) async fn create(
             Err(NotKept::Refused(refusal)) => return Err(refusal),
         }
     }
-    Err(Refusal::already_exists(&kind.resource.group, &kind.resource.plural, meta::name(&value)))
+    Err(Refusal::already_exists(
+        &kind.resource.group,
+        &kind.resource.plural,
+        meta::name(&read.value),
+    ))
 }
 
 fn taken(core: &Core, kind: &Kind, key: &Key) -> Refusal {

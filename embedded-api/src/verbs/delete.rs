@@ -126,7 +126,12 @@ fn options(request: &ApiRequest) -> Result<DeleteOptions, Refusal> {
 /// The answer when an object is gone.
 fn gone(face: &Face, kind: &Kind, name: &str, uid: &str) -> Answer {
     let resource = &kind.resource;
-    let parts = [("name", name), ("group", &resource.group), ("kind", &resource.plural), ("uid", uid)];
+    let parts = [
+        ("name", name),
+        ("group", &resource.group),
+        ("kind", &resource.plural),
+        ("uid", uid),
+    ];
     let details = parts.into_iter().filter(|(_, value)| !value.is_empty());
     let details: Map<String, Value> = details.map(|(key, value)| (key.to_owned(), value.into())).collect();
     let status = json!({

@@ -34,7 +34,10 @@ pub fn fate(resource: &Resource, object: &Value, propagation: Option<Propagation
         // An object that was marked earlier stays as it was marked.
         None => [ORPHAN, FOREGROUND].into_iter().find(|mark| before.contains(mark)),
     };
-    let others = before.iter().copied().filter(|name| ![ORPHAN, FOREGROUND].contains(name));
+    let others = before
+        .iter()
+        .copied()
+        .filter(|name| ![ORPHAN, FOREGROUND].contains(name));
     let mut after: Vec<String> = others.map(str::to_owned).collect();
     if let Some(mark) = wanted {
         // Its place among the others is kept, so that a repeated deletion changes nothing.
@@ -121,7 +124,10 @@ mod tests {
 
     fn with(finalizers: &[&str]) -> Value {
         let mut object = json!({"metadata": {"name": "a", "uid": "u-1", "resourceVersion": "7", "generation": 3}});
-        meta::set_finalizers(&mut object, &finalizers.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
+        meta::set_finalizers(
+            &mut object,
+            &finalizers.iter().map(|&name| name.to_owned()).collect::<Vec<_>>(),
+        );
         object
     }
 
@@ -145,7 +151,10 @@ mod tests {
         assert_eq!(going["metadata"]["deletionTimestamp"], NOW);
         assert_eq!(going["metadata"]["deletionGracePeriodSeconds"], 0);
         assert_eq!(going["metadata"]["generation"], 4);
-        assert_eq!(fate(&testing::thing(true), &going, None, "2027-01-01T00:00:00Z"), Fate::Waiting);
+        assert_eq!(
+            fate(&testing::thing(true), &going, None, "2027-01-01T00:00:00Z"),
+            Fate::Waiting
+        );
     }
 
     #[test]
@@ -156,7 +165,10 @@ mod tests {
         let orphaning = waits(&going, Some(Propagation::Orphan));
         assert_eq!(meta::finalizers(&orphaning), [ORPHAN]);
         assert_eq!(orphaning["metadata"]["generation"], 4, "the deletion began only once");
-        assert_eq!(fate(&testing::thing(true), &orphaning, Some(Propagation::Background), NOW), Fate::Gone);
+        assert_eq!(
+            fate(&testing::thing(true), &orphaning, Some(Propagation::Background), NOW),
+            Fate::Gone
+        );
     }
 
     #[test]
@@ -228,9 +240,16 @@ mod tests {
             plural: "namespaces".to_owned(),
             ..testing::thing(false)
         };
-        let told = admit(&namespaces, &json!({"metadata": {"name": "default"}}), &DeleteOptions::default());
+        let told = admit(
+            &namespaces,
+            &json!({"metadata": {"name": "default"}}),
+            &DeleteOptions::default(),
+        );
         let refusal = told.expect_err("it lasts");
         assert_eq!(refusal.code, 403);
-        assert_eq!(refusal.message, r#"namespaces "default" is forbidden: this namespace may not be deleted"#);
+        assert_eq!(
+            refusal.message,
+            r#"namespaces "default" is forbidden: this namespace may not be deleted"#
+        );
     }
 }

@@ -10,6 +10,7 @@ use super::route::{Route, Target, route};
 use super::update::Place;
 use super::watch::Watched;
 use super::{create, delete, get, list, patch, refused, scale, self_review, update, watch};
+use crate::patch::PatchType;
 use crate::refusal::Refusal;
 use crate::request::{Answer, ApiRequest};
 use crate::resource::{Resource, Verb};
@@ -52,16 +53,17 @@ pub(super) async fn answer(
     if let Some(subresource) = target.subresource.as_deref() {
         return part(core, &kind, &target, subresource, request).await;
     }
-    let verb = verb(&target, request)?;
+    let whole = resource.namespaced && target.namespace.is_none();
+    let reads = matches!(request.method, Method::GET | Method::HEAD);
+    if whole && !reads && resource.custom {
+        return Ok(answer::no_such_page());
+    }
+    let verb = verb(resource, &target, request)?;
     if !resource.serves(verb) {
         return Err(refused::refusal(&resource.group, &resource.plural, "").unwrap_or_else(answer::method_not_allowed));
     }
-    let whole = resource.namespaced && target.namespace.is_none();
-    if whole && !matches!(verb, Verb::List | Verb::Watch) {
-        return match resource.custom {
-            true => Ok(answer::no_such_page()),
-            false => Err(answer::method_not_allowed()),
-        };
+    if whole && !reads {
+        return Err(answer::method_not_allowed());
     }
     let namespace = target.namespace.as_deref();
     let name = target.name.as_deref();
@@ -94,7 +96,7 @@ pub(super) async fn answer(
 }
 
 /// The verb of a request for a kind or an object.
-fn verb(target: &Target, request: &ApiRequest) -> Result<Verb, Refusal> {
+fn verb(resource: &Resource, target: &Target, request: &ApiRequest) -> Result<Verb, Refusal> {
     let named = target.name.is_some();
     Ok(match (&request.method, named) {
         // A watch of one object is asked for in the old way, or by a field selector; `?watch` with a name reads it.
@@ -109,7 +111,13 @@ fn verb(target: &Target, request: &ApiRequest) -> Result<Verb, Refusal> {
         (&Method::PATCH, true) => Verb::Patch,
         (&Method::DELETE, true) => Verb::Delete,
         (&Method::DELETE, false) => Verb::DeleteCollection,
-        _ => return Err(answer::method_not_allowed()),
+        (&Method::POST, true) if resource.custom => Verb::Create,
+        (&Method::PUT, false) if resource.custom => return Err(Refusal::bad_request("name must be provided")),
+        (&Method::PATCH, false) if resource.custom => {
+            PatchType::of(&request.content_type, resource)?;
+            return Err(Refusal::bad_request("name must be provided"));
+        }
+        (method, _) => return Err(not_with(resource, method)),
     })
 }
 
@@ -146,20 +154,24 @@ async fn part(
         (&Method::GET | &Method::HEAD, _) => get::get(core, kind, place.namespace, place.name, request),
         (&Method::PUT, _) => update::update(core, kind, place, request).await,
         (&Method::PATCH, _) => patch::patch(core, kind, place, request).await,
-        (method, _) => Err(not_with_part(resource, method)),
+        (method, _) => Err(not_with(resource, method)),
     }
 }
 
-fn not_with_part(resource: &Resource, method: &Method) -> Refusal {
+/// 405: no such method here.
+fn not_with(resource: &Resource, method: &Method) -> Refusal {
     if !resource.custom {
         return answer::method_not_allowed();
     }
     let verb = match *method {
         Method::POST => "create",
         Method::DELETE => "delete",
-        _ => "this",
+        _ => "",
     };
-    let message = format!("{verb} is not supported on resources of kind {:?}", resource.qualified());
+    let message = format!(
+        "{verb} is not supported on resources of kind {:?}",
+        resource.qualified()
+    );
     Refusal {
         details: json!({"group": resource.group, "kind": resource.plural}),
         ..Refusal::new(405, "MethodNotAllowed", message)

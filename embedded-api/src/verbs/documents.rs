@@ -46,7 +46,8 @@ pub(super) fn answer(core: &Core, route: &Route, request: &ApiRequest) -> Option
             };
             Ok(found.map_or_else(answer::no_such_page, tagged))
         }
-        Route::OpenApiV2 | Route::Unknown | Route::Objects(_) => Ok(answer::no_such_page()),
+        Route::OpenApiV2 => Ok(openapi_v2(request)),
+        Route::Unknown | Route::Objects(_) => Ok(answer::no_such_page()),
     })
 }
 
@@ -72,6 +73,23 @@ fn groups(core: &Core, of_core: bool, request: &ApiRequest) -> Result<Answer, Re
         false => discovery::groups(&core.registry),
     };
     Ok(answer::document(StatusCode::OK, as_, value.to_string().into()))
+}
+
+/// The older OpenAPI document, with nothing in it: kubectl looks into it for kinds that are in no version 3 document, such
+/// as a `List` in a file, and does not check what it does not find.
+fn openapi_v2(request: &ApiRequest) -> Answer {
+    const ASKED: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+    // The sign in the name that is asked for cannot stand in a `Content-Type`.
+    const TOLD: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+    if request.accept.contains(ASKED) {
+        // An empty document is an empty message.
+        return Answer {
+            content_type: TOLD.to_owned(),
+            ..answer::text(StatusCode::OK, "")
+        };
+    }
+    let info = json!({"title": "see /openapi/v3", "version": discovery::GIT_VERSION});
+    answer::json(StatusCode::OK, &json!({"swagger": "2.0", "info": info, "paths": {}}))
 }
 
 fn tagged(json: Bytes) -> Answer {

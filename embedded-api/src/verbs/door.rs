@@ -3,7 +3,7 @@
 //! Owns: the state that a write leads to. Must not: store it.
 
 use super::accept::{Came, Look};
-use super::admission::{Birth, count_generation, keep_what_stays, new_object};
+use super::admission::{Birth, complete, count_generation, keep_what_stays, new_object};
 use super::body::is_of_kind;
 use super::core::Kind;
 use super::meta;
@@ -74,34 +74,12 @@ impl Door<'_> {
         }
     }
 
-    /// A new object. `namespace` is that of the path; `faults` were found while it was read.
+    /// Reads an object: what its schema does not know goes, defaults come. `faults` were found in its text.
     ///
     /// # Errors
-    /// 400 or 422 when it is not well formed.
-    pub(super) fn born(
-        &self,
-        value: Value,
-        faults: Vec<String>,
-        namespace: Option<&str>,
-        identity: Identity<'_>,
-        owners: Owners,
-    ) -> Result<Draft, Refusal> {
-        let resource = &self.kind.resource;
-        let look = self.look(Came::Whole);
-        let (mut value, mut warnings) = look.read(value, faults)?;
-        let birth = Birth {
-            namespace,
-            uid: identity.uid,
-            now: self.now,
-            random: identity.random,
-        };
-        new_object(resource, &mut value, &birth);
-        is_of_kind(resource, &value)?;
-        let value = match owners {
-            Owners::Record => track::update(None, value, &self.writer()),
-            Owners::Recorded => value,
-        };
-        warnings.extend(look.check(&value, None)?);
+    /// 400, or 422 for what a patch led to, when it cannot be read.
+    pub(super) fn read(&self, value: Value, faults: Vec<String>, came: Came) -> Result<Draft, Refusal> {
+        let (value, warnings) = self.look(came).read(value, faults)?;
         Ok(Draft {
             value,
             warnings,
@@ -109,34 +87,52 @@ impl Door<'_> {
         })
     }
 
-    /// A new state of an object.
+    /// A new object from one that was read. `namespace` is that of the path.
     ///
     /// # Errors
-    /// 400 or 422 when it is not well formed.
-    pub(super) fn next(
+    /// 422 when it is not well formed.
+    pub(super) fn born(
         &self,
-        old: &Value,
-        new: Value,
-        faults: Vec<String>,
-        came: Came,
+        read: Draft,
+        namespace: Option<&str>,
+        identity: Identity<'_>,
         owners: Owners,
     ) -> Result<Draft, Refusal> {
         let resource = &self.kind.resource;
-        let look = self.look(came);
-        let (mut value, mut warnings) = look.read(new, faults)?;
-        is_of_kind(resource, &value)?;
-        keep_what_stays(resource, old, &mut value, self.subresource);
-        let mut value = match owners {
-            Owners::Record => track::update(Some(old), value, &self.writer()),
-            Owners::Recorded => value,
+        let mut draft = read;
+        is_of_kind(resource, &draft.value)?;
+        complete(resource, &mut draft.value);
+        if owners == Owners::Record {
+            draft.value = track::update(None, draft.value, &self.writer());
+        }
+        let birth = Birth {
+            namespace,
+            uid: identity.uid,
+            now: self.now,
+            random: identity.random,
         };
-        count_generation(resource, old, &mut value);
-        warnings.extend(look.check(&value, Some(old))?);
-        Ok(Draft {
-            value,
-            warnings,
-            insists: false,
-        })
+        new_object(resource, &mut draft.value, &birth);
+        draft.warnings.extend(self.look(Came::Whole).check(&draft.value, None)?);
+        Ok(draft)
+    }
+
+    /// A new state of an object from one that was read.
+    ///
+    /// # Errors
+    /// 422 when it is not well formed.
+    pub(super) fn next(&self, old: &Value, read: Draft, owners: Owners) -> Result<Draft, Refusal> {
+        let resource = &self.kind.resource;
+        let mut draft = read;
+        is_of_kind(resource, &draft.value)?;
+        keep_what_stays(resource, old, &mut draft.value, self.subresource);
+        if owners == Owners::Record {
+            draft.value = track::update(Some(old), draft.value, &self.writer());
+        }
+        count_generation(resource, old, &mut draft.value);
+        draft
+            .warnings
+            .extend(self.look(Came::Whole).check(&draft.value, Some(old))?);
+        Ok(draft)
     }
 
     /// Whether the `resourceVersion` that a writer names is that of the object. Returns whether it insists on it.

@@ -105,7 +105,11 @@ fn all(core: &Core, known: &mut HashMap<Key, (u64, Timestamp)>, now: Timestamp) 
 /// When an Event was last written, by what it says; `now` if it says nothing, or lies in the future.
 fn last_written(object: &Object, now: Timestamp) -> Timestamp {
     let Ok(value) = parsed(object) else { return now };
-    let said = ["/metadata/creationTimestamp", "/lastTimestamp", "/series/lastObservedTime"];
+    let said = [
+        "/metadata/creationTimestamp",
+        "/lastTimestamp",
+        "/series/lastObservedTime",
+    ];
     let times = said.iter().filter_map(|at| text(&value, at).parse::<Timestamp>().ok());
     times.max().map_or(now, |time| time.min(now))
 }
@@ -116,7 +120,10 @@ fn over(mut all: Vec<Written>, limits: Limits, now: Timestamp) -> Vec<Key> {
     all.sort_unstable_by_key(|(_, revision, _)| *revision);
     let excess = all.len().saturating_sub(limits.count);
     let old = |time: Timestamp| now.duration_since(time) > age;
-    let going = all.into_iter().enumerate().filter(|(index, (_, _, time))| *index < excess || old(*time));
+    let going = all
+        .into_iter()
+        .enumerate()
+        .filter(|(index, (_, _, time))| *index < excess || old(*time));
     going.map(|(_, (key, _, _))| key).collect()
 }
 
@@ -169,9 +176,13 @@ mod tests {
             last_written(&object, at(0))
         };
         let time = |text: &str| text.parse::<Timestamp>().expect("a time");
-        let both = r#"{"metadata":{"creationTimestamp":"2026-01-01T00:00:00Z"},"lastTimestamp":"2026-01-02T00:00:00Z"}"#;
+        let both =
+            r#"{"metadata":{"creationTimestamp":"2026-01-01T00:00:00Z"},"lastTimestamp":"2026-01-02T00:00:00Z"}"#;
         assert_eq!(of(both), time("2026-01-02T00:00:00Z"));
-        assert_eq!(of(r#"{"series":{"lastObservedTime":"2026-01-03T00:00:00.000001Z"}}"#), time("2026-01-03T00:00:00.000001Z"));
+        assert_eq!(
+            of(r#"{"series":{"lastObservedTime":"2026-01-03T00:00:00.000001Z"}}"#),
+            time("2026-01-03T00:00:00.000001Z")
+        );
         assert_eq!(of("{}"), at(0));
         assert_eq!(of(r#"{"lastTimestamp":"2099-01-01T00:00:00Z"}"#), at(0));
     }

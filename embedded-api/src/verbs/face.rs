@@ -33,12 +33,7 @@ impl Face {
     ///
     /// # Errors
     /// 406 when the client takes nothing that is served.
-    pub(super) fn of(
-        core: &Arc<Core>,
-        kind: &Arc<Kind>,
-        request: &ApiRequest,
-        asked: Asked,
-    ) -> Result<Self, Refusal> {
+    pub(super) fn of(core: &Arc<Core>, kind: &Arc<Kind>, request: &ApiRequest, asked: Asked) -> Result<Self, Refusal> {
         let as_ = choose(&request.accept, asked)?;
         let include = match as_.shape {
             Shape::Table(_) => Include::parse(request.query("includeObject"))?,
@@ -84,9 +79,7 @@ impl Face {
                 Some(printer) => printer.object(value, &self.wish(version, described)),
                 None => value.to_string().into(),
             },
-            Shape::Partial(version) | Shape::PartialList(version) => {
-                partial::object(value, version).to_string().into()
-            }
+            Shape::Partial(version) | Shape::PartialList(version) => partial::object(value, version).to_string().into(),
             Shape::Whole | Shape::AggregatedDiscovery => value.to_string().into(),
         }
     }

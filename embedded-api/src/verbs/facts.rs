@@ -3,8 +3,8 @@
 //! Owns: reading them off an object. Must not: decide anything by them.
 
 use super::meta;
-use crate::resource::at;
 use crate::resource::Resource;
+use crate::resource::at;
 use crate::store::{Facts, FactsFn, Key};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -70,7 +70,9 @@ mod tests {
 
     fn facts(object: &Value) -> Facts {
         let resource = Resource {
-            selectable_fields: ["spec.nodeName", "spec.grounded", "spec.count", "source"].map(str::to_owned).to_vec(),
+            selectable_fields: ["spec.nodeName", "spec.grounded", "spec.count", "source"]
+                .map(str::to_owned)
+                .to_vec(),
             ..testing::thing(true)
         };
         reader([&resource].into_iter())(&Key::new("things", "x", "a"), object)

@@ -83,7 +83,10 @@ async fn follow(core: &Arc<Core>) -> Ended {
 fn changes(core: &Core, since: u64) -> Result<Changes, Ended> {
     let mut all = SelectAll::new();
     for storage in core.storages() {
-        let watch = core.store.watch(&storage, since).map_err(|_| Ended::Lagged { seen: since })?;
+        let watch = core
+            .store
+            .watch(&storage, since)
+            .map_err(|_| Ended::Lagged { seen: since })?;
         let events = stream::unfold(Some(watch), |watch: Option<Watch>| async move {
             let mut watch = watch?;
             let event = watch.next().await;
@@ -102,7 +105,10 @@ fn concerned(core: &Core) -> Vec<Key> {
         let listed = core.store.list(storage, None, &Page::default(), keep);
         listed.map(|listed| listed.objects).unwrap_or_default()
     };
-    let namespaces: HashSet<Arc<str>> = all(STORAGE, &|_| true).iter().map(|each| Arc::clone(&each.key.name)).collect();
+    let namespaces: HashSet<Arc<str>> = all(STORAGE, &|_| true)
+        .iter()
+        .map(|each| Arc::clone(&each.key.name))
+        .collect();
     let lost = |object: &Object| !object.key.namespace.is_empty() && !namespaces.contains(&object.key.namespace);
     let concerned = |object: &Object| object.facts.deleting || !object.facts.owners.is_empty() || lost(object);
     let storages = core.storages();

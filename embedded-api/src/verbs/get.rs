@@ -2,10 +2,10 @@
 //!
 //! Owns: that. Must not: change anything.
 
+use super::answer::too_new;
 use super::core::{Core, Kind};
 use super::face::Face;
 use super::options::{ListOptions, Match};
-use super::answer::too_new;
 use crate::documents::accept::Asked;
 use crate::refusal::Refusal;
 use crate::request::{Answer, ApiRequest};

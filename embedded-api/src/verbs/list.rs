@@ -46,7 +46,9 @@ pub(super) fn found(
     at_hand(core, options)?;
     let page = page(options, namespace)?;
     let storage = &kind.resource.storage;
-    let listed = core.store.list(storage, namespace, &page, |object| selector.matches(object));
+    let listed = core
+        .store
+        .list(storage, namespace, &page, |object| selector.matches(object));
     let listed = listed.map_err(|_| too_old(&page, core.store.revision(), namespace))?;
     let meta = meta(&listed, namespace, selector);
     Ok((listed.objects, meta))
@@ -91,7 +93,9 @@ fn meta(listed: &Listed, namespace: Option<&str>, selector: &Selector) -> ListMe
 fn too_old(page: &Page, now: u64, namespace: Option<&str>) -> Refusal {
     let Some(after) = &page.after else {
         let asked = page.at.unwrap_or_default();
-        return Refusal::expired(format!("The resourceVersion for the provided list is too old. ({asked} < {now})"));
+        return Refusal::expired(format!(
+            "The resourceVersion for the provided list is too old. ({asked} < {now})"
+        ));
     };
     let token = Continuation {
         revision: None,

@@ -105,7 +105,11 @@ pub fn remove_owners(object: &mut Value, gone: impl Fn(&str) -> bool) {
 
 /// `metadata`, made if it is not there. The object must be a JSON object; another value becomes one.
 pub fn metadata_mut(object: &mut Value) -> &mut Map<String, Value> {
-    map_mut(map_mut(object).entry("metadata").or_insert_with(|| Value::Object(Map::new())))
+    map_mut(
+        map_mut(object)
+            .entry("metadata")
+            .or_insert_with(|| Value::Object(Map::new())),
+    )
 }
 
 /// The map in a value; any other value is replaced by an empty map.

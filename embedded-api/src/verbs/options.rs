@@ -36,7 +36,9 @@ pub(super) fn given<'a>(request: &'a ApiRequest, name: &str) -> Option<&'a str> 
 
 /// A flag: there, and neither `false` nor `0`.
 pub(super) fn flag(request: &ApiRequest, name: &str) -> Option<bool> {
-    request.query(name).map(|value| !value.eq_ignore_ascii_case("false") && value != "0")
+    request
+        .query(name)
+        .map(|value| !value.eq_ignore_ascii_case("false") && value != "0")
 }
 
 /// A whole number.
@@ -48,7 +50,9 @@ pub(super) fn number(request: &ApiRequest, name: &str) -> Result<Option<i64>, Re
         return Ok(None);
     };
     let number = text.parse();
-    number.map(Some).map_err(|_| Refusal::bad_request(not_a_number("ParseInt", text)))
+    number
+        .map(Some)
+        .map_err(|_| Refusal::bad_request(not_a_number("ParseInt", text)))
 }
 
 /// What is said of a text that should have been a number.
@@ -80,7 +84,10 @@ pub(crate) fn asked(query: &[(&str, &str)]) -> ApiRequest {
     ApiRequest {
         method: http::Method::GET,
         path: String::new(),
-        query: query.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
+        query: query
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect(),
         accept: String::new(),
         content_type: String::new(),
         user_agent: "test/1.0".to_owned(),

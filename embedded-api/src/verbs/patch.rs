@@ -87,7 +87,7 @@ fn patched(
     let named = meta::resource_version(&new);
     let insists = named != meta::resource_version(old) && door.insists(old, named)?;
     let faults = repeated(&request.body).into_iter().chain(patched.unknown).collect();
-    let draft = door.next(old, new, faults, Came::Patched, Owners::Record)?;
+    let draft = door.next(old, door.read(new, faults, Came::Patched)?, Owners::Record)?;
     Ok(Draft { insists, ..draft })
 }
 
@@ -100,7 +100,10 @@ fn applied(place: Place<'_>, request: &ApiRequest) -> Result<Value, Refusal> {
     };
     let named = meta::name(&value);
     if !named.is_empty() && named != place.name {
-        let told = format!("the name of the object ({named}) does not match the name on the URL ({})", place.name);
+        let told = format!(
+            "the name of the object ({named}) does not match the name on the URL ({})",
+            place.name
+        );
         return Err(Refusal::bad_request(told));
     }
     let within = meta::namespace(&value);
@@ -114,21 +117,17 @@ fn applied(place: Place<'_>, request: &ApiRequest) -> Result<Value, Refusal> {
     Ok(value)
 }
 
-fn born_by_apply(
-    door: &Door<'_>,
-    applied: &Value,
-    place: Place<'_>,
-    identity: Identity<'_>,
-) -> Result<Draft, Refusal> {
+fn born_by_apply(door: &Door<'_>, applied: &Value, place: Place<'_>, identity: Identity<'_>) -> Result<Draft, Refusal> {
     let mut merged = merge::apply(None, applied, &door.writer(), door.options.force)?;
     meta::metadata_mut(&mut merged).remove("resourceVersion");
-    door.born(merged, Vec::new(), place.namespace, identity, Owners::Recorded)
+    let read = door.read(merged, Vec::new(), Came::Patched)?;
+    door.born(read, place.namespace, identity, Owners::Recorded)
 }
 
 fn next_by_apply(door: &Door<'_>, old: &Value, applied: &Value) -> Result<Draft, Refusal> {
     let named = meta::resource_version(applied);
     let insists = !named.is_empty() && door.insists(old, named)?;
     let merged = merge::apply(Some(old), applied, &door.writer(), door.options.force)?;
-    let draft = door.next(old, merged, Vec::new(), Came::Patched, Owners::Recorded)?;
+    let draft = door.next(old, door.read(merged, Vec::new(), Came::Patched)?, Owners::Recorded)?;
     Ok(Draft { insists, ..draft })
 }

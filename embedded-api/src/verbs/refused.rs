@@ -112,9 +112,10 @@ mod tests {
     #[test]
     fn nothing_is_listed_twice() {
         for (index, one) in REFUSED.iter().enumerate() {
-            let again = REFUSED.iter().skip(index + 1).any(|other| {
-                (other.group, other.plural, other.part) == (one.group, one.plural, one.part)
-            });
+            let again = REFUSED
+                .iter()
+                .skip(index + 1)
+                .any(|other| (other.group, other.plural, other.part) == (one.group, one.plural, one.part));
             assert!(!again, "{one:?}");
         }
     }

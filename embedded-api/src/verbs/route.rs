@@ -62,7 +62,7 @@ pub fn route(path: &str) -> Route {
     let parts: Vec<&str> = path.strip_suffix('/').unwrap_or(path).split('/').collect();
     match parts.as_slice() {
         [""] => Route::Paths,
-        ["healthz" | "livez" | "readyz", ..] => Route::Health,
+        ["healthz" | "livez" | "readyz", ..] if !path.ends_with('/') => Route::Health,
         ["version"] => Route::Version,
         ["openapi", "v2"] => Route::OpenApiV2,
         ["openapi", "v3", rest @ ..] => Route::OpenApiV3(rest.join("/")),
@@ -130,13 +130,28 @@ mod tests {
             ("/api/v1/nodes/n-1/status", ("", "v1", "nodes", ["", "n-1", "status"])),
             ("/api/v1/namespaces", ("", "v1", "namespaces", ["", "", ""])),
             ("/api/v1/namespaces/x", ("", "v1", "namespaces", ["", "x", ""])),
-            ("/api/v1/namespaces/x/status", ("", "v1", "namespaces", ["", "x", "status"])),
-            ("/api/v1/namespaces/x/finalize", ("", "v1", "namespaces", ["", "x", "finalize"])),
+            (
+                "/api/v1/namespaces/x/status",
+                ("", "v1", "namespaces", ["", "x", "status"]),
+            ),
+            (
+                "/api/v1/namespaces/x/finalize",
+                ("", "v1", "namespaces", ["", "x", "finalize"]),
+            ),
             ("/api/v1/namespaces/x/events", ("", "v1", "events", ["x", "", ""])),
-            ("/api/v1/namespaces/x/events/status", ("", "v1", "events", ["x", "status", ""])),
+            (
+                "/api/v1/namespaces/x/events/status",
+                ("", "v1", "events", ["x", "status", ""]),
+            ),
             ("/apis/a.dev/v1/things", ("a.dev", "v1", "things", ["", "", ""])),
-            ("/apis/a.dev/v1/namespaces/x/things/t/scale", ("a.dev", "v1", "things", ["x", "t", "scale"])),
-            ("/apis/a.dev/v1/namespaces/x/things/t/", ("a.dev", "v1", "things", ["x", "t", ""])),
+            (
+                "/apis/a.dev/v1/namespaces/x/things/t/scale",
+                ("a.dev", "v1", "things", ["x", "t", "scale"]),
+            ),
+            (
+                "/apis/a.dev/v1/namespaces/x/things/t/",
+                ("a.dev", "v1", "things", ["x", "t", ""]),
+            ),
         ];
         for (path, (group, version, plural, rest)) in table {
             let expected = (group.to_owned(), version.to_owned(), plural.to_owned(), parts(rest));
@@ -166,7 +181,10 @@ mod tests {
             ("/readyz/ping", Route::Health),
             ("/openapi/v2", Route::OpenApiV2),
             ("/openapi/v3", Route::OpenApiV3(String::new())),
-            ("/openapi/v3/apis/a.dev/v1", Route::OpenApiV3("apis/a.dev/v1".to_owned())),
+            (
+                "/openapi/v3/apis/a.dev/v1",
+                Route::OpenApiV3("apis/a.dev/v1".to_owned()),
+            ),
         ];
         for (path, expected) in table {
             assert_eq!(route(path), expected, "{path}");
@@ -180,7 +198,16 @@ mod tests {
 
     #[test]
     fn other_paths_are_unknown() {
-        let all = ["", "x", "/nowhere", "/apis//x", "/api//nodes", "/api/v1/nodes/a/b/c", "/api/v1/namespaces/x/y/z/a/b"];
+        let all = [
+            "",
+            "x",
+            "/nowhere",
+            "/healthz/",
+            "/apis//x",
+            "/api//nodes",
+            "/api/v1/nodes/a/b/c",
+            "/api/v1/namespaces/x/y/z/a/b",
+        ];
         for path in all {
             assert_eq!(route(path), Route::Unknown, "{path}");
         }

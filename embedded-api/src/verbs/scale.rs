@@ -3,6 +3,7 @@
 //! Owns: the `Scale` document of `autoscaling/v1`, and carrying its number into the object. Must not: know what scales.
 
 use super::accept::{Came, patch_fault};
+use super::answer;
 use super::body::{self, Format};
 use super::core::{Core, Kind, parsed, written};
 use super::door::{Door, Draft, Owners};
@@ -11,7 +12,6 @@ use super::meta::{self, map_mut, text};
 use super::options::{Validation, WriteOptions};
 use super::settle::settle;
 use super::update::Place;
-use super::answer;
 use crate::documents::accept::{Asked, Representation, choose};
 use crate::patch::{self as patches, PatchType};
 use crate::refusal::Refusal;
@@ -97,7 +97,11 @@ fn change<'a>(kind: &Kind, request: &'a ApiRequest) -> Result<(WriteOptions, Ask
         return Ok((options, asking(Change::Patch(type_))));
     }
     let options = WriteOptions::read(request, "UpdateOptions", false)?;
-    let bad = |why: String| Refusal::bad_request(format!("the object provided is unrecognized (must be of type Scale): {why}"));
+    let bad = |why: String| {
+        Refusal::bad_request(format!(
+            "the object provided is unrecognized (must be of type Scale): {why}"
+        ))
+    };
     let document = body::read(Format::of(&request.content_type)?, &request.body).map_err(bad)?;
     if options.validation == Validation::Strict && !document.duplicates.is_empty() {
         let faults = document.duplicates.join(", ");
@@ -126,7 +130,10 @@ fn next(door: &Door<'_>, scale: &Scale, old: &Value, asking: &Asking<'_>, place:
     };
     let name = meta::name(&wanted);
     if name != place.name {
-        let told = format!("the name of the object ({name}) does not match the name on the URL ({})", place.name);
+        let told = format!(
+            "the name of the object ({name}) does not match the name on the URL ({})",
+            place.name
+        );
         return Err(Refusal::bad_request(told));
     }
     let replicas = replicas(&wanted)?;
@@ -136,7 +143,7 @@ fn next(door: &Door<'_>, scale: &Scale, old: &Value, asking: &Asking<'_>, place:
         && door.insists(old, named)?;
     let mut new = old.clone();
     set(&mut new, &scale.spec_replicas, replicas.into());
-    let draft = door.next(old, new, Vec::new(), Came::Whole, Owners::Record)?;
+    let draft = door.next(old, door.read(new, Vec::new(), Came::Whole)?, Owners::Record)?;
     Ok(Draft { insists, ..draft })
 }
 
@@ -174,7 +181,10 @@ fn document(scale: &Scale, object: &Value) -> Result<Value, Refusal> {
     let there = at(object, &scale.status_replicas).cloned().unwrap_or_else(|| 0.into());
     let mut status = Map::new();
     status.insert("replicas".to_owned(), there);
-    let selector = scale.label_selector.as_deref().and_then(|path| at(object, path)?.as_str());
+    let selector = scale
+        .label_selector
+        .as_deref()
+        .and_then(|path| at(object, path)?.as_str());
     if let Some(selector) = selector.filter(|selector| !selector.is_empty()) {
         status.insert("selector".to_owned(), selector.into());
     }

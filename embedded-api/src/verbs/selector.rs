@@ -43,7 +43,9 @@ impl Selector {
     /// Whether it selects this object.
     #[must_use]
     pub fn matches(&self, object: &Object) -> bool {
-        self.labels.iter().all(|wanted| wanted.matches(object.facts.label(&wanted.key)))
+        self.labels
+            .iter()
+            .all(|wanted| wanted.matches(object.facts.label(&wanted.key)))
             && self.fields.iter().all(|field| field.matches(object))
     }
 }

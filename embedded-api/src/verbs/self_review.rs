@@ -2,11 +2,11 @@
 //!
 //! Owns: the answers. Must not: keep anything. Whoever gets this far has the credential, and may do everything.
 
+use super::answer;
 use super::body;
 use super::core::Kind;
 use super::meta::map_mut;
 use crate::documents::accept::{Asked, choose};
-use super::answer;
 use crate::refusal::Refusal;
 use crate::request::{Answer, ApiRequest};
 use http::StatusCode;

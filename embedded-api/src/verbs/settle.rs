@@ -40,12 +40,21 @@ pub(super) async fn settle(
 ) -> Result<Settled, Refusal> {
     for _ in 0..ATTEMPTS {
         let old = core.store.get(key);
-        let shown = old.as_deref().map(|object| core.shown(&kind.resource, object)).transpose()?;
+        let shown = old
+            .as_deref()
+            .map(|object| core.shown(&kind.resource, object))
+            .transpose()?;
         let draft = next(shown.as_ref())?;
         let value = kinds::to_stored(&kind.resource, draft.value);
         let kept = match &old {
             None => core.make(key.clone(), value, dry).await,
-            Some(old) => change(core, kind, old, value, dry).await,
+            Some(old) => {
+                let before = match shown {
+                    Some(shown) if core.registry.stored_as_shown(&kind.resource) => shown,
+                    _ => parsed(old)?,
+                };
+                change(core, kind, old, before, value, dry).await
+            }
         };
         match kept {
             Ok(kept) => {
@@ -64,11 +73,20 @@ pub(super) async fn settle(
 }
 
 /// Writes a new state: nothing if it is the old one, the end of the object if it was only waiting for this.
-async fn change(core: &Core, kind: &Kind, old: &Arc<Object>, value: Value, dry: bool) -> Result<Kept, NotKept> {
+async fn change(
+    core: &Core,
+    kind: &Kind,
+    old: &Arc<Object>,
+    before: Value,
+    value: Value,
+    dry: bool,
+) -> Result<Kept, NotKept> {
     if is_over(&kind.resource, &value) {
-        return core.remove(old, value, dry).await;
+        // Who watches is told the last state that was kept, who writes the one that was wished.
+        core.remove(old, before, dry).await?;
+        return Ok(Kept::Only(value));
     }
-    if value == parsed(old)? {
+    if value == before {
         return Ok(Kept::Stored(Arc::clone(old)));
     }
     core.replace(old, value, dry).await

@@ -3,7 +3,7 @@
 //! Owns: what a fresh folder holds, and keeping the CustomResourceDefinition documents as they were given.
 //! Must not: change objects that users have made.
 
-use super::admission::{Birth, new_object};
+use super::admission::{Birth, complete, new_object};
 use super::core::{Core, Kind, parsed, written};
 use super::keep::NotKept;
 use super::{Options, facts, meta};
@@ -94,6 +94,7 @@ async fn namespaces(core: &Core) -> Result<(), OpenError> {
             now: &now,
             random: 0,
         };
+        complete(&kind.resource, &mut namespace);
         new_object(&kind.resource, &mut namespace, &birth);
         let stored = kinds::to_stored(&kind.resource, namespace);
         core.make(key, stored, false).await.map_err(not_kept)?;
@@ -124,8 +125,14 @@ async fn definitions(core: &Core, documents: &[Value]) -> Result<(), OpenError> 
         }
         .map_err(not_kept)?;
     }
-    let given = |object: &Object| documents.iter().any(|document| *meta::name(document) == *object.key.name);
-    let gone = core.store.list(&kind.resource.storage, None, &Page::default(), |object| !given(object));
+    let given = |object: &Object| {
+        documents
+            .iter()
+            .any(|document| *meta::name(document) == *object.key.name)
+    };
+    let gone = core
+        .store
+        .list(&kind.resource.storage, None, &Page::default(), |object| !given(object));
     // The newest revision is never too old.
     for object in gone.map(|listed| listed.objects).unwrap_or_default() {
         let last = parsed(&object).map_err(OpenError::NotKept)?;

@@ -52,21 +52,22 @@ pub(super) async fn update(
         options: &options,
         now: &now,
     };
+    let read = door.read(value, duplicates, Came::Whole)?;
     let uid = Uuid::new_v4().to_string();
     let key = kind.key(place.namespace, place.name);
     let next = |old: Option<&Value>| match old {
         Some(old) => {
-            is_the_one(kind, old, &value)?;
-            let insists = door.insists(old, meta::resource_version(&value))?;
-            let draft = door.next(old, value.clone(), duplicates.clone(), Came::Whole, Owners::Record)?;
+            is_the_one(kind, old, &read.value)?;
+            let insists = door.insists(old, meta::resource_version(&read.value))?;
+            let draft = door.next(old, read.clone(), Owners::Record)?;
             Ok(Draft { insists, ..draft })
         }
         None if place.subresource.is_none() && makes_on_update(kind) => {
             namespaces::room(core, kind, place.namespace, place.name)?;
-            let mut value = value.clone();
-            meta::metadata_mut(&mut value).remove("resourceVersion");
+            let mut read = read.clone();
+            meta::metadata_mut(&mut read.value).remove("resourceVersion");
             let identity = Identity { uid: &uid, random: 0 };
-            door.born(value, duplicates.clone(), place.namespace, identity, Owners::Record)
+            door.born(read, place.namespace, identity, Owners::Record)
         }
         None => Err(kind.not_found(place.name)),
     };
@@ -91,14 +92,25 @@ fn is_the_one(kind: &Kind, old: &Value, new: &Value) -> Result<(), Refusal> {
         return Ok(());
     }
     let resource = &kind.resource;
-    let path: Vec<&str> = ["/registry", &resource.group, &resource.plural, meta::namespace(old), meta::name(old)]
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .collect();
+    let path: Vec<&str> = [
+        "/registry",
+        &resource.group,
+        &resource.plural,
+        meta::namespace(old),
+        meta::name(old),
+    ]
+    .into_iter()
+    .filter(|part| !part.is_empty())
+    .collect();
     let why = format!(
         "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID \
          in precondition: {meant}, UID in object meta: {there}",
         path.join("/")
     );
-    Err(Refusal::conflict(&resource.group, &resource.plural, meta::name(old), &why))
+    Err(Refusal::conflict(
+        &resource.group,
+        &resource.plural,
+        meta::name(old),
+        &why,
+    ))
 }

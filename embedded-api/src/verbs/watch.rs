@@ -59,7 +59,9 @@ pub(super) fn watch(
         at_hand(core, options)?;
     }
     let random = rand::rng().random_range(0..SHORTEST.as_secs());
-    let lasts = options.timeout.map_or(SHORTEST + Duration::from_secs(random), Duration::from_secs);
+    let lasts = options
+        .timeout
+        .map_or(SHORTEST + Duration::from_secs(random), Duration::from_secs);
     let (sender, frames) = mpsc::channel(WAITING);
     let session = Session {
         core: Arc::clone(core),
@@ -79,7 +81,9 @@ pub(super) fn watch(
 /// Where a watch begins.
 fn beginning(options: &ListOptions) -> Beginning {
     match (options.initial_events, options.revision.unwrap_or(0)) {
-        (Some(true), _) => Beginning::WithWhatIsThere { says_where_it_ends: true },
+        (Some(true), _) => Beginning::WithWhatIsThere {
+            says_where_it_ends: true,
+        },
         (None, 0) => Beginning::WithWhatIsThere {
             says_where_it_ends: false,
         },

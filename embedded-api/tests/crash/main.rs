@@ -23,7 +23,7 @@ use record::Record;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use tokio::time::timeout;
-use watcher::{Watcher, events_since};
+use watcher::{Compacted, Watcher, events_since};
 use writer::{Pace, Writer};
 
 const SOON: Duration = Duration::from_secs(60);
@@ -137,18 +137,29 @@ async fn nothing_acknowledged_is_lost_and_watches_resume_however_often_it_is_kil
         let again = timeout(SOON, events_since(&drones, begin_before, later.len()))
             .await
             .unwrap();
-        assert_eq!(again, later, "round {round}: from {begin_before}");
+        assert_eq!(again.as_ref(), Ok(&later), "round {round}: from {begin_before}");
         begin_before = revision;
     }
+    // From the very beginning: all of it, or an honest refusal once that was compacted.
+    let all = watcher.at_least(record.len()).await;
+    let told = timeout(SOON, events_since(&drones, first, all.len())).await;
+    let compacted = match told.expect("a watch from the beginning is told all or refused") {
+        Ok(told) => {
+            assert_eq!(told, all);
+            false
+        }
+        Err(Compacted) => true,
+    };
     program.kill().await;
     println!(
         "{rounds} rounds, {starts_killed} more killed while starting: {} writes acknowledged, {unknown} under way at a kill, \
-         {} changes and {} events, {} resumed watches, newest revision {}",
+         {} changes and {} events, {} resumed watches, newest revision {}, history compacted: {}",
         pace.acknowledged(),
         record.len(),
         watcher.len(),
         watcher.resumed(),
         pace.highest(),
+        compacted,
     );
 }
 

@@ -71,7 +71,9 @@ impl Program {
 }
 
 fn definition() -> Value {
-    let counted = json!({"type": "object", "properties": {"count": {"type": "integer"}}});
+    let counted = json!({"type": "object", "properties": {
+        "count": {"type": "integer"}, "padding": {"type": "string"},
+    }});
     json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",

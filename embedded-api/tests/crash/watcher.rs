@@ -2,7 +2,7 @@
 
 use crate::change::Seen;
 use crate::record::Event;
-use futures::{StreamExt, TryStreamExt};
+use futures::StreamExt;
 use kube::api::{Api, DynamicObject, WatchEvent, WatchParams};
 use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
@@ -91,11 +91,28 @@ async fn until_it_breaks(drones: &Api<DynamicObject>, since: u64, mut tell: impl
     last
 }
 
+/// The history does not reach back that far.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Compacted;
+
 /// The first `count` events after `since`, by a watch of their own.
-pub(crate) async fn events_since(drones: &Api<DynamicObject>, since: u64, count: usize) -> Vec<Event> {
-    let stream = drones.watch(&WatchParams::default(), &since.to_string()).await.unwrap();
-    let events = stream.try_filter_map(|event| futures::future::ready(Ok(read(event).ok())));
-    events.take(count).try_collect().await.unwrap()
+pub(crate) async fn events_since(
+    drones: &Api<DynamicObject>,
+    since: u64,
+    count: usize,
+) -> Result<Vec<Event>, Compacted> {
+    let mut stream = match drones.watch(&WatchParams::default(), &since.to_string()).await {
+        Err(kube::Error::Api(status)) if status.code == 410 => return Err(Compacted),
+        other => Box::pin(other.unwrap()),
+    };
+    let mut events = Vec::new();
+    while events.len() < count {
+        match stream.next().await.expect("the watch goes on").unwrap() {
+            WatchEvent::Error(status) if status.code == 410 => return Err(Compacted),
+            event => events.extend(read(event).ok()),
+        }
+    }
+    Ok(events)
 }
 
 /// An event, or the revision of a bookmark.

@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::watch;
 
 const NAMES: usize = 12;
+/// Bytes that make an object heavy, so that the history is compacted while all this goes on.
+const PADDING: usize = 4096;
 
 /// How far all writers together are.
 #[derive(Clone)]
@@ -194,6 +196,6 @@ fn body(name: &str, change: Change, before: Option<&Seen>) -> DynamicObject {
     let facts = change.after(before).unwrap();
     object.metadata.resource_version = before.map(|seen| seen.revision.to_string());
     object.metadata.finalizers = facts.held.then(|| vec![FINALIZER.to_owned()]);
-    object.data = json!({"spec": {"count": facts.spec}});
+    object.data = json!({"spec": {"count": facts.spec, "padding": "x".repeat(PADDING)}});
     object
 }

@@ -32,12 +32,12 @@ fn registry(versions: &[&str]) -> Registry {
 #[test]
 fn a_custom_kind_is_listed_with_its_subresources() {
     let verbs = [
-        "create",
         "delete",
         "deletecollection",
         "get",
         "list",
         "patch",
+        "create",
         "update",
         "watch",
     ];

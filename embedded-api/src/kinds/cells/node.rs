@@ -31,11 +31,19 @@ pub(super) const CELLS: Cells = Cells {
             address(node, "InternalIP").into(),
             address(node, "ExternalIP").into(),
             known("osImage"),
-            known("kernelVersion"),
+            kernel(info("kernelVersion"), info("architecture")).into(),
             known("containerRuntimeVersion"),
         ]
     },
 };
+
+fn kernel(version: &str, architecture: &str) -> String {
+    match (version, architecture) {
+        ("", _) => "<unknown>".to_owned(),
+        (version, "") => version.to_owned(),
+        (version, architecture) => format!("{version} ({architecture})"),
+    }
+}
 
 fn status(node: &Value) -> String {
     let ready = items(node, "/status/conditions").find(|each| text(each, "/type") == "Ready");

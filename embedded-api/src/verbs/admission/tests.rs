@@ -13,13 +13,18 @@ const BIRTH: Birth<'static> = Birth {
 
 fn born(custom: bool, mut object: Value, random: u64) -> Value {
     let birth = Birth { random, ..BIRTH };
+    complete(&testing::thing(custom), &mut object);
     new_object(&testing::thing(custom), &mut object, &birth);
     object
 }
 
 #[test]
 fn a_new_object_gets_its_uid_its_time_and_its_generation() {
-    let object = born(true, json!({"metadata": {"name": "a"}, "spec": {}, "status": {"phase": "x"}}), 0);
+    let object = born(
+        true,
+        json!({"metadata": {"name": "a"}, "spec": {}, "status": {"phase": "x"}}),
+        0,
+    );
     let expected = json!({
         "metadata": {
             "name": "a", "namespace": "field", "uid": "u-1", "creationTimestamp": "2026-01-01T00:00:00Z",
@@ -83,14 +88,21 @@ fn a_namespace_is_born_active_with_its_name_as_a_label() {
         namespace: None,
         ..BIRTH
     };
+    complete(&resource, &mut object);
     new_object(&resource, &mut object, &birth);
-    assert_eq!(object["metadata"]["labels"], json!({"kubernetes.io/metadata.name": "x"}));
+    assert_eq!(
+        object["metadata"]["labels"],
+        json!({"kubernetes.io/metadata.name": "x"})
+    );
     assert_eq!(object["spec"], json!({"finalizers": ["kubernetes"]}));
     assert_eq!(object["status"], json!({"phase": "Active"}));
 
     let mut new = json!({"metadata": {"name": "x", "labels": {"a": "b"}}, "spec": {"finalizers": []}});
     keep_what_stays(&resource, &object, &mut new, None);
-    assert_eq!(new["metadata"]["labels"], json!({"a": "b", "kubernetes.io/metadata.name": "x"}));
+    assert_eq!(
+        new["metadata"]["labels"],
+        json!({"a": "b", "kubernetes.io/metadata.name": "x"})
+    );
     assert_eq!(new["spec"], object["spec"]);
     assert_eq!(new["status"], object["status"]);
 }

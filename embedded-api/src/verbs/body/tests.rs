@@ -26,7 +26,13 @@ fn an_object_comes_as_json_or_yaml() {
 
 #[test]
 fn other_formats_are_not_supported() {
-    for content_type in ["text/plain", "application/vnd.kubernetes.protobuf", "application/cbor", "json"] {
+    for content_type in [
+        "text/plain",
+        "application/vnd.kubernetes.protobuf",
+        "application/cbor",
+        "json",
+    ] {
+        // Custom resources are nothing that protobuf could hold.
         let told = read_as(true, content_type, THING);
         assert!(told.is_err_and(|why| why.starts_with("415 the body of the request was in an unknown format")));
     }
@@ -36,10 +42,19 @@ fn other_formats_are_not_supported() {
 fn broken_text_is_shown_and_refused() {
     let start = "400 the object provided is unrecognized (must be of type Thing): ";
     let table = [
-        ("", "couldn't get version/kind; json parse error: unexpected end of JSON input (<empty>)"),
-        ("{", "couldn't get version/kind; json parse error: unexpected end of JSON input ({)"),
+        (
+            "",
+            "couldn't get version/kind; json parse error: unexpected end of JSON input (<empty>)",
+        ),
+        (
+            "{",
+            "couldn't get version/kind; json parse error: unexpected end of JSON input ({)",
+        ),
         ("null", "Object 'Kind' is missing in 'null' (6e756c6c)"),
-        (r#"{"metadata": 5}"#, r#"Object 'Kind' is missing in '{"metadata": 5}' ({"metadata": 5})"#),
+        (
+            r#"{"metadata": 5}"#,
+            r#"Object 'Kind' is missing in '{"metadata": 5}' ({"metadata": 5})"#,
+        ),
         (
             r#"{"apiVersion":"a/b/c","kind":"Thing"}"#,
             r#"unexpected GroupVersion string: a/b/c ({"apiVersion":"a/b/c","kind":" ...)"#,
@@ -53,7 +68,10 @@ fn broken_text_is_shown_and_refused() {
         assert_eq!(read_as(true, "", body), Err(format!("{start}{expected}")), "{body}");
     }
     for body in ["5", "[]", "not: json", r#"{"a": }"#, "{} {}"] {
-        assert!(read_as(true, "", body).is_err_and(|why| why.starts_with(start)), "{body}");
+        assert!(
+            read_as(true, "", body).is_err_and(|why| why.starts_with(start)),
+            "{body}"
+        );
     }
 }
 
@@ -66,7 +84,10 @@ fn a_custom_resource_has_to_say_what_it_is() {
     // Another kind is told after the rest was looked at.
     let other = read_as(true, "", r#"{"apiVersion":"a.dev/v1","kind":"Other"}"#).expect("it can be read");
     let told = is_of_kind(&testing::thing(true), &other).expect_err("another kind");
-    assert_eq!(told.message, r#"Other.a.dev "" is invalid: kind: Invalid value: "Other": must be Thing"#);
+    assert_eq!(
+        told.message,
+        r#"Other.a.dev "" is invalid: kind: Invalid value: "Other": must be Thing"#
+    );
 }
 
 #[test]
@@ -100,5 +121,11 @@ fn fields_that_stand_twice_are_told() {
     let body = Bytes::from_static(b"spec:\n  a: 1\n  a: 2\n");
     let document = read(Format::Yaml, &body).expect("YAML");
     assert_eq!(document.value, json!({"spec": {"a": 2}}));
-    assert_eq!(document.duplicates.len(), 1);
+    assert_eq!(document.duplicates, [r#"line 3: key "a" already set in map"#]);
+}
+
+#[test]
+fn broken_yaml_is_told_with_its_line() {
+    let told = read(Format::Yaml, &Bytes::from_static(b"a: 1\nb: [\n")).expect_err("a list without end");
+    assert!(told.starts_with("yaml: line 2: "), "{told}");
 }

@@ -31,7 +31,8 @@ pub(super) async fn look(core: &Arc<Core>, key: &Key) -> Result<(), Refusal> {
         return Ok(());
     };
     let facts = &object.facts;
-    if !key.namespace.is_empty() && core.store.get(&Key::new(STORAGE, "", &key.namespace)).is_none() && !facts.deleting {
+    if !key.namespace.is_empty() && core.store.get(&Key::new(STORAGE, "", &key.namespace)).is_none() && !facts.deleting
+    {
         // It was made while its namespace went.
         return delete(core, kind, &object, Propagation::Background).await;
     }
@@ -64,7 +65,10 @@ async fn as_dependent(core: &Arc<Core>, kind: &Kind, object: &Object, value: &Va
         Dependent::Forgets => {
             let gone = owners.iter().filter(|(_, state)| *state != Owner::There);
             let gone: Vec<&str> = gone.map(|(owner, _)| owner.uid.as_str()).collect();
-            edit(core, kind, object, |value| meta::remove_owners(value, |uid| gone.contains(&uid))).await
+            edit(core, kind, object, |value| {
+                meta::remove_owners(value, |uid| gone.contains(&uid))
+            })
+            .await
         }
     }
 }
@@ -118,7 +122,10 @@ async fn as_owner(core: &Arc<Core>, kind: &Kind, object: &Object, value: &Value)
         Waiting::ToBeForgotten => {
             for dependent in &dependents {
                 if let Some(kind) = core.storing(&dependent.key.resource) {
-                    edit(core, kind, dependent, |value| meta::remove_owners(value, |owner| *owner == **uid)).await?;
+                    edit(core, kind, dependent, |value| {
+                        meta::remove_owners(value, |owner| *owner == **uid)
+                    })
+                    .await?;
                 }
             }
             edit(core, kind, object, |value| without(value, ORPHAN)).await

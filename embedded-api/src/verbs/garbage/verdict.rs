@@ -88,20 +88,38 @@ mod tests {
 
     #[test]
     fn a_dependent_goes_with_its_last_owner() {
-        assert_eq!(of_dependent(&[Gone], &[], true), Dependent::Goes(Propagation::Background));
-        assert_eq!(of_dependent(&[Waits], &[], false), Dependent::Goes(Propagation::Background));
-        assert_eq!(of_dependent(&[Gone, Gone], &["a.dev/x"], false), Dependent::Goes(Propagation::Background));
+        assert_eq!(
+            of_dependent(&[Gone], &[], true),
+            Dependent::Goes(Propagation::Background)
+        );
+        assert_eq!(
+            of_dependent(&[Waits], &[], false),
+            Dependent::Goes(Propagation::Background)
+        );
+        assert_eq!(
+            of_dependent(&[Gone, Gone], &["a.dev/x"], false),
+            Dependent::Goes(Propagation::Background)
+        );
     }
 
     #[test]
     fn what_a_waiting_owner_waits_for_waits_for_its_own() {
-        assert_eq!(of_dependent(&[Waits, Gone], &[], true), Dependent::Goes(Propagation::Foreground));
+        assert_eq!(
+            of_dependent(&[Waits, Gone], &[], true),
+            Dependent::Goes(Propagation::Foreground)
+        );
     }
 
     #[test]
     fn a_dependent_that_was_marked_goes_as_it_was_marked() {
-        assert_eq!(of_dependent(&[Gone], &[ORPHAN], false), Dependent::Goes(Propagation::Orphan));
-        assert_eq!(of_dependent(&[Gone], &[FOREGROUND], false), Dependent::Goes(Propagation::Foreground));
+        assert_eq!(
+            of_dependent(&[Gone], &[ORPHAN], false),
+            Dependent::Goes(Propagation::Orphan)
+        );
+        assert_eq!(
+            of_dependent(&[Gone], &[FOREGROUND], false),
+            Dependent::Goes(Propagation::Foreground)
+        );
     }
 
     #[test]

@@ -84,7 +84,8 @@ impl Asked {
             });
         };
         if self.orphan.is_some() {
-            let message = format!("Invalid value: {text:?}: orphanDependents and deletionPropagation cannot be both set");
+            let message =
+                format!("Invalid value: {text:?}: orphanDependents and deletionPropagation cannot be both set");
             causes.push(cause("FieldValueInvalid", field, message));
         }
         match text.as_str() {
@@ -115,7 +116,9 @@ fn of_query(request: &ApiRequest) -> Result<Asked, Refusal> {
 
 fn of_body(body: &Value) -> Result<Asked, Refusal> {
     let Some(fields) = body.as_object() else {
-        return Err(Refusal::bad_request("the body of a deletion has to be a DeleteOptions document"));
+        return Err(Refusal::bad_request(
+            "the body of a deletion has to be a DeleteOptions document",
+        ));
     };
     let (version, kind) = (fields.get("apiVersion"), fields.get("kind"));
     let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -140,10 +143,20 @@ fn of_body(body: &Value) -> Result<Asked, Refusal> {
     };
     Ok(Asked {
         dry_run,
-        propagation: text_of(fields, "propagationPolicy", "propagationPolicy", "v1.DeletionPropagation")?,
+        propagation: text_of(
+            fields,
+            "propagationPolicy",
+            "propagationPolicy",
+            "v1.DeletionPropagation",
+        )?,
         orphan,
         uid: text_of(preconditions, "uid", "preconditions.uid", "types.UID")?,
-        resource_version: text_of(preconditions, "resourceVersion", "preconditions.resourceVersion", "string")?,
+        resource_version: text_of(
+            preconditions,
+            "resourceVersion",
+            "preconditions.resourceVersion",
+            "string",
+        )?,
     })
 }
 
@@ -204,7 +217,11 @@ mod tests {
 
     #[test]
     fn the_query_says_it_too() {
-        let request = asked(&[("propagationPolicy", "Orphan"), ("dryRun", "All"), ("gracePeriodSeconds", "0")]);
+        let request = asked(&[
+            ("propagationPolicy", "Orphan"),
+            ("dryRun", "All"),
+            ("gracePeriodSeconds", "0"),
+        ]);
         let options = DeleteOptions::read(&request, None).expect("nothing is wrong");
         assert!(options.dry_run);
         assert_eq!(options.propagation, Some(Propagation::Orphan));
@@ -219,7 +236,12 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused() {
-        let invalid = |why: &str| (422, format!(r#"DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: {why}"#));
+        let invalid = |why: &str| {
+            (
+                422,
+                format!(r#"DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: {why}"#),
+            )
+        };
         let table = [
             (
                 json!({"propagationPolicy": "Guess"}),

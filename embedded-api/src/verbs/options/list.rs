@@ -52,9 +52,14 @@ impl ListOptions {
         let initial_events = flag(request, "sendInitialEvents");
         let matching = checked_match(request, watch, initial_events)?;
         let bad = |text: &str| {
-            let why = not_a_number("ParseUint", text);
-            let told = format!("invalid resource version: resourceVersion: Invalid value: {text:?}: {why}");
-            Refusal::bad_request(told)
+            let told = format!(
+                "resourceVersion: Invalid value: {text:?}: {}",
+                not_a_number("ParseUint", text)
+            );
+            match watch {
+                true => Refusal::new(500, "", told),
+                false => Refusal::bad_request(format!("invalid resource version: {told}")),
+            }
         };
         let revision = given(request, "resourceVersion");
         let revision = revision.map(|text| text.parse().map_err(|_| bad(text))).transpose()?;
@@ -101,10 +106,16 @@ fn of_list(matching: Option<&str>, revision: Option<&str>, initial: Option<bool>
     let mut causes = Vec::new();
     if let Some(matching) = matching {
         if revision.is_none() {
-            causes.push(forbidden(MATCH, "resourceVersionMatch is forbidden unless resourceVersion is provided"));
+            causes.push(forbidden(
+                MATCH,
+                "resourceVersionMatch is forbidden unless resourceVersion is provided",
+            ));
         }
         if continued {
-            causes.push(forbidden(MATCH, "resourceVersionMatch is forbidden when continue is provided"));
+            causes.push(forbidden(
+                MATCH,
+                "resourceVersionMatch is forbidden when continue is provided",
+            ));
         }
         if !matches!(matching, "Exact" | "NotOlderThan") {
             let supported = r#""Exact", "NotOlderThan", """#;
@@ -112,11 +123,17 @@ fn of_list(matching: Option<&str>, revision: Option<&str>, initial: Option<bool>
             causes.push(cause("FieldValueNotSupported", MATCH, message));
         }
         if matching == "Exact" && revision == Some("0") {
-            causes.push(forbidden(MATCH, r#"resourceVersionMatch "exact" is forbidden for resourceVersion "0""#));
+            causes.push(forbidden(
+                MATCH,
+                r#"resourceVersionMatch "exact" is forbidden for resourceVersion "0""#,
+            ));
         }
     }
     if initial.is_some() {
-        causes.push(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
+        causes.push(forbidden(
+            "sendInitialEvents",
+            "sendInitialEvents is forbidden for list",
+        ));
     }
     causes
 }
@@ -137,7 +154,10 @@ fn of_watch(matching: Option<&str>, initial: Option<bool>, continued: bool) -> V
             causes.push(cause("FieldValueNotSupported", MATCH, message));
         }
         if continued {
-            causes.push(forbidden(MATCH, "resourceVersionMatch is forbidden when continue is provided"));
+            causes.push(forbidden(
+                MATCH,
+                "resourceVersionMatch is forbidden when continue is provided",
+            ));
         }
     }
     causes
@@ -155,7 +175,12 @@ mod tests {
     #[test]
     fn without_options_everything_is_listed() {
         assert_eq!(read(&[]), Ok(ListOptions::default()));
-        let nothing = [("limit", "0"), ("continue", ""), ("resourceVersion", ""), ("limit", "-1")];
+        let nothing = [
+            ("limit", "0"),
+            ("continue", ""),
+            ("resourceVersion", ""),
+            ("limit", "-1"),
+        ];
         assert_eq!(read(&nothing), Ok(ListOptions::default()));
     }
 
@@ -170,8 +195,16 @@ mod tests {
     #[test]
     fn numbers_that_are_none_are_refused() {
         let table = [
-            ("limit", "many", r#"400 strconv.ParseInt: parsing "many": invalid syntax"#),
-            ("timeoutSeconds", "1.5", r#"400 strconv.ParseInt: parsing "1.5": invalid syntax"#),
+            (
+                "limit",
+                "many",
+                r#"400 strconv.ParseInt: parsing "many": invalid syntax"#,
+            ),
+            (
+                "timeoutSeconds",
+                "1.5",
+                r#"400 strconv.ParseInt: parsing "1.5": invalid syntax"#,
+            ),
             (
                 "resourceVersion",
                 "-1",
@@ -196,7 +229,11 @@ mod tests {
                 r#"resourceVersionMatch "exact" is forbidden for resourceVersion "0""#,
             ),
             (
-                &[("resourceVersionMatch", "NotOlderThan"), ("resourceVersion", "3"), ("continue", "x")],
+                &[
+                    ("resourceVersionMatch", "NotOlderThan"),
+                    ("resourceVersion", "3"),
+                    ("continue", "x"),
+                ],
                 "resourceVersionMatch is forbidden when continue is provided",
             ),
         ];
@@ -217,7 +254,11 @@ mod tests {
         let options = read(&[watch, initial, ("resourceVersionMatch", "NotOlderThan")]);
         assert!(options.is_ok_and(|options| options.initial_events == Some(true)));
         let why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
-        let told = read(&[watch, ("resourceVersionMatch", "NotOlderThan"), ("resourceVersion", "1")]);
+        let told = read(&[
+            watch,
+            ("resourceVersionMatch", "NotOlderThan"),
+            ("resourceVersion", "1"),
+        ]);
         assert!(told.is_err_and(|told| told.ends_with(why)));
     }
 }

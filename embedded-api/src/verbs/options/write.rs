@@ -139,11 +139,15 @@ mod tests {
         let wrong = r#"PatchOptions.meta.k8s.io "" is invalid: "#;
         assert_eq!(
             read("PatchOptions", true, &[("fieldManager", "")]),
-            Err(format!("{wrong}fieldManager: Required value: is required for apply patch"))
+            Err(format!(
+                "{wrong}fieldManager: Required value: is required for apply patch"
+            ))
         );
         assert_eq!(
             read("PatchOptions", false, &[("force", "true")]),
-            Err(format!("{wrong}force: Forbidden: may not be specified for non-apply patch"))
+            Err(format!(
+                "{wrong}force: Forbidden: may not be specified for non-apply patch"
+            ))
         );
         let forced = read("PatchOptions", true, &[("fieldManager", "me"), ("force", "true")]);
         assert!(forced.is_ok_and(|options| options.force));
@@ -153,7 +157,10 @@ mod tests {
     fn names_of_managers_have_limits() {
         let table = [
             ("x".repeat(129), "Too long: may not be more than 128 bytes".to_owned()),
-            ("a\nb".to_owned(), r#"Invalid value: "a\nb": invalid character U+000A (at position 1)"#.to_owned()),
+            (
+                "a\nb".to_owned(),
+                r#"Invalid value: "a\nb": invalid character U+000A (at position 1)"#.to_owned(),
+            ),
         ];
         for (manager, why) in table {
             let told = read("UpdateOptions", false, &[("fieldManager", &manager)]);

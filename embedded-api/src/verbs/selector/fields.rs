@@ -23,7 +23,10 @@ enum Place {
 }
 
 /// Fields of `events.k8s.io` Events, and how they are called where they are kept.
-const OF_EVENTS: [(&str, &str); 2] = [("regarding.", "involvedObject."), ("reportingController", "reportingComponent")];
+const OF_EVENTS: [(&str, &str); 2] = [
+    ("regarding.", "involvedObject."),
+    ("reportingController", "reportingComponent"),
+];
 
 impl Field {
     /// The name has to be this one.
@@ -53,7 +56,9 @@ pub(super) fn parse(text: &str, resource: &Resource) -> Result<Vec<Field>, Strin
         if term.is_empty() {
             continue;
         }
-        let cut = ["!=", "==", "="].iter().filter_map(|sign| term.find(sign).map(|at| (at, *sign)));
+        let cut = ["!=", "==", "="]
+            .iter()
+            .filter_map(|sign| term.find(sign).map(|at| (at, *sign)));
         // Where two signs start at the same place, the longer one is meant; it comes first.
         let Some((at, sign)) = cut.min_by_key(|(at, _)| *at) else {
             return Err(format!("invalid selector: '{text}'; can't understand '{term}'"));
@@ -89,7 +94,9 @@ fn place(path: &str, resource: &Resource) -> Option<Place> {
 }
 
 fn type_at(resource: &Resource, path: &str) -> Option<Type> {
-    let schema = path.split('.').try_fold(&*resource.schema, |schema, part| schema.properties.get(part));
+    let schema = path
+        .split('.')
+        .try_fold(&*resource.schema, |schema, part| schema.properties.get(part));
     schema.and_then(|schema| schema.type_)
 }
 

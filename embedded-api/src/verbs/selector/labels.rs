@@ -52,7 +52,12 @@ pub(super) fn parse(text: &str) -> Result<Vec<Requirement>, String> {
                 let requirement = parser.requirement();
                 requirements.push(requirement.map_err(|why| format!("unable to parse requirement: {why}"))?);
             }
-            other => return Err(format!("found '{}', expected: !, identifier, or 'end of string'", other.text())),
+            other => {
+                return Err(format!(
+                    "found '{}', expected: !, identifier, or 'end of string'",
+                    other.text()
+                ));
+            }
         }
         match parser.next() {
             Word::End => return Ok(requirements),
@@ -110,7 +115,12 @@ impl<'a> Parser<'a> {
         let values = match operator {
             Word::Plain("in" | "notin") => self.list()?,
             Word::Sign("=" | "==" | "!=" | ">" | "<") => vec![self.value()?],
-            other => return Err(format!("found '{}', expected: in, notin, =, ==, !=, gt, lt", other.text())),
+            other => {
+                return Err(format!(
+                    "found '{}', expected: in, notin, =, ==, !=, gt, lt",
+                    other.text()
+                ));
+            }
         };
         if matches!(operator, Word::Sign(">" | "<")) {
             let text = values.first().map(String::as_str).unwrap_or_default();
@@ -125,7 +135,10 @@ impl<'a> Parser<'a> {
         for (index, value) in values.iter().enumerate() {
             let faults = names::label_value(value);
             if !faults.is_empty() {
-                return Err(format!("values[{index}][{key}]: Invalid value: {value:?}: {}", faults.join("; ")));
+                return Err(format!(
+                    "values[{index}][{key}]: Invalid value: {value:?}: {}",
+                    faults.join("; ")
+                ));
             }
         }
         Ok(match operator {

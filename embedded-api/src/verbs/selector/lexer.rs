@@ -68,7 +68,10 @@ mod tests {
         ];
         assert_eq!(words("a!=b,c in (d)"), expected);
         assert_eq!(words("  a != b ,\tc in(d ) "), expected);
-        assert_eq!(words("!!a==").as_slice(), [Word::Sign("!"), Word::Sign("!"), Word::Plain("a"), Word::Sign("==")]);
+        assert_eq!(
+            words("!!a==").as_slice(),
+            [Word::Sign("!"), Word::Sign("!"), Word::Plain("a"), Word::Sign("==")]
+        );
         assert!(words("  ").is_empty());
     }
 }

@@ -16,14 +16,21 @@ fn kind(custom: bool) -> Resource {
     spec.properties.insert("grounded".to_owned(), flag);
     schema.properties.insert("spec".to_owned(), spec);
     Resource {
-        selectable_fields: ["spec.nodeName", "spec.grounded", "regarding.name"].map(str::to_owned).to_vec(),
+        selectable_fields: ["spec.nodeName", "spec.grounded", "regarding.name"]
+            .map(str::to_owned)
+            .to_vec(),
         schema: Arc::new(schema),
         ..testing::thing(custom)
     }
 }
 
 fn thing(name: &str, labels: &[(&str, &str)], fields: &[(&str, &str)]) -> Object {
-    let pairs = |pairs: &[(&str, &str)]| pairs.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
+    let pairs = |pairs: &[(&str, &str)]| {
+        pairs
+            .iter()
+            .map(|(key, value)| ((*key).into(), (*value).into()))
+            .collect()
+    };
     Object {
         key: Key::new("things", "field", name),
         revision: 1,
@@ -73,7 +80,11 @@ fn labels_select() {
     ];
     for (text, expected) in table {
         let selector = selector(text, "").expect(text);
-        let found: String = all.iter().filter(|each| selector.matches(each)).map(|each| &*each.key.name).collect();
+        let found: String = all
+            .iter()
+            .filter(|each| selector.matches(each))
+            .map(|each| &*each.key.name)
+            .collect();
         assert_eq!(found, expected, "{text}");
     }
 }
@@ -81,11 +92,17 @@ fn labels_select() {
 #[test]
 fn bad_label_selectors_are_refused_in_kubernetes_words() {
     let table = [
-        ("a b", "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt"),
+        (
+            "a b",
+            "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt",
+        ),
         ("=x", "found '=', expected: !, identifier, or 'end of string'"),
         ("a=b=c", "found '=', expected: ',' or 'end of string'"),
         ("a in wide", "unable to parse requirement: found 'wide' expected: '('"),
-        ("a in (wide", "unable to parse requirement: found '', expected: ',' or ')'"),
+        (
+            "a in (wide",
+            "unable to parse requirement: found '', expected: ',' or ')'",
+        ),
         ("!a=b", "found '=', expected: ',' or 'end of string'"),
         (
             "a>x",
@@ -95,16 +112,28 @@ fn bad_label_selectors_are_refused_in_kubernetes_words() {
         (",", "found ',', expected: !, identifier, or 'end of string'"),
         ("a in (b))", "found ')', expected: ',' or 'end of string'"),
         ("!!a", "unable to parse requirement: found '!', expected: identifier"),
-        ("a gt 5", "unable to parse requirement: found 'gt', expected: in, notin, =, ==, !=, gt, lt"),
+        (
+            "a gt 5",
+            "unable to parse requirement: found 'gt', expected: in, notin, =, ==, !=, gt, lt",
+        ),
         ("fleet=x,", "found '', expected: identifier after ','"),
     ];
     for (text, expected) in table {
         assert_eq!(selector(text, ""), Err(expected.to_owned()), "{text}");
     }
     let starts = [
-        ("a@b", r#"unable to parse requirement: <nil>: Invalid value: "a@b": name part must consist of"#),
-        ("a/b/c=d", r#"unable to parse requirement: <nil>: Invalid value: "a/b/c": a valid label key must consist"#),
-        ("a=-x", r#"unable to parse requirement: values[0][a]: Invalid value: "-x": a valid label must be an empty"#),
+        (
+            "a@b",
+            r#"unable to parse requirement: <nil>: Invalid value: "a@b": name part must consist of"#,
+        ),
+        (
+            "a/b/c=d",
+            r#"unable to parse requirement: <nil>: Invalid value: "a/b/c": a valid label key must consist"#,
+        ),
+        (
+            "a=-x",
+            r#"unable to parse requirement: values[0][a]: Invalid value: "-x": a valid label must be an empty"#,
+        ),
     ];
     for (text, expected) in starts {
         let told = selector(text, "").expect_err(text);
@@ -134,7 +163,11 @@ fn fields_select() {
     ];
     for (text, expected) in table {
         let selector = selector("", text).expect(text);
-        let found: String = all.iter().filter(|each| selector.matches(each)).map(|each| &*each.key.name).collect();
+        let found: String = all
+            .iter()
+            .filter(|each| selector.matches(each))
+            .map(|each| &*each.key.name)
+            .collect();
         assert_eq!(found, expected, "{text}");
     }
 }
@@ -143,10 +176,19 @@ fn fields_select() {
 fn bad_field_selectors_are_refused_in_kubernetes_words() {
     let table = [
         ("spec.other=1", "field label not supported: spec.other"),
-        ("metadata.name", "invalid selector: 'metadata.name'; can't understand 'metadata.name'"),
-        ("metadata.name>a", "invalid selector: 'metadata.name>a'; can't understand 'metadata.name>a'"),
+        (
+            "metadata.name",
+            "invalid selector: 'metadata.name'; can't understand 'metadata.name'",
+        ),
+        (
+            "metadata.name>a",
+            "invalid selector: 'metadata.name>a'; can't understand 'metadata.name>a'",
+        ),
         ("a=b=c", "invalid field selector: unescaped character in value: 61"),
-        (r"metadata.name=a\b", r"invalid field selector: invalid escape sequence: \b"),
+        (
+            r"metadata.name=a\b",
+            r"invalid field selector: invalid escape sequence: \b",
+        ),
     ];
     for (text, expected) in table {
         assert_eq!(selector("", text), Err(expected.to_owned()), "{text}");

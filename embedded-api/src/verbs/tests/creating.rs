@@ -15,7 +15,10 @@ async fn a_new_object_has_what_the_server_sets_and_its_defaults() {
     assert!(metadata["creationTimestamp"].is_string());
     assert_eq!(made.body["spec"], json!({"size": 1, "colour": "grey"}));
     let managed = &metadata["managedFields"][0];
-    assert_eq!((&managed["manager"], &managed["operation"]), (&json!("test"), &json!("Update")));
+    assert_eq!(
+        (&managed["manager"], &managed["operation"]),
+        (&json!("test"), &json!("Update"))
+    );
     assert_eq!(world.get(&format!("{THINGS}/a")).await.is(200).body, made.body);
 }
 
@@ -38,7 +41,10 @@ async fn a_name_on_its_way_out_is_taken_too() {
     world.post(THINGS, held).await.is(201);
     world.delete(&format!("{THINGS}/a")).await.is(200);
     let again = world.post(THINGS, thing("a")).await.is(409);
-    assert_eq!(again.message(), r#"object is being deleted: things.a.dev "a" already exists"#);
+    assert_eq!(
+        again.message(),
+        r#"object is being deleted: things.a.dev "a" already exists"#
+    );
 }
 
 #[tokio::test]
@@ -63,7 +69,12 @@ async fn an_object_without_a_name_is_refused() {
     let mut nameless = thing("");
     nameless["metadata"] = json!({});
     let told = world.post(THINGS, nameless).await.is(422);
-    assert!(told.message().contains("metadata.name: Required value: name or generateName is required"), "{}", told.body);
+    assert!(
+        told.message()
+            .contains("metadata.name: Required value: name or generateName is required"),
+        "{}",
+        told.body
+    );
 }
 
 #[tokio::test]
@@ -93,13 +104,19 @@ async fn a_version_cannot_be_chosen() {
     let mut with = thing("a");
     with["metadata"]["resourceVersion"] = "5".into();
     let told = world.post(THINGS, with).await.is(500);
-    assert_eq!(told.message(), "resourceVersion should not be set on objects to be created");
+    assert_eq!(
+        told.message(),
+        "resourceVersion should not be set on objects to be created"
+    );
 }
 
 #[tokio::test]
 async fn there_is_no_room_in_a_namespace_that_is_missing() {
     let world = world().await;
-    let told = world.post("/apis/a.dev/v1/namespaces/nowhere/things", thing("a")).await.is(404);
+    let told = world
+        .post("/apis/a.dev/v1/namespaces/nowhere/things", thing("a"))
+        .await
+        .is(404);
     assert_eq!(told.message(), r#"namespaces "nowhere" not found"#);
     assert_eq!(told.body["details"], json!({"name": "nowhere", "kind": "namespaces"}));
 }
@@ -110,7 +127,10 @@ async fn the_namespace_of_the_body_is_that_of_the_path() {
     let mut elsewhere = thing("a");
     elsewhere["metadata"]["namespace"] = "kube-system".into();
     let told = world.post(THINGS, elsewhere).await.is(400);
-    assert_eq!(told.message(), "the namespace of the provided object does not match the namespace sent on the request");
+    assert_eq!(
+        told.message(),
+        "the namespace of the provided object does not match the namespace sent on the request"
+    );
 }
 
 #[tokio::test]
@@ -119,7 +139,11 @@ async fn rules_of_the_schema_are_told_with_their_causes() {
     let mut large = thing("a");
     large["spec"] = json!({"size": 101, "colour": "pink"});
     let told = world.post(THINGS, large).await.is(422);
-    assert!(told.message().starts_with(r#"Thing.a.dev "a" is invalid: ["#), "{}", told.message());
+    assert!(
+        told.message().starts_with(r#"Thing.a.dev "a" is invalid: ["#),
+        "{}",
+        told.message()
+    );
     let causes = told.body["details"]["causes"].as_array().expect("causes");
     let fields: Vec<&str> = causes.iter().filter_map(|cause| cause["field"].as_str()).collect();
     assert_eq!(fields, ["spec.size", "spec"]);
@@ -133,10 +157,17 @@ async fn unknown_fields_are_warned_of_refused_or_ignored() {
     let warned = world.post(&format!("{THINGS}?dryRun=All"), odd.clone()).await.is(201);
     assert_eq!(warned.warnings, [r#"299 - "unknown field \"spec.siren\"""#]);
     assert_eq!(warned.body["spec"].get("siren"), None);
-    let strict = world.post(&format!("{THINGS}?fieldValidation=Strict"), odd.clone()).await.is(400);
-    let expected = r#"Thing in version "v1" cannot be handled as a Thing: strict decoding error: unknown field "spec.siren""#;
+    let strict = world
+        .post(&format!("{THINGS}?fieldValidation=Strict"), odd.clone())
+        .await
+        .is(400);
+    let expected =
+        r#"Thing in version "v1" cannot be handled as a Thing: strict decoding error: unknown field "spec.siren""#;
     assert_eq!(strict.message(), expected);
-    let ignored = world.post(&format!("{THINGS}?fieldValidation=Ignore"), odd).await.is(201);
+    let ignored = world
+        .post(&format!("{THINGS}?fieldValidation=Ignore"), odd)
+        .await
+        .is(201);
     assert_eq!(ignored.warnings, [""; 0]);
 }
 
@@ -144,9 +175,15 @@ async fn unknown_fields_are_warned_of_refused_or_ignored() {
 async fn fields_that_stand_twice_are_told_too() {
     let world = world().await;
     let mut request = request(Method::POST, &format!("{THINGS}?fieldValidation=Strict"), None);
-    request.body = r#"{"apiVersion":"a.dev/v1","kind":"Thing","metadata":{"name":"a"},"spec":{"size":1,"size":2}}"#.into();
+    request.body =
+        r#"{"apiVersion":"a.dev/v1","kind":"Thing","metadata":{"name":"a"},"spec":{"size":1,"size":2}}"#.into();
     let told = world.ask(request).await.is(400);
-    assert!(told.message().ends_with(r#"strict decoding error: duplicate field "spec.size""#), "{}", told.message());
+    assert!(
+        told.message()
+            .ends_with(r#"strict decoding error: duplicate field "spec.size""#),
+        "{}",
+        told.message()
+    );
 }
 
 #[tokio::test]
@@ -163,8 +200,14 @@ async fn an_object_that_is_too_large_is_refused() {
 #[tokio::test]
 async fn a_node_needs_no_kind_and_gets_no_generation() {
     let world = world().await;
-    let made = world.post(NODES, json!({"metadata": {"name": "n-1", "namespace": "default"}})).await.is(201);
-    assert_eq!((&made.body["apiVersion"], &made.body["kind"]), (&json!("v1"), &json!("Node")));
+    let made = world
+        .post(NODES, json!({"metadata": {"name": "n-1", "namespace": "default"}}))
+        .await
+        .is(201);
+    assert_eq!(
+        (&made.body["apiVersion"], &made.body["kind"]),
+        (&json!("v1"), &json!("Node"))
+    );
     assert_eq!(made.body["metadata"].get("generation"), None);
     assert_eq!(made.body["metadata"].get("namespace"), None);
 }
@@ -172,7 +215,13 @@ async fn a_node_needs_no_kind_and_gets_no_generation() {
 #[tokio::test]
 async fn a_field_of_the_wrong_type_in_a_built_in_object_cannot_be_read() {
     let world = world().await;
-    let told = world.post(NODES, json!({"metadata": {"name": "n-1"}, "spec": {"unschedulable": "yes"}})).await.is(400);
+    let told = world
+        .post(
+            NODES,
+            json!({"metadata": {"name": "n-1"}, "spec": {"unschedulable": "yes"}}),
+        )
+        .await
+        .is(400);
     assert_eq!(
         told.message(),
         "Node in version \"v1\" cannot be handled as a Node: json: cannot unmarshal string into Go struct field \
@@ -183,10 +232,19 @@ async fn a_field_of_the_wrong_type_in_a_built_in_object_cannot_be_read() {
 #[tokio::test]
 async fn a_namespace_is_born_active() {
     let world = world().await;
-    let made = world.post(NAMESPACES, json!({"metadata": {"name": "field"}})).await.is(201);
+    let made = world
+        .post(NAMESPACES, json!({"metadata": {"name": "field"}}))
+        .await
+        .is(201);
     assert_eq!(made.body["status"], json!({"phase": "Active"}));
-    assert_eq!(made.body["metadata"]["labels"], json!({"kubernetes.io/metadata.name": "field"}));
-    world.post("/apis/a.dev/v1/namespaces/field/things", thing("a")).await.is(201);
+    assert_eq!(
+        made.body["metadata"]["labels"],
+        json!({"kubernetes.io/metadata.name": "field"})
+    );
+    world
+        .post("/apis/a.dev/v1/namespaces/field/things", thing("a"))
+        .await
+        .is(201);
 }
 
 #[tokio::test]
@@ -199,7 +257,10 @@ async fn an_event_is_one_object_seen_through_two_apis() {
     });
     world.post(EVENTS, event).await.is(201);
     let seen = world.get(&format!("{newer}/e")).await.is(200);
-    assert_eq!((&seen.body["note"], &seen.body["regarding"]["name"]), (&json!("low"), &json!("a")));
+    assert_eq!(
+        (&seen.body["note"], &seen.body["regarding"]["name"]),
+        (&json!("low"), &json!("a"))
+    );
     let new = json!({
         "apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": {"name": "f"}, "regarding": {"namespace": "default"},
         "note": "bound", "reason": "Bound", "type": "Normal", "action": "Bind",
@@ -207,7 +268,10 @@ async fn an_event_is_one_object_seen_through_two_apis() {
     });
     world.post(newer, new).await.is(201);
     let seen = world.get(&format!("{EVENTS}/f")).await.is(200);
-    assert_eq!((&seen.body["message"], &seen.body["apiVersion"]), (&json!("bound"), &json!("v1")));
+    assert_eq!(
+        (&seen.body["message"], &seen.body["apiVersion"]),
+        (&json!("bound"), &json!("v1"))
+    );
     assert_eq!(world.get(newer).await.is(200).names(), ["e", "f"]);
 }
 
@@ -216,7 +280,10 @@ async fn a_replacement_of_a_missing_lease_makes_it_and_of_another_object_does_no
     let world = world().await;
     let lease = json!({"metadata": {"name": "l"}, "spec": {"holderIdentity": "me", "leaseDurationSeconds": 10}});
     world.put(&format!("{LEASES}/l"), lease).await.is(201);
-    world.put(&format!("{NODES}/n-1"), json!({"metadata": {"name": "n-1"}})).await.is(404);
+    world
+        .put(&format!("{NODES}/n-1"), json!({"metadata": {"name": "n-1"}}))
+        .await
+        .is(404);
     let told = world.put(&format!("{THINGS}/a"), thing("a")).await.is(404);
     assert_eq!(told.message(), r#"things.a.dev "a" not found"#);
 }
@@ -234,10 +301,16 @@ async fn questions_about_oneself_are_answered_and_not_kept() {
     assert_eq!(answer.body["status"]["allowed"], true);
     assert_eq!(answer.body["spec"], asked["spec"]);
     let rules = json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview", "spec": {}});
-    let answer = world.post("/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", rules).await.is(201);
+    let answer = world
+        .post("/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", rules)
+        .await
+        .is(201);
     assert_eq!(answer.body["status"]["resourceRules"][0]["verbs"], json!(["*"]));
     let me = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
-    let answer = world.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", me).await.is(201);
+    let answer = world
+        .post("/apis/authentication.k8s.io/v1/selfsubjectreviews", me)
+        .await
+        .is(201);
     assert!(answer.body["status"]["userInfo"]["username"].is_string());
     assert_eq!(world.api.revision(), before);
 }

@@ -36,10 +36,19 @@ async fn a_deleted_object_with_a_finalizer_stays_until_it_is_taken_off() {
     assert_eq!(again.version(), going.version());
 
     world.merge(&path, json!({"spec": {"size": 3}})).await.is(200);
-    let told = world.merge(&path, json!({"metadata": {"finalizers": ["a.dev/x", "a.dev/new"]}})).await.is(422);
-    assert!(told.message().contains("no new finalizers can be added if the object is being deleted"));
+    let told = world
+        .merge(&path, json!({"metadata": {"finalizers": ["a.dev/x", "a.dev/new"]}}))
+        .await
+        .is(422);
+    assert!(
+        told.message()
+            .contains("no new finalizers can be added if the object is being deleted")
+    );
 
-    let last = world.merge(&path, json!({"metadata": {"finalizers": null}})).await.is(200);
+    let last = world
+        .merge(&path, json!({"metadata": {"finalizers": null}}))
+        .await
+        .is(200);
     assert_eq!(last.body["spec"]["size"], 3);
     world.get(&path).await.is(404);
 }
@@ -62,10 +71,19 @@ async fn a_deletion_may_insist_on_uid_and_version() {
     let made = world.post(THINGS, thing("a")).await.is(201).body;
     let with = |uid: &Value, version: &Value| json!({"preconditions": {"uid": uid, "resourceVersion": version}});
     let (uid, version) = (&made["metadata"]["uid"], &made["metadata"]["resourceVersion"]);
-    let told = world.delete_with(&path, with(&"other".into(), &Value::Null)).await.is(409);
-    assert!(told.message().starts_with(r#"Operation cannot be fulfilled on Thing.a.dev "a": the UID in the precondition"#));
+    let told = world
+        .delete_with(&path, with(&"other".into(), &Value::Null))
+        .await
+        .is(409);
+    assert!(
+        told.message()
+            .starts_with(r#"Operation cannot be fulfilled on Thing.a.dev "a": the UID in the precondition"#)
+    );
     let told = world.delete_with(&path, with(&Value::Null, &"1".into())).await.is(409);
-    assert!(told.message().contains("the ResourceVersion in the precondition (1) does not match"));
+    assert!(
+        told.message()
+            .contains("the ResourceVersion in the precondition (1) does not match")
+    );
     world.get(&path).await.is(200);
     world.delete_with(&path, with(uid, version)).await.is(200);
     world.get(&path).await.is(404);
@@ -76,7 +94,10 @@ async fn a_dry_deletion_deletes_nothing() {
     let world = world().await;
     world.post(THINGS, thing("a")).await.is(201);
     world.delete(&format!("{THINGS}/a?dryRun=All")).await.is(200);
-    world.delete_with(&format!("{THINGS}/a"), json!({"dryRun": ["All"]})).await.is(200);
+    world
+        .delete_with(&format!("{THINGS}/a"), json!({"dryRun": ["All"]}))
+        .await
+        .is(200);
     world.delete(&format!("{THINGS}?dryRun=All")).await.is(200);
     world.get(&format!("{THINGS}/a")).await.is(200);
 }
@@ -86,7 +107,10 @@ async fn options_of_a_deletion_are_checked() {
     let world = world().await;
     world.post(THINGS, thing("a")).await.is(201);
     let path = format!("{THINGS}/a");
-    world.delete_with(&path, json!({"propagationPolicy": "Guess"})).await.is(422);
+    world
+        .delete_with(&path, json!({"propagationPolicy": "Guess"}))
+        .await
+        .is(422);
     world.delete_with(&path, thing("a")).await.is(400);
     world.delete(&format!("{path}?gracePeriodSeconds=x")).await.is(400);
     world.get(&path).await.is(200);
@@ -96,16 +120,29 @@ async fn options_of_a_deletion_are_checked() {
 async fn a_collection_is_deleted_by_its_labels_and_fields() {
     let world = world().await;
     for (name, camera) in [("a", "thermal"), ("c", "wide"), ("d", "wide")] {
-        world.post(THINGS, labelled(name, json!({"camera": camera}))).await.is(201);
+        world
+            .post(THINGS, labelled(name, json!({"camera": camera})))
+            .await
+            .is(201);
     }
     let mut going = held("b");
     going["metadata"]["labels"] = json!({"camera": "thermal"});
     world.post(THINGS, going).await.is(201);
 
-    let deleted = world.delete(&format!("{THINGS}?labelSelector=camera%3Dthermal")).await.is(200);
+    let deleted = world
+        .delete(&format!("{THINGS}?labelSelector=camera%3Dthermal"))
+        .await
+        .is(200);
     assert_eq!(deleted.names(), ["a", "b"]);
     assert_eq!(world.get(THINGS).await.names(), ["b", "c", "d"]);
-    assert_eq!(world.delete(&format!("{THINGS}?fieldSelector=metadata.name%3Dc")).await.is(200).names(), ["c"]);
+    assert_eq!(
+        world
+            .delete(&format!("{THINGS}?fieldSelector=metadata.name%3Dc"))
+            .await
+            .is(200)
+            .names(),
+        ["c"]
+    );
     world.delete(&format!("{THINGS}?labelSelector=a%20b")).await.is(400);
     world.delete(THINGS).await.is(200);
     let left = world.get(THINGS).await;
@@ -117,16 +154,27 @@ async fn a_collection_is_deleted_by_its_labels_and_fields() {
 async fn a_namespace_goes_with_all_that_is_in_it() {
     let world = world().await;
     let things = "/apis/a.dev/v1/namespaces/field/things";
-    world.post(NAMESPACES, json!({"metadata": {"name": "field"}})).await.is(201);
+    world
+        .post(NAMESPACES, json!({"metadata": {"name": "field"}}))
+        .await
+        .is(201);
     world.post(things, thing("plain")).await.is(201);
     world.post(things, held("held")).await.is(201);
-    world.post("/api/v1/namespaces/field/events", json!({"metadata": {"name": "e"}, "involvedObject": {"namespace": "field"}})).await.is(201);
+    world
+        .post(
+            "/api/v1/namespaces/field/events",
+            json!({"metadata": {"name": "e"}, "involvedObject": {"namespace": "field"}}),
+        )
+        .await
+        .is(201);
 
     let going = world.delete("/api/v1/namespaces/field").await.is(200);
     assert_eq!(going.body["status"]["phase"], "Terminating");
     world.until_gone(&format!("{things}/plain")).await;
     let is_going = |came: &super::world::Came| came.body["metadata"]["deletionTimestamp"].is_string();
-    world.until(&format!("{things}/held"), "the held one to go", is_going).await;
+    world
+        .until(&format!("{things}/held"), "the held one to go", is_going)
+        .await;
     let told = world.post(things, thing("late")).await.is(403);
     assert_eq!(
         told.message(),
@@ -135,7 +183,10 @@ async fn a_namespace_goes_with_all_that_is_in_it() {
     assert_eq!(told.body["details"]["causes"][0]["reason"], "NamespaceTerminating");
     world.get("/api/v1/namespaces/field").await.is(200);
 
-    world.merge(&format!("{things}/held"), json!({"metadata": {"finalizers": null}})).await.is(200);
+    world
+        .merge(&format!("{things}/held"), json!({"metadata": {"finalizers": null}}))
+        .await
+        .is(200);
     world.until_gone("/api/v1/namespaces/field").await;
     assert_eq!(world.get("/api/v1/namespaces/field/events").await.names(), [""; 0]);
 }
@@ -143,10 +194,16 @@ async fn a_namespace_goes_with_all_that_is_in_it() {
 #[tokio::test]
 async fn an_empty_namespace_goes_at_once_and_its_name_is_free() {
     let world = world().await;
-    world.post(NAMESPACES, json!({"metadata": {"name": "field"}})).await.is(201);
+    world
+        .post(NAMESPACES, json!({"metadata": {"name": "field"}}))
+        .await
+        .is(201);
     world.delete("/api/v1/namespaces/field").await.is(200);
     world.until_gone("/api/v1/namespaces/field").await;
-    world.post(NAMESPACES, json!({"metadata": {"name": "field"}})).await.is(201);
+    world
+        .post(NAMESPACES, json!({"metadata": {"name": "field"}}))
+        .await
+        .is(201);
 }
 
 #[tokio::test]
@@ -154,7 +211,10 @@ async fn the_first_namespaces_cannot_be_deleted() {
     let world = world().await;
     for name in ["default", "kube-system", "kube-public"] {
         let told = world.delete(&format!("{NAMESPACES}/{name}")).await.is(403);
-        assert_eq!(told.message(), format!("namespaces \"{name}\" is forbidden: this namespace may not be deleted"));
+        assert_eq!(
+            told.message(),
+            format!("namespaces \"{name}\" is forbidden: this namespace may not be deleted")
+        );
     }
     world.delete(NAMESPACES).await.is(405);
 }

@@ -16,7 +16,10 @@ async fn a_watch_without_a_version_begins_with_what_is_there() {
     }
     let mut watch = world.watch(THINGS).await;
     watch.expect(&[("ADDED", "a"), ("ADDED", "b")]).await;
-    world.merge(&format!("{THINGS}/a"), json!({"spec": {"size": 2}})).await.is(200);
+    world
+        .merge(&format!("{THINGS}/a"), json!({"spec": {"size": 2}}))
+        .await
+        .is(200);
     world.delete(&format!("{THINGS}/b")).await.is(200);
     watch.expect(&[("MODIFIED", "a"), ("DELETED", "b")]).await;
 }
@@ -26,14 +29,19 @@ async fn a_watch_from_a_version_tells_all_that_came_after() {
     let world = world().await;
     let since = world.post(THINGS, thing("a")).await.version();
     world.post(BOATS, boat("x")).await.is(201);
-    world.merge(&format!("{THINGS}/a"), json!({"spec": {"size": 2}})).await.is(200);
+    world
+        .merge(&format!("{THINGS}/a"), json!({"spec": {"size": 2}}))
+        .await
+        .is(200);
     let made = world.post(THINGS, thing("b")).await.version();
     world.delete(&format!("{THINGS}/a")).await.is(200);
     let mut watch = world.watch(&format!("{THINGS}?resourceVersion={since}")).await;
     watch.expect(&[("MODIFIED", "a"), ("ADDED", "b")]).await;
     let deleted = watch.next().await.expect("an event");
     assert_eq!(deleted["type"], "DELETED");
-    let version = deleted["object"]["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse::<u64>().ok());
+    let version = deleted["object"]["metadata"]["resourceVersion"]
+        .as_str()
+        .and_then(|text| text.parse::<u64>().ok());
     assert_eq!(version, Some(made + 1), "a deletion has a version of its own");
 }
 
@@ -41,23 +49,53 @@ async fn a_watch_from_a_version_tells_all_that_came_after() {
 async fn an_object_that_stops_matching_is_told_as_deleted_and_one_that_begins_to_as_added() {
     let world = world().await;
     let path = format!("{THINGS}/a");
-    let since = world.post(THINGS, labelled("a", json!({"camera": "thermal"}))).await.version();
-    let mut thermal = world.watch(&format!("{THINGS}?resourceVersion={since}&labelSelector=camera%3Dthermal")).await;
-    let mut wide = world.watch(&format!("{THINGS}?resourceVersion={since}&labelSelector=camera%3Dwide")).await;
-    let mut north = world.watch(&format!("{THINGS}?resourceVersion={since}&fieldSelector=spec.place%3Dnorth")).await;
-    world.merge(&path, json!({"metadata": {"labels": {"camera": "wide"}}})).await.is(200);
+    let since = world
+        .post(THINGS, labelled("a", json!({"camera": "thermal"})))
+        .await
+        .version();
+    let mut thermal = world
+        .watch(&format!(
+            "{THINGS}?resourceVersion={since}&labelSelector=camera%3Dthermal"
+        ))
+        .await;
+    let mut wide = world
+        .watch(&format!("{THINGS}?resourceVersion={since}&labelSelector=camera%3Dwide"))
+        .await;
+    let mut north = world
+        .watch(&format!(
+            "{THINGS}?resourceVersion={since}&fieldSelector=spec.place%3Dnorth"
+        ))
+        .await;
+    world
+        .merge(&path, json!({"metadata": {"labels": {"camera": "wide"}}}))
+        .await
+        .is(200);
     let left = world.merge(&path, json!({"spec": {"place": "north"}})).await.is(200);
-    world.merge(&path, json!({"metadata": {"labels": {"camera": "thermal"}}})).await.is(200);
+    world
+        .merge(&path, json!({"metadata": {"labels": {"camera": "thermal"}}}))
+        .await
+        .is(200);
     world.delete(&path).await.is(200);
 
     let gone = thermal.next().await.expect("an event");
     assert_eq!(gone["type"], "DELETED");
-    assert_eq!(gone["object"]["metadata"]["labels"]["camera"], "thermal", "as it was when it matched");
-    let version = gone["object"]["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse::<u64>().ok());
-    assert!(version.is_some_and(|version| version > since && version < left.version()), "of the change: {gone}");
+    assert_eq!(
+        gone["object"]["metadata"]["labels"]["camera"], "thermal",
+        "as it was when it matched"
+    );
+    let version = gone["object"]["metadata"]["resourceVersion"]
+        .as_str()
+        .and_then(|text| text.parse::<u64>().ok());
+    assert!(
+        version.is_some_and(|version| version > since && version < left.version()),
+        "of the change: {gone}"
+    );
     thermal.expect(&[("ADDED", "a"), ("DELETED", "a")]).await;
-    wide.expect(&[("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a")]).await;
-    north.expect(&[("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a")]).await;
+    wide.expect(&[("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a")])
+        .await;
+    north
+        .expect(&[("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a")])
+        .await;
 }
 
 #[tokio::test]
@@ -96,7 +134,11 @@ async fn a_watch_may_begin_with_a_list_and_say_where_it_ends() {
 async fn a_watch_may_leave_out_what_is_there() {
     let world = world().await;
     world.post(THINGS, thing("a")).await.is(201);
-    let mut watch = world.watch(&format!("{THINGS}?sendInitialEvents=false&resourceVersionMatch=NotOlderThan")).await;
+    let mut watch = world
+        .watch(&format!(
+            "{THINGS}?sendInitialEvents=false&resourceVersionMatch=NotOlderThan"
+        ))
+        .await;
     // The watch has begun when it has told of this; it is made again until it has.
     let mut number = 0;
     let event = loop {
@@ -120,34 +162,57 @@ async fn a_version_that_is_no_longer_kept_or_of_another_life_is_gone() {
     let world = world_with(|options| options.history = small).await;
     let since = world.post(THINGS, thing("a")).await.version();
     for size in 2..60 {
-        world.merge(&format!("{THINGS}/a"), json!({"spec": {"size": size}})).await.is(200);
+        world
+            .merge(&format!("{THINGS}/a"), json!({"spec": {"size": size}}))
+            .await
+            .is(200);
     }
     for asked in [since, world.api.revision() + 1000] {
         let mut watch = world.watch(&format!("{THINGS}?resourceVersion={asked}")).await;
         let error = watch.next().await.expect("an error");
-        assert_eq!((&error["type"], &error["object"]["code"]), (&json!("ERROR"), &json!(410)));
+        assert_eq!(
+            (&error["type"], &error["object"]["code"]),
+            (&json!("ERROR"), &json!(410))
+        );
         assert_eq!(error["object"]["reason"], "Expired");
         let message = error["object"]["message"].as_str().unwrap_or_default();
-        assert!(message.starts_with(&format!("too old resource version: {asked} (")), "{message}");
+        assert!(
+            message.starts_with(&format!("too old resource version: {asked} (")),
+            "{message}"
+        );
         assert_eq!(watch.next().await, None);
     }
-    let told = world.get(&format!("{THINGS}?resourceVersion={since}&resourceVersionMatch=Exact")).await.is(410);
-    assert!(told.message().starts_with("The resourceVersion for the provided list is too old."), "{}", told.message());
+    let told = world
+        .get(&format!("{THINGS}?resourceVersion={since}&resourceVersionMatch=Exact"))
+        .await
+        .is(410);
+    assert!(
+        told.message()
+            .starts_with("The resourceVersion for the provided list is too old."),
+        "{}",
+        told.message()
+    );
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn a_watch_ends_when_its_time_is_over_and_says_how_far_it_came() {
     let world = world().await;
     world.post(THINGS, thing("a")).await.is(201);
+    tokio::time::pause();
     let mut plain = world.watch(&format!("{THINGS}?timeoutSeconds=1")).await;
     plain.expect(&[("ADDED", "a")]).await;
     assert_eq!(plain.next().await, None);
 
-    let mut marked = world.watch(&format!("{THINGS}?timeoutSeconds=15&allowWatchBookmarks=true")).await;
+    let mut marked = world
+        .watch(&format!("{THINGS}?timeoutSeconds=15&allowWatchBookmarks=true"))
+        .await;
     marked.expect(&[("ADDED", "a")]).await;
     let bookmark = marked.next().await.expect("a bookmark");
     assert_eq!(bookmark["type"], "BOOKMARK");
-    assert_eq!(bookmark["object"]["metadata"]["resourceVersion"], world.api.revision().to_string());
+    assert_eq!(
+        bookmark["object"]["metadata"]["resourceVersion"],
+        world.api.revision().to_string()
+    );
     assert_eq!(marked.next().await, None);
 }
 
@@ -159,10 +224,16 @@ async fn a_watch_may_tell_tables_or_metadata_only() {
     let accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
     let mut tables = world.watch_as(THINGS, accept).await;
     let first = tables.next().await.expect("an event");
-    assert_eq!((&first["type"], &first["object"]["kind"]), (&json!("ADDED"), &json!("Table")));
+    assert_eq!(
+        (&first["type"], &first["object"]["kind"]),
+        (&json!("ADDED"), &json!("Table"))
+    );
     assert!(first["object"]["columnDefinitions"].is_array());
     let second = tables.next().await.expect("an event");
-    assert!(second["object"]["columnDefinitions"].is_null(), "columns are described once");
+    assert!(
+        second["object"]["columnDefinitions"].is_null(),
+        "columns are described once"
+    );
     let accept = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json";
     let mut metadata = world.watch_as(THINGS, accept).await;
     let first = metadata.next().await.expect("an event");
@@ -177,7 +248,10 @@ async fn events_are_watched_through_either_api() {
     let event = json!({"metadata": {"name": "e"}, "involvedObject": {"namespace": "default"}, "message": "low"});
     world.post(EVENTS, event).await.is(201);
     let told = newer.next().await.expect("an event");
-    assert_eq!((&told["object"]["apiVersion"], &told["object"]["note"]), (&json!("events.k8s.io/v1"), &json!("low")));
+    assert_eq!(
+        (&told["object"]["apiVersion"], &told["object"]["note"]),
+        (&json!("events.k8s.io/v1"), &json!("low"))
+    );
 }
 
 #[tokio::test]
@@ -196,6 +270,8 @@ async fn a_watcher_that_does_not_read_keeps_nobody_waiting() {
     for number in 0..300 {
         world.post(THINGS, thing(&format!("t-{number}"))).await.is(201);
     }
-    let mut other = world.watch(&format!("{THINGS}?fieldSelector=metadata.name%3Dt-299")).await;
+    let mut other = world
+        .watch(&format!("{THINGS}?fieldSelector=metadata.name%3Dt-299"))
+        .await;
     other.expect(&[("ADDED", "t-299")]).await;
 }

@@ -48,13 +48,22 @@ async fn dependents_go_after_their_owner() {
 async fn dependents_go_before_their_owner_if_it_is_told_so() {
     let world = world().await;
     family(&world, &["one", "two"], true).await;
-    world.merge(&path("one"), json!({"metadata": {"finalizers": ["a.dev/x"]}})).await.is(200);
-    let waits = world.delete(&format!("{THINGS}/owner?propagationPolicy=Foreground")).await.is(200);
+    world
+        .merge(&path("one"), json!({"metadata": {"finalizers": ["a.dev/x"]}}))
+        .await
+        .is(200);
+    let waits = world
+        .delete(&format!("{THINGS}/owner?propagationPolicy=Foreground"))
+        .await
+        .is(200);
     assert_eq!(waits.body["metadata"]["finalizers"], json!(["foregroundDeletion"]));
     world.until_gone(&path("two")).await;
     world.until(&path("one"), "the first to go", going).await;
     world.get(&format!("{THINGS}/owner")).await.is(200);
-    world.merge(&path("one"), json!({"metadata": {"finalizers": null}})).await.is(200);
+    world
+        .merge(&path("one"), json!({"metadata": {"finalizers": null}}))
+        .await
+        .is(200);
     world.until_gone(&format!("{THINGS}/owner")).await;
 }
 
@@ -62,8 +71,14 @@ async fn dependents_go_before_their_owner_if_it_is_told_so() {
 async fn a_dependent_that_blocks_nothing_does_not_hold_its_owner() {
     let world = world().await;
     family(&world, &["one"], false).await;
-    world.merge(&path("one"), json!({"metadata": {"finalizers": ["a.dev/x"]}})).await.is(200);
-    world.delete(&format!("{THINGS}/owner?propagationPolicy=Foreground")).await.is(200);
+    world
+        .merge(&path("one"), json!({"metadata": {"finalizers": ["a.dev/x"]}}))
+        .await
+        .is(200);
+    world
+        .delete(&format!("{THINGS}/owner?propagationPolicy=Foreground"))
+        .await
+        .is(200);
     world.until_gone(&format!("{THINGS}/owner")).await;
     world.until(&path("one"), "the first to go", going).await;
 }
@@ -72,7 +87,10 @@ async fn a_dependent_that_blocks_nothing_does_not_hold_its_owner() {
 async fn orphans_stay_without_their_owner() {
     let world = world().await;
     family(&world, &["one", "two"], true).await;
-    let waits = world.delete_with(&format!("{THINGS}/owner"), json!({"propagationPolicy": "Orphan"})).await.is(200);
+    let waits = world
+        .delete_with(&format!("{THINGS}/owner"), json!({"propagationPolicy": "Orphan"}))
+        .await
+        .is(200);
     assert_eq!(waits.body["metadata"]["finalizers"], json!(["orphan"]));
     world.until_gone(&format!("{THINGS}/owner")).await;
     for name in ["one", "two"] {
@@ -91,12 +109,24 @@ async fn an_object_whose_owner_never_was_is_collected() {
     another["metadata"]["uid"] = "00000000-0000-0000-0000-000000000000".into();
     world.post(BOATS, owned("of-nobody", &[&nobody], false)).await.is(201);
     world.post(BOATS, owned("of-another", &[&another], false)).await.is(201);
-    world.post(BOATS, owned("of-both", &[&another, &owner], false)).await.is(201);
+    world
+        .post(BOATS, owned("of-both", &[&another, &owner], false))
+        .await
+        .is(201);
     world.until_gone(&path("of-nobody")).await;
     world.until_gone(&path("of-another")).await;
-    let one_left = |came: &Came| came.body["metadata"]["ownerReferences"].as_array().is_some_and(|all| all.len() == 1);
-    let kept = world.until(&path("of-both"), "one owner to be forgotten", one_left).await;
-    assert_eq!(kept.body["metadata"]["ownerReferences"][0]["uid"], owner["metadata"]["uid"]);
+    let one_left = |came: &Came| {
+        came.body["metadata"]["ownerReferences"]
+            .as_array()
+            .is_some_and(|all| all.len() == 1)
+    };
+    let kept = world
+        .until(&path("of-both"), "one owner to be forgotten", one_left)
+        .await;
+    assert_eq!(
+        kept.body["metadata"]["ownerReferences"][0]["uid"],
+        owner["metadata"]["uid"]
+    );
 }
 
 #[tokio::test]
@@ -119,7 +149,10 @@ async fn what_a_dependent_owns_goes_too() {
     family(&world, &["one"], true).await;
     let one = world.get(&path("one")).await.is(200).body;
     world.post(BOATS, owned("of-one", &[&one], true)).await.is(201);
-    world.delete(&format!("{THINGS}/owner?propagationPolicy=Foreground")).await.is(200);
+    world
+        .delete(&format!("{THINGS}/owner?propagationPolicy=Foreground"))
+        .await
+        .is(200);
     world.until_gone(&format!("{THINGS}/owner")).await;
     world.get(&path("one")).await.is(404);
     world.get(&path("of-one")).await.is(404);
@@ -129,9 +162,18 @@ async fn what_a_dependent_owns_goes_too() {
 async fn a_dependent_that_is_taken_from_its_owner_frees_it() {
     let world = world().await;
     family(&world, &["one"], true).await;
-    world.merge(&path("one"), json!({"metadata": {"finalizers": ["a.dev/x"]}})).await.is(200);
-    world.delete(&format!("{THINGS}/owner?propagationPolicy=Foreground")).await.is(200);
+    world
+        .merge(&path("one"), json!({"metadata": {"finalizers": ["a.dev/x"]}}))
+        .await
+        .is(200);
+    world
+        .delete(&format!("{THINGS}/owner?propagationPolicy=Foreground"))
+        .await
+        .is(200);
     world.until(&path("one"), "the first to go", going).await;
-    world.merge(&path("one"), json!({"metadata": {"ownerReferences": null}})).await.is(200);
+    world
+        .merge(&path("one"), json!({"metadata": {"ownerReferences": null}}))
+        .await
+        .is(200);
     world.until_gone(&format!("{THINGS}/owner")).await;
 }

@@ -32,7 +32,13 @@ async fn old_events_go() {
     };
     let world = world_with(|options| options.events = limits).await;
     world.post(THINGS, thing("a")).await.is(201);
-    world.post(EVENTS, json!({"metadata": {"name": "e"}, "involvedObject": {"namespace": "default"}})).await.is(201);
+    world
+        .post(
+            EVENTS,
+            json!({"metadata": {"name": "e"}, "involvedObject": {"namespace": "default"}}),
+        )
+        .await
+        .is(201);
     world.until_gone(&format!("{EVENTS}/e")).await;
     world.get(&format!("{THINGS}/a")).await.is(200);
 }

@@ -5,7 +5,13 @@ use serde_json::{Value, json};
 
 async fn five(world: &World) {
     for name in ["a", "b", "c", "d", "e"] {
-        world.post(THINGS, labelled(name, json!({"even": (["b", "d"].contains(&name)).to_string()}))).await.is(201);
+        world
+            .post(
+                THINGS,
+                labelled(name, json!({"even": (["b", "d"].contains(&name)).to_string()})),
+            )
+            .await
+            .is(201);
     }
 }
 
@@ -20,10 +26,20 @@ async fn a_list_holds_all_objects_in_order_of_their_names() {
     world.post(THINGS, thing("a")).await.is(201);
     let list = world.get(THINGS).await.is(200);
     assert_eq!(list.names(), ["a", "b"]);
-    assert_eq!((&list.body["kind"], &list.body["apiVersion"]), (&json!("ThingList"), &json!("a.dev/v1")));
+    assert_eq!(
+        (&list.body["kind"], &list.body["apiVersion"]),
+        (&json!("ThingList"), &json!("a.dev/v1"))
+    );
     assert_eq!(list.version(), world.api.revision());
     assert_eq!(world.get("/apis/a.dev/v1/things").await.names(), ["a", "b"]);
-    assert_eq!(world.get("/apis/a.dev/v1/namespaces/nowhere/things").await.is(200).names(), [""; 0]);
+    assert_eq!(
+        world
+            .get("/apis/a.dev/v1/namespaces/nowhere/things")
+            .await
+            .is(200)
+            .names(),
+        [""; 0]
+    );
 }
 
 #[tokio::test]
@@ -35,10 +51,16 @@ async fn pages_follow_each_other_and_show_one_moment() {
     assert_eq!(first.body["metadata"]["remainingItemCount"], 3);
     world.delete(&format!("{THINGS}/d")).await.is(200);
     world.post(THINGS, thing("cc")).await.is(201);
-    let second = world.get(&format!("{THINGS}?limit=2&continue={}", token(&first.body))).await.is(200);
+    let second = world
+        .get(&format!("{THINGS}?limit=2&continue={}", token(&first.body)))
+        .await
+        .is(200);
     assert_eq!(second.names(), ["c", "d"]);
     assert_eq!(second.version(), first.version());
-    let third = world.get(&format!("{THINGS}?limit=2&continue={}", token(&second.body))).await.is(200);
+    let third = world
+        .get(&format!("{THINGS}?limit=2&continue={}", token(&second.body)))
+        .await
+        .is(200);
     assert_eq!(third.names(), ["e"]);
     assert_eq!(token(&third.body), "");
 }
@@ -47,9 +69,15 @@ async fn pages_follow_each_other_and_show_one_moment() {
 async fn pages_go_over_all_namespaces() {
     let world = world().await;
     five(&world).await;
-    world.post("/apis/a.dev/v1/namespaces/kube-system/things", thing("a")).await.is(201);
+    world
+        .post("/apis/a.dev/v1/namespaces/kube-system/things", thing("a"))
+        .await
+        .is(201);
     let first = world.get("/apis/a.dev/v1/things?limit=4").await.is(200);
-    let second = world.get(&format!("/apis/a.dev/v1/things?continue={}", token(&first.body))).await.is(200);
+    let second = world
+        .get(&format!("/apis/a.dev/v1/things?continue={}", token(&first.body)))
+        .await
+        .is(200);
     assert_eq!((first.names().len(), second.names()), (4, vec!["e", "a"]));
 }
 
@@ -57,10 +85,18 @@ async fn pages_go_over_all_namespaces() {
 async fn what_is_left_is_counted_only_where_everything_is_selected() {
     let world = world().await;
     five(&world).await;
-    let page = world.get(&format!("{THINGS}?limit=1&labelSelector=even%3Dtrue")).await.is(200);
+    let page = world
+        .get(&format!("{THINGS}?limit=1&labelSelector=even%3Dtrue"))
+        .await
+        .is(200);
     assert_eq!(page.names(), ["b"]);
     assert_eq!(page.body["metadata"].get("remainingItemCount"), None);
-    let rest = world.get(&format!("{THINGS}?limit=1&labelSelector=even%3Dtrue&continue={}", token(&page.body))).await;
+    let rest = world
+        .get(&format!(
+            "{THINGS}?limit=1&labelSelector=even%3Dtrue&continue={}",
+            token(&page.body)
+        ))
+        .await;
     assert_eq!(rest.names(), ["d"]);
     assert_eq!(token(&rest.body), "");
 }
@@ -71,9 +107,20 @@ async fn bad_tokens_and_versions_are_refused() {
     five(&world).await;
     let first = world.get(&format!("{THINGS}?limit=2")).await;
     let bad = world.get(&format!("{THINGS}?continue=garbage")).await.is(400);
-    assert!(bad.message().starts_with("invalid continue token: continue key is not valid: "), "{}", bad.message());
-    let both = world.get(&format!("{THINGS}?resourceVersion=5&continue={}", token(&first.body))).await.is(400);
-    assert_eq!(both.message(), "specifying resource version is not allowed when using continue");
+    assert!(
+        bad.message()
+            .starts_with("invalid continue token: continue key is not valid: "),
+        "{}",
+        bad.message()
+    );
+    let both = world
+        .get(&format!("{THINGS}?resourceVersion=5&continue={}", token(&first.body)))
+        .await
+        .is(400);
+    assert_eq!(
+        both.message(),
+        "specifying resource version is not allowed when using continue"
+    );
     world.get(&format!("{THINGS}?resourceVersion=x")).await.is(400);
     world.get(&format!("{THINGS}?limit=many")).await.is(400);
 }
@@ -83,13 +130,27 @@ async fn a_list_may_ask_for_a_moment() {
     let world = world().await;
     let then = world.post(THINGS, thing("a")).await.version();
     world.post(THINGS, thing("b")).await.is(201);
-    let exact = world.get(&format!("{THINGS}?resourceVersion={then}&resourceVersionMatch=Exact")).await.is(200);
+    let exact = world
+        .get(&format!("{THINGS}?resourceVersion={then}&resourceVersionMatch=Exact"))
+        .await
+        .is(200);
     assert_eq!((exact.names(), exact.version()), (vec!["a"], then));
-    for query in ["resourceVersion=0", &format!("resourceVersion={then}&resourceVersionMatch=NotOlderThan")] {
-        assert_eq!(world.get(&format!("{THINGS}?{query}")).await.is(200).names(), ["a", "b"]);
+    for query in [
+        "resourceVersion=0",
+        &format!("resourceVersion={then}&resourceVersionMatch=NotOlderThan"),
+    ] {
+        assert_eq!(
+            world.get(&format!("{THINGS}?{query}")).await.is(200).names(),
+            ["a", "b"]
+        );
     }
     let told = world.get(&format!("{THINGS}?resourceVersion=999999")).await.is(504);
-    assert!(told.message().starts_with("Timeout: Too large resource version: 999999, current: "), "{}", told.message());
+    assert!(
+        told.message()
+            .starts_with("Timeout: Too large resource version: 999999, current: "),
+        "{}",
+        told.message()
+    );
     world.get(&format!("{THINGS}/a?resourceVersion=999999")).await.is(504);
     world.get(&format!("{THINGS}/a?resourceVersion={then}")).await.is(200);
 }
@@ -98,7 +159,10 @@ async fn a_list_may_ask_for_a_moment() {
 async fn labels_and_fields_select() {
     let world = world().await;
     five(&world).await;
-    world.merge(&format!("{THINGS}/c"), json!({"spec": {"place": "north"}})).await.is(200);
+    world
+        .merge(&format!("{THINGS}/c"), json!({"spec": {"place": "north"}}))
+        .await
+        .is(200);
     for (query, expected) in [
         ("labelSelector=even%3Dtrue", "bd"),
         ("labelSelector=even!%3Dtrue", "ace"),
@@ -112,7 +176,10 @@ async fn labels_and_fields_select() {
         let found = world.get(&format!("{THINGS}?{query}")).await.is(200);
         assert_eq!(found.names().concat(), expected, "{query}");
     }
-    let told = world.get(&format!("{THINGS}?fieldSelector=spec.size%3D1")).await.is(400);
+    let told = world
+        .get(&format!("{THINGS}?fieldSelector=spec.size%3D1"))
+        .await
+        .is(400);
     assert_eq!(told.message(), "field label not supported: spec.size");
     world.get(&format!("{THINGS}?labelSelector=a%20b")).await.is(400);
 }
@@ -120,14 +187,45 @@ async fn labels_and_fields_select() {
 #[tokio::test]
 async fn fields_of_built_in_kinds_select() {
     let world = world().await;
-    world.post(NODES, json!({"metadata": {"name": "n-1"}, "spec": {"unschedulable": true}})).await.is(201);
+    world
+        .post(
+            NODES,
+            json!({"metadata": {"name": "n-1"}, "spec": {"unschedulable": true}}),
+        )
+        .await
+        .is(201);
     world.post(NODES, json!({"metadata": {"name": "n-2"}})).await.is(201);
-    assert_eq!(world.get(&format!("{NODES}?fieldSelector=spec.unschedulable%3Dtrue")).await.names(), ["n-1"]);
-    assert_eq!(world.get(&format!("{NODES}?fieldSelector=spec.unschedulable%3Dfalse")).await.names(), ["n-2"]);
-    let event = json!({"metadata": {"name": "e"}, "involvedObject": {"name": "a", "namespace": "default"}, "type": "Normal"});
+    assert_eq!(
+        world
+            .get(&format!("{NODES}?fieldSelector=spec.unschedulable%3Dtrue"))
+            .await
+            .names(),
+        ["n-1"]
+    );
+    assert_eq!(
+        world
+            .get(&format!("{NODES}?fieldSelector=spec.unschedulable%3Dfalse"))
+            .await
+            .names(),
+        ["n-2"]
+    );
+    let event =
+        json!({"metadata": {"name": "e"}, "involvedObject": {"name": "a", "namespace": "default"}, "type": "Normal"});
     world.post(EVENTS, event).await.is(201);
-    assert_eq!(world.get(&format!("{EVENTS}?fieldSelector=involvedObject.name%3Da")).await.names(), ["e"]);
-    assert_eq!(world.get(&format!("{EVENTS}?fieldSelector=type%3DWarning")).await.names(), [""; 0]);
+    assert_eq!(
+        world
+            .get(&format!("{EVENTS}?fieldSelector=involvedObject.name%3Da"))
+            .await
+            .names(),
+        ["e"]
+    );
+    assert_eq!(
+        world
+            .get(&format!("{EVENTS}?fieldSelector=type%3DWarning"))
+            .await
+            .names(),
+        [""; 0]
+    );
     let newer = "/apis/events.k8s.io/v1/namespaces/default/events?fieldSelector=regarding.name%3Da";
     assert_eq!(world.get(newer).await.is(200).names(), ["e"]);
 }

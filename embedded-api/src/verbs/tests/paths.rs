@@ -1,6 +1,6 @@
 //! Paths and methods, and what is at none of them.
 
-use super::world::{BOATS, NODES, THINGS, request, thing, world};
+use super::world::{BOATS, NAMESPACES, NODES, THINGS, request, thing, world};
 use http::Method;
 use serde_json::{Value, json};
 
@@ -20,11 +20,19 @@ async fn documents_are_where_clients_look_for_them() {
     for path in ["/healthz", "/livez", "/readyz", "/readyz/ping"] {
         assert_eq!(world.get(path).await.is(200).body, "ok", "{path}");
     }
-    let paths = world.get("/openapi/v3").await.is(200).body["paths"].as_object().cloned().expect("paths");
+    let paths = world.get("/openapi/v3").await.is(200).body["paths"]
+        .as_object()
+        .cloned()
+        .expect("paths");
     assert!(paths.contains_key("apis/a.dev/v1"), "{paths:?}");
     world.get("/openapi/v3/apis/a.dev/v1").await.is(200);
+    assert_eq!(world.get("/openapi/v2").await.is(200).body["swagger"], "2.0");
     let all = world.get("/").await.is(200);
-    assert!(all.body["paths"].as_array().is_some_and(|paths| paths.contains(&json!("/apis/a.dev/v1"))));
+    assert!(
+        all.body["paths"]
+            .as_array()
+            .is_some_and(|paths| paths.contains(&json!("/apis/a.dev/v1")))
+    );
 }
 
 #[tokio::test]
@@ -33,8 +41,15 @@ async fn all_groups_are_discovered_in_one_document() {
     let mut request = request(Method::GET, "/apis", None);
     request.accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json".to_owned();
     let answer = world.api.handle(request).await;
-    assert_eq!(answer.content_type, "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList");
-    assert!(answer.headers.iter().any(|(name, _)| *name == "etag"), "{:?}", answer.headers);
+    assert_eq!(
+        answer.content_type,
+        "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+    );
+    assert!(
+        answer.headers.iter().any(|(name, _)| *name == "etag"),
+        "{:?}",
+        answer.headers
+    );
 }
 
 #[tokio::test]
@@ -49,13 +64,22 @@ async fn paths_that_nobody_serves_are_not_found() {
         "/apis/a.dev/v1/namespaces/default/kites/a",
         "/apis/a.dev/v1/things/a",
         "/openapi/v3/apis/nobody.dev/v1",
-        "/openapi/v2",
     ] {
         assert_eq!(world.get(path).await.is(404).body, "404 page not found\n", "{path}");
     }
-    for path in ["/api/v2", "/api/v1/kites", "/api/v1/kites/a", "/api/v1/namespaces/default/nodes", "/api/v1/nodes/a/wings"] {
+    for path in [
+        "/api/v2",
+        "/api/v1/kites",
+        "/api/v1/kites/a",
+        "/api/v1/namespaces/default/nodes",
+        "/api/v1/nodes/a/wings",
+    ] {
         let told = world.get(path).await.is(404);
-        assert_eq!(told.message(), "the server could not find the requested resource", "{path}");
+        assert_eq!(
+            told.message(),
+            "the server could not find the requested resource",
+            "{path}"
+        );
         assert_eq!(told.body["details"], json!({}));
     }
     world.post(THINGS, thing("a")).await.is(201);
@@ -75,13 +99,26 @@ async fn methods_that_do_not_fit_are_not_allowed() {
         (Method::DELETE, format!("{THINGS}/a/status")),
         (Method::OPTIONS, THINGS.to_owned()),
         (Method::DELETE, "/api/v1/events".to_owned()),
+        (Method::POST, "/api/v1/events".to_owned()),
     ] {
         let told = ask(method.clone(), &path).await.is(405);
         assert_eq!(told.body["reason"], "MethodNotAllowed", "{method} {path}");
     }
     let told = ask(Method::POST, &format!("{THINGS}/a/status")).await.is(405);
-    assert_eq!(told.message(), r#"create is not supported on resources of kind "things.a.dev""#);
-    assert_eq!(ask(Method::DELETE, "/apis/a.dev/v1/things").await.is(404).body, "404 page not found\n");
+    assert_eq!(
+        told.message(),
+        r#"create is not supported on resources of kind "things.a.dev""#
+    );
+    for method in [Method::DELETE, Method::PUT, Method::POST] {
+        assert_eq!(
+            ask(method, "/apis/a.dev/v1/things").await.is(404).body,
+            "404 page not found\n"
+        );
+    }
+    assert_eq!(
+        ask(Method::PUT, THINGS).await.is(400).message(),
+        "name must be provided"
+    );
 }
 
 #[tokio::test]
@@ -95,7 +132,11 @@ async fn what_is_not_done_on_purpose_says_why() {
     assert!(log.message().contains("pods/log"), "{}", log.message());
     let crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     let told = world.delete(&format!("{crds}/things.a.dev")).await.is(405);
-    assert!(told.message().contains("fixed while this server runs"), "{}", told.message());
+    assert!(
+        told.message().contains("fixed while this server runs"),
+        "{}",
+        told.message()
+    );
 }
 
 #[tokio::test]
@@ -104,8 +145,15 @@ async fn the_definitions_of_custom_resources_can_be_read() {
     let crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     assert_eq!(world.get(crds).await.is(200).names(), ["boats.a.dev", "things.a.dev"]);
     let one = world.get(&format!("{crds}/things.a.dev")).await.is(200);
-    let conditions = one.body["status"]["conditions"].as_array().cloned().expect("conditions");
-    assert!(conditions.iter().any(|condition| condition["type"] == "Established" && condition["status"] == "True"));
+    let conditions = one.body["status"]["conditions"]
+        .as_array()
+        .cloned()
+        .expect("conditions");
+    assert!(
+        conditions
+            .iter()
+            .any(|condition| condition["type"] == "Established" && condition["status"] == "True")
+    );
     assert!(one.body["metadata"]["uid"].is_string());
 }
 
@@ -113,8 +161,15 @@ async fn the_definitions_of_custom_resources_can_be_read() {
 async fn a_fresh_folder_has_four_namespaces() {
     let world = world().await;
     let list = world.get("/api/v1/namespaces").await.is(200);
-    assert_eq!(list.names(), ["default", "kube-node-lease", "kube-public", "kube-system"]);
-    let phases = list.body["items"].as_array().into_iter().flatten().map(|item| item["status"]["phase"].clone());
+    assert_eq!(
+        list.names(),
+        ["default", "kube-node-lease", "kube-public", "kube-system"]
+    );
+    let phases = list.body["items"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|item| item["status"]["phase"].clone());
     assert_eq!(phases.collect::<Vec<Value>>(), vec![json!("Active"); 4]);
 }
 
@@ -122,9 +177,24 @@ async fn a_fresh_folder_has_four_namespaces() {
 async fn bodies_of_unknown_form_are_not_supported() {
     let world = world().await;
     for content_type in ["application/vnd.kubernetes.protobuf", "application/cbor", "text/plain"] {
+        // A typed client has no protobuf for custom resources.
         let mut request = request(Method::POST, BOATS, Some(json!({})));
         request.content_type = content_type.to_owned();
         let told = world.ask(request).await.is(415);
         assert_eq!(told.body["reason"], "UnsupportedMediaType");
     }
+}
+
+#[tokio::test]
+async fn built_in_kinds_may_come_as_protobuf() {
+    let world = world().await;
+    let mut made = request(Method::POST, NAMESPACES, None);
+    made.content_type = "application/vnd.kubernetes.protobuf".to_owned();
+    // A Namespace named `x`.
+    made.body = b"k8s\0\x0a\x0f\x0a\x02v1\x12\x09Namespace\x12\x05\x0a\x03\x0a\x01x"[..].into();
+    let made = world.ask(made).await.is(201).body;
+    assert_eq!(
+        (&made["metadata"]["name"], &made["status"]["phase"]),
+        (&json!("x"), &json!("Active"))
+    );
 }

@@ -49,7 +49,10 @@ async fn an_update_that_changes_nothing_is_not_written() {
     let first = world.post(THINGS, thing("a")).await.is(201).body;
     let before = world.api.revision();
     assert_eq!(world.put(&path, first.clone()).await.is(200).body, first);
-    assert_eq!(world.merge(&path, json!({"spec": {"size": 1}})).await.is(200).body, first);
+    assert_eq!(
+        world.merge(&path, json!({"spec": {"size": 1}})).await.is(200).body,
+        first
+    );
     assert_eq!(world.merge(&path, json!({})).await.is(200).body, first);
     assert_eq!(world.api.revision(), before);
 }
@@ -62,7 +65,11 @@ async fn a_replacement_of_an_earlier_object_of_that_name_is_refused() {
     world.delete(&path).await.is(200);
     world.post(THINGS, thing("a")).await.is(201);
     let told = world.put(&path, first).await.is(409);
-    assert!(told.message().contains("Precondition failed: UID in precondition: "), "{}", told.message());
+    assert!(
+        told.message().contains("Precondition failed: UID in precondition: "),
+        "{}",
+        told.message()
+    );
 }
 
 #[tokio::test]
@@ -70,7 +77,10 @@ async fn the_name_in_the_body_is_that_of_the_path() {
     let world = world().await;
     world.post(THINGS, thing("a")).await.is(201);
     let told = world.put(&format!("{THINGS}/a"), thing("b")).await.is(400);
-    assert_eq!(told.message(), "the name of the object (b) does not match the name on the URL (a)");
+    assert_eq!(
+        told.message(),
+        "the name of the object (b) does not match the name on the URL (a)"
+    );
 }
 
 #[tokio::test]
@@ -96,7 +106,10 @@ async fn status_is_written_through_its_own_door_only() {
     assert_eq!(status["metadata"]["labels"], json!({"x": "y"}));
     assert_eq!(status["metadata"]["generation"], 2);
     let managed = status["metadata"]["managedFields"].as_array().expect("owners");
-    assert!(managed.iter().any(|entry| entry["subresource"] == "status"), "{managed:?}");
+    assert!(
+        managed.iter().any(|entry| entry["subresource"] == "status"),
+        "{managed:?}"
+    );
     assert_eq!(world.get(&format!("{path}/status")).await.is(200).body, status);
 }
 
@@ -117,7 +130,11 @@ async fn the_status_of_a_node_is_reported_and_its_spec_kept() {
     let condition = json!({"type": "Ready", "status": "True"});
     let report = json!({"status": {"conditions": [condition]}, "spec": {"unschedulable": true}});
     let patched = world
-        .patch(&format!("{NODES}/n-1/status"), "application/strategic-merge-patch+json", report)
+        .patch(
+            &format!("{NODES}/n-1/status"),
+            "application/strategic-merge-patch+json",
+            report,
+        )
         .await
         .is(200);
     assert_eq!(patched.body["status"]["conditions"][0]["status"], "True");
@@ -132,8 +149,14 @@ async fn a_thing_is_scaled_through_its_scale() {
     scaled["spec"]["replicas"] = 2.into();
     let made = world.post(THINGS, scaled).await.is(201);
     let scale = world.get(&path).await.is(200);
-    assert_eq!((&scale.body["apiVersion"], &scale.body["kind"]), (&json!("autoscaling/v1"), &json!("Scale")));
-    assert_eq!((&scale.body["spec"], &scale.body["status"]), (&json!({"replicas": 2}), &json!({"replicas": 0})));
+    assert_eq!(
+        (&scale.body["apiVersion"], &scale.body["kind"]),
+        (&json!("autoscaling/v1"), &json!("Scale"))
+    );
+    assert_eq!(
+        (&scale.body["spec"], &scale.body["status"]),
+        (&json!({"replicas": 2}), &json!({"replicas": 0}))
+    );
     assert_eq!(scale.version(), made.version());
 
     let wanted = |replicas: Value, version: Value| {
@@ -144,16 +167,28 @@ async fn a_thing_is_scaled_through_its_scale() {
     };
     let put = world.put(&path, wanted(4.into(), Value::Null)).await.is(200);
     assert_eq!(put.body["spec"], json!({"replicas": 4}));
-    world.put(&path, wanted(5.into(), made.body["metadata"]["resourceVersion"].clone())).await.is(409);
+    world
+        .put(
+            &path,
+            wanted(5.into(), made.body["metadata"]["resourceVersion"].clone()),
+        )
+        .await
+        .is(409);
     let patched = world.merge(&path, json!({"spec": {"replicas": 6}})).await.is(200);
     assert_eq!(patched.body["spec"], json!({"replicas": 6}));
     let again = world.merge(&path, json!({"spec": {"replicas": 6}})).await.is(200);
     assert_eq!(again.version(), patched.version());
 
     let thing = world.get(&format!("{THINGS}/a")).await.is(200).body;
-    assert_eq!((&thing["spec"]["replicas"], &thing["metadata"]["generation"]), (&json!(6), &json!(3)));
+    assert_eq!(
+        (&thing["spec"]["replicas"], &thing["metadata"]["generation"]),
+        (&json!(6), &json!(3))
+    );
     let managed = thing["metadata"]["managedFields"].as_array().expect("owners");
-    assert!(managed.iter().any(|entry| entry["subresource"] == "scale"), "{managed:?}");
+    assert!(
+        managed.iter().any(|entry| entry["subresource"] == "scale"),
+        "{managed:?}"
+    );
 }
 
 #[tokio::test]
@@ -165,7 +200,11 @@ async fn a_scale_that_makes_no_sense_is_refused() {
     scaled["spec"]["replicas"] = 2.into();
     world.post(THINGS, scaled).await.is(201);
     let negative = world.merge(&path, json!({"spec": {"replicas": -1}})).await.is(422);
-    assert!(negative.message().contains("should be a non-negative integer"), "{}", negative.message());
+    assert!(
+        negative.message().contains("should be a non-negative integer"),
+        "{}",
+        negative.message()
+    );
     world.merge(&path, json!({"spec": {"replicas": "many"}})).await.is(422);
     world.put(&path, thing("a")).await.is(400);
     world.get(&format!("{BOATS}/a/scale")).await.is(404);

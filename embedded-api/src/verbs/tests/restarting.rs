@@ -15,7 +15,9 @@ async fn everything_is_there_after_a_restart() {
     assert_eq!(world.get(&format!("{THINGS}/a")).await.is(200).body, made.body);
     assert_eq!(world.get(definition).await.is(200).body, before);
     assert_eq!(world.api.revision(), revision, "a restart writes nothing");
-    let mut watch = world.watch(&format!("{THINGS}?resourceVersion={}", made.version() - 1)).await;
+    let mut watch = world
+        .watch(&format!("{THINGS}?resourceVersion={}", made.version() - 1))
+        .await;
     watch.expect(&[("ADDED", "a")]).await;
 }
 
@@ -33,19 +35,34 @@ async fn garbage_is_collected_after_a_restart_too() {
     let going = |came: &Came| came.body["metadata"]["deletionTimestamp"].is_string();
     world.until(&format!("{BOATS}/b"), "it to go", going).await;
     let world = world.restarted().await;
-    world.merge(&format!("{BOATS}/b"), json!({"metadata": {"finalizers": null}})).await.is(200);
+    world
+        .merge(&format!("{BOATS}/b"), json!({"metadata": {"finalizers": null}}))
+        .await
+        .is(200);
     world.get(&format!("{BOATS}/b")).await.is(404);
 }
 
 #[tokio::test]
 async fn a_namespace_on_its_way_out_goes_after_a_restart() {
     let world = world().await;
-    world.post("/api/v1/namespaces", json!({"metadata": {"name": "field", "finalizers": ["a.dev/x"]}})).await.is(201);
-    world.post("/apis/a.dev/v1/namespaces/field/things", thing("a")).await.is(201);
+    world
+        .post(
+            "/api/v1/namespaces",
+            json!({"metadata": {"name": "field", "finalizers": ["a.dev/x"]}}),
+        )
+        .await
+        .is(201);
+    world
+        .post("/apis/a.dev/v1/namespaces/field/things", thing("a"))
+        .await
+        .is(201);
     world.delete("/api/v1/namespaces/field").await.is(200);
     let world = world.restarted().await;
     world.until_gone("/apis/a.dev/v1/namespaces/field/things/a").await;
-    world.merge("/api/v1/namespaces/field", json!({"metadata": {"finalizers": null}})).await.is(200);
+    world
+        .merge("/api/v1/namespaces/field", json!({"metadata": {"finalizers": null}}))
+        .await
+        .is(200);
     world.until_gone("/api/v1/namespaces/field").await;
 }
 
@@ -59,7 +76,9 @@ async fn a_definition_that_is_no_longer_given_is_no_longer_served() {
     let api = Api::open(fewer).await.expect("it opens again");
     let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     let answer = api.handle(super::world::request(http::Method::GET, path, None)).await;
-    let crate::request::Body::Whole(body) = answer.body else { panic!("a stream") };
+    let crate::request::Body::Whole(body) = answer.body else {
+        panic!("a stream")
+    };
     let list: Value = serde_json::from_slice(&body).expect("JSON");
     assert_eq!(list["items"].as_array().map(Vec::len), Some(1));
 }

@@ -15,7 +15,11 @@ async fn objects_and_lists_are_printed_as_tables() {
         let mut request = request(Method::GET, &path, None);
         request.accept = TABLE.to_owned();
         let table = world.ask(request).await.is(200).body;
-        assert_eq!((&table["kind"], table["rows"].as_array().map(Vec::len)), (&json!("Table"), Some(1)), "{path}");
+        assert_eq!(
+            (&table["kind"], table["rows"].as_array().map(Vec::len)),
+            (&json!("Table"), Some(1)),
+            "{path}"
+        );
         assert_eq!(table["rows"][0]["object"]["kind"], "PartialObjectMetadata");
     }
     let mut missing = request(Method::GET, &format!("{THINGS}/b"), None);
@@ -29,7 +33,10 @@ async fn metadata_is_shown_alone() {
     let mut made = request(Method::POST, THINGS, Some(thing("a")));
     made.accept = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json".to_owned();
     let made = world.ask(made).await.is(201).body;
-    assert_eq!((&made["kind"], made.get("spec")), (&json!("PartialObjectMetadata"), None));
+    assert_eq!(
+        (&made["kind"], made.get("spec")),
+        (&json!("PartialObjectMetadata"), None)
+    );
     let mut list = request(Method::GET, THINGS, None);
     list.accept = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json".to_owned();
     assert_eq!(world.ask(list).await.is(200).body["kind"], "PartialObjectMetadataList");
@@ -46,7 +53,10 @@ async fn an_answer_may_be_yaml_and_a_body_too() {
     read.accept = "application/yaml".to_owned();
     let read = world.ask(read).await.is(200);
     let text = read.body.as_str().expect("text");
-    assert!(text.contains("kind: Thing\n") && text.contains("  size: 12\n"), "{text}");
+    assert!(
+        text.contains("kind: Thing\n") && text.contains("  size: 12\n"),
+        "{text}"
+    );
 }
 
 #[tokio::test]

@@ -58,8 +58,13 @@ impl Came {
 
     /// Names of the items of a list.
     pub fn names(&self) -> Vec<&str> {
-        let items = self.body["items"].as_array().unwrap_or_else(|| panic!("no list: {}", self.body));
-        items.iter().filter_map(|item| item["metadata"]["name"].as_str()).collect()
+        let items = self.body["items"]
+            .as_array()
+            .unwrap_or_else(|| panic!("no list: {}", self.body));
+        items
+            .iter()
+            .filter_map(|item| item["metadata"]["name"].as_str())
+            .collect()
     }
 
     /// Itself, if the code is this one.
@@ -100,7 +105,11 @@ impl World {
 
     /// Asks.
     pub async fn ask(&self, request: ApiRequest) -> Came {
-        came(timeout(LONGEST, self.api.handle(request)).await.expect("an answer in time"))
+        came(
+            timeout(LONGEST, self.api.handle(request))
+                .await
+                .expect("an answer in time"),
+        )
     }
 
     /// GET.
@@ -143,7 +152,12 @@ impl World {
     /// PATCH: a server-side apply.
     pub async fn apply(&self, path: &str, manager: &str, body: Value) -> Came {
         let sign = if path.contains('?') { '&' } else { '?' };
-        self.patch(&format!("{path}{sign}fieldManager={manager}"), "application/apply-patch+yaml", body).await
+        self.patch(
+            &format!("{path}{sign}fieldManager={manager}"),
+            "application/apply-patch+yaml",
+            body,
+        )
+        .await
     }
 
     /// A watch.
@@ -176,7 +190,9 @@ impl World {
                 }
             }
         };
-        timeout(LONGEST, waiting).await.unwrap_or_else(|_| panic!("waited in vain for {what}"))
+        timeout(LONGEST, waiting)
+            .await
+            .unwrap_or_else(|_| panic!("waited in vain for {what}"))
     }
 
     /// Waits until there is nothing at `path`.
@@ -200,7 +216,10 @@ impl Watcher {
     /// Type and name of the next events, as many as are expected.
     pub async fn expect(&mut self, expected: &[(&str, &str)]) {
         for (type_, name) in expected {
-            let event = self.next().await.unwrap_or_else(|| panic!("the watch ended before {type_} {name}"));
+            let event = self
+                .next()
+                .await
+                .unwrap_or_else(|| panic!("the watch ended before {type_} {name}"));
             let found = (event["type"].as_str(), event["object"]["metadata"]["name"].as_str());
             assert_eq!(found, (Some(*type_), Some(*name)), "{event}");
         }

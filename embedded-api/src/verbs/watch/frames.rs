@@ -65,7 +65,10 @@ mod tests {
         assert_eq!(parsed(&bookmark(&resource, Shape::Whole, 7, false)), expected);
         let end = parsed(&bookmark(&resource, Shape::Partial("v1"), 7, true));
         assert_eq!(end["object"]["kind"], "PartialObjectMetadata");
-        assert_eq!(end["object"]["metadata"]["annotations"], json!({"k8s.io/initial-events-end": "true"}));
+        assert_eq!(
+            end["object"]["metadata"]["annotations"],
+            json!({"k8s.io/initial-events-end": "true"})
+        );
     }
 
     #[test]

@@ -131,7 +131,10 @@ impl Session {
     async fn what_is_there(&self, says_where_it_ends: bool, described: &mut bool) -> Result<u64, End> {
         let keep = |object: &Object| self.selector.matches(object);
         let storage = &self.kind.resource.storage;
-        let listed = self.core.store.list(storage, self.namespace.as_deref(), &Page::default(), keep);
+        let listed = self
+            .core
+            .store
+            .list(storage, self.namespace.as_deref(), &Page::default(), keep);
         let listed = listed.map_err(|Compacted { asked, floor }| too_old(asked, floor))?;
         for object in &listed.objects {
             self.object(Told::Added, &self.face.stored(object, *described)?).await?;
@@ -144,7 +147,11 @@ impl Session {
     }
 
     async fn change(&self, event: &Event, described: &mut bool) -> Result<(), End> {
-        if self.namespace.as_ref().is_some_and(|within| *within != event.object.key.namespace) {
+        if self
+            .namespace
+            .as_ref()
+            .is_some_and(|within| *within != event.object.key.namespace)
+        {
             return Ok(());
         }
         let before = event.previous.as_deref().filter(|object| self.selector.matches(object));
@@ -165,7 +172,8 @@ impl Session {
 
     async fn bookmark(&self, revision: u64, initial_end: bool) -> Result<(), End> {
         let shape = self.face.as_.shape;
-        self.send(frames::bookmark(&self.kind.resource, shape, revision, initial_end)).await
+        self.send(frames::bookmark(&self.kind.resource, shape, revision, initial_end))
+            .await
     }
 
     async fn send(&self, frame: Bytes) -> Result<(), End> {

@@ -53,7 +53,11 @@ mod tests {
             ((false, true, true), None),
         ];
         for ((before, now, deleted), expected) in table {
-            assert_eq!(told(before, now, deleted).map(Told::type_), expected, "{before} {now} {deleted}");
+            assert_eq!(
+                told(before, now, deleted).map(Told::type_),
+                expected,
+                "{before} {now} {deleted}"
+            );
         }
     }
 }

@@ -6,6 +6,7 @@
 use crate::args::WatchArgs;
 use crate::changes;
 use crate::failure::Failure;
+use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::screen::Screen;
 use crate::server::{Server, ServerUrl};
@@ -30,21 +31,18 @@ const RETRY: Backoff = Backoff {
 /// # Errors
 /// [`Failure`], when the coordinator cannot be reached at the start, or the output has gone.
 pub async fn run(url: &ServerUrl, args: &WatchArgs, out: &Output) -> Result<(), Failure> {
-    let first = open(url, args).await?;
-    let mut view = View::new(url, args, *out)?;
+    // Caught before anything is shown: whoever sees something may press Ctrl-C at once. Ending so gives the terminal back.
+    let interrupt = Interrupt::catch()?;
     tokio::select! {
-        result = follow(url, args, first, &mut view) => result,
-        ended = told_to_end() => Ok(ended?),
+        result = show(url, args, out) => result,
+        () = interrupt.asked.cancelled() => Ok(()),
     }
 }
 
-/// Ctrl-C, or a polite kill; both give the terminal back.
-async fn told_to_end() -> std::io::Result<()> {
-    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
-    tokio::select! {
-        interrupt = tokio::signal::ctrl_c() => interrupt,
-        _ = terminate.recv() => Ok(()),
-    }
+async fn show(url: &ServerUrl, args: &WatchArgs, out: &Output) -> Result<(), Failure> {
+    let first = open(url, args).await?;
+    let mut view = View::new(url, args, *out)?;
+    follow(url, args, first, &mut view).await
 }
 
 async fn open(url: &ServerUrl, args: &WatchArgs) -> Result<Streaming<v1::ListResponse>, Failure> {

@@ -6,7 +6,12 @@
 //!
 //! `SKEIN_CRASH_ROUNDS` sets the number of rounds (20), `SKEIN_CRASH_SEED` repeats the choices of an earlier run.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test that cannot go on ends here"
+)]
 
 mod change;
 mod process;

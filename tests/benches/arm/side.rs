@@ -96,8 +96,10 @@ impl Side {
         let [ports, wires, logs] = ["ports", "wires", "logs"].map(|name| scratch.path().join(name));
         let server = format!("http://{address}");
         let runtime = Runtime::new()?;
+        // PX4 arms in the mode it is in. An ArduPilot has to change its mode first and tell its checks anew, which takes up to
+        // half a second of its own and would drown what is measured here.
         let simulator = Launch::workspace("skein-sitl")?
-            .args(["--autopilot", "mixed", "--names", &vehicles.join(",")])
+            .args(["--autopilot", "px4", "--names", &vehicles.join(",")])
             .args(["--link", &format!("pty:{}", ports.display())])
             .arg("--wire-log")
             .arg(&wires)

@@ -12,9 +12,9 @@ use crate::session::Step;
 
 /// Something that differs on purpose.
 pub struct Difference {
-    /// The case: the name of its test.
-    pub case: &'static str,
-    /// Part of what was done in the step; empty for each step.
+    /// The cases, each by the name of its test.
+    pub cases: &'static [&'static str],
+    /// A regular expression for part of what was done in the step; empty for each step.
     pub step: &'static str,
     /// Where in the answer: a regular expression for the whole JSON pointer.
     pub at: &'static str,
@@ -24,7 +24,7 @@ pub struct Difference {
 
 /// What differs and has no reason, and the reasons that explain nothing.
 pub fn unexplained(case: &str, theirs: &[Step], ours: &[Step], reasons: &[Difference]) -> Vec<String> {
-    let reasons: Vec<&Difference> = reasons.iter().filter(|reason| reason.case == case).collect();
+    let reasons: Vec<&Difference> = reasons.iter().filter(|reason| reason.cases.contains(&case)).collect();
     let mut used = BTreeSet::new();
     let mut told = Vec::new();
     for number in 0..theirs.len().max(ours.len()) {
@@ -40,11 +40,17 @@ pub fn unexplained(case: &str, theirs: &[Step], ours: &[Step], reasons: &[Differ
                 Value::from(our.did.clone()),
             ));
         }
-        differ("", &their.came, &our.came, &mut found);
+        if their.came["code"] == our.came["code"] {
+            differ("", &their.came, &our.came, &mut found);
+        } else {
+            // One was done and the other was refused: nothing else can be compared.
+            found.push(("/code".to_owned(), brief(&their.came), brief(&our.came)));
+        }
         let mut heading = Some(format!("step {}: {}", number + 1, their.did));
         for (at, their_value, our_value) in found {
             let reason = reasons.iter().position(|reason| {
-                their.did.contains(reason.step) && Regex::new(&format!("^(?:{})$", reason.at)).unwrap().is_match(&at)
+                let at_step = Regex::new(reason.step).unwrap().is_match(&their.did);
+                at_step && Regex::new(&format!("^(?:{})$", reason.at)).unwrap().is_match(&at)
             });
             if let Some(reason) = reason {
                 used.insert(reason);
@@ -63,6 +69,18 @@ pub fn unexplained(case: &str, theirs: &[Step], ours: &[Step], reasons: &[Differ
         }
     }
     told
+}
+
+/// The code of an answer, with the reason and message of a refusal, or the kind of what was done.
+fn brief(came: &Value) -> Value {
+    let body = came.get("body").unwrap_or(&came["events"][0]);
+    let told = ["reason", "message"].map(|key| body[key].as_str().unwrap_or_default());
+    let told = if body["kind"] == "Status" {
+        told.join(": ")
+    } else {
+        body["kind"].as_str().unwrap_or_default().to_owned()
+    };
+    format!("{} {told}", came["code"]).into()
 }
 
 fn pair(theirs: &Value, ours: &Value) -> String {
@@ -157,7 +175,7 @@ fn what_differs_is_told_with_its_place_and_reasons_must_be_needed() {
         came,
     };
     let reason = |at| Difference {
-        case: "case",
+        cases: &["case"],
         step: "/x",
         at,
         why: "because",

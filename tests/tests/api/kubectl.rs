@@ -40,7 +40,10 @@ impl Session {
         let input = stdin.map_or(String::new(), |text| {
             format!(" <<< {}", text.chars().take(300).collect::<String>())
         });
-        let came = json!({"exit": output.status.code(), "stdout": stdout, "stderr": stderr});
+        // The order of a JSON document's fields is nobody's business.
+        let told = serde_json::from_str::<Value>(&stdout).ok().filter(Value::is_object);
+        let told = told.unwrap_or_else(|| stdout.clone().into());
+        let came = json!({"exit": output.status.code(), "stdout": told, "stderr": stderr});
         self.note(&format!("kubectl {}{input}", args.join(" ")), came);
         stdout
     }

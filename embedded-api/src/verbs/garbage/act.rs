@@ -44,7 +44,7 @@ pub(super) async fn look(core: &Arc<Core>, key: &Key) -> Result<(), Refusal> {
         return as_dependent(core, kind, &object, &value).await;
     }
     if is_namespace(&kind.resource) {
-        return namespace::look(core, kind, &object, &value).await;
+        namespace::look(core, kind, &object, &value).await?;
     }
     as_owner(core, kind, &object, &value).await
 }

@@ -207,6 +207,26 @@ async fn an_empty_namespace_goes_at_once_and_its_name_is_free() {
 }
 
 #[tokio::test]
+async fn a_namespace_goes_however_its_deletion_is_asked_for() {
+    let world = world().await;
+    for policy in ["Foreground", "Background", "Orphan"] {
+        world
+            .post(NAMESPACES, json!({"metadata": {"name": "field"}}))
+            .await
+            .is(201);
+        world
+            .post("/apis/a.dev/v1/namespaces/field/things", thing("a"))
+            .await
+            .is(201);
+        world
+            .delete(&format!("{NAMESPACES}/field?propagationPolicy={policy}"))
+            .await
+            .is(200);
+        world.until_gone("/api/v1/namespaces/field").await;
+    }
+}
+
+#[tokio::test]
 async fn the_first_namespaces_cannot_be_deleted() {
     let world = world().await;
     for name in ["default", "kube-system", "kube-public"] {

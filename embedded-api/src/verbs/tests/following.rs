@@ -195,6 +195,40 @@ async fn a_version_that_is_no_longer_kept_or_of_another_life_is_gone() {
 }
 
 #[tokio::test]
+async fn a_page_of_a_moment_that_is_no_longer_kept_may_be_had_as_it_is_now() {
+    let small = Limits {
+        age: Duration::ZERO,
+        events: 1,
+        ..Limits::default()
+    };
+    let world = world_with(|options| options.history = small).await;
+    for name in ["a", "b", "c"] {
+        world.post(THINGS, thing(name)).await.is(201);
+    }
+    let first = world.get(&format!("{THINGS}?limit=1")).await.is(200).body;
+    for size in 2..60 {
+        world
+            .merge(&format!("{THINGS}/a"), json!({"spec": {"size": size}}))
+            .await
+            .is(200);
+    }
+    let token = |list: &serde_json::Value| list["metadata"]["continue"].as_str().unwrap_or_default().to_owned();
+    let told = world
+        .get(&format!("{THINGS}?limit=1&continue={}", token(&first)))
+        .await
+        .is(410);
+    assert!(
+        told.message()
+            .starts_with("The provided continue parameter is too old to display a consistent list result.")
+    );
+    let rest = world
+        .get(&format!("{THINGS}?continue={}", token(&told.body)))
+        .await
+        .is(200);
+    assert_eq!(rest.names(), ["b", "c"]);
+}
+
+#[tokio::test]
 async fn a_watch_ends_when_its_time_is_over_and_says_how_far_it_came() {
     let world = world().await;
     world.post(THINGS, thing("a")).await.is(201);
@@ -274,4 +308,22 @@ async fn a_watcher_that_does_not_read_keeps_nobody_waiting() {
         .watch(&format!("{THINGS}?fieldSelector=metadata.name%3Dt-299"))
         .await;
     other.expect(&[("ADDED", "t-299")]).await;
+}
+
+#[tokio::test]
+async fn a_watcher_that_takes_nothing_for_long_loses_its_watch() {
+    let world = world().await;
+    for number in 0..100 {
+        world.post(THINGS, thing(&format!("t-{number}"))).await.is(201);
+    }
+    let mut idle = world.watch(THINGS).await;
+    idle.until_full().await;
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(31)).await;
+    idle.until_given_up().await;
+    let mut told = 0;
+    while idle.next().await.is_some() {
+        told += 1;
+    }
+    assert!((64..100).contains(&told), "{told} events");
 }

@@ -213,6 +213,30 @@ impl Watcher {
         Some(serde_json::from_slice(&frame).expect("JSON"))
     }
 
+    /// Waits until no more fits between the server and this watcher.
+    pub async fn until_full(&self) {
+        let full = async {
+            while self.frames.len() < self.frames.max_capacity() {
+                tokio::task::yield_now().await;
+            }
+        };
+        timeout(LONGEST, full).await.expect("full in time");
+        // Whoever filled it goes on until it has to wait.
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Waits until the server has given it up.
+    pub async fn until_given_up(&self) {
+        let given_up = async {
+            while !self.frames.is_closed() {
+                tokio::task::yield_now().await;
+            }
+        };
+        timeout(LONGEST, given_up).await.expect("given up in time");
+    }
+
     /// Type and name of the next events, as many as are expected.
     pub async fn expect(&mut self, expected: &[(&str, &str)]) {
         for (type_, name) in expected {

@@ -6,21 +6,29 @@
 use crate::refusal::Refusal;
 use crate::request::{Answer, ApiRequest, Body};
 use crate::serve::{Handler, Limits};
-use bytes::Bytes;
+use bytes::{Buf, BufMut, Bytes, BytesMut};
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Request, Response, StatusCode};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
 use percent_encoding::percent_decode_str;
 use std::convert::Infallible;
 use std::error::Error;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 /// The longest body that is read, in bytes.
 pub const MAX_BODY: usize = 3 * 1024 * 1024;
+
+/// So much of a longer body is taken off the wire before it is refused: a client reads the answer only once it has sent
+/// what it has to say, and finds a broken pipe instead if the connection ends before.
+const DISCARDED: usize = 16 * 1024 * 1024;
+
+/// How long that may take.
+const DISCARDING: Duration = Duration::from_secs(1);
 
 /// Reads a request, has it answered, and gives back the answer. When `end` comes, a watch ends.
 pub async fn answer<B>(
@@ -83,16 +91,35 @@ where
         let message = format!("Request entity too large: limit is {MAX_BODY}");
         Refusal::new(413, "RequestEntityTooLarge", message)
     };
-    if body.size_hint().lower() > MAX_BODY as u64 {
-        return Err(too_large());
+    let mut body = std::pin::pin!(body);
+    let mut kept = BytesMut::new();
+    let mut fits = body.size_hint().lower() <= MAX_BODY as u64;
+    while fits {
+        let Some(frame) = body.frame().await else {
+            return Ok(kept.freeze());
+        };
+        let frame = frame.map_err(|error| {
+            let error: Box<dyn Error + Send + Sync> = error.into();
+            Refusal::bad_request(format!("the body of the request could not be read: {error}"))
+        })?;
+        // Trailers say nothing that counts here.
+        let Ok(mut data) = frame.into_data() else { continue };
+        fits = kept.len() + data.remaining() <= MAX_BODY;
+        if fits {
+            kept.put(data.copy_to_bytes(data.remaining()));
+        }
     }
-    match Limited::new(body, MAX_BODY).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
-        Err(error) => Err(Refusal::bad_request(format!(
-            "the body of the request could not be read: {error}"
-        ))),
-    }
+    let discard = async {
+        let mut discarded = 0;
+        while discarded < DISCARDED
+            && let Some(Ok(frame)) = body.frame().await
+        {
+            discarded += frame.data_ref().map_or(0, Buf::remaining);
+        }
+    };
+    // Whether it came to an end makes no difference to the answer.
+    let _ = timeout(DISCARDING, discard).await;
+    Err(too_large())
 }
 
 /// `%2F` becomes a slash, as in Go's `URL.Path`, which is what the API server looks at.

@@ -82,7 +82,7 @@ fn who_shows_no_credential_gets_nothing() {
                 .send();
             s.note(
                 &format!("{method} without a credential"),
-                json!([answer.code, answer.body]),
+                json!({"code": answer.code, "body": answer.body}),
             );
         };
         asks(s, "GET", s.drone(""));

@@ -212,7 +212,7 @@ fn a_body_that_is_too_large_is_refused() {
     both(|s| {
         let path = s.drone("");
         let mut object = drone("a", json!({}));
-        object["spec"]["nodeSelector"] = json!({"a": "x".repeat(4 * 1024 * 1024)});
+        object["spec"]["nodeSelector"] = json!({"a": "x".repeat(3 * 1024 * 1024)});
         s.ask("POST", path).json(&object).send();
     });
 }

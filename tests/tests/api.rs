@@ -71,12 +71,10 @@ fn both<F: Fn(&mut Session) + Sync>(case: F) {
         case(&mut session);
         normal::transcript(session)
     };
-    let only = std::env::var("SKEIN_API_ONLY").is_ok();
     std::thread::scope(|scope| {
-        let ours = (!only).then(|| scope.spawn(|| run(Side::embedded())));
+        let ours = scope.spawn(|| run(Side::embedded()));
         let theirs = run(Side::kubernetes());
         compare::keep(&name, "kubernetes", &theirs);
-        let Some(ours) = ours else { return };
         let ours = ours
             .join()
             .unwrap_or_else(|_| panic!("{name} failed on the embedded API; see above"));

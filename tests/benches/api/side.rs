@@ -32,7 +32,9 @@ impl Side {
         Ok(Self {
             drones,
             pids: vec![etcd, api_server],
-            _server: Server::Kubernetes { _plane: Box::new(plane) },
+            _server: Server::Kubernetes {
+                _plane: Box::new(plane),
+            },
         })
     }
 

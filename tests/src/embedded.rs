@@ -1,6 +1,6 @@
 //! The embedded API as a process of its own: `skein-api` in a folder that is gone afterwards.
 //!
-//! Owns: starting it with the CRDs of this workspace, starting it again on the same data, its end.
+//! Owns: starting it with the CRDs of this workspace, its end.
 //! Must not: know what is kept in it.
 
 use std::path::{Path, PathBuf};
@@ -47,15 +47,6 @@ impl Embedded {
             server: ready.server,
             scratch,
         })
-    }
-
-    /// Kills it (SIGKILL), as a crash would, and starts it again on the same data.
-    pub fn crash_and_restart(&mut self) -> anyhow::Result<()> {
-        self.process.kill();
-        let (process, ready) = launch(self.scratch.path())?;
-        self.process = process;
-        self.server = ready.server;
-        Ok(())
     }
 
     /// `kubectl` as the owner of the data folder, the one user there is.

@@ -61,7 +61,7 @@ pub enum Command {
     /// Runs a ground station on this machine: a Kubernetes API of its own, the coordinator, and agents for vehicles that
     /// are reached from here.
     ///
-    /// It is for one machine without a cluster. kubectl, k9s and client libraries work with the kubeconfig that it writes.
+    /// It is for one machine without a cluster. kubectl and client libraries work with the kubeconfig that it writes.
     /// Agents on companion computers connect to --listen and become Nodes. Everything is kept in one folder; started
     /// again, it takes vehicles that are in the air up again.
     ///

@@ -421,6 +421,7 @@ impl Pilot {
             .and_then(|h| h.fresh(now, TRUTH_STALE_AFTER));
         Report {
             node: self.node.clone(),
+            made: now,
             link_alive: self.vehicle.link_alive(now),
             identity: self.vehicle.identity.clone(),
             truth,
@@ -432,6 +433,9 @@ impl Pilot {
             held: self.state.fence.held.as_ref().map(|a| Held::of(a, truth, under_way)),
             activity: self.activity,
             terminating: self.terminating,
+            takeovers: 0,
+            ground_latch: None,
+            warnings: Vec::new(),
         }
     }
 }

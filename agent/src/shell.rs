@@ -264,6 +264,7 @@ impl Shell {
             now.since(*at) >= REPORT_EVERY
                 || report
                     != Report {
+                        made: report.made,
                         battery: report.battery,
                         position: report.position,
                         ..last.clone()

@@ -92,6 +92,8 @@ fn wish(pilot: &mut Pilot, generation: i64, desired: Desired, ms: u64) {
         generation,
         desired,
         failsafe: Failsafe::default(),
+        resume_after: 0,
+        ground_mark: None,
     });
     pilot.uplink_opened(at(ms));
     let fence = pilot.consider(&order, at(ms)).unwrap();

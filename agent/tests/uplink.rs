@@ -4,7 +4,6 @@
 use agent::uplink::{FromUplink, Outward, Uplink, endpoint};
 use fleet::ids::{NodeName, Term};
 use fleet::report::{Activity, Report};
-use fleet::vehicle::{FlightTruth, WhyUnknown};
 use proto::v1;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -101,18 +100,9 @@ impl Coordinator {
 
 fn report(terminating: bool) -> Report {
     Report {
-        node: NodeName::parse("pine").unwrap(),
-        link_alive: false,
-        identity: None,
-        truth: FlightTruth::Unknown(WhyUnknown::NeverHeard),
-        mode: None,
-        ready: None,
-        reasons: Vec::new(),
-        battery: None,
-        position: None,
-        held: None,
         activity: Activity::Waiting,
         terminating,
+        ..Report::of_nothing(NodeName::parse("pine").unwrap())
     }
 }
 

@@ -128,7 +128,7 @@ impl From<v1::Vehicle> for Vehicle {
             shown.mode = report.mode.as_deref().map(printable);
             shown.ready = report.ready;
         }
-        shown.reasons = report.reasons.iter().map(|r| printable(r)).collect();
+        shown.reasons = report.reasons.iter().map(|r| printable(&r.text)).collect();
         if let Some(identity) = report.identity {
             shown.autopilot = Some(match identity.autopilot() {
                 v1::Autopilot::Ardupilot => "ArduPilot".into(),
@@ -317,7 +317,10 @@ pub(crate) mod tests {
     #[test]
     fn an_autopilot_cannot_play_tricks_on_the_terminal() {
         let mut message = holding("a");
-        message.report.as_mut().unwrap().reasons = vec!["Compass\u{1b}[2J not\nhealthy".into()];
+        message.report.as_mut().unwrap().reasons = vec![v1::ArmingReason {
+            text: "Compass\u{1b}[2J not\nhealthy".into(),
+            ..v1::ArmingReason::default()
+        }];
         assert_eq!(Vehicle::from(message).reasons, ["Compass [2J not healthy"]);
     }
 

@@ -8,6 +8,7 @@ pub mod facts;
 pub mod leaving;
 pub mod notes;
 pub mod pacing;
+pub mod refusals;
 pub mod status;
 
 use crate::api::ApiError;

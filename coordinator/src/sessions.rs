@@ -8,8 +8,9 @@ use crate::world::World;
 use fleet::assignment::{Held, Order};
 use fleet::ids::NodeName;
 use fleet::report::Report;
+use fleet::time::Moment;
 use fleet::units::Percent;
-use fleet::vehicle::Battery;
+use fleet::vehicle::{ArmingReason, Battery};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -250,9 +251,15 @@ fn significant(report: &Report) -> Report {
         remaining: b.remaining.and_then(tens),
         volts: None,
     });
+    let reasons = report.reasons.iter().map(|reason| ArmingReason {
+        last: reason.first,
+        ..reason.clone()
+    });
     Report {
+        made: Moment::default(),
         battery,
         position: None,
+        reasons: reasons.collect(),
         ..report.clone()
     }
 }
@@ -262,7 +269,6 @@ mod tests {
     use super::*;
     use crate::world::Wakes;
     use fleet::ids::Term;
-    use fleet::report::Activity;
     use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
     use fleet::vehicle::{FlightTruth, Position};
 
@@ -277,18 +283,9 @@ mod tests {
 
     fn report() -> Report {
         Report {
-            node: node(),
             link_alive: true,
-            identity: None,
             truth: FlightTruth::Disarmed,
-            mode: None,
-            ready: None,
-            reasons: vec![],
-            battery: None,
-            position: None,
-            held: None,
-            activity: Activity::Idle,
-            terminating: false,
+            ..Report::of_nothing(node())
         }
     }
 

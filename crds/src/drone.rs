@@ -5,7 +5,7 @@
     reason = "printer columns of one type; the lint takes them for repeats"
 )]
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -101,9 +101,15 @@ pub struct DroneSpec {
     #[serde(default, skip_serializing_if = "is_false")]
     pub grounded: bool,
 
-    /// What the vehicle does by itself when it loses Skein. Leave it out for the defaults.
+    /// What the vehicle does by itself when something goes wrong. Leave it out for the defaults.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failsafe: Option<Failsafe>,
+
+    /// After somebody else has taken over in flight (a pilot, a ground station), Skein sends nothing until it is told to
+    /// go on: set this to the number in status.takeovers, or run `skein resume`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[x_kube(validation = Rule::new("self >= 0").message("resumeAfterTakeovers must be 0 or more; set it to the number in status.takeovers"))]
+    pub resume_after_takeovers: i32,
 }
 
 impl Default for DroneSpec {
@@ -114,6 +120,7 @@ impl Default for DroneSpec {
             takeoff_altitude_meters: default_altitude(),
             grounded: false,
             failsafe: None,
+            resume_after_takeovers: 0,
         }
     }
 }
@@ -128,7 +135,12 @@ pub(crate) fn is_false(value: &bool) -> bool {
     !*value
 }
 
-/// What a vehicle does by itself when it loses Skein.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(value: &i32) -> bool {
+    *value == 0
+}
+
+/// What a vehicle does by itself when something goes wrong.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Failsafe {
@@ -141,6 +153,22 @@ pub struct Failsafe {
     #[serde(default = "default_loss_seconds")]
     #[x_kube(validation = Rule::new("self >= 5 && self <= 3600").message("failsafe.coordinatorLossSeconds must be from 5 to 3600 seconds; choose a time in that range"))]
     pub coordinator_loss_seconds: i32,
+
+    /// What the agent does when the battery in flight has reached reservePercent: Return (the default: return to home and
+    /// land), Land, or Continue (leave it to the autopilot's own battery failsafe).
+    #[serde(default)]
+    pub on_low_battery: OnLowBattery,
+
+    /// Remaining battery at or below which it counts as low, in percent. 5 to 80, 20 when left out. No vehicle takes off
+    /// with so little.
+    #[serde(default = "default_reserve")]
+    #[x_kube(validation = Rule::new("self >= 5 && self <= 80").message("failsafe.reservePercent must be from 5 to 80 percent; choose a reserve in that range"))]
+    pub reserve_percent: i32,
+
+    /// What the agent makes of an autopilot whose own failsafes (loss of the ground station, low battery) are switched
+    /// off: Warn (the default: say so and fly), Refuse (do not arm) or Ignore.
+    #[serde(default)]
+    pub preflight: Preflight,
 }
 
 impl Default for Failsafe {
@@ -148,8 +176,39 @@ impl Default for Failsafe {
         Self {
             on_coordinator_loss: OnCoordinatorLoss::default(),
             coordinator_loss_seconds: default_loss_seconds(),
+            on_low_battery: OnLowBattery::default(),
+            reserve_percent: default_reserve(),
+            preflight: Preflight::default(),
         }
     }
+}
+
+fn default_reserve() -> i32 {
+    20
+}
+
+/// What the agent does when the battery is low.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnLowBattery {
+    /// Leave it to the autopilot's own battery failsafe.
+    Continue,
+    /// Return to home and land.
+    #[default]
+    Return,
+    /// Land where it is.
+    Land,
+}
+
+/// What the agent makes of an autopilot whose own failsafes are switched off.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Preflight {
+    /// Do not look.
+    Ignore,
+    /// Say so and fly.
+    #[default]
+    Warn,
+    /// Do not arm.
+    Refuse,
 }
 
 fn default_loss_seconds() -> i32 {
@@ -204,6 +263,19 @@ pub struct DroneStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<PositionStatus>,
 
+    /// How often somebody else has taken over this Drone's vehicle in flight; absent when never. Skein goes on once
+    /// spec.resumeAfterTakeovers is as high.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub takeovers: Option<i32>,
+
+    /// Why the autopilot does not arm, one by one; absent while its arming checks pass.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arming_refusals: Vec<ArmingRefusal>,
+
+    /// What preflight found amiss with the autopilot's own failsafes, each with what to do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub preflight_warnings: Vec<String>,
+
     /// metadata.generation that this status was computed from. Older than metadata.generation: not seen yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
@@ -213,6 +285,22 @@ pub struct DroneStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Vec<Condition>,
+}
+
+/// One reason why the autopilot does not arm.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct ArmingRefusal {
+    /// In the autopilot's own words.
+    pub message: String,
+    /// WillHeal (it goes away by itself), NeedsHuman (somebody has to do something) or Unclear.
+    pub class: String,
+    /// The autopilot's number for it: the id of PX4's EVENT; absent for a text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<i64>,
+    /// When the autopilot first told it since the vehicle was last ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Time>,
 }
 
 /// Who the vehicle is.
@@ -266,7 +354,10 @@ mod tests {
         );
         assert_eq!(
             serde_json::to_value(Failsafe::default()).unwrap(),
-            json!({"onCoordinatorLoss": "Continue", "coordinatorLossSeconds": 60})
+            json!({
+                "onCoordinatorLoss": "Continue", "coordinatorLossSeconds": 60,
+                "onLowBattery": "Return", "reservePercent": 20, "preflight": "Warn"
+            })
         );
     }
 
@@ -281,6 +372,9 @@ mod tests {
             u64::try_from(ours.coordinator_loss_seconds).unwrap(),
             domain.after.as_secs()
         );
+        assert_eq!(domain.on_low_battery, fleet::assignment::OnLowBattery::Return);
+        assert_eq!(i32::from(domain.reserve.get()), ours.reserve_percent);
+        assert_eq!(domain.preflight, fleet::assignment::Preflight::Warn);
     }
 
     #[test]

@@ -139,7 +139,7 @@ pub struct DroneTemplateSpec {
     #[x_kube(validation = Rule::new("self >= 1.0 && self <= 120.0").message("takeoffAltitudeMeters must be from 1 to 120 metres above home; choose a height in that range"))]
     pub takeoff_altitude_meters: f64,
 
-    /// What each vehicle does by itself when it loses Skein. Leave it out for the defaults.
+    /// What each vehicle does by itself when something goes wrong. Leave it out for the defaults.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failsafe: Option<crate::drone::Failsafe>,
 }
@@ -177,6 +177,7 @@ impl SwarmSpec {
             takeoff_altitude_meters: self.template.spec.takeoff_altitude_meters,
             grounded: false,
             failsafe: self.template.spec.failsafe.clone(),
+            resume_after_takeovers: 0,
         }
     }
 }

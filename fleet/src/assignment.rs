@@ -3,8 +3,9 @@
 //! Owns: [`Assignment`], [`Desired`], and which assignments an agent takes or refuses ([`Fence`]).
 //! Must not: say how to get there; that is [`crate::converge`].
 
+use crate::ground::GroundMark;
 use crate::ids::{DroneName, DroneUid, Term};
-use crate::units::AltitudeAboveHome;
+use crate::units::{AltitudeAboveHome, Percent};
 use crate::vehicle::FlightTruth;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -49,20 +50,57 @@ pub enum OnCoordinatorLoss {
     Land,
 }
 
-/// The failsafe of one Drone for the loss of the coordinator.
+/// What the agent does by itself when the battery has reached the reserve.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum OnLowBattery {
+    /// Nothing; the autopilot's own battery failsafe stands alone.
+    Continue,
+    /// Return to home and land.
+    #[default]
+    Return,
+    /// Land where it is.
+    Land,
+}
+
+/// What the agent makes of an autopilot whose own failsafes are off (invariant 7).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Preflight {
+    /// Nothing; they are not read.
+    Ignore,
+    /// It says so and flies.
+    #[default]
+    Warn,
+    /// It does not arm.
+    Refuse,
+}
+
+/// What the agent does by itself when something goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Failsafe {
-    /// What to do.
+    /// What to do when the coordinator is lost.
     pub on_coordinator_loss: OnCoordinatorLoss,
     /// How long without contact before it is done.
     pub after: Duration,
+    /// What to do when the battery has reached the reserve.
+    pub on_low_battery: OnLowBattery,
+    /// The reserve: remaining energy at or below which the battery counts as low.
+    pub reserve: Percent,
+    /// What to make of an autopilot whose own failsafes are off.
+    pub preflight: Preflight,
 }
+
+/// The reserve of a Drone that names none, percent.
+pub const USUAL_RESERVE: Percent = Percent::new(20).expect("20 is a percentage");
 
 impl Default for Failsafe {
     fn default() -> Self {
         Self {
             on_coordinator_loss: OnCoordinatorLoss::Continue,
             after: Duration::from_secs(60),
+            on_low_battery: OnLowBattery::Return,
+            reserve: USUAL_RESERVE,
+            preflight: Preflight::Warn,
         }
     }
 }
@@ -80,8 +118,14 @@ pub struct Assignment {
     pub generation: i64,
     /// What should be true.
     pub desired: Desired,
-    /// What to do when the coordinator is lost.
+    /// What to do when something goes wrong.
     pub failsafe: Failsafe,
+    /// Takeovers by somebody else after which the agent goes on: `spec.resumeAfterTakeovers`; see [`crate::takeover`].
+    #[serde(default)]
+    pub resume_after: u32,
+    /// What has become of a ground order that the agent may keep; see [`crate::ground`].
+    #[serde(default)]
+    pub ground_mark: Option<GroundMark>,
 }
 
 /// What a coordinator says to an agent about its node.
@@ -256,6 +300,8 @@ mod tests {
             generation,
             desired,
             failsafe: Failsafe::default(),
+            resume_after: 0,
+            ground_mark: None,
         })
     }
 

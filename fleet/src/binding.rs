@@ -230,7 +230,6 @@ mod tests {
     use super::*;
     use crate::assignment::Held;
     use crate::ids::Term;
-    use crate::report::Activity;
     use crate::vehicle::{Airborne, Battery, FlightTruth, WhyUnknown};
 
     struct Node {
@@ -245,18 +244,10 @@ mod tests {
     fn node(name: &str) -> Node {
         let name = NodeName::parse(name).unwrap();
         let report = Report {
-            node: name.clone(),
             link_alive: true,
-            identity: None,
             truth: FlightTruth::Disarmed,
-            mode: None,
             ready: Some(true),
-            reasons: vec![],
-            battery: None,
-            position: None,
-            held: None,
-            activity: Activity::Idle,
-            terminating: false,
+            ..Report::of_nothing(name.clone())
         };
         Node {
             name,

@@ -7,6 +7,7 @@ pub mod order;
 pub mod status;
 
 use crate::assignment::Failsafe;
+use crate::ground::GroundMark;
 use crate::ids::{DroneName, DroneUid};
 use crate::units::AltitudeAboveHome;
 
@@ -31,6 +32,10 @@ pub struct Facts {
     pub failsafe: Failsafe,
     /// Whether it should be on the ground.
     pub ground: Ground,
+    /// `spec.resumeAfterTakeovers`.
+    pub resume_after: u32,
+    /// What has become of a ground order that its agent may keep.
+    pub ground_mark: Option<GroundMark>,
 }
 
 /// Who holds the claim to a Drone's node.

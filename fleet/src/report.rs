@@ -4,7 +4,9 @@
 //! what the vehicle does.
 
 use crate::assignment::Held;
+use crate::ground::GroundOrderId;
 use crate::ids::NodeName;
+use crate::time::Moment;
 use crate::vehicle::{ArmingReason, Battery, FlightTruth, Identity, Position};
 
 /// What an agent is busy with. Says nothing about flight.
@@ -26,6 +28,8 @@ pub enum Activity {
     Landing,
     /// The coordinator is lost and the Drone's failsafe is being flown.
     Failsafe,
+    /// The battery has reached the Drone's reserve and its failsafe for that is being flown.
+    LowBattery,
     /// Somebody else is in command; the agent sends nothing.
     HandsOff(HandsOff),
 }
@@ -35,6 +39,8 @@ pub enum Activity {
 pub enum HandsOff {
     /// In the air in a mode that we did not ask for: a pilot, a ground station or a failsafe has taken over.
     OtherMode,
+    /// Somebody took over in flight and left it to us again in a mode of ours; we wait to be told to go on.
+    TakenOver,
     /// Somebody else armed it.
     ArmedByOther,
     /// It flew for this Drone and came down without our asking; it does not take off again by itself.
@@ -46,6 +52,8 @@ pub enum HandsOff {
 pub struct Report {
     /// The node that the agent serves.
     pub node: NodeName,
+    /// When the report was made, on the agent's own clock; the moments in `reasons` are on the same one.
+    pub made: Moment,
     /// Whether the autopilot is being heard.
     pub link_alive: bool,
     /// Who the vehicle is, once heard.
@@ -68,9 +76,38 @@ pub struct Report {
     pub activity: Activity,
     /// Whether the agent is ending (SIGTERM): it takes no new flight.
     pub terminating: bool,
+    /// How often somebody else has taken over in flight under the held assignment; see [`crate::takeover`].
+    pub takeovers: u32,
+    /// A ground order that the agent keeps although nobody has told it that the order is recorded; see [`crate::ground`].
+    pub ground_latch: Option<GroundOrderId>,
+    /// What preflight found to be amiss with the autopilot's own failsafes, each with what to do.
+    pub warnings: Vec<String>,
 }
 
 impl Report {
+    /// The report of an agent that has heard nothing yet.
+    #[must_use]
+    pub const fn of_nothing(node: NodeName) -> Self {
+        Self {
+            node,
+            made: Moment::at(std::time::Duration::ZERO),
+            link_alive: false,
+            identity: None,
+            truth: FlightTruth::Unknown(crate::vehicle::WhyUnknown::NeverHeard),
+            mode: None,
+            ready: None,
+            reasons: Vec::new(),
+            battery: None,
+            position: None,
+            held: None,
+            activity: Activity::Idle,
+            terminating: false,
+            takeovers: 0,
+            ground_latch: None,
+            warnings: Vec::new(),
+        }
+    }
+
     /// Whether a new Drone may be bound to this vehicle as far as the vehicle goes: heard, landed and disarmed, and
     /// its agent is not ending.
     #[must_use]

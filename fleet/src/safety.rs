@@ -212,7 +212,6 @@ pub fn may_release(wish: LastWish<'_>, bound: bool, report: Option<&Report>, for
 mod tests {
     use super::*;
     use crate::ids::NodeName;
-    use crate::report::Activity;
 
     #[test]
     fn an_arm_command_lives_two_seconds_and_not_longer() {
@@ -225,15 +224,8 @@ mod tests {
 
     fn landed(term: u64, generation: i64) -> Report {
         Report {
-            node: NodeName::parse("n").unwrap(),
             link_alive: true,
-            identity: None,
             truth: FlightTruth::Disarmed,
-            mode: None,
-            ready: None,
-            reasons: vec![],
-            battery: None,
-            position: None,
             held: Some(Held {
                 uid: DroneUid("d".into()),
                 term: Term(term),
@@ -241,8 +233,7 @@ mod tests {
                 grounded: true,
                 settled: true,
             }),
-            activity: Activity::Idle,
-            terminating: false,
+            ..Report::of_nothing(NodeName::parse("n").unwrap())
         }
     }
 

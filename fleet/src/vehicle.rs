@@ -101,11 +101,45 @@ pub struct Position {
     pub above_home: AltitudeAboveHome,
 }
 
+/// Whether a refusal to arm goes away by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ReasonClass {
+    /// It goes away by itself, such as a position that is not known yet.
+    WillHeal,
+    /// Somebody has to do something, such as calibrate a compass.
+    NeedsHuman,
+    /// Not known; a person should look.
+    #[default]
+    Unclear,
+}
+
 /// One reason why the autopilot refuses to arm, in its own words.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ArmingReason {
     /// The text, without prefixes such as `PreArm: `.
     pub text: String,
+    /// Whether it goes away by itself.
+    pub class: ReasonClass,
+    /// The autopilot's number for it: the id of PX4's EVENT (410); `None` for a text.
+    pub code: Option<u32>,
+    /// When it was first told since the vehicle was last ready.
+    pub first: Moment,
+    /// When it was last told.
+    pub last: Moment,
+}
+
+impl ArmingReason {
+    /// A reason of which only the text is known, told at `now`.
+    #[must_use]
+    pub const fn told(text: String, now: Moment) -> Self {
+        Self {
+            text,
+            class: ReasonClass::Unclear,
+            code: None,
+            first: now,
+            last: now,
+        }
+    }
 }
 
 /// Everything heard from one vehicle, with the moment each fact arrived. Forgotten when the autopilot reboots.

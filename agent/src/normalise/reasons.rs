@@ -3,6 +3,7 @@
 //! Owns: [`Reasons`]: which texts are reasons, each once, bounded, and when they are out of date.
 //! Must not: interpret them, or take their absence for readiness.
 
+use fleet::time::Moment;
 use fleet::vehicle::ArmingReason;
 
 const AT_MOST: usize = 12;
@@ -52,7 +53,7 @@ impl Reasons {
         if list.len() >= AT_MOST {
             list.remove(0);
         }
-        list.push(ArmingReason { text });
+        list.push(ArmingReason::told(text, Moment::default()));
     }
 }
 

@@ -240,6 +240,8 @@ fn assignment(generation: i64, desired: Desired) -> Assignment {
         generation,
         desired,
         failsafe: Failsafe::default(),
+        resume_after: 0,
+        ground_mark: None,
     }
 }
 
@@ -609,6 +611,7 @@ async fn a_lost_coordinator_lets_the_vehicle_land_when_the_drone_says_so() {
     wish.failsafe = Failsafe {
         on_coordinator_loss: OnCoordinatorLoss::Land,
         after: Duration::from_secs(20),
+        ..Failsafe::default()
     };
     agent.connect(Order::Assigned(wish)).await;
     agent.until_holding().await;
@@ -796,6 +799,7 @@ async fn a_coordinator_that_only_opens_streams_does_not_put_off_the_failsafe() {
     wish.failsafe = Failsafe {
         on_coordinator_loss: OnCoordinatorLoss::Land,
         after: Duration::from_secs(20),
+        ..Failsafe::default()
     };
     agent.connect(Order::Assigned(wish)).await;
     agent.until_holding().await;

@@ -5,13 +5,13 @@
 use crate::context::Context;
 use crate::key::Key;
 use crate::world::{is_guarded, owner, uid};
-use crds::drone::OnCoordinatorLoss as Loss;
+use crds::drone::{OnCoordinatorLoss as Loss, OnLowBattery as Low, Preflight as Look};
 use crds::{Drone, labels};
-use fleet::assignment::{Failsafe, OnCoordinatorLoss};
+use fleet::assignment::{Failsafe, OnCoordinatorLoss, OnLowBattery, Preflight, USUAL_RESERVE};
 use fleet::drone::{Claimed, Facts, Ground};
 use fleet::ids::{DroneName, DroneUid, NodeName};
 use fleet::report::Report;
-use fleet::units::AltitudeAboveHome;
+use fleet::units::{AltitudeAboveHome, Percent};
 use kube::ResourceExt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -119,7 +119,23 @@ pub fn facts(context: &Context, drone: &Drone) -> Facts {
                     Loss::Land => OnCoordinatorLoss::Land,
                 },
                 after: Duration::from_secs(u64::try_from(failsafe.coordinator_loss_seconds).unwrap_or(60)),
+                on_low_battery: match failsafe.on_low_battery {
+                    Low::Continue => OnLowBattery::Continue,
+                    Low::Return => OnLowBattery::Return,
+                    Low::Land => OnLowBattery::Land,
+                },
+                reserve: u8::try_from(failsafe.reserve_percent)
+                    .ok()
+                    .and_then(Percent::new)
+                    .unwrap_or(USUAL_RESERVE),
+                preflight: match failsafe.preflight {
+                    Look::Ignore => Preflight::Ignore,
+                    Look::Warn => Preflight::Warn,
+                    Look::Refuse => Preflight::Refuse,
+                },
             }),
+        resume_after: u32::try_from(drone.spec.resume_after_takeovers).unwrap_or(0),
+        ground_mark: None,
         ground: Ground::of(drone.spec.grounded, swarm, just_ordered),
     }
 }

@@ -8,6 +8,7 @@ use crate::context::Context;
 use crate::drones::facts::Seen;
 use crate::drones::notes::notes;
 use crate::drones::pacing::{Due, Urgency};
+use crate::drones::refusals::{self, same_but_for_numbers};
 use crds::drone::{BatteryStatus, PositionStatus, VehicleIdentity};
 use crds::{Drone, DroneStatus, labels};
 use fleet::drone::status::{Binding, Question, Status, status};
@@ -156,6 +157,11 @@ fn assemble(
         mode: report.and_then(|r| r.mode.clone()),
         battery,
         position,
+        takeovers: report.map_or(before.takeovers, |r| {
+            i32::try_from(r.takeovers).ok().filter(|&count| count > 0)
+        }),
+        arming_refusals: report.map_or_else(Vec::new, |r| refusals::told(&before.arming_refusals, r, now)),
+        preflight_warnings: report.map_or(before.preflight_warnings, |r| r.warnings.clone()),
         observed_generation: Some(generation),
         conditions: new
             .conditions
@@ -191,6 +197,10 @@ pub(crate) fn condition(
         None => "Unknown",
     };
     let before = old.iter().find(|c| c.type_ == kind && c.status == status);
+    // A message whose numbers alone have changed is no news.
+    let message = before
+        .filter(|c| c.reason == reason && same_but_for_numbers(&c.message, message))
+        .map_or(message, |c| &c.message);
     // Kubernetes keeps whole seconds; what is compared must look the same before and after it was written.
     let now = Timestamp::from_second(now.as_second()).unwrap_or(now);
     Condition {
@@ -241,7 +251,6 @@ mod tests {
     use super::*;
     use fleet::drone::status::{Condition as Said, Kind, Phase};
     use fleet::ids::NodeName;
-    use fleet::report::Activity;
     use fleet::units::Percent;
     use fleet::vehicle::{Battery, FlightTruth};
 
@@ -261,21 +270,14 @@ mod tests {
 
     fn report(percent: u8, mode: &str) -> Report {
         Report {
-            node: NodeName::parse("n").unwrap(),
             link_alive: true,
-            identity: None,
             truth: FlightTruth::Disarmed,
             mode: Some(mode.into()),
-            ready: None,
-            reasons: vec![],
             battery: Some(Battery {
                 remaining: Percent::new(percent),
                 volts: None,
             }),
-            position: None,
-            held: None,
-            activity: Activity::Idle,
-            terminating: false,
+            ..Report::of_nothing(NodeName::parse("n").unwrap())
         }
     }
 

@@ -45,6 +45,8 @@ fn world(desired: Desired) -> World {
         generation: 1,
         desired,
         failsafe: Failsafe::default(),
+        resume_after: 0,
+        ground_mark: None,
     };
     World {
         vehicle: Vehicle::default(),
@@ -95,6 +97,7 @@ impl World {
             held.failsafe = Failsafe {
                 on_coordinator_loss: action,
                 after: Duration::from_secs(60),
+                ..Failsafe::default()
             };
         }
         self.uplink_silent = Duration::from_secs(silent);

@@ -40,6 +40,8 @@ pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
         generation: drone.generation,
         desired,
         failsafe: drone.failsafe,
+        resume_after: drone.resume_after,
+        ground_mark: drone.ground_mark,
     }))
 }
 
@@ -126,6 +128,8 @@ mod tests {
             altitude: AltitudeAboveHome(10.0),
             failsafe: Failsafe::default(),
             ground: Ground::No,
+            resume_after: 0,
+            ground_mark: None,
         }
     }
 

@@ -323,6 +323,14 @@ fn story(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String) {
                 format!("a pilot, a ground station or a failsafe has taken over (mode {mode}); Skein sends nothing");
             (Phase::Interrupted, "OtherMode", message)
         }
+        (_, Activity::HandsOff(HandsOff::TakenOver)) => {
+            let name = &q.drone.name;
+            let message = format!(
+                "somebody took over in flight; Skein sends nothing until it is told to go on: skein resume {} -n {}",
+                name.name, name.namespace
+            );
+            (Phase::Interrupted, "TakenOver", message)
+        }
         (_, Activity::HandsOff(HandsOff::ArmedByOther)) => tell(
             Phase::Interrupted,
             "ArmedByOther",
@@ -337,6 +345,11 @@ fn story(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String) {
             Phase::Interrupted,
             "Failsafe",
             "the coordinator was lost and the vehicle flies its failsafe",
+        ),
+        (_, Activity::LowBattery) => tell(
+            Phase::Interrupted,
+            "LowBattery",
+            "the battery has reached its reserve and the vehicle comes down",
         ),
         (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, _) if down => {
             (Phase::Landing, down_reason, format!("landing: {down_word}"))
@@ -383,6 +396,7 @@ mod tests {
     use crate::assignment::Failsafe;
     use crate::drone::Claimed;
     use crate::ids::{DroneName, DroneUid, Term};
+    use crate::time::Moment;
     use crate::units::AltitudeAboveHome;
     use crate::vehicle::ArmingReason;
 
@@ -400,6 +414,8 @@ mod tests {
             altitude: AltitudeAboveHome(10.0),
             failsafe: Failsafe::default(),
             ground: Ground::No,
+            resume_after: 0,
+            ground_mark: None,
         }
     }
 
@@ -412,18 +428,13 @@ mod tests {
             settled: false,
         };
         Report {
-            node: NodeName::parse("n").unwrap(),
             link_alive: true,
-            identity: None,
             truth,
             mode: Some("GUIDED".into()),
             ready: Some(true),
-            reasons: vec![],
-            battery: None,
-            position: None,
             held: Some(held),
             activity,
-            terminating: false,
+            ..Report::of_nothing(NodeName::parse("n").unwrap())
         }
     }
 
@@ -478,12 +489,8 @@ mod tests {
         let mut r = report(FlightTruth::Disarmed, Activity::NotArmable);
         r.ready = Some(false);
         r.reasons = vec![
-            ArmingReason {
-                text: "GPS 1: Bad fix".into(),
-            },
-            ArmingReason {
-                text: "Battery low".into(),
-            },
+            ArmingReason::told("GPS 1: Bad fix".into(), Moment::default()),
+            ArmingReason::told("Battery low".into(), Moment::default()),
         ];
         let s = of(&drone(), Some(&r));
         assert_eq!(s.phase, Phase::Preparing);

@@ -6,9 +6,12 @@
 
 use super::{BadMessage, filled, known};
 use crate::v1;
-use fleet::assignment::{Assignment, Desired, Failsafe, GroundedWhy, OnCoordinatorLoss, Order};
+use fleet::assignment::{
+    Assignment, Desired, Failsafe, GroundedWhy, OnCoordinatorLoss, OnLowBattery, Order, Preflight, USUAL_RESERVE,
+};
+use fleet::ground::{GroundMark, GroundOrderId};
 use fleet::ids::{DroneName, DroneUid, Term};
-use fleet::units::AltitudeAboveHome;
+use fleet::units::{AltitudeAboveHome, Percent};
 use std::time::Duration;
 
 /// The highest takeoff altitude that is taken off the wire, in metres above home; the API allows no more either.
@@ -56,6 +59,8 @@ impl From<&Assignment> for v1::Assignment {
             generation: a.generation,
             desired: Some(desired),
             failsafe: Some((&a.failsafe).into()),
+            resume_after_takeovers: a.resume_after,
+            ground_mark: a.ground_mark.map(Into::into),
         }
     }
 }
@@ -90,7 +95,29 @@ impl TryFrom<v1::Assignment> for Assignment {
             generation: a.generation,
             desired,
             failsafe,
+            resume_after: a.resume_after_takeovers,
+            ground_mark: a.ground_mark.and_then(ground_mark),
         })
+    }
+}
+
+impl From<GroundMark> for v1::GroundMark {
+    fn from(mark: GroundMark) -> Self {
+        let (order, done) = match mark {
+            GroundMark::Given(id) => (id.0, false),
+            GroundMark::Done(id) => (id.0, true),
+        };
+        Self { order, done }
+    }
+}
+
+/// A mark without a number is none; it must not keep a word to come down from being read.
+fn ground_mark(mark: v1::GroundMark) -> Option<GroundMark> {
+    let id = GroundOrderId(mark.order);
+    match (mark.order, mark.done) {
+        (0, _) => None,
+        (_, false) => Some(GroundMark::Given(id)),
+        (_, true) => Some(GroundMark::Done(id)),
     }
 }
 
@@ -137,6 +164,19 @@ impl From<&Failsafe> for v1::Failsafe {
         Self {
             on_coordinator_loss: action.into(),
             after_ms: u64::try_from(f.after.as_millis()).unwrap_or(u64::MAX),
+            on_low_battery: match f.on_low_battery {
+                OnLowBattery::Continue => v1::OnLowBattery::Continue,
+                OnLowBattery::Return => v1::OnLowBattery::Return,
+                OnLowBattery::Land => v1::OnLowBattery::Land,
+            }
+            .into(),
+            reserve_percent: f.reserve.get().into(),
+            preflight: match f.preflight {
+                Preflight::Ignore => v1::Preflight::Ignore,
+                Preflight::Warn => v1::Preflight::Warn,
+                Preflight::Refuse => v1::Preflight::Refuse,
+            }
+            .into(),
         }
     }
 }
@@ -159,10 +199,35 @@ impl TryFrom<v1::Failsafe> for Failsafe {
                 field: "assigned.failsafe.after_ms",
             });
         }
+        let on_low_battery = match known("assigned.failsafe.on_low_battery", f.on_low_battery)? {
+            v1::OnLowBattery::Continue => OnLowBattery::Continue,
+            v1::OnLowBattery::Unspecified | v1::OnLowBattery::Return => OnLowBattery::Return,
+            v1::OnLowBattery::Land => OnLowBattery::Land,
+        };
+        let preflight = match known("assigned.failsafe.preflight", f.preflight)? {
+            v1::Preflight::Ignore => Preflight::Ignore,
+            v1::Preflight::Unspecified | v1::Preflight::Warn => Preflight::Warn,
+            v1::Preflight::Refuse => Preflight::Refuse,
+        };
         Ok(Self {
             on_coordinator_loss,
             after: Duration::from_millis(f.after_ms),
+            on_low_battery,
+            reserve: reserve(f.reserve_percent)?,
+            preflight,
         })
+    }
+}
+
+fn reserve(percent: u32) -> Result<Percent, BadMessage> {
+    let out_of_range = BadMessage::OutOfRange {
+        field: "assigned.failsafe.reserve_percent",
+        got: percent.into(),
+        must: "from 0 to 100 percent",
+    };
+    match percent {
+        0 => Ok(USUAL_RESERVE),
+        _ => u8::try_from(percent).ok().and_then(Percent::new).ok_or(out_of_range),
     }
 }
 
@@ -192,12 +257,26 @@ mod tests {
             OnCoordinatorLoss::Return,
             OnCoordinatorLoss::Land,
         ]);
-        let failsafe = (action, 1..=u64::MAX).prop_map(|(on_coordinator_loss, ms)| Failsafe {
-            on_coordinator_loss,
-            after: Duration::from_millis(ms),
-        });
-        (any::<u64>(), ".+", ".*", ".*", any::<i64>(), desired, failsafe).prop_map(
-            |(term, uid, namespace, name, generation, desired, failsafe)| Assignment {
+        let low = prop::sample::select(vec![OnLowBattery::Continue, OnLowBattery::Return, OnLowBattery::Land]);
+        let preflight = prop::sample::select(vec![Preflight::Ignore, Preflight::Warn, Preflight::Refuse]);
+        let failsafe = (action, 1..=u64::MAX, low, 1..=100_u8, preflight).prop_map(
+            |(on_coordinator_loss, ms, on_low_battery, reserve, preflight)| Failsafe {
+                on_coordinator_loss,
+                after: Duration::from_millis(ms),
+                on_low_battery,
+                reserve: Percent::new(reserve).unwrap(),
+                preflight,
+            },
+        );
+        let mark = prop::option::of((1..=u64::MAX, any::<bool>()).prop_map(|(id, done)| match done {
+            true => GroundMark::Done(GroundOrderId(id)),
+            false => GroundMark::Given(GroundOrderId(id)),
+        }));
+        let told = (any::<u32>(), mark);
+        (any::<u64>(), ".+", ".*", ".*", any::<i64>(), desired, failsafe, told).prop_map(
+            |(term, uid, namespace, name, generation, desired, failsafe, (resume_after, ground_mark))| Assignment {
+                resume_after,
+                ground_mark,
                 term: Term(term),
                 uid: DroneUid(uid),
                 name: DroneName { namespace, name },
@@ -238,6 +317,8 @@ mod tests {
                 altitude_above_home_m: 10.0,
             })),
             failsafe: None,
+            resume_after_takeovers: 0,
+            ground_mark: None,
         };
         change(&mut assignment);
         v1::ToAgent {
@@ -260,6 +341,7 @@ mod tests {
             a.failsafe = Some(v1::Failsafe {
                 on_coordinator_loss,
                 after_ms,
+                ..v1::Failsafe::default()
             })
         })
         .try_into()
@@ -331,6 +413,7 @@ mod tests {
                 a.failsafe = Some(v1::Failsafe {
                     on_coordinator_loss,
                     after_ms,
+                    ..v1::Failsafe::default()
                 });
             });
             assert_eq!(why(unreadable.try_into()), GroundedWhy::Unbound);

@@ -5,10 +5,15 @@
 use super::{BadMessage, filled, known, within};
 use crate::v1;
 use fleet::assignment::Held;
+use fleet::ground::GroundOrderId;
 use fleet::ids::{DroneUid, NodeName, Term};
 use fleet::report::{Activity, HandsOff, Report};
+use fleet::time::Moment;
 use fleet::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, Percent, SystemId, Wgs84};
-use fleet::vehicle::{Airborne, ArmingReason, Autopilot, Battery, FlightTruth, Identity, Position, WhyUnknown};
+use fleet::vehicle::{
+    Airborne, ArmingReason, Autopilot, Battery, FlightTruth, Identity, Position, ReasonClass, WhyUnknown,
+};
+use std::time::Duration;
 
 impl From<&Report> for v1::Report {
     fn from(r: &Report) -> Self {
@@ -18,14 +23,26 @@ impl From<&Report> for v1::Report {
             truth: v1::FlightTruth::from(r.truth).into(),
             mode: r.mode.clone(),
             ready: r.ready,
-            reasons: r.reasons.iter().map(|reason| reason.text.clone()).collect(),
+            reasons: r.reasons.iter().map(Into::into).collect(),
             battery: r.battery.as_ref().map(Into::into),
             position: r.position.as_ref().map(Into::into),
             held: r.held.as_ref().map(Into::into),
             activity: v1::Activity::from(r.activity).into(),
             terminating: r.terminating,
+            made_ms: ms(r.made),
+            takeovers: r.takeovers,
+            ground_latch: r.ground_latch.map_or(0, |id| id.0),
+            warnings: r.warnings.clone(),
         }
     }
+}
+
+fn ms(moment: Moment) -> u64 {
+    u64::try_from(moment.since_epoch().as_millis()).unwrap_or(u64::MAX)
+}
+
+const fn moment(ms: u64) -> Moment {
+    Moment::at(Duration::from_millis(ms))
 }
 
 /// The report of the agent on `node`; the node's name came with the stream's Hello.
@@ -35,18 +52,56 @@ impl From<&Report> for v1::Report {
 pub fn report(node: NodeName, r: v1::Report) -> Result<Report, BadMessage> {
     Ok(Report {
         node,
+        made: moment(r.made_ms),
         link_alive: r.link_alive,
         identity: r.identity.map(TryInto::try_into).transpose()?,
         truth: known::<v1::FlightTruth>("truth", r.truth)?.into(),
         mode: r.mode,
         ready: r.ready,
-        reasons: r.reasons.into_iter().map(|text| ArmingReason { text }).collect(),
+        reasons: r.reasons.into_iter().map(Into::into).collect(),
         battery: r.battery.map(TryInto::try_into).transpose()?,
         position: r.position.map(TryInto::try_into).transpose()?,
         held: r.held.map(TryInto::try_into).transpose()?,
         activity: known::<v1::Activity>("activity", r.activity)?.try_into()?,
         terminating: r.terminating,
+        takeovers: r.takeovers,
+        ground_latch: Some(GroundOrderId(r.ground_latch)).filter(|id| id.0 != 0),
+        warnings: r.warnings,
     })
+}
+
+impl From<&ArmingReason> for v1::ArmingReason {
+    fn from(reason: &ArmingReason) -> Self {
+        let class = match reason.class {
+            ReasonClass::Unclear => v1::ReasonClass::Unspecified,
+            ReasonClass::WillHeal => v1::ReasonClass::WillHeal,
+            ReasonClass::NeedsHuman => v1::ReasonClass::NeedsHuman,
+        };
+        Self {
+            text: reason.text.clone(),
+            class: class.into(),
+            code: reason.code,
+            first_ms: ms(reason.first),
+            last_ms: ms(reason.last),
+        }
+    }
+}
+
+impl From<v1::ArmingReason> for ArmingReason {
+    /// A class that is not known here is for a person to look at.
+    fn from(reason: v1::ArmingReason) -> Self {
+        Self {
+            class: match reason.class() {
+                v1::ReasonClass::Unspecified => ReasonClass::Unclear,
+                v1::ReasonClass::WillHeal => ReasonClass::WillHeal,
+                v1::ReasonClass::NeedsHuman => ReasonClass::NeedsHuman,
+            },
+            text: reason.text,
+            code: reason.code,
+            first: moment(reason.first_ms),
+            last: moment(reason.last_ms),
+        }
+    }
 }
 
 impl From<&Identity> for v1::Identity {
@@ -235,6 +290,8 @@ impl From<Activity> for v1::Activity {
             Activity::Holding => Self::Holding,
             Activity::Landing => Self::Landing,
             Activity::Failsafe => Self::Failsafe,
+            Activity::LowBattery => Self::LowBattery,
+            Activity::HandsOff(HandsOff::TakenOver) => Self::HandsOffTakenOver,
             Activity::HandsOff(HandsOff::OtherMode) => Self::HandsOffOtherMode,
             Activity::HandsOff(HandsOff::ArmedByOther) => Self::HandsOffArmedByOther,
             Activity::HandsOff(HandsOff::FlightOver) => Self::HandsOffFlightOver,
@@ -256,6 +313,8 @@ impl TryFrom<v1::Activity> for Activity {
             v1::Activity::Holding => Self::Holding,
             v1::Activity::Landing => Self::Landing,
             v1::Activity::Failsafe => Self::Failsafe,
+            v1::Activity::LowBattery => Self::LowBattery,
+            v1::Activity::HandsOffTakenOver => Self::HandsOff(HandsOff::TakenOver),
             v1::Activity::HandsOffOtherMode => Self::HandsOff(HandsOff::OtherMode),
             v1::Activity::HandsOffArmedByOther => Self::HandsOff(HandsOff::ArmedByOther),
             v1::Activity::HandsOffFlightOver => Self::HandsOff(HandsOff::FlightOver),

@@ -131,7 +131,14 @@ impl State {
             truth: self.truth.into(),
             mode: Some(if self.truth == Truth::Landing { "LAND" } else { "GUIDED" }.into()),
             ready: Some(self.ready),
-            reasons: self.reasons.clone(),
+            reasons: self
+                .reasons
+                .iter()
+                .map(|text| v1::ArmingReason {
+                    text: text.clone(),
+                    ..v1::ArmingReason::default()
+                })
+                .collect(),
             battery: Some(v1::Battery {
                 remaining_percent: Some(self.battery - u32::try_from(self.ticks % 3).unwrap()),
                 volts: Some(12.0 + jitter / 10.0),
@@ -150,7 +157,7 @@ impl State {
                 settled: self.truth == Truth::Disarmed,
             }),
             activity: activity.into(),
-            terminating: false,
+            ..v1::Report::default()
         }
     }
 }

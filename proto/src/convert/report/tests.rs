@@ -18,9 +18,17 @@ fn truths() -> Vec<FlightTruth> {
 }
 
 fn activities() -> Vec<Activity> {
-    use Activity::{Arming, Failsafe, Holding, Idle, Landing, NotArmable, TakingOff, Waiting};
-    let hands_off = [HandsOff::OtherMode, HandsOff::ArmedByOther, HandsOff::FlightOver].map(Activity::HandsOff);
-    let own = [Idle, Waiting, NotArmable, Arming, TakingOff, Holding, Landing, Failsafe];
+    use Activity::{Arming, Failsafe, Holding, Idle, Landing, LowBattery, NotArmable, TakingOff, Waiting};
+    let hands_off = [
+        HandsOff::OtherMode,
+        HandsOff::TakenOver,
+        HandsOff::ArmedByOther,
+        HandsOff::FlightOver,
+    ]
+    .map(Activity::HandsOff);
+    let own = [
+        Idle, Waiting, NotArmable, Arming, TakingOff, Holding, Landing, Failsafe, LowBattery,
+    ];
     [own.as_slice(), &hands_off].concat()
 }
 
@@ -72,11 +80,26 @@ fn reports() -> impl Strategy<Value = Report> {
         of(battery()),
         of(position()),
     );
-    let reasons = prop::collection::vec(".*".prop_map(|text| ArmingReason { text }), 0..5);
-    let agent = (of(held()), select(activities()), reasons);
+    let classes = vec![ReasonClass::WillHeal, ReasonClass::NeedsHuman, ReasonClass::Unclear];
+    let reason = (".*", select(classes), of(any::<u32>()), any::<u32>(), any::<u32>());
+    let reason = reason.prop_map(|(text, class, code, first, last)| ArmingReason {
+        text,
+        class,
+        code,
+        first: moment(first.into()),
+        last: moment(last.into()),
+    });
+    let reasons = prop::collection::vec(reason, 0..5);
+    let kept = (
+        any::<u32>(),
+        of(1..=u64::MAX),
+        prop::collection::vec(".*", 0..3),
+        any::<u32>(),
+    );
+    let agent = (of(held()), select(activities()), reasons, kept);
     (vehicle, agent, any::<(bool, bool, Option<bool>)>()).prop_map(|(vehicle, agent, flags)| {
         let (identity, truth, mode, battery, position) = vehicle;
-        let (held, activity, reasons) = agent;
+        let (held, activity, reasons, (takeovers, latch, warnings, made)) = agent;
         let (link_alive, terminating, ready) = flags;
         Report {
             node: node(),
@@ -91,6 +114,10 @@ fn reports() -> impl Strategy<Value = Report> {
             held,
             activity,
             terminating,
+            made: moment(made.into()),
+            takeovers,
+            ground_latch: latch.map(GroundOrderId),
+            warnings,
         }
     })
 }

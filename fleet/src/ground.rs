@@ -1,0 +1,41 @@
+//! Ground orders that must outlive the coordinator that gave them (invariant 9).
+//!
+//! A ground order is in force at once, but it can take long until it stands on the objects (`spec.grounded`), as while
+//! the Kubernetes API is away. Until then it lives in the memory of the coordinator, and on the disk of every agent that
+//! was told: an agent keeps the order's id until it hears that the order is recorded or released. A coordinator that
+//! hears of an id it does not know has been restarted since, and gives the order anew.
+//!
+//! Owns: [`GroundOrderId`], [`GroundMark`], and when an agent keeps or drops an order ([`kept`]).
+//! Must not: decide what a grounded vehicle does ([`crate::converge`]).
+
+use crate::assignment::{Assignment, Desired, GroundedWhy};
+use serde::{Deserialize, Serialize};
+
+/// One ground order, by a number that no other has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct GroundOrderId(pub u64);
+
+/// What has become of a ground order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum GroundMark {
+    /// It was given and stands nowhere but in memory.
+    Given(GroundOrderId),
+    /// It stands on the objects, or was released before it did: nobody needs to keep it any more.
+    Done(GroundOrderId),
+}
+
+/// The order that an agent keeps after taking `order`, if it kept `before`.
+#[must_use]
+pub fn kept(before: Option<GroundOrderId>, order: &Assignment) -> Option<GroundOrderId> {
+    let ordered = matches!(
+        order.desired,
+        Desired::Grounded {
+            why: GroundedWhy::Ordered
+        }
+    );
+    match order.ground_mark {
+        Some(GroundMark::Given(id)) if ordered => Some(id),
+        Some(GroundMark::Done(id)) if before == Some(id) => None,
+        Some(GroundMark::Given(_) | GroundMark::Done(_)) | None => before,
+    }
+}

@@ -11,7 +11,7 @@ use crate::normalise::{self, Normaliser};
 use crate::outgoing::{Outgoing, Purpose, Written, our_heartbeat};
 use crate::recipe;
 use crate::state_file::State;
-use crate::streams::Streams;
+use crate::streams::{Streams, Want};
 use fleet::assignment::{Desired, Fence, Held, Order, Refused};
 use fleet::converge::{Situation, Step, converge, overtaken};
 use fleet::flight_record::{FlightRecord, Stage};
@@ -378,6 +378,14 @@ impl Pilot {
                     Outcome::NotSent => warn!(step = ?kind, "command not sent: the link is down or too slow"),
                 }
                 self.memory.ended(kind, outcome, now, jitter);
+                // What the next step waits for is asked for, rather than awaited.
+                match (kind, outcome) {
+                    (StepKind::SetStation, Outcome::Accepted) => self.streams.hurry(Want::BeatNow),
+                    (StepKind::AskReasons, Outcome::Accepted) if self.vehicle.ready.is_none() => {
+                        self.streams.hurry(Want::ReadyNow);
+                    }
+                    _ => {}
+                }
             }
             Purpose::Stream(want) => {
                 debug!(?want, ?outcome, "asked for a message");

@@ -25,6 +25,10 @@ pub enum Want {
     Home,
     /// BATTERY_STATUS (147).
     Battery,
+    /// HEARTBEAT (0), once and now: the mode has just been set.
+    BeatNow,
+    /// SYS_STATUS (1), once and now: the arming checks have just been run.
+    ReadyNow,
 }
 
 /// In the order in which they are asked for.
@@ -36,6 +40,10 @@ const WANTS: [Want; 6] = [
     Want::Home,
     Want::Battery,
 ];
+
+/// Asked for only when somebody waits for them; the order is that of need.
+const AT_ONCE: [Want; 2] = [Want::BeatNow, Want::ReadyNow];
+const KINDS: usize = WANTS.len() + AT_ONCE.len();
 
 /// Between two requests.
 const PACE: Duration = Duration::from_millis(60);
@@ -80,6 +88,8 @@ impl Want {
             Self::Battery => stream(147, 2000, 10_000, 60),
             Self::Version => once(148, 60),
             Self::Home => once(242, 20),
+            Self::BeatNow => once(0, 4),
+            Self::ReadyNow => once(1, 4),
         }
     }
 
@@ -135,8 +145,9 @@ struct State {
 /// What was heard of each message that we need, and asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Streams {
-    states: [State; WANTS.len()],
+    states: [State; KINDS],
     not_before: Moment,
+    at_once: [bool; AT_ONCE.len()],
 }
 
 impl Streams {
@@ -147,9 +158,19 @@ impl Streams {
         }
     }
 
+    /// Somebody waits for `want`, which is one of those that are asked for at once: once, without regard to the pace.
+    pub fn hurry(&mut self, want: Want) {
+        for (asked, _) in self.at_once.iter_mut().zip(AT_ONCE).filter(|(_, w)| *w == want) {
+            *asked = true;
+        }
+    }
+
     /// What to ask for now, if anything. Call it when no command is outstanding and the autopilot is being heard.
     #[must_use]
     pub fn next(&self, now: Moment) -> Option<Want> {
+        if let Some((_, want)) = self.at_once.iter().zip(AT_ONCE).find(|(asked, _)| **asked) {
+            return Some(want);
+        }
         if now < self.not_before {
             return None;
         }
@@ -165,6 +186,9 @@ impl Streams {
 
     /// `want` is being asked for.
     pub fn asked(&mut self, want: Want, now: Moment, jitter: f64) {
+        for (asked, _) in self.at_once.iter_mut().zip(AT_ONCE).filter(|(_, w)| *w == want) {
+            *asked = false;
+        }
         let (state, terms) = (&mut self.states[want as usize], want.terms());
         // One that comes, only not as asked or without an answer to the asking, is not urgent.
         let comes = state.heard.is_some_and(|at| now.since(at) <= terms.silence);
@@ -210,6 +234,7 @@ mod tests {
             Want::Version => MavMessage::AUTOPILOT_VERSION(AUTOPILOT_VERSION_DATA::default()),
             Want::Home => MavMessage::HOME_POSITION(HOME_POSITION_DATA::default()),
             Want::Battery => MavMessage::BATTERY_STATUS(BATTERY_STATUS_DATA::default()),
+            Want::BeatNow | Want::ReadyNow => MavMessage::SYS_STATUS(SYS_STATUS_DATA::default()),
         }
     }
 
@@ -281,6 +306,20 @@ mod tests {
         }
         assert_eq!(asked[..6], WANTS);
         assert!(asked.len() <= 12, "{asked:?}");
+    }
+
+    #[test]
+    fn what_somebody_waits_for_is_asked_for_first_and_once() {
+        let mut streams = Streams::default();
+        ask_all(&mut streams, 0, true);
+        streams.hurry(Want::ReadyNow);
+        streams.hurry(Want::BeatNow);
+        for want in AT_ONCE {
+            assert_eq!(streams.next(at(1500)), Some(want));
+            streams.asked(want, at(1500), 0.0);
+            streams.ended(want, false, at(1500));
+        }
+        assert_eq!(streams.next(at(1500)), None);
     }
 
     #[test]

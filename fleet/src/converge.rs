@@ -141,6 +141,8 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
         return paced(s, Step::SetStation, Activity::Arming);
     }
     match s.vehicle.ready(s.now) {
+        // Not told since the mode was set: the checks are run now, rather than awaited.
+        None if s.vehicle.ready.is_none() => paced(s, Step::AskReasons, Activity::Waiting),
         None => rest(Activity::Waiting),
         Some(false) => paced(s, Step::AskReasons, Activity::NotArmable),
         Some(true) if !s.memory.due(StepKind::Arm, s.now) => {

@@ -356,6 +356,7 @@ impl World {
         let boot_ms = u32::try_from(self.boot.elapsed().as_millis()).unwrap();
         let millimetres = |metres: f32| (metres * 1000.0) as i32;
         Some(match id {
+            0 => self.beat(),
             1 => {
                 let mut health = MavSysStatusSensor::empty();
                 health.set(MavSysStatusSensor::MAV_SYS_STATUS_PREARM_CHECK, self.ready);

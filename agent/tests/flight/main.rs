@@ -304,7 +304,14 @@ async fn a_wish_to_fly_takes_the_vehicle_up_and_a_wish_to_land_brings_it_down() 
 
 #[tokio::test(start_paused = true)]
 async fn an_arm_command_follows_the_order_at_once_when_the_vehicle_is_ready() {
-    let vehicle = Vehicle::new(Kind::Px4);
+    for kind in BOTH {
+        arms_at_once(kind).await;
+    }
+}
+
+/// ArduCopter stands in STABILIZE: its mode is set and its arming checks are asked for first.
+async fn arms_at_once(kind: Kind) {
+    let vehicle = Vehicle::new(kind);
     let agent = vehicle.agent();
     agent
         .until("ready", 20, |r| {

@@ -3,23 +3,21 @@
 //! Owns: [`Normaliser`]: what each message means, and which values cannot be true (noise gets through a 16-bit checksum
 //! now and then). Must not: send, decide, or believe any component but the latched autopilot; the caller sees to that.
 
+mod batteries;
 pub mod modes;
 mod px4_events;
 mod reasons;
 mod text;
 
 use fleet::time::{Moment, Sighting};
-use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Percent, Wgs84};
-use fleet::vehicle::{Autopilot, Battery, FlightTruth, Heartbeat, LandedState, Position, Vehicle};
+use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
+use fleet::vehicle::{Autopilot, Battery, Charge, FlightTruth, Heartbeat, LandedState, Position, Vehicle};
 use link::dialect::{
-    AUTOPILOT_VERSION_DATA, BATTERY_STATUS_DATA, GLOBAL_POSITION_INT_DATA, HEARTBEAT_DATA, MavLandedState, MavMessage,
+    AUTOPILOT_VERSION_DATA, GLOBAL_POSITION_INT_DATA, HEARTBEAT_DATA, MavLandedState, MavMessage,
     MavModeFlag, MavSysStatusSensor, SYS_STATUS_DATA,
 };
 use px4_events::Said;
-use std::time::Duration;
 
-/// BATTERY_STATUS is preferred to SYS_STATUS for this long after it was heard.
-const BATTERY_STATUS_COUNTS_FOR: Duration = Duration::from_secs(10);
 /// The vehicle's clock must go back this far to count as a reboot: messages overtake one another a little.
 const REBOOT_MS: u32 = 1000;
 
@@ -30,7 +28,7 @@ pub struct Normaliser {
     events: px4_events::Events,
     reasons: reasons::Reasons,
     clock: BootClock,
-    battery_status_at: Option<Moment>,
+    batteries: batteries::Batteries,
 }
 
 /// What a message did beyond changing facts.
@@ -69,9 +67,8 @@ impl Normaliser {
                 vehicle.landed = Some(Sighting::new(landed_state(m.landed_state), now));
             }
             MavMessage::SYS_STATUS(m) => self.sys_status(vehicle, m, now),
-            MavMessage::BATTERY_STATUS(m) if m.id == 0 => {
-                self.battery_status_at = Some(now);
-                vehicle.battery = Some(Sighting::new(battery(m), now));
+            MavMessage::BATTERY_STATUS(m) => {
+                vehicle.battery = Some(Sighting::new(self.batteries.hear(m, now), now));
             }
             MavMessage::GLOBAL_POSITION_INT(m) => global_position(vehicle, m, now),
             MavMessage::HOME_POSITION(m) => home(vehicle, AltitudeAmsl(f64::from(m.altitude) / 1000.0), now),
@@ -112,19 +109,21 @@ impl Normaliser {
             vehicle.reasons.clear();
         }
         vehicle.ready = Some(Sighting::new(ready, now));
-        if self
-            .battery_status_at
-            .is_some_and(|at| now.since(at) <= BATTERY_STATUS_COUNTS_FOR)
-        {
+        if self.batteries.heard_lately(now) {
             return;
         }
         let volts = match m.voltage_battery {
             0 | u16::MAX => None,
             millivolts => Some(f64::from(millivolts) / 1000.0),
         };
-        let remaining = percent(m.battery_remaining);
+        let remaining = batteries::remaining(m.battery_remaining, volts);
         if volts.is_some() || remaining.is_some() {
-            vehicle.battery = Some(Sighting::new(Battery { remaining, volts }, now));
+            let battery = Battery {
+                remaining,
+                volts,
+                charge: Charge::Unknown,
+            };
+            vehicle.battery = Some(Sighting::new(battery, now));
         }
     }
 }
@@ -188,23 +187,6 @@ const fn landed_state(state: MavLandedState) -> Option<LandedState> {
         MavLandedState::MAV_LANDED_STATE_IN_AIR => Some(LandedState::InAir),
         MavLandedState::MAV_LANDED_STATE_TAKEOFF => Some(LandedState::TakingOff),
         MavLandedState::MAV_LANDED_STATE_LANDING => Some(LandedState::Landing),
-    }
-}
-
-fn percent(value: i8) -> Option<Percent> {
-    u8::try_from(value).ok().and_then(Percent::new)
-}
-
-fn battery(m: &BATTERY_STATUS_DATA) -> Battery {
-    let cells = m
-        .voltages
-        .iter()
-        .filter(|&&mv| mv != u16::MAX)
-        .chain(m.voltages_ext.iter());
-    let millivolts: u32 = cells.map(|&mv| u32::from(mv)).sum();
-    Battery {
-        remaining: percent(m.battery_remaining),
-        volts: (millivolts > 0).then(|| f64::from(millivolts) / 1000.0),
     }
 }
 

@@ -12,7 +12,8 @@ use crate::outgoing::{Outgoing, Purpose, Written, our_heartbeat};
 use crate::recipe;
 use crate::state_file::State;
 use crate::streams::{Streams, Want};
-use fleet::assignment::{Desired, Fence, Held, Order, Refused};
+use fleet::assignment::{Desired, Fence, Held, Order, Refused, USUAL_RESERVE};
+use fleet::battery::Gauge;
 use fleet::converge::{Situation, Step, converge, overtaken};
 use fleet::flight_record::{FlightRecord, Stage};
 use fleet::ids::{NodeName, Term};
@@ -20,7 +21,7 @@ use fleet::memory::{Memory, Outcome, StepKind};
 use fleet::report::{Activity, Report};
 use fleet::safety::{self, ArmPermit};
 use fleet::time::Moment;
-use fleet::vehicle::{FlightTruth, TRUTH_STALE_AFTER, Vehicle, WhyUnknown};
+use fleet::vehicle::{ArmingReason, FlightTruth, TRUTH_STALE_AFTER, Vehicle, WhyUnknown};
 use link::dialect::{MavMessage, MavResult};
 use link::{Frame, LinkEvent};
 use std::time::Duration;
@@ -45,6 +46,7 @@ pub struct Pilot {
     vehicle: Vehicle,
     memory: Memory,
     contact: Contact,
+    gauge: Gauge,
     terminating: bool,
     link_up: Option<Moment>,
     outstanding: Option<Outstanding<Purpose>>,
@@ -70,6 +72,7 @@ impl Pilot {
             vehicle: Vehicle::default(),
             memory: Memory::default(),
             contact: Contact::none_since(now),
+            gauge: Gauge::default(),
             terminating: false,
             link_up: None,
             outstanding: None,
@@ -257,6 +260,7 @@ impl Pilot {
             uplink_silent: self.contact.silent(now),
             record: &self.state.record,
             memory: &self.memory,
+            battery: self.gauge.levels(now),
             terminating: self.terminating,
             now,
         });
@@ -396,6 +400,13 @@ impl Pilot {
 
     fn observe(&mut self, now: Moment) {
         self.memory.observe(&self.vehicle, now);
+        let reserve = self
+            .state
+            .fence
+            .held
+            .as_ref()
+            .map_or(USUAL_RESERVE, |a| a.failsafe.reserve);
+        self.gauge.observe(self.vehicle.battery.as_ref(), reserve);
         let truth = self.vehicle.truth(now);
         let record: FlightRecord =
             self.state
@@ -417,6 +428,16 @@ impl Pilot {
         }
     }
 
+    /// Why a vehicle on the ground is not armed although its autopilot might arm: reasons of ours.
+    fn own_reasons(&self, truth: FlightTruth, now: Moment) -> Vec<ArmingReason> {
+        let held = self.state.fence.held.as_ref();
+        let Some(held) = held.filter(|_| truth == FlightTruth::Disarmed) else {
+            return Vec::new();
+        };
+        let low = self.gauge.refusal(held.failsafe.reserve, now);
+        low.into_iter().collect()
+    }
+
     /// A full picture, for the coordinator.
     #[must_use]
     pub fn report(&self, now: Moment) -> Report {
@@ -427,6 +448,7 @@ impl Pilot {
             .heartbeat
             .as_ref()
             .and_then(|h| h.fresh(now, TRUTH_STALE_AFTER));
+        let own_reasons = self.own_reasons(truth, now);
         Report {
             node: self.node.clone(),
             made: now,
@@ -434,8 +456,8 @@ impl Pilot {
             identity: self.vehicle.identity.clone(),
             truth,
             mode: beat.map(|b| b.mode.label.clone()),
-            ready: self.vehicle.ready(now),
-            reasons: self.vehicle.reasons.clone(),
+            ready: self.vehicle.ready(now).map(|ready| ready && own_reasons.is_empty()),
+            reasons: [own_reasons, self.vehicle.reasons.clone()].concat(),
             battery: self.vehicle.battery.map(|b| b.value),
             position: self.vehicle.position.map(|p| p.value),
             held: self.state.fence.held.as_ref().map(|a| Held::of(a, truth, under_way)),

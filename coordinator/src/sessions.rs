@@ -248,6 +248,7 @@ impl Session {
 fn significant(report: &Report) -> Report {
     let tens = |percent: Percent| Percent::new(percent.get() / 10 * 10);
     let battery = report.battery.map(|b| Battery {
+        charge: b.charge,
         remaining: b.remaining.and_then(tens),
         volts: None,
     });
@@ -270,7 +271,7 @@ mod tests {
     use crate::world::Wakes;
     use fleet::ids::Term;
     use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
-    use fleet::vehicle::{FlightTruth, Position};
+    use fleet::vehicle::{Charge, FlightTruth, Position};
 
     fn node() -> NodeName {
         NodeName::parse("n").unwrap()
@@ -330,6 +331,7 @@ mod tests {
         };
         let with = |percent: u8| Report {
             battery: Some(Battery {
+                charge: Charge::Unknown,
                 remaining: Percent::new(percent),
                 volts: Some(12.1),
             }),

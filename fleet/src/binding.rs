@@ -230,7 +230,7 @@ mod tests {
     use super::*;
     use crate::assignment::Held;
     use crate::ids::Term;
-    use crate::vehicle::{Airborne, Battery, FlightTruth, WhyUnknown};
+    use crate::vehicle::{Airborne, Battery, Charge, FlightTruth, WhyUnknown};
 
     struct Node {
         name: NodeName,
@@ -270,6 +270,7 @@ mod tests {
         fn battery(self, percent: u8) -> Self {
             self.with(|r| {
                 r.battery = Some(Battery {
+                    charge: Charge::Unknown,
                     remaining: Percent::new(percent),
                     volts: None,
                 })

@@ -7,11 +7,12 @@
 //! Level-driven: a lost or repeated command, a restart or a late answer changes nothing, because every step follows
 //! from what the vehicle is seen to do. A takeoff that was "refused" while the vehicle climbs is a climb.
 
-use crate::assignment::{Assignment, Desired, Fence, OnCoordinatorLoss};
+use crate::assignment::{Assignment, Desired, Fence, OnCoordinatorLoss, OnLowBattery};
+use crate::battery::{Level, Levels};
 use crate::flight_record::{FlightRecord, Stage};
 use crate::memory::{Memory, StepKind};
 use crate::report::{Activity, HandsOff};
-use crate::safety::{ArmPermit, ArmQuestion, may_arm};
+use crate::safety::{ArmPermit, ArmQuestion, NoArm, may_arm};
 use crate::time::Moment;
 use crate::units::AltitudeAboveHome;
 use crate::vehicle::{Airborne, FlightTruth, Mode, Vehicle, WhyUnknown};
@@ -35,6 +36,8 @@ pub struct Situation<'a> {
     pub record: &'a FlightRecord,
     /// What was sent lately.
     pub memory: &'a Memory,
+    /// How full its battery is.
+    pub battery: Levels,
     /// The agent is ending and brings its vehicle down first.
     pub terminating: bool,
     /// Now.
@@ -59,9 +62,9 @@ pub enum Step {
     },
     /// Land where it is (MAV_CMD_NAV_LAND, 21), because the assignment or our own ending asks for it.
     Land,
-    /// Land where it is because the coordinator is lost.
+    /// Land where it is because the coordinator is lost or the battery is low.
     FailsafeLand,
-    /// Return to home and land (MAV_CMD_NAV_RETURN_TO_LAUNCH, 20) because the coordinator is lost.
+    /// Return to home and land (MAV_CMD_NAV_RETURN_TO_LAUNCH, 20) because the coordinator is lost or the battery is low.
     FailsafeReturn,
 }
 
@@ -159,6 +162,7 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
                 held: Some(held),
                 highest_term: s.fence.highest_term,
                 confirmed: s.confirmed,
+                battery: s.battery.latest,
                 record: s.record,
                 terminating: s.terminating,
                 now: s.now,
@@ -168,6 +172,7 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
                     step: Step::Arm(permit),
                     activity: Activity::Arming,
                 },
+                Err(NoArm::LowBattery) => rest(Activity::NotArmable),
                 Err(_) => rest(Activity::Waiting),
             }
         }
@@ -195,6 +200,9 @@ fn in_the_air(s: &Situation<'_>, held: &Assignment, part: Airborne) -> Verdict {
         // A landing once begun is finished, whoever began it.
         Some(Mode::Land | Mode::Return) => rest(Activity::Landing),
         Some(Mode::Station | Mode::Takeoff) => {
+            if let Some(step) = low_battery(s, held) {
+                return paced(s, step, Activity::LowBattery);
+            }
             if s.uplink_silent >= held.failsafe.after {
                 match held.failsafe.on_coordinator_loss {
                     OnCoordinatorLoss::Land => return paced(s, Step::FailsafeLand, Activity::Failsafe),
@@ -213,6 +221,16 @@ fn in_the_air(s: &Situation<'_>, held: &Assignment, part: Airborne) -> Verdict {
                 Activity::Holding
             })
         }
+    }
+}
+
+/// The step that the battery asks for. Where the Drone leaves it to the autopilot, none.
+fn low_battery(s: &Situation<'_>, held: &Assignment) -> Option<Step> {
+    let exhausted = s.memory.failures(StepKind::FailsafeReturn) >= RETURNS_TRIED;
+    match (s.battery.lasting, held.failsafe.on_low_battery) {
+        (Level::Unknown | Level::Fine, _) | (_, OnLowBattery::Continue) => None,
+        (Level::Low, OnLowBattery::Return) if !exhausted => Some(Step::FailsafeReturn),
+        (Level::Low | Level::Emergency, OnLowBattery::Return | OnLowBattery::Land) => Some(Step::FailsafeLand),
     }
 }
 

@@ -9,6 +9,7 @@
 
 pub mod assignment;
 pub mod backoff;
+pub mod battery;
 pub mod binding;
 pub mod converge;
 pub mod drone;

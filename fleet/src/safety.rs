@@ -6,6 +6,7 @@
 //! Skein disarms a vehicle.
 
 use crate::assignment::{Assignment, Desired, Held};
+use crate::battery::Level;
 use crate::flight_record::{FlightRecord, Stage};
 use crate::ids::{DroneUid, Term};
 use crate::report::Report;
@@ -33,6 +34,8 @@ pub struct ArmQuestion<'a> {
     /// stands on the disk keeps a vehicle flying but never lifts one off: whoever plugs in a battery in the field must
     /// not be met by yesterday's wish.
     pub confirmed: bool,
+    /// How full the battery is, by its last reading.
+    pub battery: Level,
     /// What was seen of this Drone's flight.
     pub record: &'a FlightRecord,
     /// Whether the agent is ending.
@@ -73,6 +76,9 @@ pub enum NoArm {
     /// The autopilot was not heard lately enough.
     #[error("the autopilot was not heard within the last {} s", FRESH_FOR_ARMING.as_secs())]
     LinkNotFresh,
+    /// The battery is at or below the Drone's reserve.
+    #[error("the battery is at or below the Drone's reserve")]
+    LowBattery,
     /// The autopilot's arming checks do not pass, or it has not said so lately.
     #[error("the autopilot's arming checks do not pass")]
     NotReady,
@@ -138,6 +144,9 @@ pub fn may_arm(q: &ArmQuestion<'_>) -> Result<ArmPermit, NoArm> {
     }
     if q.vehicle.ready(q.now) != Some(true) {
         return Err(NoArm::NotReady);
+    }
+    if q.battery >= Level::Low {
+        return Err(NoArm::LowBattery);
     }
     Ok(ArmPermit { issued: q.now })
 }

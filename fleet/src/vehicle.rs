@@ -81,6 +81,26 @@ pub struct Heartbeat {
     pub mode: ModeReport,
 }
 
+/// What the autopilot makes of its battery: BATTERY_STATUS (147).charge_state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Charge {
+    /// It does not say.
+    #[default]
+    Unknown,
+    /// MAV_BATTERY_CHARGE_STATE_OK (1), or charging.
+    Fine,
+    /// MAV_BATTERY_CHARGE_STATE_LOW (2).
+    Low,
+    /// MAV_BATTERY_CHARGE_STATE_UNHEALTHY (6).
+    Unhealthy,
+    /// MAV_BATTERY_CHARGE_STATE_CRITICAL (3): return now.
+    Critical,
+    /// MAV_BATTERY_CHARGE_STATE_EMERGENCY (4): land now.
+    Emergency,
+    /// MAV_BATTERY_CHARGE_STATE_FAILED (5).
+    Failed,
+}
+
 /// Battery state from BATTERY_STATUS (147) or SYS_STATUS (1).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Battery {
@@ -88,6 +108,8 @@ pub struct Battery {
     pub remaining: Option<Percent>,
     /// Voltage in volts; `None` when unknown.
     pub volts: Option<f64>,
+    /// What the autopilot makes of it. Not reported to the coordinator.
+    pub charge: Charge,
 }
 
 /// Position from GLOBAL_POSITION_INT (33).

@@ -1,6 +1,8 @@
 //! Tests of the normaliser.
 
 use super::*;
+use link::dialect::BATTERY_STATUS_DATA;
+use std::time::Duration;
 use fleet::units::{ComponentId, SystemId};
 use fleet::vehicle::{Identity, Mode};
 use link::dialect::{EXTENDED_SYS_STATE_DATA, HOME_POSITION_DATA, STATUSTEXT_DATA};
@@ -187,6 +189,7 @@ fn the_battery_is_the_one_of_battery_status_while_that_is_heard() {
     assert_eq!(
         v.battery.map(|b| b.value),
         Some(Battery {
+            charge: fleet::vehicle::Charge::Unknown,
             remaining: None,
             volts: Some(8.1)
         })

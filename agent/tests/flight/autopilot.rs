@@ -46,6 +46,8 @@ pub struct World {
     pub altitude: f32,
     pub target: f32,
     pub ready: bool,
+    /// Battery, percent.
+    pub remaining: i8,
     pub received: Vec<Received>,
     pub beats_from_us: u32,
     pub strange_senders: u32,
@@ -76,6 +78,7 @@ pub fn world(kind: Kind) -> Shared {
         altitude: 0.0,
         target: 0.0,
         ready: true,
+        remaining: 90,
         received: Vec::new(),
         beats_from_us: 0,
         strange_senders: 0,
@@ -363,7 +366,7 @@ impl World {
                 MavMessage::SYS_STATUS(SYS_STATUS_DATA {
                     onboard_control_sensors_health: health,
                     voltage_battery: 12_600,
-                    battery_remaining: 90,
+                    battery_remaining: self.remaining,
                     ..SYS_STATUS_DATA::default()
                 })
             }

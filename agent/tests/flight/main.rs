@@ -334,6 +334,36 @@ async fn arms_at_once(kind: Kind) {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_battery_at_its_reserve_ends_the_flight_and_begins_no_other() {
+    for kind in BOTH {
+        let vehicle = Vehicle::new(kind);
+        let agent = vehicle.agent();
+        agent.connect(flying(1)).await;
+        agent.until_holding().await;
+        vehicle.see(|w| w.remaining = 15);
+        // This autopilot cannot return, so the vehicle lands where it is.
+        agent.until("low battery", 30, |r| r.activity == Activity::LowBattery).await;
+        agent
+            .until("down and staying there", 90, |r| {
+                r.activity == Activity::HandsOff(HandsOff::FlightOver)
+            })
+            .await;
+        let returns = vehicle.see(|w| w.count(MavCmd::MAV_CMD_NAV_RETURN_TO_LAUNCH));
+        assert_eq!((returns, vehicle.see(|w| w.count(LAND))), (3, 1), "{kind:?}");
+        // Nor does a fresh order lift it before the battery is changed.
+        agent.order(grounded(2)).await;
+        agent.order(flying(3)).await;
+        agent.until("refused", 30, |r| r.activity == Activity::NotArmable).await;
+        let report = agent.report().unwrap();
+        assert_eq!(report.ready, Some(false));
+        assert!(report.reasons[0].text.contains("battery at 15 %"), "{:?}", report.reasons);
+        vehicle.see(|w| w.remaining = 100);
+        agent.until_holding().await;
+        agent.kill().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_refused_arm_is_tried_again_one_frame_each_time_and_the_reason_is_told() {
     for kind in BOTH {
         let vehicle = Vehicle::new(kind);

@@ -252,7 +252,7 @@ mod tests {
     use fleet::drone::status::{Condition as Said, Kind, Phase};
     use fleet::ids::NodeName;
     use fleet::units::Percent;
-    use fleet::vehicle::{Battery, FlightTruth};
+    use fleet::vehicle::{Battery, Charge, FlightTruth};
 
     fn said(phase: Phase, flying: Option<bool>, ready: bool) -> Status {
         let ready = Said {
@@ -274,6 +274,7 @@ mod tests {
             truth: FlightTruth::Disarmed,
             mode: Some(mode.into()),
             battery: Some(Battery {
+                charge: Charge::Unknown,
                 remaining: Percent::new(percent),
                 volts: None,
             }),

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::assignment::{Failsafe, GroundedWhy};
+use crate::battery::Levels;
 use crate::ids::{DroneName, DroneUid, Term};
 use crate::memory::Outcome;
 use crate::time::Sighting;
@@ -28,6 +29,7 @@ struct World {
     uplink_silent: Duration,
     record: FlightRecord,
     memory: Memory,
+    battery: Levels,
     terminating: bool,
     now: Moment,
 }
@@ -61,6 +63,7 @@ fn world(desired: Desired) -> World {
             stage: Stage::Fresh,
         },
         memory: Memory::default(),
+        battery: Levels::default(),
         terminating: false,
         now: at(100_000),
     }
@@ -112,6 +115,7 @@ impl World {
             uplink_silent: self.uplink_silent,
             record: &self.record,
             memory: &self.memory,
+            battery: self.battery,
             terminating: self.terminating,
             now: self.now,
         })
@@ -509,5 +513,67 @@ proptest! {
                 prop_assert!(matches!(mode, Some(Mode::Station | Mode::Takeoff)));
             }
         }
+    }
+}
+
+fn low(lasting: Level, policy: OnLowBattery) -> World {
+    let mut w = world(FLY);
+    w.battery = Levels {
+        latest: lasting,
+        lasting,
+    };
+    if let Some(held) = &mut w.fence.held {
+        held.failsafe.on_low_battery = policy;
+    }
+    w
+}
+
+#[test]
+fn a_low_battery_brings_a_flying_vehicle_home_or_down_as_the_drone_says() {
+    use OnLowBattery::{Continue, Land, Return};
+    let step = |level, policy| low(level, policy).flying(Mode::Station).kind();
+    assert_eq!(step(Level::Low, Return), Some(StepKind::FailsafeReturn));
+    assert_eq!(step(Level::Low, Land), Some(StepKind::FailsafeLand));
+    assert_eq!(
+        step(Level::Emergency, Return),
+        Some(StepKind::FailsafeLand),
+        "there is no time to go home"
+    );
+    for level in [Level::Low, Level::Emergency] {
+        assert_eq!(step(level, Continue), None);
+    }
+    for level in [Level::Unknown, Level::Fine] {
+        assert_eq!(step(level, Return), None);
+    }
+}
+
+#[test]
+fn a_vehicle_that_cannot_return_on_a_low_battery_lands() {
+    let mut w = low(Level::Low, OnLowBattery::Return);
+    for _ in 0..RETURNS_TRIED {
+        let refused = Outcome::Refused {
+            result: "FAILED".into(),
+        };
+        w.memory.ended(StepKind::FailsafeReturn, &refused, w.now, 0.0);
+    }
+    w.now = w.now.plus(Duration::from_secs(5));
+    assert_eq!(w.flying(Mode::Station).kind(), Some(StepKind::FailsafeLand));
+}
+
+#[test]
+fn a_low_battery_takes_no_vehicle_from_a_pilot_and_a_landing_is_not_begun_twice() {
+    for mode in [Mode::Foreign, Mode::Land, Mode::Return] {
+        assert_eq!(
+            low(Level::Emergency, OnLowBattery::Land).flying(mode).decide().step,
+            Step::Nothing
+        );
+    }
+}
+
+#[test]
+fn a_vehicle_at_its_reserve_is_not_armed() {
+    for policy in [OnLowBattery::Continue, OnLowBattery::Return] {
+        let verdict = low(Level::Low, policy).disarmed(Mode::Station).decide();
+        assert_eq!(verdict, rest(Activity::NotArmable));
     }
 }

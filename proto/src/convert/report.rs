@@ -11,7 +11,7 @@ use fleet::report::{Activity, HandsOff, Report};
 use fleet::time::Moment;
 use fleet::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, Percent, SystemId, Wgs84};
 use fleet::vehicle::{
-    Airborne, ArmingReason, Autopilot, Battery, FlightTruth, Identity, Position, ReasonClass, WhyUnknown,
+    Airborne, ArmingReason, Autopilot, Battery, Charge, FlightTruth, Identity, Position, ReasonClass, WhyUnknown,
 };
 use std::time::Duration;
 
@@ -208,6 +208,7 @@ impl TryFrom<v1::Battery> for Battery {
         Ok(Self {
             remaining: b.remaining_percent.map(percent).transpose()?,
             volts: b.volts.map(volts).transpose()?,
+            charge: Charge::Unknown,
         })
     }
 }

@@ -15,6 +15,7 @@ pub mod life;
 pub mod normalise;
 pub mod outgoing;
 pub mod pilot;
+pub mod preflight;
 pub mod readiness;
 pub mod recipe;
 pub mod run;

@@ -9,19 +9,21 @@ use crate::contact::Contact;
 use crate::discovery::{Discovery, Sighted};
 use crate::normalise::{self, Normaliser};
 use crate::outgoing::{Outgoing, Purpose, Written, our_heartbeat};
+use crate::preflight::Reader;
 use crate::recipe;
 use crate::state_file::State;
 use crate::streams::{Streams, Want};
-use fleet::assignment::{Desired, Fence, Held, Order, Refused, USUAL_RESERVE};
+use fleet::assignment::{Desired, Fence, Held, Order, Preflight, Refused, USUAL_RESERVE};
 use fleet::battery::Gauge;
 use fleet::converge::{Situation, Step, converge, overtaken};
 use fleet::flight_record::{FlightRecord, Stage};
 use fleet::ids::{NodeName, Term};
 use fleet::memory::{Memory, Outcome, StepKind};
+use fleet::preflight::{Clearance, Findings, clearance};
 use fleet::report::{Activity, Report};
 use fleet::safety::{self, ArmPermit};
 use fleet::time::Moment;
-use fleet::vehicle::{ArmingReason, FlightTruth, TRUTH_STALE_AFTER, Vehicle, WhyUnknown};
+use fleet::vehicle::{ArmingReason, FlightTruth, ReasonClass, TRUTH_STALE_AFTER, Vehicle, WhyUnknown};
 use link::dialect::{MavMessage, MavResult};
 use link::{Frame, LinkEvent};
 use std::time::Duration;
@@ -47,6 +49,7 @@ pub struct Pilot {
     memory: Memory,
     contact: Contact,
     gauge: Gauge,
+    preflight: Reader,
     terminating: bool,
     link_up: Option<Moment>,
     outstanding: Option<Outstanding<Purpose>>,
@@ -73,6 +76,7 @@ impl Pilot {
             memory: Memory::default(),
             contact: Contact::none_since(now),
             gauge: Gauge::default(),
+            preflight: Reader::default(),
             terminating: false,
             link_up: None,
             outstanding: None,
@@ -131,9 +135,13 @@ impl Pilot {
         if heard.rebooted {
             warn!("the autopilot has rebooted; asking for its messages again");
             self.streams = Streams::default();
+            self.preflight = Reader::default();
             self.end(&Outcome::NoAnswer, now, jitter);
         }
         self.streams.heard(&frame.message, now);
+        if let (MavMessage::PARAM_VALUE(value), Some(identity)) = (&frame.message, &self.vehicle.identity) {
+            self.preflight.hear(identity.autopilot, value, now);
+        }
         if let MavMessage::COMMAND_ACK(ack) = &frame.message {
             if ack.result == MavResult::MAV_RESULT_IN_PROGRESS
                 && let Some(o) = self.outstanding.as_ref().filter(|o| o.is_about(ack))
@@ -224,7 +232,9 @@ impl Pilot {
         {
             return Some(out);
         }
-        self.next_request(now, jitter).or_else(|| self.heartbeat(now))
+        self.next_request(now, jitter)
+            .or_else(|| self.heartbeat(now))
+            .or_else(|| self.next_parameter(now, jitter))
     }
 
     /// The last message of [`Self::next`] was written, or not.
@@ -261,6 +271,7 @@ impl Pilot {
             record: &self.state.record,
             memory: &self.memory,
             battery: self.gauge.levels(now),
+            preflight: self.clearance(),
             terminating: self.terminating,
             now,
         });
@@ -322,6 +333,36 @@ impl Pilot {
         );
         self.outstanding = Some(outstanding);
         Some(self.outgoing(message, None))
+    }
+
+    /// Parameters are read for a Drone that asks for it, on the ground, where there is time.
+    fn next_parameter(&mut self, now: Moment, jitter: f64) -> Option<Outgoing> {
+        let wanted = self.preflight_policy() != Preflight::Ignore;
+        if !wanted || self.link_up.is_none() || self.vehicle.truth(now) != FlightTruth::Disarmed {
+            return None;
+        }
+        let message = self.preflight.next(self.vehicle.identity.as_ref()?, now, jitter)?;
+        self.handed_out_command = false;
+        Some(Outgoing {
+            from: self.from(),
+            message,
+            within: WRITE_WITHIN,
+            permit: None,
+        })
+    }
+
+    fn preflight_policy(&self) -> Preflight {
+        let held = self.state.fence.held.as_ref();
+        held.map_or(Preflight::Ignore, |a| a.failsafe.preflight)
+    }
+
+    fn findings(&self) -> Findings {
+        let autopilot = self.vehicle.identity.as_ref().map(|id| id.autopilot);
+        autopilot.map_or_else(Findings::default, |autopilot| self.preflight.findings(autopilot))
+    }
+
+    fn clearance(&self) -> Clearance {
+        clearance(self.preflight_policy(), &self.findings())
     }
 
     fn heartbeat(&mut self, now: Moment) -> Option<Outgoing> {
@@ -434,8 +475,23 @@ impl Pilot {
         let Some(held) = held.filter(|_| truth == FlightTruth::Disarmed) else {
             return Vec::new();
         };
-        let low = self.gauge.refusal(held.failsafe.reserve, now);
-        low.into_iter().collect()
+        let mut reasons: Vec<ArmingReason> = self.gauge.refusal(held.failsafe.reserve, now).into_iter().collect();
+        let ours = |class, text| ArmingReason {
+            class,
+            ..ArmingReason::told(text, Moment::default())
+        };
+        match self.clearance() {
+            Clearance::Clear => {}
+            Clearance::Reading => reasons.push(ours(
+                ReasonClass::WillHeal,
+                "the autopilot's own failsafes are being read".to_owned(),
+            )),
+            Clearance::Amiss => {
+                let amiss = self.findings().amiss.into_iter();
+                reasons.extend(amiss.map(|line| ours(ReasonClass::NeedsHuman, line)));
+            }
+        }
+        reasons
     }
 
     /// A full picture, for the coordinator.
@@ -465,7 +521,10 @@ impl Pilot {
             terminating: self.terminating,
             takeovers: 0,
             ground_latch: None,
-            warnings: Vec::new(),
+            warnings: match self.preflight_policy() {
+                Preflight::Ignore => Vec::new(),
+                Preflight::Warn | Preflight::Refuse => self.findings().amiss,
+            },
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::assignment::{Assignment, Desired, Fence, OnCoordinatorLoss, OnLowBatt
 use crate::battery::{Level, Levels};
 use crate::flight_record::{FlightRecord, Stage};
 use crate::memory::{Memory, StepKind};
+use crate::preflight::Clearance;
 use crate::report::{Activity, HandsOff};
 use crate::safety::{ArmPermit, ArmQuestion, NoArm, may_arm};
 use crate::time::Moment;
@@ -38,6 +39,8 @@ pub struct Situation<'a> {
     pub memory: &'a Memory,
     /// How full its battery is.
     pub battery: Levels,
+    /// Whether the autopilot's own failsafes stand against arming.
+    pub preflight: Clearance,
     /// The agent is ending and brings its vehicle down first.
     pub terminating: bool,
     /// Now.
@@ -163,6 +166,7 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
                 highest_term: s.fence.highest_term,
                 confirmed: s.confirmed,
                 battery: s.battery.latest,
+                preflight: s.preflight,
                 record: s.record,
                 terminating: s.terminating,
                 now: s.now,
@@ -172,7 +176,7 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
                     step: Step::Arm(permit),
                     activity: Activity::Arming,
                 },
-                Err(NoArm::LowBattery) => rest(Activity::NotArmable),
+                Err(NoArm::LowBattery | NoArm::Preflight) => rest(Activity::NotArmable),
                 Err(_) => rest(Activity::Waiting),
             }
         }

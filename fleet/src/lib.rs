@@ -18,6 +18,7 @@ pub mod ground;
 pub mod ids;
 pub mod memory;
 pub mod names;
+pub mod preflight;
 pub mod report;
 pub mod safety;
 pub mod swarm;

@@ -9,6 +9,7 @@ use crate::assignment::{Assignment, Desired, Held};
 use crate::battery::Level;
 use crate::flight_record::{FlightRecord, Stage};
 use crate::ids::{DroneUid, Term};
+use crate::preflight::Clearance;
 use crate::report::Report;
 use crate::time::Moment;
 use crate::vehicle::{FlightTruth, Vehicle};
@@ -36,6 +37,8 @@ pub struct ArmQuestion<'a> {
     pub confirmed: bool,
     /// How full the battery is, by its last reading.
     pub battery: Level,
+    /// Whether the autopilot's own failsafes stand against it.
+    pub preflight: Clearance,
     /// What was seen of this Drone's flight.
     pub record: &'a FlightRecord,
     /// Whether the agent is ending.
@@ -79,6 +82,9 @@ pub enum NoArm {
     /// The battery is at or below the Drone's reserve.
     #[error("the battery is at or below the Drone's reserve")]
     LowBattery,
+    /// The autopilot's own failsafes are off or unknown, and the Drone wants them on.
+    #[error("the autopilot's own failsafes are off or not known yet")]
+    Preflight,
     /// The autopilot's arming checks do not pass, or it has not said so lately.
     #[error("the autopilot's arming checks do not pass")]
     NotReady,
@@ -147,6 +153,9 @@ pub fn may_arm(q: &ArmQuestion<'_>) -> Result<ArmPermit, NoArm> {
     }
     if q.battery >= Level::Low {
         return Err(NoArm::LowBattery);
+    }
+    if q.preflight != Clearance::Clear {
+        return Err(NoArm::Preflight);
     }
     Ok(ArmPermit { issued: q.now })
 }

@@ -30,6 +30,7 @@ struct World {
     record: FlightRecord,
     memory: Memory,
     battery: Levels,
+    preflight: Clearance,
     terminating: bool,
     now: Moment,
 }
@@ -64,6 +65,7 @@ fn world(desired: Desired) -> World {
         },
         memory: Memory::default(),
         battery: Levels::default(),
+        preflight: Clearance::Clear,
         terminating: false,
         now: at(100_000),
     }
@@ -116,6 +118,7 @@ impl World {
             record: &self.record,
             memory: &self.memory,
             battery: self.battery,
+            preflight: self.preflight,
             terminating: self.terminating,
             now: self.now,
         })
@@ -576,4 +579,16 @@ fn a_vehicle_at_its_reserve_is_not_armed() {
         let verdict = low(Level::Low, policy).disarmed(Mode::Station).decide();
         assert_eq!(verdict, rest(Activity::NotArmable));
     }
+}
+
+#[test]
+fn a_drone_that_wants_the_autopilots_failsafes_on_keeps_its_vehicle_down_until_they_are_known_to_be() {
+    let mut w = world(FLY);
+    for preflight in [Clearance::Reading, Clearance::Amiss] {
+        w.preflight = preflight;
+        w = w.disarmed(Mode::Station);
+        assert_eq!(w.decide(), rest(Activity::NotArmable));
+    }
+    w.preflight = Clearance::Clear;
+    assert_eq!(w.disarmed(Mode::Station).kind(), Some(StepKind::Arm));
 }

@@ -1,0 +1,63 @@
+//! Whether the autopilot would look after its vehicle if the agent were gone (invariant 7).
+//!
+//! Owns: what follows from an autopilot's own failsafes, as far as they have been read. Must not: know parameters by
+//! name; the agent reads them and puts what is amiss into words.
+
+use crate::assignment::Preflight;
+
+/// What was found of the autopilot's own failsafes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// Whether all of them have been read, or asked for in vain.
+    pub complete: bool,
+    /// What is amiss: one line each, with what to do. What could not be read counts as amiss.
+    pub amiss: Vec<String>,
+}
+
+/// Whether the autopilot's failsafes stand against arming.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Clearance {
+    /// They do not.
+    #[default]
+    Clear,
+    /// They are still being read, and the Drone wants them known.
+    Reading,
+    /// Some are off or unknown, and the Drone wants them on.
+    Amiss,
+}
+
+/// Whether `findings` stand against arming under `policy`.
+#[must_use]
+pub fn clearance(policy: Preflight, findings: &Findings) -> Clearance {
+    match policy {
+        Preflight::Ignore | Preflight::Warn => Clearance::Clear,
+        Preflight::Refuse if !findings.amiss.is_empty() => Clearance::Amiss,
+        Preflight::Refuse if !findings.complete => Clearance::Reading,
+        Preflight::Refuse => Clearance::Clear,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(complete: bool, amiss: &[&str]) -> Findings {
+        Findings {
+            complete,
+            amiss: amiss.iter().map(|&line| line.to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn only_a_drone_that_refuses_is_kept_down_by_failsafes_that_are_off_or_unknown() {
+        for policy in [Preflight::Ignore, Preflight::Warn] {
+            assert_eq!(clearance(policy, &found(true, &["off"])), Clearance::Clear);
+            assert_eq!(clearance(policy, &found(false, &[])), Clearance::Clear);
+        }
+        let refuse = |findings| clearance(Preflight::Refuse, &findings);
+        assert_eq!(refuse(found(false, &[])), Clearance::Reading);
+        assert_eq!(refuse(found(false, &["off"])), Clearance::Amiss);
+        assert_eq!(refuse(found(true, &["off"])), Clearance::Amiss);
+        assert_eq!(refuse(found(true, &[])), Clearance::Clear);
+    }
+}

@@ -4,6 +4,7 @@
 
 use clap::Parser;
 use fleet::ids::NodeName;
+use fleet::units::SystemId;
 use link::LinkUrl;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -38,6 +39,13 @@ pub struct Flags {
     /// A file that is kept fresh while the autopilot is heard, for a readiness probe; best on a memory file system.
     #[arg(long, env = "SKEIN_READY_FILE", value_name = "PATH")]
     pub(crate) ready_file: Option<PathBuf>,
+    /// Also send the heartbeat of a ground station, but only while the coordinator is in contact, so that the autopilot's own
+    /// failsafe for the loss of its ground station (NAV_DLL_ACT, FS_GCS_ENABLE) acts when Skein is gone. Off by default.
+    #[arg(long, env = "SKEIN_GCS_HEARTBEAT")]
+    gcs_heartbeat: bool,
+    /// System id of that heartbeat; ArduPilot counts only the one in its MAV_GCS_SYSID (older: SYSID_MYGCS).
+    #[arg(long, env = "SKEIN_GCS_SYSTEM", default_value = "255", value_name = "ID")]
+    gcs_system: String,
     /// Only look at the ready file of the agent that runs: status 0 when it is fresh, else 1. For a readiness probe.
     #[arg(long, requires = "ready_file")]
     pub(crate) check_ready: bool,
@@ -71,6 +79,8 @@ pub struct Config {
     pub landing_timeout: Duration,
     /// The file that is kept fresh while the autopilot is heard.
     pub ready_file: Option<PathBuf>,
+    /// System id as which the agent plays the ground station while the coordinator is in contact; `None` for not at all.
+    pub ground_station: Option<SystemId>,
 }
 
 impl Config {
@@ -89,6 +99,7 @@ impl Config {
             log: LogFormat::Text,
             landing_timeout: PATIENT_LANDING,
             ready_file: None,
+            ground_station: None,
         })
     }
 }
@@ -133,6 +144,13 @@ impl Flags {
             )
         })?;
         let landing_timeout = Duration::from_secs(seconds);
+        let system = self.gcs_system.parse().ok().filter(|&id| id != 0).map(SystemId);
+        let system = system.ok_or_else(|| {
+            format!(
+                "SKEIN_GCS_SYSTEM: {:?} is not a MAVLink system id; use a number from 1 to 255",
+                self.gcs_system
+            )
+        })?;
         Ok(Config {
             node,
             link,
@@ -142,6 +160,7 @@ impl Flags {
             log,
             landing_timeout,
             ready_file: self.ready_file,
+            ground_station: self.gcs_heartbeat.then_some(system),
         })
     }
 }
@@ -180,6 +199,8 @@ mod tests {
             landing_timeout: "280".into(),
             ready_file: None,
             check_ready: false,
+            gcs_heartbeat: false,
+            gcs_system: "255".into(),
         }
     }
 
@@ -192,7 +213,7 @@ mod tests {
 
     #[test]
     fn each_bad_value_is_one_line_that_names_it_and_says_what_to_do() {
-        let cases: [(Flags, &str); 9] = [
+        let cases: [(Flags, &str); 10] = [
             (Flags { node: None, ..flags() }, "set NODE"),
             (
                 Flags {
@@ -243,6 +264,13 @@ mod tests {
                     ..flags()
                 },
                 "SKEIN_LANDING_TIMEOUT",
+            ),
+            (
+                Flags {
+                    gcs_system: "0".into(),
+                    ..flags()
+                },
+                "SKEIN_GCS_SYSTEM",
             ),
         ];
         for (flags, words) in cases {

@@ -72,7 +72,7 @@ async fn live(config: Config, store: Store, state: State, terminate: Cancellatio
         farewell: farewell.clone(),
     };
     let uplink = tokio::spawn(uplink.keep().in_current_span());
-    let pilot = Pilot::new(config.node, state, clock.now());
+    let pilot = Pilot::new(config.node, state, clock.now()).as_ground_station(config.ground_station);
     let landing_timeout = config.landing_timeout;
     let wiring = Wiring {
         link: handle.clone(),

@@ -41,12 +41,25 @@ pub enum Written {
     Unsure,
 }
 
+/// Component id of a ground station: MAV_COMP_ID_MISSIONPLANNER, by convention that of all of them.
+pub const GROUND_STATION_COMPONENT: u8 = 190;
+
 /// Our HEARTBEAT (0): an onboard computer of the vehicle, never a ground station; that would hide the loss of a real one.
 #[must_use]
 pub fn our_heartbeat() -> MavMessage {
+    heartbeat(MavType::MAV_TYPE_ONBOARD_CONTROLLER)
+}
+
+/// The HEARTBEAT (0) of a ground station, which the coordinator is while it is in contact.
+#[must_use]
+pub fn ground_station_heartbeat() -> MavMessage {
+    heartbeat(MavType::MAV_TYPE_GCS)
+}
+
+fn heartbeat(mavtype: MavType) -> MavMessage {
     MavMessage::HEARTBEAT(HEARTBEAT_DATA {
         custom_mode: 0,
-        mavtype: MavType::MAV_TYPE_ONBOARD_CONTROLLER,
+        mavtype,
         autopilot: MavAutopilot::MAV_AUTOPILOT_INVALID,
         base_mode: MavModeFlag::empty(),
         system_status: MavState::MAV_STATE_ACTIVE,

@@ -8,7 +8,7 @@ use crate::command::{OUR_COMPONENT, Outstanding, Patience, Progress};
 use crate::contact::Contact;
 use crate::discovery::{Discovery, Sighted};
 use crate::normalise::{self, Normaliser};
-use crate::outgoing::{Outgoing, Purpose, Written, our_heartbeat};
+use crate::outgoing::{GROUND_STATION_COMPONENT, Outgoing, Purpose, Written, ground_station_heartbeat, our_heartbeat};
 use crate::preflight::Reader;
 use crate::recipe;
 use crate::state_file::State;
@@ -23,6 +23,7 @@ use fleet::preflight::{Clearance, Findings, clearance};
 use fleet::report::{Activity, Report};
 use fleet::safety::{self, ArmPermit};
 use fleet::time::Moment;
+use fleet::units::SystemId;
 use fleet::vehicle::{ArmingReason, FlightTruth, ReasonClass, TRUTH_STALE_AFTER, Vehicle, WhyUnknown};
 use link::dialect::{MavMessage, MavResult};
 use link::{Frame, LinkEvent};
@@ -57,6 +58,9 @@ pub struct Pilot {
     /// Whether the last message handed out was the command on its way, and not our heartbeat.
     handed_out_command: bool,
     last_heartbeat: Option<Moment>,
+    /// System id as which the agent plays the ground station while the coordinator is in contact; see [`Self::as_ground_station`].
+    ground_station: Option<SystemId>,
+    last_ground_station: Option<Moment>,
     armed_in_this_life: bool,
     activity: Activity,
     logged: Option<(FlightTruth, Activity)>,
@@ -83,10 +87,21 @@ impl Pilot {
             to_send: None,
             handed_out_command: false,
             last_heartbeat: None,
+            ground_station: None,
+            last_ground_station: None,
             armed_in_this_life: false,
             activity: Activity::Waiting,
             logged: None,
         }
+    }
+
+    /// A pilot that also sends the heartbeat of a ground station with this system id, but only while the coordinator is in
+    /// contact: the autopilot's own failsafe for the loss of its ground station then acts when the coordinator or the agent
+    /// is gone (a deadman). It is made in the pilot's own step, so that it stops when the pilot does.
+    #[must_use]
+    pub const fn as_ground_station(mut self, system: Option<SystemId>) -> Self {
+        self.ground_station = system;
+        self
     }
 
     /// What must be on the disk before anything more is done.
@@ -234,6 +249,7 @@ impl Pilot {
         }
         self.next_request(now, jitter)
             .or_else(|| self.heartbeat(now))
+            .or_else(|| self.deadman(now))
             .or_else(|| self.next_parameter(now, jitter))
     }
 
@@ -378,6 +394,24 @@ impl Pilot {
         Some(Outgoing {
             from: self.from(),
             message,
+            within: WRITE_WITHIN,
+            permit: None,
+        })
+    }
+
+    fn deadman(&mut self, now: Moment) -> Option<Outgoing> {
+        let system = self.ground_station.filter(|_| self.contact.confirmed())?;
+        let due = self
+            .last_ground_station
+            .is_none_or(|at| now.since(at) >= HEARTBEAT_EVERY);
+        if !due || self.link_up.is_none() || self.discovery.latched().is_none() {
+            return None;
+        }
+        self.last_ground_station = Some(now);
+        self.handed_out_command = false;
+        Some(Outgoing {
+            from: (system.0, GROUND_STATION_COMPONENT),
+            message: ground_station_heartbeat(),
             within: WRITE_WITHIN,
             permit: None,
         })

@@ -7,7 +7,7 @@ use agent::state_file::State;
 use fleet::assignment::{Assignment, Desired, Failsafe, GroundedWhy, Order};
 use fleet::ids::{DroneName, DroneUid, NodeName, Term};
 use fleet::time::Moment;
-use fleet::units::AltitudeAboveHome;
+use fleet::units::{AltitudeAboveHome, SystemId};
 use link::dialect::{
     COMMAND_ACK_DATA, EXTENDED_SYS_STATE_DATA, HEARTBEAT_DATA, MavAutopilot, MavCmd, MavLandedState, MavMessage,
     MavModeFlag, MavResult, MavSysStatusSensor, MavType, SYS_STATUS_DATA,
@@ -128,6 +128,35 @@ fn settled(pilot: &Pilot, ms: u64) -> bool {
 
 const ARM: MavCmd = MavCmd::MAV_CMD_COMPONENT_ARM_DISARM;
 const LAND: MavCmd = MavCmd::MAV_CMD_NAV_LAND;
+
+/// When the pilot played the ground station, in milliseconds, over `span`.
+fn ground_station_beats(pilot: &mut Pilot, span: std::ops::Range<u64>) -> Vec<u64> {
+    let mut beats = Vec::new();
+    for ms in span.step_by(100) {
+        while let Some(out) = pilot.next(at(ms), 0.0) {
+            if out.from == (255, 190) {
+                assert!(matches!(out.message, MavMessage::HEARTBEAT(m) if m.mavtype == MavType::MAV_TYPE_GCS));
+                beats.push(ms);
+            }
+            pilot.written(Written::Yes, at(ms), 0.0);
+        }
+    }
+    beats
+}
+
+#[test]
+fn the_heartbeat_of_a_ground_station_lives_and_dies_with_the_contact_to_the_coordinator() {
+    let mut pilot = pilot().as_ground_station(Some(SystemId(255)));
+    on_ground(&mut pilot, 100);
+    assert_eq!(ground_station_beats(&mut pilot, 500..3000), [0; 0]);
+    wish(&mut pilot, 1, GROUND, 3000);
+    assert_eq!(ground_station_beats(&mut pilot, 3000..6000), [3000, 4000, 5000]);
+    pilot.uplink_closed(at(6000));
+    assert_eq!(ground_station_beats(&mut pilot, 6000..9000), [0; 0]);
+    // A stream on which nobody who leads has spoken yet is no contact.
+    pilot.uplink_opened(at(9000));
+    assert_eq!(ground_station_beats(&mut pilot, 9000..12_000), [0; 0]);
+}
 
 #[test]
 fn an_arm_command_on_its_way_is_not_forgotten_with_a_heartbeat_of_ours() {

@@ -4,6 +4,7 @@
 //! now and then). Must not: send, decide, or believe any component but the latched autopilot; the caller sees to that.
 
 mod batteries;
+mod classes;
 pub mod modes;
 mod px4_events;
 mod reasons;
@@ -13,8 +14,8 @@ use fleet::time::{Moment, Sighting};
 use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
 use fleet::vehicle::{Autopilot, Battery, Charge, FlightTruth, Heartbeat, LandedState, Position, Vehicle};
 use link::dialect::{
-    AUTOPILOT_VERSION_DATA, GLOBAL_POSITION_INT_DATA, HEARTBEAT_DATA, MavLandedState, MavMessage,
-    MavModeFlag, MavSysStatusSensor, SYS_STATUS_DATA,
+    AUTOPILOT_VERSION_DATA, GLOBAL_POSITION_INT_DATA, HEARTBEAT_DATA, MavLandedState, MavMessage, MavModeFlag,
+    MavSysStatusSensor, SYS_STATUS_DATA,
 };
 use px4_events::Said;
 
@@ -82,15 +83,15 @@ impl Normaliser {
             }
             MavMessage::EVENT(m) => match self.events.hear(m) {
                 Said::ChecksBegin => self.reasons.expect_anew(),
-                Said::Blocks(reason) => self.reasons.reason(&mut vehicle.reasons, &reason),
-                Said::Denied(reason) => self.reasons.reason(&mut vehicle.reasons, reason),
+                Said::Blocks { code, text } => self.reasons.reason(&mut vehicle.reasons, &text, Some(code), now),
+                Said::Denied(reason) => self.reasons.reason(&mut vehicle.reasons, reason, None, now),
                 Said::Nothing => {}
             },
             _ => {}
         }
         heard.texts.extend(self.texts.overdue(now));
         for text in &heard.texts {
-            self.reasons.text(&mut vehicle.reasons, text);
+            self.reasons.text(&mut vehicle.reasons, text, now);
         }
         heard
     }

@@ -44,7 +44,12 @@ pub enum Said {
     /// A new report of the checks begins; earlier reasons are out of date.
     ChecksBegin,
     /// This check fails and blocks arming in our mode.
-    Blocks(String),
+    Blocks {
+        /// Id of the event.
+        code: u32,
+        /// What it says.
+        text: String,
+    },
     /// Arming was denied, for reasons told elsewhere.
     Denied(&'static str),
     /// Nothing about arming.
@@ -81,11 +86,12 @@ impl Events {
         if event.log_levels & 0x0F > ERROR || modes & LOITER == 0 {
             return Said::Nothing;
         }
-        Said::Blocks(match known {
+        let text = match known {
             Some(_) if event.id == MAGNETOMETERS => format!("Found {} compass (required: {})", a[5], a[6]),
             Some(text) => text.to_owned(),
             None => format!("PX4 event 0x{:08x}", event.id),
-        })
+        };
+        Said::Blocks { code: event.id, text }
     }
 }
 
@@ -120,7 +126,7 @@ mod tests {
         ]
         .iter()
         .filter_map(|e| match events.hear(e) {
-            Said::Blocks(text) => Some(text),
+            Said::Blocks { text, .. } => Some(text),
             _ => None,
         })
         .collect();
@@ -146,6 +152,9 @@ mod tests {
         let mut events = Events::default();
         let all = [0xff, 0xff, 0xff, 0xff, 12];
         assert_eq!(events.hear(&event(23_579_003, 0x66, &all)), Said::Nothing);
-        assert!(matches!(events.hear(&event(23_579_003, 0x33, &all)), Said::Blocks(_)));
+        assert!(matches!(
+            events.hear(&event(23_579_003, 0x33, &all)),
+            Said::Blocks { .. }
+        ));
     }
 }

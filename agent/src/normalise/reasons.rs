@@ -3,6 +3,7 @@
 //! Owns: [`Reasons`]: which texts are reasons, each once, bounded, and when they are out of date.
 //! Must not: interpret them, or take their absence for readiness.
 
+use super::classes::class;
 use fleet::time::Moment;
 use fleet::vehicle::ArmingReason;
 
@@ -22,6 +23,8 @@ const UNHELPFUL: &str = "Resolve system health failures first";
 #[derive(Clone, Debug, Default)]
 pub struct Reasons {
     out_of_date: bool,
+    /// What was told before the present report.
+    before: Vec<ArmingReason>,
 }
 
 impl Reasons {
@@ -31,20 +34,24 @@ impl Reasons {
     }
 
     /// Takes a STATUSTEXT; only those about arming count.
-    pub fn text(&mut self, list: &mut Vec<ArmingReason>, text: &str) {
+    pub fn text(&mut self, list: &mut Vec<ArmingReason>, text: &str, now: Moment) {
         if let Some(reason) = PREFIXES.iter().find_map(|prefix| text.strip_prefix(prefix)) {
-            self.reason(list, reason);
+            self.reason(list, reason, None, now);
         }
     }
 
-    /// Takes a reason without prefix.
-    pub fn reason(&mut self, list: &mut Vec<ArmingReason>, reason: &str) {
+    /// Takes a reason without prefix, and the autopilot's number for it if it has one.
+    pub fn reason(&mut self, list: &mut Vec<ArmingReason>, reason: &str, code: Option<u32>, now: Moment) {
         if std::mem::take(&mut self.out_of_date) {
-            list.clear();
+            self.before = std::mem::take(list);
         }
         let text: String = reason.trim().chars().take(LONGEST).collect();
         let unhelpful = text == UNHELPFUL;
-        if text.is_empty() || list.iter().any(|r| r.text == text) || (unhelpful && !list.is_empty()) {
+        if let Some(known) = list.iter_mut().find(|r| r.text == text) {
+            known.last = now;
+            return;
+        }
+        if text.is_empty() || (unhelpful && !list.is_empty()) {
             return;
         }
         if !unhelpful {
@@ -53,7 +60,14 @@ impl Reasons {
         if list.len() >= AT_MOST {
             list.remove(0);
         }
-        list.push(ArmingReason::told(text, Moment::default()));
+        // A reason that is told again in the next report has stood since it was first told.
+        let first = self.before.iter().find(|r| r.text == text).map_or(now, |r| r.first);
+        list.push(ArmingReason {
+            class: class(&text),
+            code,
+            last: now,
+            ..ArmingReason::told(text, first)
+        });
     }
 }
 
@@ -61,10 +75,14 @@ impl Reasons {
 mod tests {
     use super::*;
 
+    fn at(s: u64) -> Moment {
+        Moment::at(std::time::Duration::from_secs(s))
+    }
+
     fn told(texts: &[&str]) -> Vec<String> {
         let mut reasons = Reasons::default();
         let mut list = Vec::new();
-        texts.iter().for_each(|t| reasons.text(&mut list, t));
+        texts.iter().for_each(|t| reasons.text(&mut list, t, at(0)));
         list.into_iter().map(|r| r.text).collect()
     }
 
@@ -90,15 +108,28 @@ mod tests {
     fn a_new_report_replaces_the_old_reasons_with_its_first_word() {
         let mut reasons = Reasons::default();
         let mut list = Vec::new();
-        reasons.reason(&mut list, "old");
+        reasons.reason(&mut list, "old", None, at(0));
         reasons.expect_anew();
         assert_eq!(list.len(), 1);
-        reasons.reason(&mut list, "new");
-        reasons.reason(&mut list, "newer");
+        reasons.reason(&mut list, "new", None, at(1));
+        reasons.reason(&mut list, "newer", None, at(1));
         assert_eq!(
             list.iter().map(|r| r.text.as_str()).collect::<Vec<_>>(),
             ["new", "newer"]
         );
+    }
+
+    #[test]
+    fn a_reason_that_stands_over_several_reports_keeps_the_time_when_it_was_first_told() {
+        let mut reasons = Reasons::default();
+        let mut list = Vec::new();
+        for s in [10, 25, 40] {
+            reasons.expect_anew();
+            reasons.reason(&mut list, "Need Position Estimate", Some(7), at(s));
+            reasons.reason(&mut list, "Need Position Estimate", Some(7), at(s + 1));
+        }
+        assert_eq!((list[0].first, list[0].last, list[0].code), (at(10), at(41), Some(7)));
+        assert_eq!(list[0].class, fleet::vehicle::ReasonClass::WillHeal);
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Tests of the normaliser.
 
 use super::*;
-use link::dialect::BATTERY_STATUS_DATA;
-use std::time::Duration;
 use fleet::units::{ComponentId, SystemId};
 use fleet::vehicle::{Identity, Mode};
+use link::dialect::BATTERY_STATUS_DATA;
 use link::dialect::{EXTENDED_SYS_STATE_DATA, HOME_POSITION_DATA, STATUSTEXT_DATA};
+use std::time::Duration;
 
 fn at(ms: u64) -> Moment {
     Moment::at(Duration::from_millis(ms))

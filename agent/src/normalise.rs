@@ -22,6 +22,9 @@ use px4_events::Said;
 /// The vehicle's clock must go back this far to count as a reboot: messages overtake one another a little.
 const REBOOT_MS: u32 = 1000;
 
+/// Two heights of home agree when they are this near; estimates on the ground wander by a metre or two.
+const HOME_AGREES_WITHIN_M: f64 = 3.0;
+
 /// Turns messages into facts.
 #[derive(Clone, Debug, Default)]
 pub struct Normaliser {
@@ -30,6 +33,7 @@ pub struct Normaliser {
     reasons: reasons::Reasons,
     clock: BootClock,
     batteries: batteries::Batteries,
+    home_heard: Option<AltitudeAmsl>,
 }
 
 /// What a message did beyond changing facts.
@@ -71,8 +75,14 @@ impl Normaliser {
             MavMessage::BATTERY_STATUS(m) => {
                 vehicle.battery = Some(Sighting::new(self.batteries.hear(m, now), now));
             }
-            MavMessage::GLOBAL_POSITION_INT(m) => global_position(vehicle, m, now),
-            MavMessage::HOME_POSITION(m) => home(vehicle, AltitudeAmsl(f64::from(m.altitude) / 1000.0), now),
+            MavMessage::GLOBAL_POSITION_INT(m) => {
+                if let Some(home) = global_position(vehicle, m, now) {
+                    self.home(vehicle, home, now);
+                }
+            }
+            MavMessage::HOME_POSITION(m) => {
+                self.home(vehicle, AltitudeAmsl(f64::from(m.altitude) / 1000.0), now);
+            }
             MavMessage::AUTOPILOT_VERSION(m) => {
                 if let Some(identity) = &mut vehicle.identity {
                     identity.firmware = Some(firmware(m));
@@ -99,6 +109,19 @@ impl Normaliser {
     /// The autopilot was asked why it does not arm: what it says next replaces what is known.
     pub const fn asked_for_reasons(&mut self) {
         self.reasons.expect_anew();
+    }
+
+    /// Home is taken while on the ground; in flight only if nothing is known, because it wanders by metres. A height that
+    /// stands alone may be noise, and a takeoff goes by it: it counts only with one before it that says the same.
+    fn home(&mut self, vehicle: &mut Vehicle, amsl: AltitudeAmsl, now: Moment) {
+        let on_ground = matches!(vehicle.truth(now), FlightTruth::Disarmed | FlightTruth::ArmedOnGround);
+        let agreed = self
+            .home_heard
+            .is_some_and(|before| (before.0 - amsl.0).abs() <= HOME_AGREES_WITHIN_M);
+        self.home_heard = Some(amsl);
+        if agreed && (-1000.0..=10_000.0).contains(&amsl.0) && (on_ground || vehicle.home.is_none()) {
+            vehicle.home = Some(amsl);
+        }
     }
 
     fn sys_status(&self, vehicle: &mut Vehicle, m: &SYS_STATUS_DATA, now: Moment) {
@@ -191,7 +214,8 @@ const fn landed_state(state: MavLandedState) -> Option<LandedState> {
     }
 }
 
-fn global_position(vehicle: &mut Vehicle, m: &GLOBAL_POSITION_INT_DATA, now: Moment) {
+/// Takes the position, if it can be true; returns the height of home that follows from it.
+fn global_position(vehicle: &mut Vehicle, m: &GLOBAL_POSITION_INT_DATA, now: Moment) -> Option<AltitudeAmsl> {
     let at = Wgs84 {
         latitude_deg: f64::from(m.lat) / 1e7,
         longitude_deg: f64::from(m.lon) / 1e7,
@@ -205,16 +229,8 @@ fn global_position(vehicle: &mut Vehicle, m: &GLOBAL_POSITION_INT_DATA, now: Mom
         && above_home.0.abs() <= 10_000.0;
     if plausible {
         vehicle.position = Some(Sighting::new(Position { at, amsl, above_home }, now));
-        home(vehicle, AltitudeAmsl(amsl.0 - above_home.0), now);
     }
-}
-
-/// Home is taken while on the ground; in flight only if nothing is known, because it wanders by metres.
-fn home(vehicle: &mut Vehicle, amsl: AltitudeAmsl, now: Moment) {
-    let on_ground = matches!(vehicle.truth(now), FlightTruth::Disarmed | FlightTruth::ArmedOnGround);
-    if (-1000.0..=10_000.0).contains(&amsl.0) && (on_ground || vehicle.home.is_none()) {
-        vehicle.home = Some(amsl);
-    }
+    plausible.then_some(AltitudeAmsl(amsl.0 - above_home.0))
 }
 
 /// AUTOPILOT_VERSION.flight_sw_version: major, minor, patch, FIRMWARE_VERSION_TYPE.

@@ -113,14 +113,19 @@ fn home_is_taken_on_the_ground_and_kept_in_the_air() {
     let mut v = vehicle(Autopilot::Px4);
     hear(
         &mut v,
-        &[beat(0x0304_0000, false), landed(GROUND), position(1000, 488_500, 500)],
+        &[
+            beat(0x0304_0000, false),
+            landed(GROUND),
+            position(1000, 488_500, 500),
+            position(1500, 488_500, 500),
+        ],
     );
     assert_eq!(v.home, Some(AltitudeAmsl(488.0)));
     let home = MavMessage::HOME_POSITION(HOME_POSITION_DATA {
         altitude: 488_700,
         ..HOME_POSITION_DATA::default()
     });
-    hear(&mut v, std::slice::from_ref(&home));
+    hear(&mut v, &[home.clone(), home]);
     assert_eq!(v.home, Some(AltitudeAmsl(488.7)));
     hear(
         &mut v,
@@ -128,12 +133,32 @@ fn home_is_taken_on_the_ground_and_kept_in_the_air() {
             beat(0x0304_0000, true),
             landed(MavLandedState::MAV_LANDED_STATE_IN_AIR),
             position(9000, 499_000, 9000),
+            position(9500, 499_000, 9000),
         ],
     );
     assert_eq!(
         v.home,
         Some(AltitudeAmsl(488.7)),
         "in the air it wanders and is not taken"
+    );
+}
+
+#[test]
+fn one_height_of_home_that_nothing_agrees_with_is_not_taken() {
+    let mut v = vehicle(Autopilot::Px4);
+    let quiet = [beat(0x0304_0000, false), landed(GROUND), position(1000, 488_500, 500)];
+    hear(&mut v, &quiet);
+    assert_eq!(v.home, None, "it stands alone");
+    let noise = [
+        position(1500, 488_500, 500),
+        position(2000, 788_500, 500),
+        position(2500, 489_500, 500),
+    ];
+    hear(&mut v, &[quiet.as_slice(), &noise].concat());
+    assert_eq!(
+        v.home,
+        Some(AltitudeAmsl(488.0)),
+        "neither the noise nor the first word after it"
     );
 }
 

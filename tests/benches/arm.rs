@@ -35,7 +35,21 @@ fn main() -> anyhow::Result<()> {
     // Fails only if a provider is installed already, which is as good.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let names: Vec<String> = (1..=SAMPLES).map(|number| format!("vehicle-{number:02}")).collect();
-    let sides = [Side::kubernetes(&names)?, Side::embedded(&names)?];
+    println!("Swarm applied → first arm command on the wire, {SAMPLES} samples each, ms\n");
+    println!("| | minimum | p50 | p99 | maximum |\n| --- | --- | --- | --- | --- |");
+    let mut ratios = Vec::new();
+    for autopilot in ["px4", "ardupilot"] {
+        ratios.push((autopilot, measure(autopilot, &names)?));
+    }
+    for (autopilot, ratio) in ratios {
+        println!("\nratio of the medians, {autopilot}, embedded / kube-apiserver: {ratio:.2}");
+    }
+    Ok(())
+}
+
+/// Measures both sides with vehicles of one kind; the ratio of the medians.
+fn measure(autopilot: &str, names: &[String]) -> anyhow::Result<f64> {
+    let sides = [Side::kubernetes(names, autopilot)?, Side::embedded(names, autopilot)?];
     for side in &sides {
         side.wait_until_ready(SAMPLES)?;
     }
@@ -47,16 +61,10 @@ fn main() -> anyhow::Result<()> {
             times.push(took);
         }
     }
-    println!("Swarm applied → first arm command on the wire, {SAMPLES} samples each, ms\n");
-    println!("| | minimum | p50 | p99 | maximum |\n| --- | --- | --- | --- | --- |");
     for (side, times) in sides.iter().zip(&times) {
         let row = [1, 50, 99, 100].map(|percent| milliseconds(percentile(times, percent)));
-        println!("| {} | {} |", side.name(), row.join(" | "));
+        println!("| {autopilot}, {} | {} |", side.name(), row.join(" | "));
     }
     let [first, second] = times.each_ref().map(|times| percentile(times, 50).as_secs_f64());
-    println!(
-        "\nratio of the medians, embedded / kube-apiserver: {:.2}",
-        second / first
-    );
-    Ok(())
+    Ok(second / first)
 }

@@ -11,12 +11,15 @@ use kube::{Api, Client, Config};
 use mavlink::dialects::ardupilotmega::MavCmd;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tests::{ControlPlane, Launch, Process, Scratch, wait_for};
 use tokio::runtime::Runtime;
 
 /// How long anything may take before the measurement is given up.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// An ArduCopter can fly in GUIDED 41.5 s after it was started.
+const ARDUPILOT_WARMS_UP: Duration = Duration::from_secs(50);
 
 const SYSTEM: &str = "skein-system";
 
@@ -27,6 +30,8 @@ pub struct Side {
     swarms: Api<Swarm>,
     server: String,
     wires: Vec<Wire>,
+    /// When the vehicles can fly at the earliest.
+    warm: Instant,
     // The order of the fields is the order of their end.
     _agents: Vec<Process>,
     _simulator: Process,
@@ -37,7 +42,7 @@ pub struct Side {
 
 impl Side {
     /// A coordinator on a real kube-apiserver with an etcd that waits for its disk.
-    pub fn kubernetes(vehicles: &[String]) -> anyhow::Result<Self> {
+    pub fn kubernetes(vehicles: &[String], autopilot: &str) -> anyhow::Result<Self> {
         let scratch = Scratch::new("skein-bench-")?;
         let plane = ControlPlane::builder()
             .durable(true)
@@ -61,12 +66,12 @@ impl Side {
             address,
             coordinator,
             Some(plane),
-            vehicles,
+            (vehicles, autopilot),
         )
     }
 
     /// `skein up`; agents that connect become Nodes.
-    pub fn embedded(vehicles: &[String]) -> anyhow::Result<Self> {
+    pub fn embedded(vehicles: &[String], autopilot: &str) -> anyhow::Result<Self> {
         let scratch = Scratch::new("skein-bench-")?;
         let address = free_address()?;
         let kubeconfig = scratch.path().join("kubeconfig");
@@ -81,7 +86,15 @@ impl Side {
             ensure!(kubeconfig.is_file(), "it is not written yet");
             Ok(())
         })?;
-        Self::start("embedded", scratch, &kubeconfig, address, up, None, vehicles)
+        Self::start(
+            "embedded",
+            scratch,
+            &kubeconfig,
+            address,
+            up,
+            None,
+            (vehicles, autopilot),
+        )
     }
 
     fn start(
@@ -91,20 +104,26 @@ impl Side {
         address: String,
         coordinator: Process,
         plane: Option<ControlPlane>,
-        vehicles: &[String],
+        (vehicles, autopilot): (&[String], &str),
     ) -> anyhow::Result<Self> {
         let [ports, wires, logs] = ["ports", "wires", "logs"].map(|name| scratch.path().join(name));
         let server = format!("http://{address}");
         let runtime = Runtime::new()?;
-        // PX4 arms in the mode it is in. An ArduPilot has to change its mode first and tell its checks anew, which takes up to
-        // half a second of its own and would drown what is measured here.
+        // PX4 arms in the mode it is in. An ArduPilot has to change its mode first and to run its checks anew.
         let simulator = Launch::workspace("skein-sitl")?
-            .args(["--autopilot", "px4", "--names", &vehicles.join(",")])
+            .args(["--autopilot", autopilot, "--names", &vehicles.join(",")])
             .args(["--link", &format!("pty:{}", ports.display())])
             .arg("--wire-log")
             .arg(&wires)
             .logs_in(&logs)
             .start()?;
+        // What a vehicle says of its readiness is about its mode; in the one in which we fly it ArduPilot is ready last.
+        let warm = Instant::now()
+            + if autopilot == "ardupilot" {
+                ARDUPILOT_WARMS_UP
+            } else {
+                Duration::ZERO
+            };
         let agents = vehicles.iter().map(|vehicle| {
             simulator.wait_for_line(PATIENCE, |line| line.contains(&format!("\"{vehicle}\"")))?;
             agent(vehicle, &ports.join(vehicle), &server, &scratch, &logs)
@@ -112,6 +131,7 @@ impl Side {
         let agents = agents.collect::<anyhow::Result<_>>()?;
         Ok(Self {
             name,
+            warm,
             swarms: runtime.block_on(swarms(kubeconfig))?,
             runtime,
             server,
@@ -142,6 +162,7 @@ impl Side {
             let vehicles = status.as_array().or_else(|| status["vehicles"].as_array());
             let ready = vehicles.map_or(0, |all| all.iter().filter(|vehicle| vehicle["ready"] == true).count());
             ensure!(ready == count, "{ready} of {count} are ready");
+            ensure!(Instant::now() >= self.warm, "the vehicles are warming up");
             Ok(())
         })
     }

@@ -6,8 +6,9 @@ use embedded_api::serve::folder::{Folder, FolderError};
 use embedded_api::serve::{self, Options, ServeError};
 use embedded_api::verbs;
 use serde_json::{Value, json};
+use std::error::Error;
 use std::ffi::OsString;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -74,11 +75,25 @@ async fn main() -> ExitCode {
 fn told(ran: Result<(), MainError>) -> ExitCode {
     let Err(error) = ran else { return ExitCode::SUCCESS };
     // Nowhere is left to say that standard error is closed.
-    let _ = writeln!(io::stderr(), "skein-api: {error}");
+    let _ = writeln!(io::stderr(), "skein-api: {}", with_causes(&error));
     match error {
         MainError::Usage(_) => ExitCode::from(2),
         _ => ExitCode::FAILURE,
     }
+}
+
+/// An error with what caused it, as far as it does not say so itself.
+fn with_causes(error: &dyn Error) -> String {
+    let mut told = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_told = cause.to_string();
+        if !told.contains(&cause_told) {
+            told = format!("{told}: {cause_told}");
+        }
+        source = cause.source();
+    }
+    told
 }
 
 fn parse(arguments: Vec<OsString>) -> Result<Arguments, MainError> {
@@ -159,7 +174,7 @@ fn stopped(until_stdin_closes: bool) -> io::Result<CancellationToken> {
         // A thread of its own: a read of standard input cannot be called off, and must not hold up the end.
         std::thread::spawn(move || {
             // An error ends it as the end does: whoever held the other side is gone.
-            let _ = io::stdin().lock().read_to_end(&mut Vec::new());
+            let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
             token.cancel();
         });
     }
@@ -227,6 +242,23 @@ mod tests {
             let told = given(words).unwrap_err().to_string();
             assert!(told.starts_with(why) && told.ends_with(USAGE), "{told}");
         }
+    }
+
+    #[test]
+    fn an_error_tells_its_causes_once() {
+        let full = || io::Error::other("no space left");
+        let path = PathBuf::from("/data/objects");
+        let store = embedded_api::store::OpenError::Full {
+            path: path.clone(),
+            source: full(),
+        };
+        let told = with_causes(&MainError::Open(verbs::OpenError::Store(store)));
+        assert_eq!(
+            told,
+            "the disk of /data/objects is full: free some space: no space left"
+        );
+        let told = with_causes(&MainError::Unreadable { path, source: full() });
+        assert_eq!(told.matches("no space left").count(), 1, "{told}");
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub struct Refusal {
 }
 
 /// One thing that is wrong with an object: a `StatusCause`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Cause {
     /// Kubernetes' word for it: `FieldValueInvalid`, `FieldValueRequired`, `FieldValueForbidden`,
     /// `FieldValueNotSupported`, `FieldValueTypeInvalid`, `FieldValueTooLong`, `FieldValueTooMany`,

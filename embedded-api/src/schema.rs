@@ -22,6 +22,9 @@ pub mod path;
 pub mod prune;
 pub mod validate;
 
+#[cfg(test)]
+mod hostile;
+
 pub use checker::{Checker, Read, Rejection, Subject};
 pub use parse::SchemaError;
 
@@ -80,6 +83,21 @@ pub enum Type {
     Number,
     /// `boolean`.
     Boolean,
+}
+
+impl Type {
+    /// As schemas and messages name it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Object => "object",
+            Self::Array => "array",
+            Self::String => "string",
+            Self::Integer => "integer",
+            Self::Number => "number",
+            Self::Boolean => "boolean",
+        }
+    }
 }
 
 /// What identifies an item of a list.

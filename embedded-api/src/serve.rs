@@ -8,6 +8,7 @@
 
 use crate::request::{Answer, ApiRequest};
 use crate::serve::access::{Token, TokenError};
+use crate::serve::bodies::Bodies;
 use crate::serve::folder::Folder;
 use crate::serve::kubeconfig::{Kubeconfig, KubeconfigError};
 use crate::serve::port::PortError;
@@ -19,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub mod access;
+pub mod bodies;
 pub mod convert;
 pub mod folder;
 pub mod in_process;
@@ -70,6 +72,8 @@ impl Default for Options {
 pub struct Limits {
     /// Connections at a time; more of them wait to be accepted.
     pub connections: usize,
+    /// All bodies of requests together, in bytes.
+    pub bodies: u64,
     /// For the TLS handshake.
     pub handshake: Duration,
     /// From the handshake to the first request with the credential; without one the connection is ended.
@@ -88,6 +92,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 1024,
+            bodies: 128 << 20,
             handshake: Duration::from_secs(10),
             credential: Duration::from_secs(10),
             idle: Duration::from_secs(180),
@@ -177,6 +182,7 @@ pub async fn start(handler: impl Handler, folder: &Folder, options: Options) -> 
         token,
         tls,
         limits: options.limits,
+        bodies: Bodies::new(options.limits.bodies),
         stop: stop.clone(),
         cut: cut.clone(),
         tasks: tasks.clone(),

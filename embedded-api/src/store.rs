@@ -12,6 +12,7 @@
 //! ```
 
 mod batch;
+pub mod depth;
 mod error;
 mod folder;
 mod handle;

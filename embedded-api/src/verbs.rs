@@ -53,6 +53,7 @@ use self::core::Core;
 use crate::request::{Answer, ApiRequest};
 use crate::serve::Handler;
 use crate::store;
+use http::Method;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -94,12 +95,17 @@ impl Options {
     }
 }
 
+/// Of the requests that are worked on, one in so many may be a write: a disk that hangs keeps writers, and with them their
+/// turns, and nobody is to wait for that who only reads.
+const WRITES: usize = 2;
+
 /// The API. Clones are the same API; when the last one is dropped, its watches and its housekeeping end and the folder is
 /// let go.
 #[derive(Clone, Debug)]
 pub struct Api {
     core: Arc<Core>,
     turns: Arc<Semaphore>,
+    writes: Arc<Semaphore>,
     running: Arc<Running>,
 }
 
@@ -124,6 +130,7 @@ impl Api {
     pub async fn open(options: Options) -> Result<Self, OpenError> {
         let events = options.events;
         let turns = Arc::new(Semaphore::new(options.in_flight.max(1)));
+        let writes = Arc::new(Semaphore::new((options.in_flight / WRITES).max(1)));
         let core = Arc::new(start::core(options).await?);
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         tasks.spawn(garbage::run(Arc::clone(&core), stop.clone()));
@@ -131,13 +138,22 @@ impl Api {
         Ok(Self {
             core,
             turns,
+            writes,
             running: Arc::new(Running { tasks, stop }),
         })
     }
 
     /// Does what a request asks, and answers. Safe to drop at any point; a write that has begun is then done or not.
     pub async fn handle(&self, request: ApiRequest) -> Answer {
-        let Ok(Ok(_turn)) = timeout(TURN, self.turns.acquire()).await else {
+        let turn = async {
+            // In this order: who waits to write keeps no turn from others.
+            let write = match matches!(request.method, Method::GET | Method::HEAD) {
+                true => None,
+                false => Some(self.writes.acquire().await),
+            };
+            (write, self.turns.acquire().await)
+        };
+        let Ok((_write, Ok(_turn))) = timeout(TURN, turn).await else {
             return answer::refusal(&answer::too_many());
         };
         let running = &self.running;

@@ -1,34 +1,127 @@
 //! Conformance: the inputs of a recorded flight are given to a simulated vehicle, and what it answers is compared with
 //! what the real autopilot answered.
 //!
-//! Owns: running every recording of a folder. Must not: know any recording by name, or tell the model that it is replayed.
+//! Owns: running every recording of a folder, and the judgement on the whole. Must not: know any recording by name, or
+//! tell the model that it is replayed.
+//!
+//! A recording is NAME.tlog (both directions) and NAME.jsonl (the transcript). The simulated vehicle boots where and as
+//! the real one did ([`Circumstances`]), hears the same messages at the same times of its own clock, and both accounts
+//! are read the same way ([`facts`]) and laid side by side ([`compare`]).
+//!
+//! Tolerances: answers (acks, plans, parameters) must be equal and in the same order. A statement may come 2 s early or
+//! late, because both sides tell of a change with their next message of 1 Hz at the slowest, and each such clock has its
+//! own phase; and a tenth of the time since the last common statement more, because two flights of the same real vehicle
+//! through the same manoeuvre differ by so much (the recorded landings from 10 m took 20.5 to 22.1 s).
 
+mod asked;
 mod boot_clock;
+mod brief;
+mod changes;
+mod channel;
+mod circumstances;
 mod compare;
+mod explained;
 mod fact;
+mod gaps;
+mod home;
 mod recording;
 mod simulate;
 mod table;
+mod tlog;
 
-pub use compare::{Channel, Comparison, Tolerance, compare};
+pub use asked::Asked;
+pub use changes::Changes;
+pub use channel::Channel;
+pub use circumstances::Circumstances;
+pub use compare::{Comparison, Tolerance, Verdict, compare};
+pub use explained::{Explained, ExplainedError, Explanation};
 pub use fact::{Fact, Heard, facts};
+pub use gaps::Gap;
 pub use recording::{Recording, RecordingError};
 pub use simulate::simulate;
-pub use table::table;
+pub use table::{LEGEND, table};
 
 use std::path::Path;
 
-/// Replays every `NAME.tlog` of `folder` that has a `NAME.jsonl` beside it, in order of names.
+/// One recording, replayed.
+#[derive(Debug)]
+pub struct Outcome {
+    /// NAME.
+    pub name: String,
+    /// How it compares, or why it could not be read.
+    pub result: Result<Comparison, RecordingError>,
+}
+
+impl Outcome {
+    /// It was read, and nothing differs.
+    #[must_use]
+    pub fn is_same(&self) -> bool {
+        self.result.as_ref().is_ok_and(Comparison::is_same)
+    }
+}
+
+/// What came of a folder, worst last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Judgement {
+    /// Nothing differs but what is explained.
+    Same,
+    /// Something differs, or an explanation explains nothing.
+    Deviates,
+    /// A recording cannot be read.
+    Unreadable,
+}
+
+/// Replays every NAME.tlog of `folder`, in order of names. A recording that cannot be read does not stop the others.
 ///
 /// # Errors
-/// The folder or one of its files cannot be read, or holds no recording.
-pub fn folder(folder: &Path) -> Result<Vec<(String, Comparison)>, RecordingError> {
-    let mut names = recording::names(folder)?;
-    names.sort();
+/// The folder cannot be read, or holds no recording.
+pub fn folder(folder: &Path) -> Result<Vec<Outcome>, RecordingError> {
     let replay = |name: String| {
-        let recording = Recording::read(folder, &name)?;
-        let simulated = simulate(&recording);
-        Ok((name, compare(&recording.heard, &simulated)))
+        let compared = |recording: Recording| {
+            compare(
+                &recording.heard,
+                &simulate(&recording),
+                &recording.gaps,
+                recording.end_s,
+            )
+        };
+        let result = Recording::read(folder, &name).map(compared);
+        Outcome { name, result }
     };
-    names.into_iter().map(replay).collect()
+    Ok(recording::names(folder)?.into_iter().map(replay).collect())
+}
+
+/// Explanations that explain nothing in `outcomes`.
+#[must_use]
+pub fn idle<'a>(outcomes: &[Outcome], explained: &'a Explained) -> Vec<&'a Explanation> {
+    let read = outcomes.iter().filter_map(|outcome| {
+        let comparison = outcome.result.as_ref().ok()?;
+        Some((outcome.name.as_str(), comparison))
+    });
+    explained.idle(&read.collect::<Vec<_>>())
+}
+
+/// Judges a folder.
+#[must_use]
+pub fn judge(outcomes: &[Outcome], explained: &Explained) -> Judgement {
+    let one = |outcome: &Outcome| {
+        let Ok(comparison) = &outcome.result else {
+            return Judgement::Unreadable;
+        };
+        let known = |(channel, verdict): &(Channel, Verdict)| {
+            let place = verdict.place();
+            place.is_some_and(|place| explained.reason(&outcome.name, channel.word(), place).is_some())
+        };
+        if comparison.differences().all(known) {
+            Judgement::Same
+        } else {
+            Judgement::Deviates
+        }
+    };
+    let worst = outcomes.iter().map(one).max().unwrap_or(Judgement::Same);
+    if idle(outcomes, explained).is_empty() {
+        worst
+    } else {
+        worst.max(Judgement::Deviates)
+    }
 }

@@ -7,44 +7,9 @@ mod support;
 use mavlink::dialects::ardupilotmega::{MavLandedState as Landed, MavMessage, MavState};
 use sitl::model::{Autopilot, VehicleConfig};
 use sitl::wire::{Address, GotoTarget, Request};
-use support::Verdict::{self, Accepted, Denied, Failed, TemporarilyRejected, Unsupported};
+use support::Verdict::{Accepted, Denied, Failed, TemporarilyRejected, Unsupported};
+use support::ardupilot::*;
 use support::{Bench, HOME, near};
-
-const GUIDED: u32 = 4;
-const RTL: u32 = 6;
-const LAND: u32 = 9;
-
-fn set_mode(bench: &mut Bench, mode: u32) -> Verdict {
-    bench.command(176, [1.0, mode as f32, 0.0, 0.0, 0.0, 0.0, 0.0])
-}
-
-fn take_off(bench: &mut Bench, height_m: f32) -> Verdict {
-    bench.command(22, [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, height_m])
-}
-
-fn land(bench: &mut Bench) -> Verdict {
-    bench.command(21, [0.0; 7])
-}
-
-/// Booted, heard from us, streams asked for, in GUIDED at 42.5 s.
-fn ready() -> Bench {
-    let mut bench = Bench::new(Autopilot::ArduPilot);
-    bench.pass_to(0.5);
-    for (message, hz) in [(1, 1.0), (245, 10.0), (33, 4.0), (147, 1.0)] {
-        bench.stream(message, hz);
-    }
-    bench.pass_to(42.5);
-    assert_eq!(set_mode(&mut bench, GUIDED), Accepted);
-    bench
-}
-
-fn hovering(height_m: f32) -> Bench {
-    let mut bench = ready();
-    assert_eq!(bench.arm(), Accepted);
-    assert_eq!(take_off(&mut bench, height_m), Accepted);
-    bench.until("in the air", 60.0, |bench| bench.truth().landed_state == 2);
-    bench
-}
 
 #[test]
 fn a_silent_client_gets_heartbeats_and_timesync_and_home_once_and_nothing_else() {
@@ -58,13 +23,13 @@ fn a_silent_client_gets_heartbeats_and_timesync_and_home_once_and_nothing_else()
         .find(|(_, beat)| beat.system_status == MavState::MAV_STATE_STANDBY)
         .unwrap();
     near("standby", standby.0, 3.0, 0.1);
-    assert_eq!(beats.len(), 60);
+    assert_eq!(beats.len(), 61, "two of the boot's own clock, and one a second");
     assert_eq!(bench.count(|message| matches!(message, MavMessage::TIMESYNC(_))), 6);
     assert_eq!(
         bench.count(|message| matches!(message, MavMessage::HOME_POSITION(_))),
         1
     );
-    assert_eq!(bench.said.len(), 60 + 6 + 2);
+    assert_eq!(bench.said.len(), 61 + 6 + 2);
 }
 
 #[test]
@@ -396,109 +361,4 @@ fn a_reboot_on_the_ground_starts_over_without_the_streams() {
         .messages()
         .filter(|(at, message)| *at > rebooted_at && matches!(message, MavMessage::SYS_STATUS(_)));
     assert_eq!(late.count(), 0);
-}
-
-#[test]
-fn a_low_battery_is_reported_returns_home_when_told_so_and_forbids_arming() {
-    let mut bench = hovering(10.0);
-    for (name, value) in [
-        ("BATT_LOW_VOLT", 11.5),
-        ("BATT_FS_LOW_ACT", 2.0),
-        ("SIM_BATT_VOLTAGE", 11.2),
-    ] {
-        bench.hear(Request::ParamSet {
-            to: Address {
-                system: 1,
-                component: 1,
-            },
-            name: name.into(),
-            value,
-            kind: 9,
-        });
-    }
-    let waited = bench.until("RTL", 20.0, |bench| bench.truth().custom_mode == RTL);
-    near("the voltage stays low for", waited, 10.1, 0.2);
-    assert!(bench.said_text("Battery Failsafe"));
-    bench.until("disarmed", 90.0, |bench| !bench.truth().armed);
-    bench.pass(1.0);
-    assert_eq!(set_mode(&mut bench, GUIDED), Accepted);
-    let start = bench.now_s();
-    assert_eq!(bench.arm(), Failed);
-    assert_eq!(
-        bench.texts_since(start),
-        ["Arm: Battery 1 low voltage failsafe", "Arm: Battery failsafe"]
-    );
-}
-
-#[test]
-fn the_battery_drains_only_while_armed() {
-    let mut config = VehicleConfig::new(Autopilot::ArduPilot, 1, HOME);
-    config.battery_percent_per_minute = 60.0;
-    let mut bench = Bench::with(config);
-    bench.pass_to(45.0);
-    assert_eq!(bench.truth().battery_percent, 100.0);
-    assert_eq!(set_mode(&mut bench, GUIDED), Accepted);
-    assert_eq!(bench.arm(), Accepted);
-    bench.pass(5.0);
-    near("left", bench.truth().battery_percent, 95.0, 0.1);
-}
-
-/// In the hover with FS_GCS_ENABLE set to `action`, our heartbeats stop now.
-fn heartbeats_stop(action: f32) -> Bench {
-    let mut bench = ready();
-    bench.hear(Request::ParamSet {
-        to: Address {
-            system: 1,
-            component: 1,
-        },
-        name: "FS_GCS_ENABLE".into(),
-        value: action,
-        kind: 9,
-    });
-    bench.heartbeat = Some(6);
-    bench.pass(1.0);
-    assert_eq!(set_mode(&mut bench, GUIDED), Accepted);
-    assert_eq!(bench.arm(), Accepted);
-    assert_eq!(take_off(&mut bench, 10.0), Accepted);
-    bench.until("in the air", 60.0, |bench| bench.truth().landed_state == 2);
-    bench.pass_to(bench.now_s().ceil() + 0.02);
-    bench.heartbeat = None;
-    bench
-}
-
-#[test]
-fn five_seconds_without_our_heartbeats_it_returns_and_their_return_does_not_bring_the_mode_back() {
-    let mut bench = heartbeats_stop(1.0);
-    let waited = bench.until("RTL", 10.0, |bench| bench.truth().custom_mode == RTL);
-    near("after the last heartbeat", waited, 5.1, 0.2);
-    bench.pass(0.1);
-    assert!(bench.said_text("GCS Failsafe"));
-    assert_eq!(bench.last_heartbeat().system_status, MavState::MAV_STATE_CRITICAL);
-    bench.heartbeat = Some(6);
-    bench.pass(2.5);
-    assert!(bench.said_text("GCS Failsafe Cleared"));
-    assert_eq!(bench.last_heartbeat().system_status, MavState::MAV_STATE_ACTIVE);
-    assert_eq!(bench.truth().custom_mode, RTL);
-    assert_eq!(set_mode(&mut bench, GUIDED), Accepted);
-}
-
-#[test]
-fn without_heartbeats_it_lands_refuses_to_arm_and_recovers_with_the_next_heartbeat() {
-    let mut bench = heartbeats_stop(5.0);
-    bench.until("LAND", 10.0, |bench| bench.truth().custom_mode == LAND);
-    bench.until("disarmed", 60.0, |bench| !bench.truth().armed);
-    assert_eq!(set_mode(&mut bench, GUIDED), Accepted);
-    assert_eq!(bench.arm(), Failed);
-    assert!(bench.said_text("Arm: GCS failsafe on"));
-    bench.heartbeat = Some(6);
-    bench.pass(2.5);
-    assert_eq!(bench.arm(), Accepted);
-}
-
-#[test]
-fn a_ground_station_that_goes_silent_means_nothing_while_the_failsafe_is_off() {
-    let mut bench = heartbeats_stop(0.0);
-    bench.pass(60.0);
-    assert_eq!(bench.truth().custom_mode, GUIDED);
-    near("height", bench.truth().height_m, 10.0, 0.1);
 }

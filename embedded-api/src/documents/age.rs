@@ -12,6 +12,9 @@ pub const INVALID: &str = "<invalid>";
 /// How long before `now` the RFC 3339 `time` was.
 #[must_use]
 pub fn of(time: &str, now: Timestamp) -> String {
+    if time.is_empty() {
+        return UNKNOWN.to_owned();
+    }
     match time.parse::<Timestamp>() {
         Ok(time) => short(now.duration_since(time).as_millis()),
         Err(_) => INVALID.to_owned(),

@@ -3,6 +3,7 @@
 //! Owns: the conversion, as Kubernetes does it. Must not: find values.
 
 use super::age;
+use crate::schema::go;
 use jiff::Timestamp;
 use serde_json::{Number, Value};
 
@@ -28,8 +29,9 @@ pub fn of(type_: &str, value: Option<&Value>, now: Timestamp) -> Value {
 fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        Value::Number(number) if number.is_f64() => number.as_f64().map_or_else(String::new, decimal),
-        other => other.to_string(),
+        Value::Null => "<no value>".to_owned(),
+        Value::Number(number) => go::number(number),
+        other => go::json(other),
     }
 }
 
@@ -47,21 +49,6 @@ fn whole(number: Number) -> Number {
         .as_f64()
         .filter(|value| value.fract() == 0.0 && value.abs() < 1e15);
     exact.map_or(number, |value| (value as i64).into())
-}
-
-/// A decimal number in its shortest digits, with an exponent from a million up and below a ten-thousandth.
-fn decimal(value: f64) -> String {
-    let scientific = format!("{value:e}");
-    let Some((digits, exponent)) = scientific.split_once('e') else {
-        return scientific;
-    };
-    match exponent.parse::<i32>() {
-        Ok(exponent) if !(-4..6).contains(&exponent) => {
-            let sign = if exponent < 0 { '-' } else { '+' };
-            format!("{digits}e{sign}{:02}", exponent.abs())
-        }
-        _ => value.to_string(),
-    }
 }
 
 #[cfg(test)]
@@ -85,6 +72,15 @@ mod tests {
             ("string", json!({"x": 1}), json!(r#"{"x":1}"#)),
             ("string", json!([1, "two"]), json!(r#"[1,"two"]"#)),
             ("string", json!([]), json!("[]")),
+            (
+                "string",
+                json!({"b": "<x>", "a": [1e20]}),
+                json!(r#"{"a":[100000000000000000000],"b":"\u003cx\u003e"}"#),
+            ),
+            ("string", Value::Null, json!("<no value>")),
+            ("integer", Value::Null, Value::Null),
+            ("date", Value::Null, Value::Null),
+            ("date", json!(""), json!("<unknown>")),
             ("integer", json!(5), json!(5)),
             ("integer", json!(2.75), json!(2)),
             ("integer", json!(12_345_678_901_i64), json!(12_345_678_901_i64)),

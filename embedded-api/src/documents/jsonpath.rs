@@ -55,10 +55,10 @@ impl Path {
         Ok(Self(parsed))
     }
 
-    /// The first value at the path; `None` when there is none or it is null.
+    /// The first value at the path, which may be null; `None` when there is none.
     #[must_use]
     pub fn first<'a>(&self, object: &'a Value) -> Option<&'a Value> {
-        self.0.query(object).first().filter(|value| !value.is_null())
+        self.0.query(object).first()
     }
 }
 

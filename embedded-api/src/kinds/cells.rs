@@ -113,14 +113,7 @@ fn name(object: &Value) -> Value {
 }
 
 fn made(object: &Value, now: Timestamp) -> Value {
-    since(text(object, "/metadata/creationTimestamp"), now).into()
-}
-
-fn since(time: &str, now: Timestamp) -> String {
-    if time.is_empty() {
-        return age::UNKNOWN.to_owned();
-    }
-    age::of(time, now)
+    age::of(text(object, "/metadata/creationTimestamp"), now).into()
 }
 
 /// The text at a JSON pointer, empty without one.

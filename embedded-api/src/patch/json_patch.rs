@@ -10,7 +10,7 @@ mod tests;
 use super::{does_not_fit, not_a, unreadable};
 use crate::refusal::Refusal;
 use json_patch::jsonptr::{Pointer, PointerBuf};
-use json_patch::{AddOperation, PatchOperation, RemoveOperation, ReplaceOperation};
+use json_patch::{AddOperation, PatchOperation, ReplaceOperation};
 use serde_json::{Map, Value};
 
 /// A patch with more operations is refused.
@@ -20,6 +20,10 @@ const MOST_OPERATIONS: usize = 10_000;
 const MOST_COPIED_BYTES: usize = 3 * 1024 * 1024;
 /// No value is put in deeper than this: what is stored must be read again, also as an item of a list.
 const DEEPEST: usize = 120;
+
+/// So many values are looked at altogether to see how deep what is moved is. Ten thousand operations could move a whole
+/// object to and fro.
+const MOST_LOOKED_AT: usize = 50_000_000;
 
 /// One operation as it is written.
 pub type Operation = Map<String, Value>;
@@ -80,58 +84,75 @@ pub fn unknown_fields(patch: &[Operation]) -> Vec<String> {
 /// # Errors
 /// 422 when one of them cannot be done or a test fails.
 pub fn patch(mut object: Value, patch: Vec<Operation>) -> Result<Value, Refusal> {
-    let mut copied = 0;
+    let mut spent = Spent::default();
     for operation in patch {
-        one(&mut object, &operation, &mut copied).ok_or_else(does_not_fit)?;
+        one(&mut object, &operation, &mut spent).ok_or_else(does_not_fit)?;
     }
     Ok(object)
 }
 
+/// What a patch has cost until now.
+#[derive(Default)]
+struct Spent {
+    /// Bytes that were copied.
+    copied: usize,
+    /// Values that were looked at.
+    looked_at: usize,
+}
+
 /// Does one operation; `None` when it cannot be done.
-fn one(object: &mut Value, operation: &Operation, copied: &mut usize) -> Option<()> {
+fn one(object: &mut Value, operation: &Operation, spent: &mut Spent) -> Option<()> {
     let text = |name: &str| operation.get(name).and_then(Value::as_str);
     let value = || operation.get("value").cloned().unwrap_or_default();
     match text("op")? {
         "test" => {
             let path = resolved(object, text("path")?, Room::There)?;
-            (read(object, &path)? == value()).then_some(())
+            let wanted = operation.get("value").unwrap_or(&Value::Null);
+            (read(object, &path)? == wanted).then_some(())
         }
-        "add" => add(object, text("path")?, value()),
+        "add" => add(object, text("path")?, value(), spent),
         "remove" => remove(object, text("path")?).map(drop),
-        "replace" => replace(object, text("path")?, value()),
+        "replace" => replace(object, text("path")?, value(), spent),
         "copy" => {
             let from = part(object, text("from")?, Room::There)?;
-            let value = read(object, &from)?;
-            *copied += value.to_string().len();
-            if *copied > MOST_COPIED_BYTES {
+            let value = read(object, &from)?.clone();
+            spent.copied += value.to_string().len();
+            if spent.copied > MOST_COPIED_BYTES {
                 return None;
             }
-            add(object, text("path")?, value)
+            add(object, text("path")?, value, spent)
         }
         "move" => {
             let value = remove(object, text("from")?)?;
-            add(object, text("path")?, value)
+            add(object, text("path")?, value, spent)
         }
         _ => None,
     }
 }
 
-fn add(object: &mut Value, path: &str, value: Value) -> Option<()> {
+fn add(object: &mut Value, path: &str, value: Value, spent: &mut Spent) -> Option<()> {
     let path = part(object, path, Room::New)?;
-    fits(&value, DEEPEST.checked_sub(path.count())?).then_some(())?;
+    spent.fits(&value, DEEPEST.checked_sub(path.count())?).then_some(())?;
     step(object, PatchOperation::Add(AddOperation { path, value }))
 }
 
+/// Takes a value out.
 fn remove(object: &mut Value, path: &str) -> Option<Value> {
     let path = part(object, path, Room::There)?;
-    let value = object.pointer(path.as_str()).cloned()?;
-    step(object, PatchOperation::Remove(RemoveOperation { path }))?;
-    Some(value)
+    let (parent, last) = path.split_back()?;
+    match object.pointer_mut(parent.as_str())? {
+        Value::Object(fields) => fields.remove(last.decoded().as_ref()),
+        Value::Array(items) => {
+            let index = last.decoded().parse::<usize>().ok()?;
+            (index < items.len()).then(|| items.remove(index))
+        }
+        _ => None,
+    }
 }
 
-fn replace(object: &mut Value, path: &str, value: Value) -> Option<()> {
+fn replace(object: &mut Value, path: &str, value: Value, spent: &mut Spent) -> Option<()> {
     let path = resolved(object, path, Room::There)?;
-    fits(&value, DEEPEST.checked_sub(path.count())?).then_some(())?;
+    spent.fits(&value, DEEPEST.checked_sub(path.count())?).then_some(())?;
     if path.is_root() {
         let whole = value.is_object();
         *object = value;
@@ -144,13 +165,19 @@ fn replace(object: &mut Value, path: &str, value: Value) -> Option<()> {
     step(object, PatchOperation::Add(AddOperation { path, value }))
 }
 
-/// Whether the value has at most so many levels.
-fn fits(value: &Value, levels: usize) -> bool {
-    let below = |value| levels > 0 && fits(value, levels - 1);
-    match value {
-        Value::Array(items) => items.iter().all(below),
-        Value::Object(fields) => fields.values().all(below),
-        _ => true,
+impl Spent {
+    /// Whether the value has at most so many levels, and that was not too much to look at.
+    fn fits(&mut self, value: &Value, levels: usize) -> bool {
+        self.looked_at += 1;
+        if self.looked_at > MOST_LOOKED_AT {
+            return false;
+        }
+        let below = |value| levels > 0 && self.fits(value, levels - 1);
+        match value {
+            Value::Array(items) => items.iter().all(below),
+            Value::Object(fields) => fields.values().all(below),
+            _ => true,
+        }
     }
 }
 
@@ -159,12 +186,12 @@ fn step(object: &mut Value, operation: PatchOperation) -> Option<()> {
 }
 
 /// What is there. A field that its object does not have is null.
-fn read(object: &Value, path: &Pointer) -> Option<Value> {
+fn read<'a>(object: &'a Value, path: &Pointer) -> Option<&'a Value> {
     if let Some(found) = object.pointer(path.as_str()) {
-        return Some(found.clone());
+        return Some(found);
     }
     let parent = object.pointer(path.parent()?.as_str())?;
-    parent.is_object().then_some(Value::Null)
+    parent.is_object().then_some(&Value::Null)
 }
 
 /// Whether a path names an item that is there or room for a new one: then there is one more index to count back from.
@@ -185,20 +212,50 @@ fn resolved(object: &Value, path: &str, room: Room) -> Option<PointerBuf> {
     let mut rest = path.split('/').skip(1).peekable();
     while let Some(token) = rest.next() {
         let items = object.pointer(&plain).and_then(Value::as_array);
-        let back = token.strip_prefix('-').and_then(|back| back.parse::<usize>().ok());
-        let index = match (items, back) {
-            (Some(items), Some(back)) => {
+        let index = match (items, index(token)) {
+            (Some(items), Some(Index::Back(back))) => {
                 let new = usize::from(room == Room::New && rest.peek().is_none());
                 Some((items.len() + new).checked_sub(back)?)
             }
+            (Some(_), Some(Index::Front(index))) => Some(index),
             _ => None,
         };
         plain.push('/');
         match index {
             Some(index) => plain += &index.to_string(),
-            None => plain += token,
+            None => plain += &escaped(token),
         }
     }
     let starts_right = path.is_empty() || path.starts_with('/');
     PointerBuf::parse(plain).ok().filter(|_| starts_right)
+}
+
+/// An index as it is written: API servers take signs and leading zeros, too.
+enum Index {
+    Front(usize),
+    /// From one behind the end.
+    Back(usize),
+}
+
+fn index(token: &str) -> Option<Index> {
+    let back = token.starts_with('-');
+    let digits = token.strip_prefix(['-', '+']).unwrap_or(token);
+    let plain = !digits.is_empty() && digits.chars().all(|each| each.is_ascii_digit());
+    let number = digits.parse::<usize>().ok().filter(|_| plain)?;
+    Some(if back && number > 0 {
+        Index::Back(number)
+    } else {
+        Index::Front(number)
+    })
+}
+
+/// A step of a path in which each tilde is one that the RFC knows: one that stands for nothing stands for itself.
+fn escaped(token: &str) -> String {
+    let mut parts = token.split('~');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out += if part.starts_with(['0', '1']) { "~" } else { "~0" };
+        out += part;
+    }
+    out
 }

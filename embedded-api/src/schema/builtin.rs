@@ -2,6 +2,8 @@
 //!
 //! Owns: those that matter to somebody who keeps nodes, leases, events and namespaces. Must not: repeat what types say.
 
+mod event;
+
 use super::metadata::{STANDARD_FINALIZERS, names, names::NameRule};
 use super::{cause, go};
 use crate::refusal::Cause;
@@ -34,7 +36,7 @@ pub fn check(resource: &Resource, object: &Value, old: Option<&Value>) -> Vec<Ca
             namespace_finalizers(object, &mut causes);
         }
         ("coordination.k8s.io", "Lease") => lease(object, &mut causes),
-        ("" | "events.k8s.io", "Event") if old.is_none() => event(resource, object, &mut causes),
+        ("" | "events.k8s.io", "Event") => event::check(resource, object, old, &mut causes),
         _ => {}
     }
     causes
@@ -129,78 +131,6 @@ fn lease(lease: &Value, causes: &mut Vec<Cause>) {
     if let Some(count) = number("/spec/leaseTransitions").filter(|count| *count < 0) {
         let detail = "must be greater than or equal to 0";
         causes.push(cause::invalid("spec.leaseTransitions", &count.into(), detail));
-    }
-}
-
-/// An event of the old form need only be about something in its own namespace; one of the new form, told by its
-/// `eventTime`, says who reports what.
-fn event(resource: &Resource, event: &Value, causes: &mut Vec<Cause>) {
-    let is_new_api = resource.group == "events.k8s.io";
-    let has_time = event.get("eventTime").is_some_and(|time| !time.is_null());
-    let about = if is_new_api { "regarding" } else { "involvedObject" };
-    let namespace = event.pointer(&format!("/{about}/namespace")).and_then(Value::as_str);
-    let own = event
-        .pointer("/metadata/namespace")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
-    let elsewhere = match namespace.unwrap_or_default() {
-        "" => false,
-        namespace => namespace != own,
-    };
-    if !is_new_api && !has_time {
-        if elsewhere {
-            let value = namespace.unwrap_or_default().into();
-            causes.push(cause::invalid(
-                "involvedObject.namespace",
-                &value,
-                "does not match event.namespace",
-            ));
-        }
-        return;
-    }
-    let reporter = if is_new_api {
-        "reportingController"
-    } else {
-        "reportingComponent"
-    };
-    if !has_time {
-        causes.push(cause::required("eventTime", ""));
-    }
-    let type_ = text(event, "type");
-    if is_new_api && !["Normal", "Warning"].contains(&type_) {
-        causes.push(cause::invalid(
-            "type",
-            &"".into(),
-            &format!("has invalid value: {type_}"),
-        ));
-    }
-    if !has_time {
-        return;
-    }
-    let component = text(event, reporter);
-    if component.is_empty() {
-        causes.push(cause::required(reporter, ""));
-    }
-    say(causes, reporter, component, names::label_key(component));
-    for key in ["reportingInstance", "action", "reason"] {
-        if text(event, key).is_empty() {
-            causes.push(cause::required(key, ""));
-        }
-    }
-    if text(event, if is_new_api { "note" } else { "message" }).len() > 1024 {
-        causes.push(cause::invalid(
-            "message",
-            &"".into(),
-            "can have at most 1024 characters",
-        ));
-    }
-    if let Some(series) = event.get("series").filter(|series| !series.is_null()) {
-        if series.get("count").and_then(Value::as_i64).unwrap_or_default() < 2 {
-            causes.push(cause::invalid("series.count", &"".into(), "should be at least 2"));
-        }
-        if series.get("lastObservedTime").is_none_or(Value::is_null) {
-            causes.push(cause::required("series.lastObservedTime", ""));
-        }
     }
 }
 

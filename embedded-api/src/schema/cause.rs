@@ -5,6 +5,7 @@
 use super::go;
 use crate::refusal::Cause;
 use serde_json::Value;
+use std::collections::HashSet;
 
 fn cause(reason: &'static str, field: impl Into<String>, word: &str, detail: &str) -> Cause {
     let message = if detail.is_empty() {
@@ -111,6 +112,15 @@ pub fn not_supported(field: impl Into<String>, value: &Value, supported: &[Strin
 #[must_use]
 pub fn line(cause: &Cause) -> String {
     format!("{}: {}", cause.field, cause.message)
+}
+
+/// The causes in their order, each of them once. There may be as many as an object has fields.
+#[must_use]
+pub fn once(causes: Vec<Cause>) -> Vec<Cause> {
+    let mut told: HashSet<Cause> = HashSet::with_capacity(causes.len());
+    let mut left = causes;
+    left.retain(|cause| told.insert(cause.clone()));
+    left
 }
 
 #[cfg(test)]

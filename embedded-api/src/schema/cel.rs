@@ -6,9 +6,11 @@
 //! `oldSelf` are milder on an update: what they refuse is a warning where the value is as it was. Costs are not counted:
 //! the definitions come from those who start this server.
 
+mod duration;
 mod field_path;
 mod old;
 mod rule;
+mod run;
 mod value;
 
 pub use rule::Rule;
@@ -22,6 +24,7 @@ use crate::refusal::Cause;
 use kube_cel::KubeCelExt as _;
 use kube_cel::cel::{Context, ExecutionError, Value as CelValue};
 use old::Old;
+use run::{Failure, run};
 use serde_json::Value;
 use std::sync::LazyLock;
 
@@ -63,9 +66,16 @@ fn walk(value: &Value, old: Old<'_>, node: &Node, root: bool, path: &Path<'_>, v
     match value {
         Value::Array(items) => {
             let Some(inner) = node.items.as_deref() else { return };
+            let before = old.items(node);
             for (index, item) in items.iter().enumerate() {
-                let old = old.item(item, node, inner);
-                walk(item, old, inner, false, &path.index(index), verdict);
+                walk(
+                    item,
+                    before.item(item, inner),
+                    inner,
+                    false,
+                    &path.index(index),
+                    verdict,
+                );
             }
         }
         Value::Object(fields) => {
@@ -102,7 +112,7 @@ fn evaluate(value: &Value, old: Old<'_>, node: &Node, root: bool, path: &Path<'_
         } else {
             &plain
         };
-        let refused = match rule.program.execute(context) {
+        let refused = match run(&rule.program, context) {
             Ok(CelValue::Bool(true)) => continue,
             Ok(_) => refused(rule, context, value, node, path),
             Err(error) => {
@@ -143,8 +153,12 @@ fn refused(rule: &Rule, context: &Context<'_>, value: &Value, node: &Node, path:
 }
 
 /// What is told when a rule cannot be evaluated: the object is refused, as nobody knows whether it is right.
-fn failed(error: &ExecutionError, rule: &Rule) -> String {
+fn failed(failure: &Failure, rule: &Rule) -> String {
     let name = rule.name();
+    let error = match failure {
+        Failure::Error(error) => error,
+        Failure::Panic => return format!("cannot be worked out with this value evaluating rule: {name}"),
+    };
     let what = match error {
         ExecutionError::DivisionByZero(_) => "division by zero".to_owned(),
         ExecutionError::RemainderByZero(_) => "modulus by zero".to_owned(),
@@ -168,12 +182,7 @@ fn failed(error: &ExecutionError, rule: &Rule) -> String {
 
 fn type_name(node: &Node) -> &'static str {
     match node.types.as_slice() {
-        [Type::Object] => "object",
-        [Type::Array] => "array",
-        [Type::String] => "string",
-        [Type::Integer] => "integer",
-        [Type::Number] => "number",
-        [Type::Boolean] => "boolean",
+        [only] => only.name(),
         _ => "",
     }
 }

@@ -168,12 +168,7 @@ impl Checker {
         } else {
             causes.extend(builtin::check(&self.resource, object, old));
         }
-        let mut told: Vec<Cause> = Vec::with_capacity(causes.len());
-        for cause in causes {
-            if !told.contains(&cause) {
-                told.push(cause);
-            }
-        }
+        let told = cause::once(causes);
         if told.is_empty() {
             Ok(warnings)
         } else {

@@ -133,9 +133,18 @@ fn object(
             path,
         };
         failed = entry(value, inner, &at, unknown);
-        true
+        failed.is_err() || is_entry || !is_left_out(value, inner)
     });
     failed
+}
+
+/// Lists and maps without entries are left out, as built-in types write themselves.
+fn is_left_out(value: &Value, schema: &Schema) -> bool {
+    match value {
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty() && schema.additional.is_some(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
 }
 
 fn dotted(before: &str, name: &str) -> String {

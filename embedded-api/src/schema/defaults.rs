@@ -89,10 +89,10 @@ fn whole(real: f64) -> Option<i64> {
     Some(real as i64)
 }
 
-/// Schemas that allow anything allow null, too.
+/// Null is allowed where the schema says so, and where there is none but `true`. A schema that lets unknown fields be does
+/// not say so.
 fn meaningless(value: &Value, schema: &Schema) -> bool {
-    let anything = schema.preserve_unknown && schema.type_.is_none();
-    value.is_null() && !schema.nullable && !anything
+    value.is_null() && !schema.nullable && !schema.is_true()
 }
 
 #[cfg(test)]
@@ -115,6 +115,7 @@ mod tests {
             "nulldef": {"type": "string", "nullable": true, "default": "d"},
             "inner": {"type": "object", "properties": {"x": {"type": "integer", "default": 3}}},
             "any": {"x-kubernetes-preserve-unknown-fields": true},
+            "free": {"type": "object", "additionalProperties": true},
         }})
     }
 
@@ -136,7 +137,10 @@ mod tests {
     #[test]
     fn null_is_nothing_where_no_null_is_allowed() {
         assert_eq!(
-            filled(schema(), json!({"plain": null, "def": null, "inner": null})),
+            filled(
+                schema(),
+                json!({"plain": null, "def": null, "inner": null, "any": null})
+            ),
             json!({"def": "d", "nulldef": "d"})
         );
         assert_eq!(
@@ -148,8 +152,11 @@ mod tests {
     #[test]
     fn null_stays_where_it_is_allowed() {
         assert_eq!(
-            filled(schema(), json!({"nullable": null, "nulldef": null, "any": null})),
-            json!({"nullable": null, "nulldef": null, "def": "d", "any": null})
+            filled(
+                schema(),
+                json!({"nullable": null, "nulldef": null, "free": {"a": null}})
+            ),
+            json!({"nullable": null, "nulldef": null, "def": "d", "free": {"a": null}})
         );
     }
 

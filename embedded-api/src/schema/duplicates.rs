@@ -17,7 +17,7 @@ pub fn duplicates(json: &[u8]) -> Vec<String> {
     let found = RefCell::new(Vec::new());
     let mut reader = serde_json::Deserializer::from_slice(json);
     let walk = Walk {
-        path: String::new(),
+        at: At::Root,
         found: &found,
     };
     match walk.deserialize(&mut reader) {
@@ -26,8 +26,30 @@ pub fn duplicates(json: &[u8]) -> Vec<String> {
     }
 }
 
+/// Where the reader is. A chain on the stack: a path is written when there is something to tell, so that a document with
+/// long names costs no more than its length.
+#[derive(Clone, Copy)]
+enum At<'a> {
+    Root,
+    Field(&'a At<'a>, &'a str),
+    Item(&'a At<'a>, usize),
+}
+
+impl At<'_> {
+    fn text(&self) -> String {
+        match self {
+            Self::Root => String::new(),
+            Self::Field(before, name) => match before.text() {
+                before if before.is_empty() => (*name).to_owned(),
+                before => format!("{before}.{name}"),
+            },
+            Self::Item(before, index) => format!("{}[{index}]", before.text()),
+        }
+    }
+}
+
 struct Walk<'a> {
-    path: String,
+    at: At<'a>,
     found: &'a RefCell<Vec<String>>,
 }
 
@@ -50,20 +72,15 @@ impl<'de> Visitor<'de> for Walk<'_> {
         let mut seen: HashSet<String> = HashSet::new();
         let mut told: HashSet<String> = HashSet::new();
         while let Some(name) = map.next_key::<String>()? {
-            let path = match self.path.as_str() {
-                "" => name.clone(),
-                before => format!("{before}.{name}"),
-            };
-            if !seen.insert(name.clone()) && told.insert(name) {
+            let at = At::Field(&self.at, &name);
+            if seen.contains(&name) && told.insert(name.clone()) {
                 let mut found = self.found.borrow_mut();
                 if found.len() < MOST {
-                    found.push(path.clone());
+                    found.push(at.text());
                 }
             }
-            map.next_value_seed(Walk {
-                path,
-                found: self.found,
-            })?;
+            map.next_value_seed(Walk { at, found: self.found })?;
+            seen.insert(name);
         }
         Ok(())
     }
@@ -71,11 +88,8 @@ impl<'de> Visitor<'de> for Walk<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
         let mut index = 0;
         loop {
-            let walk = Walk {
-                path: format!("{}[{index}]", self.path),
-                found: self.found,
-            };
-            if items.next_element_seed(walk)?.is_none() {
+            let at = At::Item(&self.at, index);
+            if items.next_element_seed(Walk { at, found: self.found })?.is_none() {
                 return Ok(());
             }
             index += 1;

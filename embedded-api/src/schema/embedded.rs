@@ -2,7 +2,7 @@
 //!
 //! Owns: reading and judging their `apiVersion`, `kind` and `metadata`. Must not: look at what else is in them.
 
-use super::metadata::{self, names::NameRule};
+use super::metadata::{self, names, names::NameRule};
 use super::node::Node;
 use super::path::Path;
 use super::{Schema, cause, go, object_meta};
@@ -117,6 +117,12 @@ fn check_one(object: &Value, path: &Path<'_>, causes: &mut Vec<Cause>) {
                 let detail = format!("unexpected GroupVersion string: {text}");
                 causes.push(cause::invalid(place, &text.into(), &detail));
             }
+            Some(text) if name == "kind" => {
+                for message in names::kind(text) {
+                    let detail = format!("may have mixed case, but should otherwise match: {message}");
+                    causes.push(cause::invalid(place.as_str(), &text.into(), &detail));
+                }
+            }
             Some(_) => {}
         }
     }
@@ -165,6 +171,22 @@ mod tests {
             told(json!({"list": [{"apiVersion": "", "kind": "Pod"}]})),
             [r#"list[0].apiVersion: Invalid value: "": must not be empty"#]
         );
+    }
+
+    #[test]
+    fn an_embedded_object_is_of_a_kind_with_a_name() {
+        let kind = |kind: &str| told(json!({"one": {"apiVersion": "v1", "kind": kind, "metadata": {}}}));
+        for good in ["Pod", "P-d", "a"] {
+            assert_eq!(kind(good), [""; 0]);
+        }
+        for bad in ["x y", "1x", "X.Y", "É", "-a", "a-"] {
+            let told = kind(bad);
+            let start = format!(
+                "one.kind: Invalid value: {bad:?}: may have mixed case, but should otherwise match: a DNS-1035"
+            );
+            assert!(told.len() == 1 && told[0].starts_with(&start), "{told:?}");
+        }
+        assert!(kind(&"a".repeat(64))[0].ends_with("must be no more than 63 characters"));
     }
 
     #[test]

@@ -47,7 +47,7 @@ fn write_escape(out: &mut String, escape: std::fmt::Arguments<'_>) {
     let _ = out.write_fmt(escape);
 }
 
-/// A number as `%v` writes it: `1e+21`, `0.5`, `3`.
+/// A number as `%v` writes it: `1e+06`, `0.5`, `3`.
 #[must_use]
 pub fn number(number: &Number) -> String {
     match (number.as_i64(), number.as_f64()) {
@@ -57,20 +57,32 @@ pub fn number(number: &Number) -> String {
     }
 }
 
-/// A real number as `%v` writes it: the shortest digits, with an exponent below 1e-4 and from 1e21.
+/// A real number as `%v` writes it: the shortest digits, with an exponent below 1e-4 and from a million on.
 #[must_use]
 pub fn float(real: f64) -> String {
-    let size = real.abs();
-    if size != 0.0 && !(1e-4..1e21).contains(&size) {
-        let text = format!("{real:e}");
-        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-        let (sign, exponent) = match exponent.strip_prefix('-') {
-            Some(exponent) => ('-', exponent),
-            None => ('+', exponent),
-        };
-        return format!("{digits}e{sign}{exponent:0>2}");
+    match split(real) {
+        Some((digits, exponent)) if !(-4..6).contains(&exponent) => {
+            let sign = if exponent < 0 { '-' } else { '+' };
+            format!("{digits}e{sign}{:02}", exponent.abs())
+        }
+        _ => format!("{real}"),
     }
-    format!("{real}")
+}
+
+/// A real number as `encoding/json` writes it: the shortest digits, with an exponent below 1e-6 and from 1e21.
+fn json_float(real: f64) -> String {
+    match split(real) {
+        Some((digits, exponent)) if !(-6..21).contains(&exponent) => format!("{digits}e{exponent:+}"),
+        _ => format!("{real}"),
+    }
+}
+
+/// The shortest digits of a number, and its exponent. `None` for zero and for what is no number.
+fn split(real: f64) -> Option<(String, i32)> {
+    let text = format!("{real:e}");
+    let (digits, exponent) = text.split_once('e')?;
+    let exponent = exponent.parse().ok().filter(|_| real != 0.0)?;
+    Some((digits.to_owned(), exponent))
 }
 
 /// A value as `encoding/json` writes it: no spaces, keys in order, `<`, `>` and `&` escaped.
@@ -107,7 +119,10 @@ fn write_json(value: &Value, out: &mut String) {
             }
             out.push('}');
         }
-        Value::Number(number) => out.push_str(&self::number(number)),
+        Value::Number(number) => out.push_str(&match (number.as_i64(), number.as_f64()) {
+            (None, Some(real)) => json_float(real),
+            _ => number.to_string(),
+        }),
         Value::Null | Value::Bool(_) | Value::String(_) => {
             let text = value.to_string();
             out.push_str(
@@ -150,6 +165,15 @@ mod tests {
             (json!(1e21), "1e+21"),
             (json!(1.5e-7), "1.5e-07"),
             (json!(0.0), "0"),
+            (json!(999_999.5), "999999.5"),
+            (json!(1_234_567.5), "1.2345675e+06"),
+            (json!(0.0001), "0.0001"),
+            (json!(0.00001), "1e-05"),
+            (json!(u64::MAX), "1.8446744073709552e+19"),
+            (
+                json!([1_234_567.5, 1e20, 1e21, 0.000_001, 1.5e-7, 1e300]),
+                "[1234567.5,100000000000000000000,1e+21,0.000001,1.5e-7,1e+300]",
+            ),
             (json!(true), "true"),
             (Value::Null, "null"),
             (

@@ -9,9 +9,12 @@ use super::{cause, go};
 use crate::refusal::Cause;
 use names::NameRule;
 use serde_json::Value;
+use std::collections::HashSet;
 
 /// Keys and values of annotations together, in bytes.
 const ANNOTATIONS_LIMIT: i64 = 256 * 1024;
+/// So many controllers too many are told: each time, all owners are.
+const MOST_CONTROLLERS_TOLD: usize = 3;
 /// Finalizers that need no domain.
 pub const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
 
@@ -28,6 +31,16 @@ fn list<'a>(meta: &'a Value, key: &str) -> &'a [Value] {
 
 fn finalizers(meta: &Value) -> Vec<&str> {
     list(meta, "finalizers").iter().filter_map(Value::as_str).collect()
+}
+
+/// Finalizers that were not there before, in the order of their names.
+fn added<'a>(meta: &'a Value, old: Option<&Value>) -> Vec<&'a str> {
+    let before: HashSet<&str> = old.map(finalizers).unwrap_or_default().into_iter().collect();
+    let mut new = finalizers(meta);
+    new.retain(|each| !before.contains(each));
+    new.sort_unstable();
+    new.dedup();
+    new
 }
 
 /// What is wrong with the `metadata` of an object, by the rules that need no other object. `namespaced` is whether its
@@ -104,6 +117,7 @@ fn owners(meta: &Value, causes: &mut Vec<Cause>) {
     const FIELD: &str = "metadata.ownerReferences";
     let all = list(meta, "ownerReferences");
     let mut controller: Option<String> = None;
+    let mut further = 0;
     for owner in all {
         let api_version = text(owner, "apiVersion");
         let version = api_version.rsplit('/').next().unwrap_or_default();
@@ -129,6 +143,10 @@ fn owners(meta: &Value, causes: &mut Vec<Cause>) {
                 controller = Some(this);
                 continue;
             };
+            further += 1;
+            if further > MOST_CONTROLLERS_TOLD {
+                continue;
+            }
             let shown: Vec<String> = all.iter().map(owner_shown).collect();
             let detail = format!(
                 "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {this}"
@@ -212,13 +230,7 @@ pub fn keep(meta: &mut Value, old: &Value) {
 pub fn check_update(meta: &Value, old: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
     if old.get("deletionTimestamp").is_some() {
-        let before = finalizers(old);
-        let mut new: Vec<&str> = finalizers(meta)
-            .into_iter()
-            .filter(|each| !before.contains(each))
-            .collect();
-        new.sort_unstable();
-        new.dedup();
+        let new = added(meta, Some(old));
         if !new.is_empty() {
             let new: Vec<String> = new.into_iter().map(go::quoted).collect();
             let detail = format!(
@@ -246,13 +258,7 @@ pub fn check_update(meta: &Value, old: &Value) -> Vec<Cause> {
 /// Warnings about finalizers that were added without a domain.
 #[must_use]
 pub fn finalizer_warnings(meta: &Value, old: Option<&Value>) -> Vec<String> {
-    let before = old.map(finalizers).unwrap_or_default();
-    let mut new: Vec<&str> = finalizers(meta)
-        .into_iter()
-        .filter(|each| !before.contains(each))
-        .collect();
-    new.sort_unstable();
-    new.dedup();
+    let mut new = added(meta, old);
     new.retain(|each| !each.contains('/') && !STANDARD_FINALIZERS.contains(each));
     let warning = |finalizer: &str| {
         let path = if finalizer.contains('.') {

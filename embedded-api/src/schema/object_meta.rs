@@ -5,6 +5,7 @@
 use super::Schema;
 use super::decode::{DecodeError, decode};
 use serde_json::{Map, Value, json};
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 /// Reads `metadata` in place: unknown fields, nulls and empty fields go. Returns the paths of unknown fields, sorted,
@@ -27,18 +28,16 @@ pub fn read(metadata: &mut Value) -> Result<Vec<String>, DecodeError> {
 /// Owners that are there twice are there once: keeps the first with each uid. Returns a warning where some went.
 pub fn merge_owners(metadata: &mut Value) -> Option<String> {
     let owners = metadata.get_mut("ownerReferences")?.as_array_mut()?;
-    let mut seen: Vec<String> = Vec::new();
+    let mut seen: HashMap<String, usize> = HashMap::new();
     let mut twice: Vec<String> = Vec::new();
     owners.retain(|owner| {
-        let uid = owner.get("uid").and_then(Value::as_str).unwrap_or_default().to_owned();
-        if !seen.contains(&uid) {
-            seen.push(uid);
-            return true;
+        let uid = owner.get("uid").and_then(Value::as_str).unwrap_or_default();
+        let count = seen.entry(uid.to_owned()).or_default();
+        *count += 1;
+        if *count == 2 {
+            twice.push(uid.to_owned());
         }
-        if !twice.contains(&uid) {
-            twice.push(uid);
-        }
-        false
+        *count == 1
     });
     (!twice.is_empty()).then(|| {
         format!(

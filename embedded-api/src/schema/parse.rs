@@ -92,6 +92,12 @@ impl Schema {
         }
     }
 
+    /// Whether it is no document but the word `true`.
+    #[must_use]
+    pub fn is_true(&self) -> bool {
+        self.preserve_unknown && self.rules.is_null()
+    }
+
     /// The name of the definition it came from, without its package: `NodeSpec`. Empty without one.
     #[must_use]
     pub fn definition(&self) -> &str {

@@ -8,10 +8,16 @@ use serde_json::{Map, Value};
 /// Fields that every object and every embedded object has.
 const META: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
+/// Paths are told until they have this many bytes: under a long key even a small object has very long ones.
+const MOST_TOLD: usize = 4 * 1024 * 1024;
+
 /// Removes from an object what its schema does not know, and returns the paths of it, sorted: `spec.foo`,
 /// `spec.list[0].bar`.
 pub fn prune(object: &mut Value, schema: &Schema) -> Vec<String> {
-    let mut pruning = Pruning { removed: Vec::new() };
+    let mut pruning = Pruning {
+        removed: Vec::new(),
+        told: 0,
+    };
     pruning.value(object, Some(schema), true, &At::Root);
     pruning.removed.sort();
     pruning.removed
@@ -19,6 +25,18 @@ pub fn prune(object: &mut Value, schema: &Schema) -> Vec<String> {
 
 struct Pruning {
     removed: Vec<String>,
+    told: usize,
+}
+
+impl Pruning {
+    /// Notes a path, unless enough are noted.
+    fn remove(&mut self, at: &At<'_>) {
+        if self.told <= MOST_TOLD {
+            let path = at.text();
+            self.told += path.len();
+            self.removed.push(path);
+        }
+    }
 }
 
 enum At<'a> {
@@ -52,7 +70,7 @@ impl Pruning {
             }
             let at = At::Field(at, name);
             let Some(schema) = schema else {
-                self.removed.push(at.text());
+                self.remove(&at);
                 return false;
             };
             let inner = schema.properties.get(name).or(schema.additional.as_deref());
@@ -60,7 +78,7 @@ impl Pruning {
                 Some(inner) => self.value(value, Some(inner), false, &at),
                 None if schema.preserve_unknown => {}
                 None => {
-                    self.removed.push(at.text());
+                    self.remove(&at);
                     return false;
                 }
             }

@@ -17,29 +17,40 @@ use super::{Type, cause, go};
 use crate::refusal::Cause;
 use serde_json::{Map, Value};
 
+/// Causes are looked for until they have this many bytes. A cause names its field with all that is above it, so that a
+/// small object with a long key could be told at a length of gigabytes.
+const MOST_TOLD: usize = 16 * 1024 * 1024;
+
 /// What is wrong with `value`. `old` is what stood in its place before, if it is known.
 #[must_use]
 pub fn validate(value: &Value, old: Option<&Value>, node: &Node, path: &Path<'_>) -> Vec<Cause> {
-    judge(value, old, node, path).causes
+    cause::once(judge(value, old, node, path).causes)
 }
 
 /// What was found, and how many of the checks held: of several schemas that all fail, the one with most is told.
+/// A cause may be in it twice; [`validate`] tells it once.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     causes: Vec<Cause>,
+    size: usize,
     held: usize,
 }
 
 impl Found {
     fn add(&mut self, cause: Cause) {
-        if !self.causes.contains(&cause) {
-            self.causes.push(cause);
-        }
+        self.size += cause.field.len() + cause.message.len();
+        self.causes.push(cause);
     }
 
-    fn merge(&mut self, other: Self) {
-        other.causes.into_iter().for_each(|cause| self.add(cause));
+    fn merge(&mut self, mut other: Self) {
+        self.causes.append(&mut other.causes);
+        self.size += other.size;
         self.held += other.held;
+    }
+
+    /// Whether enough is wrong to be told: the rest of the object is not looked at.
+    fn is_full(&self) -> bool {
+        self.size > MOST_TOLD
     }
 }
 
@@ -47,6 +58,7 @@ fn judge(value: &Value, old: Option<&Value>, node: &Node, path: &Path<'_>) -> Fo
     let mut found = judge_new(value, old, node, path);
     if !found.causes.is_empty() && old.is_some_and(|old| same::same(value, old, node)) {
         found.causes.clear();
+        found.size = 0;
     }
     found
 }
@@ -117,27 +129,14 @@ fn null(node: &Node, path: &Path<'_>, found: &mut Found) {
         return;
     }
     found.held += 1;
-    let listed = node.limits.allowed.iter().any(Value::is_null);
-    if !listed {
-        allowed(&Value::Null, node, path)
-            .into_iter()
-            .for_each(|cause| found.add(cause));
-    }
-}
-
-fn type_name(type_: Type) -> &'static str {
-    match type_ {
-        Type::Object => "object",
-        Type::Array => "array",
-        Type::String => "string",
-        Type::Integer => "integer",
-        Type::Number => "number",
-        Type::Boolean => "boolean",
-    }
+    // A null is no value of an enumeration, even where null is listed.
+    allowed(&Value::Null, node, path)
+        .into_iter()
+        .for_each(|cause| found.add(cause));
 }
 
 fn type_names(node: &Node) -> String {
-    let names: Vec<&str> = node.types.iter().copied().map(type_name).collect();
+    let names: Vec<&str> = node.types.iter().copied().map(Type::name).collect();
     names.join(",")
 }
 
@@ -167,7 +166,7 @@ fn type_of(value: &Value, node: &Node, path: &Path<'_>) -> Option<Cause> {
     let (wanted, got) = match node.format {
         Some(format) if !text_like && format.name() != format_found => (format.name().to_owned(), format_found),
         Some(_) if text_like && !(has(Type::Number) || has(Type::Integer)) => return None,
-        _ => (type_names(node), type_.map(type_name).unwrap_or_default()),
+        _ => (type_names(node), type_.map(Type::name).unwrap_or_default()),
     };
     let place = path.dotted();
     let detail = format!("{place} in body must be of type {wanted}: {}", go::quoted(got));
@@ -199,7 +198,7 @@ fn allowed(value: &Value, node: &Node, path: &Path<'_>) -> Option<Cause> {
     let allowed = &node.limits.allowed;
     let equal = |each: &Value| match (each.as_f64(), value.as_f64()) {
         (Some(one), Some(other)) => one == other,
-        _ => each == value,
+        _ => each == value && !value.is_null(),
     };
     if allowed.is_empty() || allowed.iter().any(equal) {
         return None;
@@ -211,8 +210,12 @@ fn allowed(value: &Value, node: &Node, path: &Path<'_>) -> Option<Cause> {
 
 fn list(items: &[Value], old: Option<&Value>, node: &Node, path: &Path<'_>, found: &mut Found) {
     if let Some(inner) = &node.items {
+        let before = old.map(|old| same::Items::of(old, &node.list));
         for (index, item) in items.iter().enumerate() {
-            let old = old.and_then(|old| same::counterpart(item, old, &node.list));
+            if found.is_full() {
+                break;
+            }
+            let old = before.as_ref().and_then(|before| before.counterpart(item));
             found.merge(judge(item, old, inner, &path.index(index)));
         }
     }
@@ -241,6 +244,9 @@ fn object(fields: &Map<String, Value>, old: Option<&Value>, node: &Node, path: &
         found.add(cause::too_many(path.dotted(), count, max));
     }
     for (name, value) in fields {
+        if found.is_full() {
+            break;
+        }
         if let Some(inner) = node.child(name) {
             let old = old.and_then(|old| old.get(name));
             found.merge(judge(value, old, inner, &path.field(name)));

@@ -5,14 +5,17 @@
 
 use crate::refusal::Refusal;
 use crate::request::{Answer, ApiRequest, Body};
+use crate::serve::bodies::Bodies;
 use crate::serve::{Handler, Limits};
 use bytes::{Buf, BufMut, Bytes, BytesMut};
+use futures::FutureExt;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use percent_encoding::percent_decode_str;
 use std::convert::Infallible;
 use std::error::Error;
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -21,7 +24,7 @@ use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 /// The longest body that is read, in bytes.
-pub const MAX_BODY: usize = 3 * 1024 * 1024;
+pub const MAX_BODY: u64 = 3 * 1024 * 1024;
 
 /// So much of a longer body is taken off the wire before it is refused: a client reads the answer only once it has sent
 /// what it has to say, and finds a broken pipe instead if the connection ends before.
@@ -35,6 +38,7 @@ pub async fn answer<B>(
     handler: &impl Handler,
     request: Request<B>,
     limits: &Limits,
+    bodies: &Bodies,
     end: &CancellationToken,
 ) -> Response<AnswerBody>
 where
@@ -42,10 +46,21 @@ where
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
     let answered = async {
+        let hint = request.body().size_hint();
+        let length = hint.upper().unwrap_or(MAX_BODY).min(MAX_BODY);
+        // What is too long is thrown away as it comes.
+        let length = if hint.lower() > MAX_BODY { 0 } else { length };
+        let _room = bodies.room(length).await?;
         let request = read(request, limits).await?;
-        let handled = timeout(limits.answer, handler.handle(request)).await;
+        // A fault ends this request. Whoever else is on the connection, or in this process, goes on.
+        let handled = AssertUnwindSafe(handler.handle(request)).catch_unwind();
         let late = "Timeout: request did not complete within the allotted timeout";
-        handled.map_err(|_| Refusal::new(504, "Timeout", late))
+        let handled = timeout(limits.answer, handled).await;
+        let handled = handled.map_err(|_| Refusal::new(504, "Timeout", late))?;
+        handled.map_err(|_| {
+            tracing::error!("a request was ended by a fault of this program");
+            Refusal::internal("a fault of this program ended the request; see its log")
+        })
     };
     match answered.await {
         Ok(answer) => respond(answer, end),
@@ -93,7 +108,7 @@ where
     };
     let mut body = std::pin::pin!(body);
     let mut kept = BytesMut::new();
-    let mut fits = body.size_hint().lower() <= MAX_BODY as u64;
+    let mut fits = body.size_hint().lower() <= MAX_BODY;
     while fits {
         let Some(frame) = body.frame().await else {
             return Ok(kept.freeze());
@@ -104,7 +119,7 @@ where
         })?;
         // Trailers say nothing that counts here.
         let Ok(mut data) = frame.into_data() else { continue };
-        fits = kept.len() + data.remaining() <= MAX_BODY;
+        fits = (kept.len() + data.remaining()) as u64 <= MAX_BODY;
         if fits {
             kept.put(data.copy_to_bytes(data.remaining()));
         }
@@ -144,10 +159,17 @@ fn joined(headers: &HeaderMap, name: HeaderName) -> String {
 /// A refusal on the wire.
 #[must_use]
 pub fn refuse(refusal: &Refusal) -> Response<AnswerBody> {
+    let again = refusal
+        .details
+        .get("retryAfterSeconds")
+        .and_then(serde_json::Value::as_u64);
     let answer = Answer {
         code: StatusCode::from_u16(refusal.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
         content_type: "application/json".to_owned(),
-        headers: Vec::new(),
+        headers: again
+            .map(|seconds| ("retry-after", seconds.to_string()))
+            .into_iter()
+            .collect(),
         body: Body::Whole(refusal.document().to_string().into()),
     };
     respond(answer, &CancellationToken::new())

@@ -97,10 +97,11 @@ fn make(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(path)
 }
 
-/// The user a new file here belongs to: the one this process runs as.
+/// The user a new file here belongs to: the one this process runs as. The folder may still turn out to be somebody
+/// else's: nothing that is there is opened, and no link followed.
 fn user_of_new_files(folder: &Path) -> io::Result<u32> {
-    let probe = folder.join(format!(".probe.{}", std::process::id()));
-    let owner = File::create(&probe)?.metadata()?.uid();
+    let probe = folder.join(format!(".probe.{:016x}", rand::random::<u64>()));
+    let owner = File::create_new(&probe)?.metadata()?.uid();
     std::fs::remove_file(&probe)?;
     Ok(owner)
 }
@@ -142,6 +143,18 @@ mod tests {
             let error = Folder::open(&path).unwrap_err();
             assert!(matches!(error, FolderError::NotYours { owner, .. } if owner == you + 1));
         }
+    }
+
+    #[test]
+    fn a_trap_in_a_folder_of_somebody_else_does_not_harm_files_elsewhere() {
+        let parent = tempfile::tempdir().unwrap();
+        let (data, letter) = (parent.path().join("data"), parent.path().join("letter"));
+        std::fs::create_dir(&data).unwrap();
+        std::fs::set_permissions(&data, Permissions::from_mode(0o777)).unwrap();
+        std::fs::write(&letter, "dear reader").unwrap();
+        std::os::unix::fs::symlink(&letter, data.join(format!(".probe.{}", std::process::id()))).unwrap();
+        Folder::open(&data).unwrap_err();
+        assert_eq!(std::fs::read_to_string(&letter).unwrap(), "dear reader");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //!
 //! Owns: the tower service. Must not: fail in another way than with a Status document.
 
+use crate::serve::bodies::Bodies;
 use crate::serve::convert::{self, AnswerBody};
 use crate::serve::{Handler, Limits};
 use http::{Request, Response};
@@ -16,15 +17,18 @@ use tokio_util::sync::CancellationToken;
 pub struct InProcess<H> {
     handler: H,
     limits: Limits,
+    bodies: Bodies,
     end: CancellationToken,
 }
 
 /// A client of `handler`, in namespace `default`. `end` ends its watches. To be called on a tokio runtime.
 #[must_use]
 pub fn client(handler: impl Handler, end: CancellationToken) -> kube::Client {
+    let limits = Limits::default();
     let service = InProcess {
         handler,
-        limits: Limits::default(),
+        limits,
+        bodies: Bodies::new(limits.bodies),
         end,
     };
     kube::Client::new(service, "default")
@@ -40,8 +44,13 @@ impl<H: Handler> tower::Service<Request<kube::client::Body>> for InProcess<H> {
     }
 
     fn call(&mut self, request: Request<kube::client::Body>) -> Self::Future {
-        let Self { handler, limits, end } = self.clone();
-        Box::pin(async move { Ok(convert::answer(&handler, request, &limits, &end).await) })
+        let Self {
+            handler,
+            limits,
+            bodies,
+            end,
+        } = self.clone();
+        Box::pin(async move { Ok(convert::answer(&handler, request, &limits, &bodies, &end).await) })
     }
 }
 

@@ -7,6 +7,7 @@
 //!                  \ late: cut        \ late: cut
 
 use crate::serve::access::{self, Token};
+use crate::serve::bodies::Bodies;
 use crate::serve::convert::{self, AnswerBody};
 use crate::serve::{Handler, Limits};
 use http::{Request, Response};
@@ -45,6 +46,7 @@ pub(super) struct Server<H> {
     pub(super) token: Token,
     pub(super) tls: Arc<ServerConfig>,
     pub(super) limits: Limits,
+    pub(super) bodies: Bodies,
     /// No new connections, and the last answers.
     pub(super) stop: CancellationToken,
     /// Nothing more.
@@ -160,5 +162,5 @@ async fn answer<H: Handler>(
         return convert::refuse(&access::unauthorized());
     }
     proven.store(true, Ordering::Relaxed);
-    convert::answer(&server.handler, request, &server.limits, &server.stop).await
+    convert::answer(&server.handler, request, &server.limits, &server.bodies, &server.stop).await
 }

@@ -3,6 +3,7 @@
 //! Owns: which writes are done, with which revisions, and who is told what once it is known whether the disk took them.
 //! Must not: touch the disk or the visible state.
 
+use super::depth;
 use super::error::WriteError;
 use super::names::Names;
 use super::object::{FactsFn, Key, Object};
@@ -112,6 +113,9 @@ fn tell(answer: Answer, outcome: Result<Arc<Object>, WriteError>) {
 
 fn prepare(write: Write, now: Option<Arc<Object>>, desk: &mut Desk<'_>) -> Result<(Change, Vec<u8>), WriteError> {
     let (key, mut value, deleted) = write.into_parts();
+    if !deleted && !depth::can_be_kept(&value) {
+        return Err(WriteError::Malformed("it is nested more than 120 levels deep"));
+    }
     let revision = *desk.given + 1;
     set_revision(&mut value, revision)?;
     let json = serde_json::to_vec(&value).map_err(|_| WriteError::Malformed("it cannot be written as JSON"))?;

@@ -25,8 +25,7 @@ pub(super) struct Folder {
 impl Folder {
     /// Makes the folder unless it is there, and takes its lock.
     pub(super) fn open(path: &Path) -> Result<Self, OpenError> {
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
-        made.map_err(|source| cannot_write(path, source))?;
+        make(path).map_err(|source| cannot_write(path, source))?;
         let lock = lock_path(path);
         let file = options().truncate(false).open(&lock);
         let file = file.map_err(|source| cannot_write(&lock, source))?;
@@ -91,6 +90,17 @@ impl Folder {
             .and_then(|()| self.lock.sync_all());
         signed.map_err(|source| cannot_write(&lock, source))
     }
+}
+
+/// Makes a folder, and those it is in, so that they are there after a loss of power too.
+fn make(path: &Path) -> io::Result<()> {
+    let missing: Vec<&Path> = path.ancestors().take_while(|each| !each.exists()).collect();
+    DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+    for made in missing {
+        let parent = made.parent().filter(|parent| !parent.as_os_str().is_empty());
+        File::open(parent.unwrap_or(Path::new(".")))?.sync_all()?;
+    }
+    Ok(())
 }
 
 /// The right error for a path that could not be made or written.

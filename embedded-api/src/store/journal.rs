@@ -176,7 +176,22 @@ impl Journal {
             make(&change)?;
             Ok(change.commit()?)
         };
-        run().map_err(|error| refused(&self.path, error))
+        // On some damage the engine panics here too. Nothing of this journal is used afterwards.
+        match panic::catch_unwind(AssertUnwindSafe(run)) {
+            Ok(done) => done.map_err(|error| refused(&self.path, error)),
+            Err(_) => Err(OpenError::Io {
+                path: self.path.clone(),
+                source: io::Error::other("the engine that keeps it failed"),
+            }),
+        }
+    }
+
+    /// Lets the file go, also where the engine fails once more over it.
+    pub(super) fn abandon(self) {
+        let path = self.path.clone();
+        if panic::catch_unwind(AssertUnwindSafe(|| drop(self))).is_err() {
+            tracing::warn!(file = %path.display(), "the engine failed to close its file");
+        }
     }
 }
 

@@ -20,6 +20,7 @@ use super::shared::Shared;
 use super::write::Write;
 use std::collections::VecDeque;
 use std::error::Error;
+use std::mem;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::{mpsc, oneshot};
@@ -37,8 +38,10 @@ const FEW: usize = 64;
 /// How long to wait for a write before tidying up: when there is something to remove, and when there is not.
 const BRISK: Duration = Duration::from_millis(50);
 const CALM: Duration = Duration::from_secs(15);
-/// The file is not opened again sooner than this after a failure.
+/// The file is not opened again sooner than this after a failure, and not sooner than so many times as long as opening it
+/// took: all of it is read then, and a disk may be full for hours.
 const PAUSE: Duration = Duration::from_millis(100);
+const REST: u32 = 4;
 
 /// What the thread is asked for.
 pub(super) enum Job {
@@ -58,6 +61,8 @@ pub(super) struct Writer {
     names: Names,
     limits: Limits,
     unneeded: VecDeque<u64>,
+    /// How long it took to open the file again, the last time.
+    reopening: Duration,
     /// The newest revision that is on disk and visible.
     newest: u64,
     /// The newest revision that any write was given.
@@ -82,6 +87,7 @@ impl Writer {
             names: loaded.names,
             limits,
             unneeded: loaded.unneeded.into(),
+            reopening: Duration::ZERO,
             newest,
             given: newest,
         }
@@ -197,10 +203,13 @@ impl Writer {
     /// After a failure, opens the file again and takes out what was not acknowledged.
     fn reopen(&mut self) -> Result<(), String> {
         let Err(failure) = &self.journal else { return Ok(()) };
-        if failure.since.elapsed() < PAUSE {
+        if failure.since.elapsed() < PAUSE.max(self.reopening * REST) {
             return Err(failure.why.clone());
         }
-        match self.opened_again() {
+        let begun = Instant::now();
+        let opened = self.opened_again();
+        self.reopening = begun.elapsed();
+        match opened {
             Ok(journal) => {
                 info!(file = %self.folder.objects().display(), "objects are kept again");
                 self.journal = Ok(journal);
@@ -230,13 +239,14 @@ impl Writer {
             why = format!("{why}: {cause}");
             source = cause.source();
         }
-        if self.journal.is_ok() {
-            warn!(error = %why, "objects cannot be kept; what is there stays readable");
-        }
-        self.journal = Err(Failure {
+        let failure = Failure {
             since: Instant::now(),
             why: why.clone(),
-        });
+        };
+        if let Ok(journal) = mem::replace(&mut self.journal, Err(failure)) {
+            warn!(error = %why, "objects cannot be kept; what is there stays readable");
+            journal.abandon();
+        }
         why
     }
 }

@@ -7,6 +7,7 @@ use super::protobuf;
 use crate::refusal::{Cause, Refusal};
 use crate::resource::Resource;
 use crate::schema::checker::repeated;
+use crate::schema::go;
 use bytes::Bytes;
 use serde_json::Value;
 use serde_saphyr::Error as YamlError;
@@ -155,7 +156,7 @@ pub fn object(resource: &Resource, content_type: &str, body: &Bytes) -> Result<D
     if !document.value.is_object() && !document.value.is_null() {
         return Err(unrecognised(format!(
             "{no_kind}json: cannot unmarshal {} into an object",
-            json_kind(&document.value)
+            go::json_kind(&document.value)
         )));
     }
     for field in ["apiVersion", "kind"] {
@@ -166,7 +167,7 @@ pub fn object(resource: &Resource, content_type: &str, body: &Bytes) -> Result<D
         if let Some(other) = given {
             let told = format!(
                 "json: cannot unmarshal {} into Go struct field .{field} of type string",
-                json_kind(other)
+                go::json_kind(other)
             );
             return Err(unrecognised(format!("{no_kind}{told}")));
         }
@@ -251,17 +252,6 @@ fn shown(body: &Bytes) -> String {
             let hex: String = start.iter().map(|byte| format!("{byte:02x}")).collect();
             format!("{hex}{dots}")
         }
-    }
-}
-
-fn json_kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
     }
 }
 

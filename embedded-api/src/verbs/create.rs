@@ -58,7 +58,7 @@ pub(super) async fn create(
             random: rand::random(),
         };
         let draft = door.born(read.clone(), namespace, identity, Owners::Record)?;
-        if !revision.is_empty() {
+        if !matches!(&*revision, "" | "0") {
             let told = "resourceVersion should not be set on objects to be created";
             return Err(Refusal::new(500, "", told));
         }

@@ -7,8 +7,10 @@ use super::delete::remove;
 use super::meta::text;
 use super::options::DeleteOptions;
 use crate::store::{Key, Object, Page};
+use futures::{StreamExt, stream};
 use jiff::{SignedDuration, Timestamp};
 use std::collections::HashMap;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::sleep;
@@ -16,6 +18,9 @@ use tokio_util::sync::CancellationToken;
 
 /// The name under which Events are kept.
 const STORAGE: &str = "events";
+
+/// So many Events are deleted at a time.
+const TOGETHER: usize = 64;
 
 /// How long, and how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,14 +66,29 @@ pub(super) async fn run(core: Arc<Core>, limits: Limits, stop: CancellationToken
         }
         let now = Timestamp::now();
         let all = all(&core, &mut known, now);
-        for key in over(all, limits, now) {
-            let Some(kind) = core.storing(STORAGE) else { return };
-            if let Err(refusal) = remove(&core, kind, &key, &DeleteOptions::default()).await
-                && refusal.code != 404
-            {
-                tracing::warn!(?key, %refusal, "an old Event is not deleted yet");
-                break;
-            }
+        sweep(&core, over(all, limits, now), &stop).await;
+    }
+}
+
+/// Deletes these Events, unless they were written again since; those that are left when `stop` comes stay.
+async fn sweep(core: &Core, going: Vec<(Key, u64)>, stop: &CancellationToken) {
+    let Some(kind) = core.storing(STORAGE) else { return };
+    let going = stream::iter(going).take_until(stop.cancelled());
+    let deletions = going.map(|(key, revision)| async move {
+        let options = DeleteOptions {
+            resource_version: Some(revision.to_string()),
+            ..DeleteOptions::default()
+        };
+        let done = remove(core, kind, &key, &options).await;
+        (key, done)
+    });
+    let mut deletions = pin!(deletions.buffer_unordered(TOGETHER));
+    while let Some((key, done)) = deletions.next().await {
+        if let Err(refusal) = done
+            && !matches!(refusal.code, 404 | 409)
+        {
+            tracing::warn!(?key, %refusal, "an old Event is not deleted yet");
+            return;
         }
     }
 }
@@ -114,8 +134,8 @@ fn last_written(object: &Object, now: Timestamp) -> Timestamp {
     times.max().map_or(now, |time| time.min(now))
 }
 
-/// Which Events go: those that are too old, and of too many the first ones.
-fn over(mut all: Vec<Written>, limits: Limits, now: Timestamp) -> Vec<Key> {
+/// Which Events go, in which revision: those that are too old, and of too many the first ones.
+fn over(mut all: Vec<Written>, limits: Limits, now: Timestamp) -> Vec<(Key, u64)> {
     let age = SignedDuration::try_from(limits.age).unwrap_or(SignedDuration::MAX);
     all.sort_unstable_by_key(|(_, revision, _)| *revision);
     let excess = all.len().saturating_sub(limits.count);
@@ -124,16 +144,37 @@ fn over(mut all: Vec<Written>, limits: Limits, now: Timestamp) -> Vec<Key> {
         .into_iter()
         .enumerate()
         .filter(|(index, (_, _, time))| *index < excess || old(*time));
-    going.map(|(_, (key, _, _))| key).collect()
+    going.map(|(_, (key, revision, _))| (key, revision)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::store::Facts;
+    use crate::verbs::tests::world::{EVENTS, world};
+    use serde_json::json;
 
-    fn names(keys: &[Key]) -> Vec<&str> {
-        keys.iter().map(|key| &*key.name).collect()
+    fn names(going: &[(Key, u64)]) -> Vec<&str> {
+        going.iter().map(|(key, _)| &*key.name).collect()
+    }
+
+    #[tokio::test]
+    async fn an_event_that_was_written_again_stays_and_so_does_everything_at_the_end() {
+        let world = world().await;
+        let core = &world.api.core;
+        let mut all = Vec::new();
+        for name in ["a", "b", "c"] {
+            let event = json!({"metadata": {"name": name}, "involvedObject": {"namespace": "default"}});
+            let made = world.post(EVENTS, event).await.is(201);
+            all.push((Key::new(STORAGE, "default", name), made.version()));
+        }
+        world.merge(&format!("{EVENTS}/b"), json!({"count": 2})).await.is(200);
+        let ended = CancellationToken::new();
+        ended.cancel();
+        sweep(core, all.clone(), &ended).await;
+        assert_eq!(world.get(EVENTS).await.names(), ["a", "b", "c"]);
+        sweep(core, all, &CancellationToken::new()).await;
+        assert_eq!(world.get(EVENTS).await.names(), ["b"]);
     }
 
     fn at(seconds: i64) -> Timestamp {

@@ -98,14 +98,15 @@ fn changes(core: &Core, since: u64) -> Result<Changes, Ended> {
     Ok(all)
 }
 
-/// What is to be looked at first: everything with owners, on its way out, or in a namespace that is not there.
+/// What is to be looked at first: everything with owners, on its way out, or in a namespace that is not there
+/// or goes.
 fn concerned(core: &Core) -> Vec<Key> {
     let all = |storage: &str, keep: &dyn Fn(&Object) -> bool| -> Vec<Arc<Object>> {
         // The newest revision is never too old.
         let listed = core.store.list(storage, None, &Page::default(), keep);
         listed.map(|listed| listed.objects).unwrap_or_default()
     };
-    let namespaces: HashSet<Arc<str>> = all(STORAGE, &|_| true)
+    let namespaces: HashSet<Arc<str>> = all(STORAGE, &|namespace| !namespace.facts.deleting)
         .iter()
         .map(|each| Arc::clone(&each.key.name))
         .collect();

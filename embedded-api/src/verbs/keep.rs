@@ -1,10 +1,10 @@
 //! Writing an object to the store, and telling why it could not be.
 //!
-//! Owns: the size of an object, and what a failed write is called. Must not: decide what is written.
+//! Owns: size and depth of an object, and what a failed write is called. Must not: decide what is written.
 
 use super::core::Core;
 use crate::refusal::Refusal;
-use crate::store::{Expect, Key, Object, Write, WriteError};
+use crate::store::{Expect, Key, Object, Write, WriteError, depth};
 use serde_json::Value;
 use std::io;
 use std::sync::Arc;
@@ -91,8 +91,14 @@ fn failed(error: WriteError) -> NotKept {
     })
 }
 
-/// Whether it is small enough.
+/// Whether it is small enough, and not nested too deeply.
 fn fits(value: &Value) -> Result<(), Refusal> {
+    if !depth::can_be_kept(value) {
+        let most = depth::DEEPEST;
+        return Err(Refusal::bad_request(format!(
+            "the object is nested more than {most} levels deep"
+        )));
+    }
     let mut counter = Counter(0);
     // Counting cannot fail, and neither can serialising what was JSON.
     let _ = serde_json::to_writer(&mut counter, value);

@@ -45,6 +45,10 @@ pub(super) fn found(
 ) -> Result<(Vec<Arc<Object>>, ListMeta), Refusal> {
     at_hand(core, options)?;
     let page = page(options, namespace)?;
+    // A later page of a list that this server has never begun: it had other objects then.
+    if page.after.is_some() && page.at.is_some_and(|at| at > core.store.revision()) {
+        return Err(too_old(&page, core.store.revision(), namespace));
+    }
     let storage = &kind.resource.storage;
     let listed = core
         .store

@@ -103,6 +103,16 @@ pub fn remove_owners(object: &mut Value, gone: impl Fn(&str) -> bool) {
     }
 }
 
+/// Lets every owner go before the object.
+pub fn block_no_owner(object: &mut Value) {
+    let references = metadata_mut(object).get_mut("ownerReferences");
+    for reference in references.and_then(Value::as_array_mut).into_iter().flatten() {
+        if reference.get("blockOwnerDeletion") == Some(&Value::Bool(true)) {
+            put(map_mut(reference), "blockOwnerDeletion", Some(false.into()));
+        }
+    }
+}
+
 /// `metadata`, made if it is not there. The object must be a JSON object; another value becomes one.
 pub fn metadata_mut(object: &mut Value) -> &mut Map<String, Value> {
     map_mut(

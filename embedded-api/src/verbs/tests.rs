@@ -11,4 +11,4 @@ mod paths;
 mod replacing;
 mod restarting;
 mod shapes;
-mod world;
+pub(super) mod world;

@@ -29,6 +29,9 @@ const WAITING: usize = 64;
 /// A watch without a timeout ends after a time from this on, and before twice that.
 const SHORTEST: Duration = Duration::from_secs(1800);
 
+/// No watch goes on for longer: a time that is further away than clocks can say is none.
+const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+
 /// What is watched, and in which namespace.
 pub(super) struct Watched<'a> {
     /// The kind.
@@ -61,7 +64,8 @@ pub(super) fn watch(
     let random = rand::rng().random_range(0..SHORTEST.as_secs());
     let lasts = options
         .timeout
-        .map_or(SHORTEST + Duration::from_secs(random), Duration::from_secs);
+        .map_or(SHORTEST + Duration::from_secs(random), Duration::from_secs)
+        .min(LONGEST);
     let (sender, frames) = mpsc::channel(WAITING);
     let session = Session {
         core: Arc::clone(core),

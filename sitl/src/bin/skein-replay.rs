@@ -2,36 +2,50 @@
 //!
 //! Owns: the command line. Must not: compare.
 
-use clap::Parser;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::Parser;
+use sitl::replay::{self, Explained, Judgement, LEGEND};
+
 /// Gives the inputs of recorded flights to simulated vehicles and compares what they answer. Ends with status 0 when
-/// nothing differs, 1 when something does, 2 when a recording cannot be read.
+/// nothing differs that is not explained, 1 when something does, 2 when a recording or a list of explanations cannot be
+/// read.
 #[derive(Parser)]
-#[command(name = "skein-replay", version)]
+#[command(name = "skein-replay", version, after_help = LEGEND)]
 struct Args {
     /// Folders with NAME.tlog and NAME.jsonl files.
-    #[arg(required = true)]
+    #[arg(required = true, value_name = "FOLDER")]
     folders: Vec<PathBuf>,
+    /// A list of known deviations, instead of explained.json in each folder.
+    #[arg(long, value_name = "FILE")]
+    explained: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
-    let mut code = ExitCode::SUCCESS;
-    for folder in Args::parse().folders {
-        match sitl::replay::folder(&folder) {
-            Ok(replays) => {
-                let _ = write!(std::io::stdout(), "{}", sitl::replay::table(&replays));
-                if replays.iter().any(|(_, comparison)| !comparison.is_same()) {
-                    code = ExitCode::FAILURE;
-                }
-            }
-            Err(error) => {
-                let _ = writeln!(std::io::stderr(), "skein-replay: {error}");
-                return ExitCode::from(2);
-            }
-        }
+    let args = Args::parse();
+    let judgements = args.folders.iter().map(|folder| run(folder, args.explained.as_deref()));
+    match judgements.max().unwrap_or(Judgement::Same) {
+        Judgement::Same => ExitCode::SUCCESS,
+        Judgement::Deviates => ExitCode::from(1),
+        Judgement::Unreadable => ExitCode::from(2),
     }
-    code
+}
+
+fn run(folder: &Path, explained: Option<&Path>) -> Judgement {
+    let complain = |error: &dyn std::fmt::Display| {
+        let _ = writeln!(std::io::stderr(), "skein-replay: {error}");
+        Judgement::Unreadable
+    };
+    let explained = match explained.map_or_else(|| Explained::in_folder(folder), Explained::read) {
+        Ok(explained) => explained,
+        Err(error) => return complain(&error),
+    };
+    let outcomes = match replay::folder(folder) {
+        Ok(outcomes) => outcomes,
+        Err(error) => return complain(&error),
+    };
+    let _ = write!(std::io::stdout(), "{}", replay::table(&outcomes, &explained));
+    replay::judge(&outcomes, &explained)
 }

@@ -42,6 +42,16 @@ impl Airframe {
         self.position.up <= 0.0
     }
 
+    /// Where it comes to rest over the ground when it brakes now, at the height it has.
+    pub fn stopping_point(&self, accel_m_s2: f64) -> Neu {
+        let seconds = self.velocity.north.hypot(self.velocity.east) / (2.0 * accel_m_s2.max(0.01));
+        Neu {
+            north: self.position.north + self.velocity.north * seconds,
+            east: self.position.east + self.velocity.east * seconds,
+            up: self.position.up,
+        }
+    }
+
     /// Motors off: falls.
     pub fn fall(&mut self, dt_s: f64) {
         self.velocity.up -= GRAVITY_M_S2 * dt_s;

@@ -23,6 +23,17 @@ impl Autopilot {
     }
 }
 
+/// What a port is set up for; only PX4 tells the difference, in what it sends unasked and how fast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Port {
+    /// A telemetry radio: mode Normal, 1200 bytes a second.
+    Radio,
+    /// A companion on a serial line at 57600 baud: mode Onboard, more messages than fit.
+    Companion,
+    /// A network with room for everything: mode Normal.
+    Network,
+}
+
 /// Settings of one vehicle.
 #[derive(Clone, Debug)]
 pub struct VehicleConfig {
@@ -41,6 +52,17 @@ pub struct VehicleConfig {
     /// Seconds of simulated time that pass in one second of the peers' time (1.0 without time-lapse).
     /// Peers send heartbeats once in *their* second, so every timeout on them is stretched by this.
     pub seconds_per_peer_second: f64,
+    /// Parameters as they were stored before boot; names that the autopilot does not have are left out.
+    pub parameters: Vec<(String, f32)>,
+    /// The pack is full again whenever the motors stop, as in PX4's own battery simulation.
+    pub battery_refills: bool,
+    /// What the autopilot's port is set up for.
+    pub port: Port,
+    /// Take-off and reposition are judged as PX4 after 1.17 does: COMMAND_LONG gets COMMAND_INT_ONLY, a frame that is not
+    /// global UNSUPPORTED_MAV_FRAME, a value in an unused parameter DENIED.
+    pub strict_positions: bool,
+    /// The board restarts when it is told to. An autopilot that runs as a process of a computer cannot.
+    pub can_reboot: bool,
 }
 
 impl VehicleConfig {
@@ -54,6 +76,11 @@ impl VehicleConfig {
             battery_percent_per_minute: 4.0,
             never_ready: false,
             seconds_per_peer_second: 1.0,
+            parameters: Vec::new(),
+            battery_refills: false,
+            port: Port::Radio,
+            strict_positions: false,
+            can_reboot: true,
         }
     }
 }

@@ -19,6 +19,7 @@ pub(super) mod result {
     pub const DENIED: u8 = 2;
     pub const UNSUPPORTED: u8 = 3;
     pub const FAILED: u8 = 4;
+    pub const COMMAND_INT_ONLY: u8 = 8;
     pub const UNSUPPORTED_MAV_FRAME: u8 = 9;
 }
 
@@ -28,6 +29,7 @@ pub(super) mod cmd {
     pub const NAV_LAND: u16 = 21;
     pub const NAV_TAKEOFF: u16 = 22;
     pub const DO_SET_MODE: u16 = 176;
+    pub const DO_FLIGHTTERMINATION: u16 = 185;
     pub const DO_REPOSITION: u16 = 192;
     pub const PREFLIGHT_CALIBRATION: u16 = 241;
     pub const PREFLIGHT_REBOOT: u16 = 246;
@@ -35,6 +37,7 @@ pub(super) mod cmd {
     pub const ARM_DISARM: u16 = 400;
     pub const RUN_PREARM_CHECKS: u16 = 401;
     pub const GET_HOME_POSITION: u16 = 410;
+    pub const INJECT_FAILURE: u16 = 420;
     pub const GET_MESSAGE_INTERVAL: u16 = 510;
     pub const SET_MESSAGE_INTERVAL: u16 = 511;
     pub const REQUEST_MESSAGE: u16 = 512;
@@ -74,6 +77,13 @@ impl Core {
             heard_peer: false,
             reboot_at_s: None,
             outbox: Vec::new(),
+        }
+    }
+
+    /// Takes the parameters that the configuration says were stored before boot.
+    pub(super) fn load_stored_parameters(&mut self) {
+        for (name, value) in &self.config.parameters {
+            self.params.set(name, *value);
         }
     }
 

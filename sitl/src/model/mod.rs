@@ -9,14 +9,16 @@ mod ardupilot;
 mod battery;
 mod config;
 mod core;
+mod ftp;
 mod geo;
 mod outdated;
 mod params;
+mod plan;
 mod px4;
 mod streams;
 mod telemetry;
 mod vehicle;
 
-pub use config::{Autopilot, VehicleConfig};
+pub use config::{Autopilot, Port, VehicleConfig};
 pub use geo::Wgs84;
-pub use vehicle::{Truth, Vehicle};
+pub use vehicle::{Fault, Truth, Vehicle};

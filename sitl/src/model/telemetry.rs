@@ -28,11 +28,14 @@ pub(super) mod id {
     pub const ALTITUDE: u32 = 141;
     pub const BATTERY_STATUS: u32 = 147;
     pub const AUTOPILOT_VERSION: u32 = 148;
+    pub const FENCE_STATUS: u32 = 162;
     pub const EKF_STATUS_REPORT: u32 = 193;
     pub const ESTIMATOR_STATUS: u32 = 230;
     pub const HOME_POSITION: u32 = 242;
     pub const EXTENDED_SYS_STATE: u32 = 245;
     pub const PROTOCOL_VERSION: u32 = 300;
+    pub const COMPONENT_INFORMATION: u32 = 395;
+    pub const COMPONENT_METADATA: u32 = 397;
     pub const CURRENT_EVENT_SEQUENCE: u32 = 411;
     pub const CURRENT_MODE: u32 = 436;
 }
@@ -152,6 +155,19 @@ pub(super) fn gps_fix(core: &Core, fix_type: apm::GpsFixType, eph: u16) -> MavMe
         h_acc: 900,
         v_acc: 1780,
         vel_acc: 400,
+        ..apm::GPS_RAW_INT_DATA::DEFAULT
+    })
+}
+
+/// GPS_RAW_INT of a receiver that sees nothing.
+pub(super) fn no_gps_fix(core: &Core) -> MavMessage {
+    MavMessage::GPS_RAW_INT(apm::GPS_RAW_INT_DATA {
+        time_usec: core.boot_us(),
+        eph: u16::MAX,
+        epv: u16::MAX,
+        vel: u16::MAX,
+        cog: u16::MAX,
+        fix_type: apm::GpsFixType::GPS_FIX_TYPE_NO_FIX,
         ..apm::GPS_RAW_INT_DATA::DEFAULT
     })
 }

@@ -25,6 +25,23 @@ pub(super) trait Pilot: Send {
     fn custom_mode(&self) -> u32;
     /// MAV_LANDED_STATE number.
     fn landed_state(&self, core: &Core) -> u8;
+    /// A parameter was written on the vehicle itself, not over the link.
+    fn parameter_written(&mut self, _place: usize) {}
+    /// Something breaks, or is whole again. A profile that does not model it stays as it is.
+    fn suffer(&mut self, _core: &mut Core, _fault: Fault) {}
+    /// The link takes nothing more, or takes again. A profile that does not model it talks on.
+    fn block(&mut self, _core: &mut Core, _blocked: bool) {}
+}
+
+/// What can go wrong with the vehicle itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The satellite receiver has no fix any more.
+    GpsLost,
+    /// The satellite receiver has a fix again.
+    GpsBack,
+    /// A motor stops: the vehicle cannot stay in the air.
+    MotorStops,
 }
 
 /// What is so, whatever the messages say; for tests.
@@ -87,6 +104,29 @@ impl Vehicle {
         self.core.take_outbox()
     }
 
+    /// Writes a parameter as on the vehicle's own console; a name that it does not have changes nothing.
+    pub fn write_parameter(&mut self, name: &str, value: f32) {
+        if let Some(place) = self.core.params.set(name, value) {
+            self.pilot.parameter_written(place);
+        }
+    }
+
+    /// Something breaks now, or is whole again.
+    pub fn suffer(&mut self, fault: Fault) {
+        self.pilot.suffer(&mut self.core, fault);
+    }
+
+    /// The link takes nothing more, or takes again; returns what waited for that.
+    pub fn set_link_blocked(&mut self, blocked: bool) -> Vec<Outgoing> {
+        self.pilot.block(&mut self.core, blocked);
+        self.core.take_outbox()
+    }
+
+    /// Switched off and on: it boots again where it is, with the parameters and the charge it had.
+    pub fn power_cycle(&mut self) {
+        self.reboot();
+    }
+
     /// How often the vehicle rebooted by command. A change means: its link went down.
     pub fn reboots(&self) -> u32 {
         self.reboots
@@ -123,11 +163,13 @@ fn boot(config: VehicleConfig) -> (Core, Box<dyn Pilot>) {
     match config.autopilot {
         Autopilot::ArduPilot => {
             let mut core = Core::new(config, super::ardupilot::params());
+            core.load_stored_parameters();
             let pilot = ArduPilot::new(&mut core);
             (core, Box::new(pilot))
         }
         Autopilot::Px4 => {
             let mut core = Core::new(config, super::px4::params());
+            core.load_stored_parameters();
             let pilot = Px4::new(&mut core);
             (core, Box::new(pilot))
         }

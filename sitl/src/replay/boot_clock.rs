@@ -19,6 +19,8 @@ pub struct BootClock {
     readings: Vec<(f64, f64)>,
     /// What a reboot took from `time_boot_ms`.
     before_boot_s: f64,
+    /// Reboots: the last word before, and the boot.
+    restarts: Vec<(f64, f64)>,
 }
 
 impl BootClock {
@@ -31,6 +33,7 @@ impl BootClock {
                 if said_s + self.before_boot_s < last_s - REBOOT_S {
                     // Its clock stood still from the last word to the first of its new life, as far as we know.
                     self.before_boot_s = last_s + passed_s - said_s;
+                    self.restarts.push((*last_s, self.before_boot_s));
                 }
                 if passed_s >= APART_S {
                     self.readings.push((at_s, (said_s + self.before_boot_s).max(*last_s)));
@@ -38,6 +41,12 @@ impl BootClock {
             }
             None => self.readings.push((at_s, said_s)),
         }
+    }
+
+    /// Reboots that were heard: when the autopilot fell silent, and when it booted again, on its own clock.
+    #[must_use]
+    pub fn restarts(&self) -> &[(f64, f64)] {
+        &self.restarts
     }
 
     /// The autopilot's time at the recorder's `at_s`; `None` if it never told it.
@@ -109,6 +118,7 @@ mod tests {
     fn a_reboot_does_not_turn_time_back() {
         let clock = clock(&[(10.0, 10_000), (20.0, 1_000), (21.0, 2_000)]);
         assert_eq!(clock.at(21.0), Some(21.0));
+        assert_eq!(clock.restarts(), [(10.0, 19.0)], "silent from 10 s, booted at 19 s");
     }
 
     #[test]

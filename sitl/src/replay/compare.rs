@@ -2,11 +2,26 @@
 //!
 //! Owns: what counts as the same. Must not: excuse a difference; what is known and why stands with the test.
 //!
-//! Answers must be equal in command, verdict and order. States must be equal in kind and order, and each change must
-//! come within [`Tolerance`] of the recorded one.
+//! Answers (acks, plans, parameters) must be equal in what they say and in order. States must be equal in kind and order.
+//! Each statement must come within [`Tolerance`] of the recorded one.
+//!
+//! Three things are no difference, and the table counts the first two:
+//!
+//! - A state that lasts no longer than from one telling to the next, a second, and that only one side told of.
+//! - An answer that only the simulated vehicle gave, at a time at which the recording itself shows by its sequence numbers
+//!   that a frame of the autopilot was lost. A lost ack and one that was never sent look the same to the recorder. Each
+//!   lost frame excuses one answer.
+//! - What the simulated vehicle says after the recording ended: it flies on for a few seconds so that it can be late.
+//!
+//! Texts are counted but not judged: their order hangs on queues, they hold measured numbers, and the simulated vehicles
+//! know only a part of them. Numbers and order do not count.
 
-use super::fact::{Fact, Heard};
 use std::fmt;
+
+use super::brief;
+use super::channel::Channel;
+use super::fact::{Fact, Heard};
+use super::gaps::Gap;
 
 /// How far apart two equal changes may lie.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,36 +43,9 @@ impl Default for Tolerance {
     }
 }
 
-/// What is compared on its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Channel {
-    /// COMMAND_ACK.
-    Acks,
-    /// Armed or not.
-    Armed,
-    /// Flight mode.
-    Mode,
-    /// MAV_STATE.
-    Status,
-    /// MAV_LANDED_STATE.
-    Landed,
-}
-
-impl Channel {
-    /// All of them, in the order of the table.
-    pub const ALL: [Self; 5] = [Self::Acks, Self::Armed, Self::Mode, Self::Landed, Self::Status];
-
-    fn holds(self, fact: Fact) -> bool {
-        matches!(
-            (self, fact),
-            (Self::Acks, Fact::Ack { .. })
-                | (Self::Armed, Fact::Armed(_))
-                | (Self::Mode, Fact::Mode(_))
-                | (Self::Status, Fact::Status(_))
-                | (Self::Landed, Fact::Landed(_))
-        )
-    }
-}
+/// A simulated answer may come this much before or after the frames around a gap: the real ones answer within 25 ms, and
+/// the rest is for reading the autopilot's clock between two of its words.
+const GAP_S: f64 = 0.1;
 
 /// How a channel compares.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,8 +54,21 @@ pub enum Verdict {
     Same {
         /// How many.
         count: usize,
+        /// Acks of the simulated vehicle that the recorder may have lost.
+        lost: usize,
+        /// States so short that only one side told of them.
+        brief: usize,
         /// Seconds.
         worst_s: f64,
+    },
+    /// Not judged: so many of the recorded texts were said by the simulated one too, and so many it said besides.
+    Texts {
+        /// Recorded.
+        recorded: usize,
+        /// Of those, also simulated.
+        common: usize,
+        /// Simulated only.
+        besides: usize,
     },
     /// The statement at `place` is another, or is missing on one side.
     Differs {
@@ -93,18 +94,46 @@ impl Verdict {
     /// Whether nothing differs.
     #[must_use]
     pub fn is_same(&self) -> bool {
-        matches!(self, Self::Same { .. })
+        matches!(self, Self::Same { .. } | Self::Texts { .. })
+    }
+
+    /// The first statement that differs, from 1.
+    #[must_use]
+    pub fn place(&self) -> Option<usize> {
+        match self {
+            Self::Same { .. } | Self::Texts { .. } => None,
+            Self::Differs { place, .. } | Self::OutOfTime { place, .. } => Some(place + 1),
+        }
     }
 }
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let told = |heard: &Option<Heard>| match heard {
-            Some(heard) => format!("{:?} at {:.1} s", heard.fact, heard.at_s),
+            Some(heard) => format!("{} at {:.1} s", heard.fact, heard.at_s),
             None => "nothing".to_owned(),
         };
         match self {
-            Self::Same { count, worst_s } => write!(f, "{count} same, {worst_s:.1} s"),
+            Self::Same {
+                count,
+                lost,
+                brief,
+                worst_s,
+            } => {
+                write!(f, "{count}")?;
+                if *lost > 0 {
+                    write!(f, " and {lost} lost")?;
+                }
+                if *brief > 0 {
+                    write!(f, " and {brief} brief")?;
+                }
+                write!(f, ", {worst_s:.1} s")
+            }
+            Self::Texts {
+                recorded,
+                common,
+                besides,
+            } => write!(f, "{common} of {recorded}, {besides} besides"),
             Self::Differs {
                 place,
                 recorded,
@@ -120,7 +149,7 @@ impl fmt::Display for Verdict {
                 place,
                 recorded,
                 late_s,
-            } => write!(f, "#{}: {:?} {late_s:+.1} s", place + 1, recorded.fact),
+            } => write!(f, "#{}: {} {late_s:+.1} s", place + 1, recorded.fact),
         }
     }
 }
@@ -133,111 +162,150 @@ impl Comparison {
     /// Whether nothing differs.
     #[must_use]
     pub fn is_same(&self) -> bool {
-        self.0.iter().all(|(_, verdict)| verdict.is_same())
+        self.differences().next().is_none()
     }
 
-    /// What differs.
+    /// What differs, of what is judged.
     pub fn differences(&self) -> impl Iterator<Item = &(Channel, Verdict)> {
-        self.0.iter().filter(|(_, verdict)| !verdict.is_same())
+        self.0
+            .iter()
+            .filter(|(channel, verdict)| channel.is_judged() && !verdict.is_same())
     }
 }
 
-/// Compares what a real and a simulated vehicle said.
+/// Compares what a real and a simulated vehicle said. `gaps`: where the recorder lost frames of the real one; `end_s`: when
+/// the recording ends, after which the simulated vehicle went on for a while.
 #[must_use]
-pub fn compare(recorded: &[Heard], simulated: &[Heard]) -> Comparison {
+pub fn compare(recorded: &[Heard], simulated: &[Heard], gaps: &[Gap], end_s: f64) -> Comparison {
     let only = |heard: &[Heard], channel: Channel| -> Vec<Heard> {
-        heard
-            .iter()
-            .filter(|heard| channel.holds(heard.fact))
-            .copied()
-            .collect()
+        let belongs = |heard: &&Heard| Channel::of(heard.fact) == channel;
+        heard.iter().filter(belongs).copied().collect()
     };
+    // One pool: a lost frame excuses one statement of whatever channel.
+    let mut gaps = gaps.to_vec();
     let verdict = |channel: Channel| {
-        judge(
-            &only(recorded, channel),
-            &only(simulated, channel),
-            Tolerance::default(),
-        )
+        let usable: &mut [Gap] = if channel.is_said_once() { &mut gaps } else { &mut [] };
+        let recorded = only(recorded, channel);
+        let simulated = only(simulated, channel);
+        if !channel.is_judged() {
+            return (channel, count_texts(&recorded, &simulated));
+        }
+        (channel, judge(&recorded, &simulated, usable, end_s))
     };
-    Comparison(
-        Channel::ALL
-            .into_iter()
-            .map(|channel| (channel, verdict(channel)))
-            .collect(),
-    )
+    Comparison(Channel::ALL.into_iter().map(verdict).collect())
 }
 
-fn judge(recorded: &[Heard], simulated: &[Heard], tolerance: Tolerance) -> Verdict {
+/// How many texts both said.
+fn count_texts(recorded: &[Heard], simulated: &[Heard]) -> Verdict {
+    let mut left: Vec<Option<[u8; 50]>> = simulated.iter().map(|heard| without_numbers(heard.fact)).collect();
+    let mut common = 0;
+    for heard in recorded {
+        let text = without_numbers(heard.fact);
+        if let Some(place) = left.iter().position(|other| *other == text) {
+            left.swap_remove(place);
+            common += 1;
+        }
+    }
+    Verdict::Texts {
+        recorded: recorded.len(),
+        common,
+        besides: left.len(),
+    }
+}
+
+fn without_numbers(fact: Fact) -> Option<[u8; 50]> {
+    match fact {
+        Fact::Text { text, .. } => Some(text.map(|byte| if byte.is_ascii_digit() { b'0' } else { byte })),
+        _ => None,
+    }
+}
+
+/// Goes through both accounts side by side.
+fn judge(recorded: &[Heard], simulated: &[Heard], gaps: &mut [Gap], end_s: f64) -> Verdict {
+    let tolerance = Tolerance::default();
     let (mut worst_s, mut before_s) = (0.0_f64, 0.0);
-    for place in 0..recorded.len().max(simulated.len()) {
-        let (real, model) = (recorded.get(place).copied(), simulated.get(place).copied());
-        let (Some(real), Some(model)) = (real, model) else {
+    let (mut count, mut lost, mut brief) = (0, 0, 0);
+    let (mut place, mut other) = (0, 0);
+    loop {
+        let (real, model) = (recorded.get(place).copied(), simulated.get(other).copied());
+        let (Some(said), Some(model)) = (real, model) else {
+            match (real, model) {
+                (None, None) => break,
+                // The recording ends before it could tell.
+                (None, Some(model)) if model.at_s > end_s => break,
+                (None, Some(model)) if take_gap(gaps, model.at_s) => {
+                    lost += 1;
+                    other += 1;
+                    continue;
+                }
+                _ => {}
+            }
             return Verdict::Differs {
                 place,
                 recorded: real,
                 simulated: model,
             };
         };
-        if real.fact != model.fact {
-            return Verdict::Differs {
-                place,
-                recorded: Some(real),
-                simulated: Some(model),
-            };
+        if said.fact != model.fact {
+            if take_gap(gaps, model.at_s) {
+                lost += 1;
+                other += 1;
+            } else if let Some(after) = brief::skipped(recorded, place, simulated, other) {
+                brief += 1;
+                (place, other) = after;
+            } else {
+                return Verdict::Differs {
+                    place,
+                    recorded: real,
+                    simulated: Some(model),
+                };
+            }
+            continue;
         }
-        let late_s = model.at_s - real.at_s;
-        if late_s.abs() > tolerance.fixed_s + tolerance.share * (real.at_s - before_s) {
+        let late_s = model.at_s - said.at_s;
+        if late_s.abs() > tolerance.fixed_s + tolerance.share * (said.at_s - before_s) {
+            // The same answer may have been given twice, of which the first was lost.
+            let again = simulated.get(other + 1).is_some_and(|next| next.fact == said.fact);
+            if again && take_gap(gaps, model.at_s) {
+                lost += 1;
+                other += 1;
+                continue;
+            }
+            if let Some(after) = brief::skipped(recorded, place, simulated, other) {
+                brief += 1;
+                (place, other) = after;
+                continue;
+            }
             return Verdict::OutOfTime {
                 place,
-                recorded: real,
+                recorded: said,
                 late_s,
             };
         }
         worst_s = worst_s.max(late_s.abs());
-        before_s = real.at_s;
+        before_s = said.at_s;
+        count += 1;
+        (place, other) = (place + 1, other + 1);
     }
     Verdict::Same {
-        count: recorded.len(),
+        count,
+        lost,
+        brief,
         worst_s,
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn armed(at_s: f64, armed: bool) -> Heard {
-        Heard {
-            at_s,
-            fact: Fact::Armed(armed),
+/// Whether a frame may have been lost at `at_s`; it is used up.
+fn take_gap(gaps: &mut [Gap], at_s: f64) -> bool {
+    let around = |gap: &&mut Gap| gap.missing > 0 && (gap.from_s - GAP_S..=gap.to_s + GAP_S).contains(&at_s);
+    match gaps.iter_mut().find(around) {
+        Some(gap) => {
+            gap.missing -= 1;
+            true
         }
-    }
-
-    fn verdict(recorded: &[Heard], simulated: &[Heard]) -> Verdict {
-        judge(recorded, simulated, Tolerance::default())
-    }
-
-    #[test]
-    fn equal_accounts_are_the_same() {
-        let flight = [armed(1.0, false), armed(40.0, true)];
-        assert_eq!(verdict(&flight, &flight), Verdict::Same { count: 2, worst_s: 0.0 });
-    }
-
-    #[test]
-    fn a_change_that_only_one_side_tells_of_is_a_difference() {
-        let flight = [armed(1.0, false), armed(40.0, true)];
-        let missing = Verdict::Differs {
-            place: 1,
-            recorded: Some(flight[1]),
-            simulated: None,
-        };
-        assert_eq!(verdict(&flight, &flight[..1]), missing);
-    }
-
-    #[test]
-    fn a_change_may_be_late_by_the_clocks_of_both_sides_and_a_tenth_of_the_time_since_the_last() {
-        let real = [armed(1.0, false), armed(21.0, true)];
-        assert!(verdict(&real, &[armed(1.0, false), armed(24.9, true)]).is_same());
-        assert!(!verdict(&real, &[armed(1.0, false), armed(25.1, true)]).is_same());
+        None => false,
     }
 }
+
+#[cfg(test)]
+mod tests;

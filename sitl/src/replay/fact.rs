@@ -1,8 +1,10 @@
-//! What a vehicle says that a replay compares: answers to commands, and its state when it changes.
+//! What a vehicle says that a replay compares: answers, its state, its plans, its parameters and its words.
 //!
 //! Owns: reading these from frames, the same way for a recording and for the simulator. Must not: judge them.
 
-use crate::wire::Frame;
+use std::fmt;
+
+use crate::wire::{Fields, Frame};
 
 /// One statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +24,59 @@ pub enum Fact {
     Status(u8),
     /// EXTENDED_SYS_STATE (245): MAV_LANDED_STATE.
     Landed(u8),
+    /// SYS_STATUS (1): the prearm bit of `onboard_control_sensors_health`.
+    Ready(bool),
+    /// BATTERY_STATUS (147): MAV_BATTERY_CHARGE_STATE.
+    Charge(u8),
+    /// MISSION_CURRENT (42).
+    Mission {
+        /// The current item.
+        seq: u16,
+        /// How many there are.
+        total: u16,
+        /// MISSION_STATE.
+        state: u8,
+    },
+    /// MISSION_ITEM_REACHED (46).
+    Reached(u16),
+    /// An answer of the mission protocol: MISSION_REQUEST (40 or 51), MISSION_COUNT (44), MISSION_ACK (47).
+    Plan {
+        /// Message id.
+        message: u32,
+        /// MAV_MISSION_TYPE.
+        kind: u8,
+        /// Item, count or MAV_MISSION_RESULT.
+        number: u16,
+    },
+    /// MISSION_ITEM_INT (73), read back.
+    Item {
+        /// MAV_MISSION_TYPE.
+        kind: u8,
+        /// Place in the plan.
+        seq: u16,
+        /// MAV_CMD.
+        command: u16,
+        /// MAV_FRAME.
+        frame: u8,
+        /// Latitude × 10⁷, longitude × 10⁷, and altitude in millimetres.
+        place: [i32; 3],
+    },
+    /// PARAM_VALUE (22).
+    Param {
+        /// `param_id`, with zeros after it.
+        name: [u8; 16],
+        /// The bits of `param_value`.
+        bits: u32,
+        /// MAV_PARAM_TYPE.
+        kind: u8,
+    },
+    /// STATUSTEXT (253), one chunk.
+    Text {
+        /// MAV_SEVERITY.
+        severity: u8,
+        /// With zeros after it.
+        text: [u8; 50],
+    },
 }
 
 /// A statement and when it was made, in seconds since the recording began.
@@ -33,61 +88,103 @@ pub struct Heard {
     pub fact: Fact,
 }
 
-const HEARTBEAT: u32 = 0;
-const COMMAND_ACK: u32 = 77;
-const EXTENDED_SYS_STATE: u32 = 245;
 const ARMED_BIT: u8 = 128;
+const PREARM_BIT: u32 = 0x1000_0000;
 
 /// What `frame` states, if anything that is compared.
 #[must_use]
 pub fn facts(frame: &Frame) -> Vec<Fact> {
-    // MAVLink 2 leaves trailing zeros out.
-    let byte = |index: usize| frame.payload.get(index).copied().unwrap_or(0);
+    let p = Fields(&frame.payload);
+    let plan = |kind: usize, number: u16| Fact::Plan {
+        message: frame.id,
+        kind: p.u8(kind),
+        number,
+    };
     match frame.id {
-        HEARTBEAT => vec![
-            Fact::Status(byte(7)),
-            Fact::Armed(byte(6) & ARMED_BIT != 0),
-            Fact::Mode(u32::from_le_bytes([byte(0), byte(1), byte(2), byte(3)])),
+        0 => vec![
+            Fact::Status(p.u8(7)),
+            Fact::Armed(p.u8(6) & ARMED_BIT != 0),
+            Fact::Mode(p.u32(0)),
         ],
-        COMMAND_ACK => vec![Fact::Ack {
-            command: u16::from_le_bytes([byte(0), byte(1)]),
-            result: byte(2),
+        1 => vec![Fact::Ready(p.u32(8) & PREARM_BIT != 0)],
+        22 => vec![Fact::Param {
+            name: std::array::from_fn(|place| p.u8(8 + place)),
+            bits: p.u32(0),
+            kind: p.u8(24),
         }],
-        EXTENDED_SYS_STATE => vec![Fact::Landed(byte(1))],
+        40 | 51 | 44 => vec![plan(4, p.u16(0))],
+        42 => vec![Fact::Mission {
+            seq: p.u16(0),
+            total: p.u16(2),
+            state: p.u8(4),
+        }],
+        46 => vec![Fact::Reached(p.u16(0))],
+        47 => vec![plan(3, u16::from(p.u8(2)))],
+        73 => vec![Fact::Item {
+            kind: p.u8(37),
+            seq: p.u16(28),
+            command: p.u16(30),
+            frame: p.u8(34),
+            place: [p.i32(16), p.i32(20), (p.f32(24) * 1000.0).round() as i32],
+        }],
+        77 => vec![Fact::Ack {
+            command: p.u16(0),
+            result: p.u8(2),
+        }],
+        147 => vec![Fact::Charge(p.u8(40))],
+        245 => vec![Fact::Landed(p.u8(1))],
+        253 => vec![Fact::Text {
+            severity: p.u8(0),
+            text: std::array::from_fn(|place| p.u8(1 + place)),
+        }],
         _ => Vec::new(),
     }
 }
 
-/// Keeps every answer, and of each kind of state only the changes.
-#[derive(Debug, Default)]
-pub struct Changes {
-    last: [Option<Fact>; 4],
-    kept: Vec<Heard>,
-}
-
-impl Changes {
-    /// Takes what `frame` states.
-    pub fn hear(&mut self, at_s: f64, frame: &Frame) {
-        for fact in facts(frame) {
-            let place = match fact {
-                Fact::Ack { .. } => None,
-                Fact::Armed(_) => Some(0),
-                Fact::Mode(_) => Some(1),
-                Fact::Status(_) => Some(2),
-                Fact::Landed(_) => Some(3),
-            };
-            if let Some(last) = place.and_then(|place: usize| self.last.get_mut(place)) {
-                if *last == Some(fact) {
-                    continue;
-                }
-                *last = Some(fact);
+impl fmt::Display for Fact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ack { command, result } => write!(f, "ack of {command}: {result}"),
+            Self::Armed(armed) => write!(f, "{}", if *armed { "armed" } else { "disarmed" }),
+            Self::Mode(mode) => write!(f, "mode {mode}"),
+            Self::Status(status) => write!(f, "state {status}"),
+            Self::Landed(landed) => write!(f, "landed_state {landed}"),
+            Self::Ready(ready) => write!(f, "{}", if *ready { "ready to arm" } else { "not ready to arm" }),
+            Self::Charge(charge) => write!(f, "charge_state {charge}"),
+            Self::Mission { seq, total, state } => write!(f, "mission at {seq} of {total}, state {state}"),
+            Self::Reached(seq) => write!(f, "item {seq} reached"),
+            Self::Plan { message, kind, number } => {
+                let what = match message {
+                    44 => "MISSION_COUNT",
+                    47 => "MISSION_ACK",
+                    51 => "MISSION_REQUEST_INT",
+                    _ => "MISSION_REQUEST",
+                };
+                write!(f, "{what} {number} of kind {kind}")
             }
-            self.kept.push(Heard { at_s, fact });
+            Self::Item {
+                kind,
+                seq,
+                command,
+                frame,
+                place,
+            } => write!(f, "item {seq} of kind {kind}: {command} in frame {frame} at {place:?}"),
+            Self::Param { name, bits, kind } => {
+                let name = until_zero(name);
+                let value = f32::from_bits(*bits);
+                // PX4 keeps the bits of an integer: as a float that is hardly more than nothing.
+                if value.is_subnormal() {
+                    write!(f, "{name} = integer {}, type {kind}", *bits as i32)
+                } else {
+                    write!(f, "{name} = {value}, type {kind}")
+                }
+            }
+            Self::Text { severity, text } => write!(f, "text {:?}, severity {severity}", until_zero(text)),
         }
     }
+}
 
-    /// All of it, in order.
-    pub fn done(self) -> Vec<Heard> {
-        self.kept
-    }
+fn until_zero(bytes: &[u8]) -> String {
+    let text: Vec<u8> = bytes.iter().copied().take_while(|byte| *byte != 0).collect();
+    String::from_utf8_lossy(&text).into_owned()
 }

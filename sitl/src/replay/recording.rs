@@ -6,16 +6,20 @@
 //! the link opened, which is about the boot: the same message in both, an input or the first heartbeat, gives the
 //! difference.
 
+use super::asked::Asked;
 use super::boot_clock::BootClock;
-use super::fact::{Changes, Heard};
-use crate::model::Autopilot;
-use crate::wire::{Frame, FrameReader, Incoming};
+use super::changes::Changes;
+use super::circumstances::{Circumstances, Wire};
+use super::fact::Heard;
+use super::gaps::{Gap, Gaps};
+use super::home::home;
+use super::tlog::{self, Tlog};
+use crate::model::{Autopilot, Wgs84};
+use crate::wire::{Frame, Incoming};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// The autopilot of every recording.
-const VEHICLE: (u8, u8) = (1, 1);
-
+const MAV_AUTOPILOT_INVALID: u8 = 8;
 const MAV_AUTOPILOT_PX4: u8 = 12;
 
 /// Why a recording cannot be used.
@@ -47,12 +51,22 @@ pub enum RecordingError {
 pub struct Recording {
     /// Which stack flew it.
     pub autopilot: Autopilot,
+    /// System and component id of the autopilot.
+    pub vehicle: (u8, u8),
+    /// Where it stood at the start.
+    pub home: Wgs84,
     /// What its peers sent, with seconds since boot.
     pub inputs: Vec<(f64, Incoming)>,
     /// What the autopilot said.
     pub heard: Vec<Heard>,
+    /// Which parameters its peers asked for.
+    pub asked: Asked,
     /// When it ends, in seconds.
     pub end_s: f64,
+    /// Where frames of the autopilot were lost.
+    pub gaps: Vec<Gap>,
+    /// What else there was.
+    pub circumstances: Circumstances,
 }
 
 impl Recording {
@@ -67,44 +81,69 @@ impl Recording {
             path: path.to_owned(),
             why,
         };
-        let frames = frames(&read(&tlog)?).map_err(|why| strange(&tlog, why))?;
+        let Tlog { frames, numbers } = tlog::read(&read(&tlog)?).map_err(|why| strange(&tlog, why))?;
         let rows = rows(&read(&transcript)?).map_err(|why| strange(&transcript, why))?;
-        let zero = zero(&frames, &rows)
+        let (vehicle, autopilot) =
+            autopilot(&frames).ok_or_else(|| strange(&tlog, "has no heartbeat of an autopilot".to_owned()))?;
+        let is_vehicle = |frame: &Frame| (frame.system, frame.component) == vehicle;
+        let zero = zero(&frames, &rows, is_vehicle)
             .ok_or_else(|| strange(&transcript, "has no message that is also in the tlog".to_owned()))?;
 
         let mut clock = BootClock::default();
         for (at, frame) in frames.iter().filter(|(_, frame)| is_vehicle(frame)) {
             clock.hear(at - zero, frame);
         }
-        let (mut changes, mut inputs, mut autopilot) = (Changes::default(), Vec::new(), None);
-        let mut end_s = 0.0_f64;
-        for (at, frame) in &frames {
-            let at_s = clock.at(at - zero).unwrap_or(at - zero);
-            end_s = end_s.max(at_s);
+        let its_time = |at: f64| clock.at(at - zero).unwrap_or(at - zero);
+        let frames: Vec<(f64, Frame)> = frames.into_iter().map(|(at, frame)| (its_time(at), frame)).collect();
+        let mut gaps = Gaps::default();
+        for (at, _, number) in numbers.iter().filter(|(_, sender, _)| *sender == vehicle) {
+            gaps.hear(its_time(*at), *number);
+        }
+        let inputs: Vec<(f64, Incoming)> = frames
+            .iter()
+            .filter(|(_, frame)| !is_vehicle(frame))
+            .map(|(at_s, frame)| (*at_s, Incoming::decode(frame)))
+            .collect();
+        let asked = Asked::of(&inputs);
+        let (mut changes, mut end_s) = (Changes::new(&asked), 0.0_f64);
+        for (at_s, frame) in &frames {
+            end_s = end_s.max(*at_s);
             if is_vehicle(frame) {
-                if frame.id == 0 {
-                    autopilot = autopilot.or(frame.payload.get(5).copied());
-                }
-                changes.hear(at_s, frame);
-            } else {
-                inputs.push((at_s, Incoming::decode(frame)));
+                changes.hear(*at_s, frame);
             }
         }
-        let autopilot = match autopilot {
-            Some(MAV_AUTOPILOT_PX4) => Autopilot::Px4,
-            Some(_) => Autopilot::ArduPilot,
-            None => return Err(strange(&tlog, "has no heartbeat of an autopilot".to_owned())),
+        let heard = changes.done();
+        let wire = Wire {
+            frames: &frames,
+            vehicle,
         };
         Ok(Self {
             autopilot,
+            vehicle,
+            home: home(&wire),
             inputs,
-            heard: changes.done(),
+            heard,
+            asked,
             end_s,
+            gaps: gaps.done(),
+            circumstances: Circumstances::read(autopilot, &wire, &rows, &clock),
         })
     }
 }
 
-/// The names of all recordings in `folder`.
+/// Ids and stack of the first sender of a HEARTBEAT that is an autopilot.
+fn autopilot(frames: &[(f64, Frame)]) -> Option<((u8, u8), Autopilot)> {
+    frames.iter().filter(|(_, frame)| frame.id == 0).find_map(|(_, frame)| {
+        let stack = match *frame.payload.get(5)? {
+            MAV_AUTOPILOT_INVALID => return None,
+            MAV_AUTOPILOT_PX4 => Autopilot::Px4,
+            _ => Autopilot::ArduPilot,
+        };
+        Some(((frame.system, frame.component), stack))
+    })
+}
+
+/// The names of all recordings in `folder`: every NAME of a NAME.tlog, in order.
 pub fn names(folder: &Path) -> Result<Vec<String>, RecordingError> {
     let unreadable = |source| RecordingError::Unreadable {
         path: folder.to_owned(),
@@ -114,13 +153,14 @@ pub fn names(folder: &Path) -> Result<Vec<String>, RecordingError> {
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
         let is_tlog = path.extension().is_some_and(|extension| extension == "tlog");
-        if let (true, Some(stem)) = (is_tlog && path.with_extension("jsonl").is_file(), path.file_stem()) {
+        if let (true, Some(stem)) = (is_tlog, path.file_stem()) {
             names.push(stem.to_string_lossy().into_owned());
         }
     }
     if names.is_empty() {
         return Err(RecordingError::Empty(folder.to_owned()));
     }
+    names.sort();
     Ok(names)
 }
 
@@ -129,37 +169,6 @@ fn read(path: &Path) -> Result<Vec<u8>, RecordingError> {
         path: path.to_owned(),
         source,
     })
-}
-
-fn is_vehicle(frame: &Frame) -> bool {
-    (frame.system, frame.component) == VEHICLE
-}
-
-/// All frames of a tlog whose checksum is right, with Unix seconds.
-fn frames(tlog: &[u8]) -> Result<Vec<(f64, Frame)>, String> {
-    let (mut rest, mut found) = (tlog, Vec::new());
-    while let Some((stamp, after)) = rest.split_first_chunk::<8>() {
-        let length = match after {
-            [0xFD, length, flags, ..] => 12 + usize::from(*length) + if flags & 1 == 0 { 0 } else { 13 },
-            [0xFE, length, ..] => 8 + usize::from(*length),
-            [] => break,
-            [other, ..] => {
-                let place = tlog.len() - rest.len();
-                return Err(format!("byte {place}: no frame begins with {other:#04x}"));
-            }
-        };
-        // The last frame may be half written.
-        let Some((frame, after)) = after.split_at_checked(length) else {
-            break;
-        };
-        let mut reader = FrameReader::default();
-        reader.push(frame);
-        if let Some(frame) = reader.next_frame() {
-            found.push((u64::from_be_bytes(*stamp) as f64 / 1e6, frame));
-        }
-        rest = after;
-    }
-    Ok(found)
 }
 
 fn rows(transcript: &[u8]) -> Result<Vec<Value>, String> {
@@ -171,7 +180,7 @@ fn rows(transcript: &[u8]) -> Result<Vec<Value>, String> {
 }
 
 /// Unix seconds of the transcript's zero.
-fn zero(frames: &[(f64, Frame)], rows: &[Value]) -> Option<f64> {
+fn zero(frames: &[(f64, Frame)], rows: &[Value], is_vehicle: impl Fn(&Frame) -> bool) -> Option<f64> {
     // Before the link is open nothing is in the tlog, so an input counts only once the autopilot was heard.
     let heard = rows.iter().position(|row| row["dir"] == "rx").unwrap_or(0);
     let first_row = |direction: &str, messages: &[(&str, u32)]| {

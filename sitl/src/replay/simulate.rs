@@ -1,54 +1,105 @@
 //! The simulated side: a fresh vehicle hears the same messages at the same seconds after its boot.
 //!
-//! Owns: the pace. Must not: shift an input in time or leave one out.
+//! Owns: the pace. Must not: shift an input in time, or leave one out that reached the real autopilot.
 
-use super::fact::{Changes, Heard};
+use super::changes::Changes;
+use super::fact::Heard;
 use super::recording::Recording;
-use crate::model::{Vehicle, VehicleConfig, Wgs84};
+use crate::model::{Vehicle, VehicleConfig};
 use crate::wire::{FrameReader, Outgoing, Sender};
 use std::time::Duration;
-
-/// Where all recordings begin, as their notes say.
-const HOME: Wgs84 = Wgs84 {
-    lat_deg: 47.397742,
-    lon_deg: 8.545594,
-    amsl_m: 488.0,
-};
 
 /// What a simulated vehicle of the same stack says to the inputs of `recording`.
 #[must_use]
 pub fn simulate(recording: &Recording) -> Vec<Heard> {
-    let mut vehicle = Vehicle::new(VehicleConfig::new(recording.autopilot, 1, HOME));
-    let mut sender = Sender::new(1, 1);
-    let mut changes = Changes::default();
-    let mut now_s = 0.0;
-    for (at_s, incoming) in &recording.inputs {
-        pass(&mut vehicle, &mut now_s, *at_s, &mut sender, &mut changes);
-        let said = vehicle.on_message(incoming);
-        hear(&said, now_s, &mut sender, &mut changes);
+    let circumstances = &recording.circumstances;
+    let (system, component) = recording.vehicle;
+    let mut config = VehicleConfig::new(recording.autopilot, system, recording.home);
+    config.parameters.clone_from(&circumstances.parameters);
+    config.battery_refills = circumstances.battery_refills;
+    config.can_reboot = !circumstances.is_process;
+    config.port = circumstances.port.unwrap_or(config.port);
+    let mut replay = Replay {
+        vehicle: Vehicle::new(config),
+        sender: Sender::new(system, component),
+        changes: Changes::new(&recording.asked),
+        deaf: &circumstances.deaf,
+        is_deaf: false,
+        now_s: 0.0,
+    };
+    let mut power_cycles = circumstances.power_cycles.iter();
+    let mut next_cycle = power_cycles.next();
+    let mut console = circumstances.console.iter().peekable();
+    let inputs = recording.inputs.iter();
+    for (at_s, incoming) in inputs.filter(|(at_s, _)| !within(&circumstances.unheard, *at_s)) {
+        if let Some((off_s, on_s)) = next_cycle.filter(|(_, on_s)| on_s <= at_s) {
+            replay.pass(*off_s);
+            replay.power_cycle(*on_s);
+            next_cycle = power_cycles.next();
+        }
+        while let Some((written_s, name, value)) = console.next_if(|(written_s, ..)| written_s <= at_s) {
+            replay.pass(*written_s);
+            replay.vehicle.write_parameter(name, *value);
+        }
+        replay.pass(*at_s);
+        let said = replay.vehicle.on_message(incoming);
+        replay.hear(&said);
     }
-    pass(&mut vehicle, &mut now_s, recording.end_s, &mut sender, &mut changes);
-    changes.done()
+    replay.pass(recording.end_s + LATER_S);
+    replay.changes.done()
 }
+
+/// It flies on for this long, so that what ends the recording may come late.
+const LATER_S: f64 = 5.0;
 
 /// One step of the model at a time, so that each statement has its time.
 const STEP_S: f64 = 0.02;
 
-fn pass(vehicle: &mut Vehicle, now_s: &mut f64, until_s: f64, sender: &mut Sender, changes: &mut Changes) {
-    while *now_s < until_s {
-        let step_s = STEP_S.min(until_s - *now_s);
-        let said = vehicle.step(Duration::from_secs_f64(step_s));
-        *now_s += step_s;
-        hear(&said, *now_s, sender, changes);
+struct Replay<'a> {
+    vehicle: Vehicle,
+    sender: Sender,
+    changes: Changes<'a>,
+    /// When the recorder was not connected: the link takes nothing then.
+    deaf: &'a [(f64, f64)],
+    is_deaf: bool,
+    now_s: f64,
+}
+
+impl Replay<'_> {
+    fn pass(&mut self, until_s: f64) {
+        while self.now_s < until_s {
+            let step_s = STEP_S.min(until_s - self.now_s);
+            let said = self.vehicle.step(Duration::from_secs_f64(step_s));
+            self.now_s += step_s;
+            self.hear(&said);
+            let is_deaf = within(self.deaf, self.now_s);
+            if is_deaf != self.is_deaf {
+                self.is_deaf = is_deaf;
+                let waited = self.vehicle.set_link_blocked(is_deaf);
+                self.hear(&waited);
+            }
+        }
+    }
+
+    fn power_cycle(&mut self, boots_s: f64) {
+        self.vehicle.power_cycle();
+        self.now_s = boots_s;
+        self.sender = self.sender.restarted();
+    }
+
+    fn hear(&mut self, said: &[Outgoing]) {
+        let mut reader = FrameReader::default();
+        for message in said {
+            reader.push(&self.sender.encode(message));
+            while let Some(frame) = reader.next_frame() {
+                if !self.is_deaf {
+                    self.changes.hear(self.now_s, &frame);
+                }
+            }
+        }
     }
 }
 
-fn hear(said: &[Outgoing], at_s: f64, sender: &mut Sender, changes: &mut Changes) {
-    let mut reader = FrameReader::default();
-    for message in said {
-        reader.push(&sender.encode(message));
-        while let Some(frame) = reader.next_frame() {
-            changes.hear(at_s, &frame);
-        }
-    }
+fn within(spans: &[(f64, f64)], at_s: f64) -> bool {
+    spans.iter().any(|(from, to)| (*from..*to).contains(&at_s))
 }

@@ -2,39 +2,73 @@
 //!
 //! Owns: its look. Must not: compare.
 
-use super::compare::{Channel, Comparison};
 use std::fmt::Write;
 
-/// One line for each recording and channel that differs, one for each that is the same throughout, and the count.
+use super::compare::Verdict;
+use super::explained::Explained;
+use super::{Channel, Outcome};
+
+/// What the columns mean, for `--help`.
+pub const LEGEND: &str = "\
+One line for each recording that agrees, and one for each channel in which a recording does not:
+  NAME  same        CHANNEL COUNT, SECONDS; ...   COUNT statements are equal, the latest by SECONDS;
+                                                  'and N lost': N answers that the recorder lost
+                                                  'and N brief': N states under 1.1 s that one side told of
+  NAME  DIFFERS     CHANNEL: #PLACE: recorded but simulated   the first statement that is another one
+  NAME  DIFFERS     CHANNEL: #PLACE: statement +SECONDS       equal, but too late (-: too early)
+  NAME  explained   CHANNEL: ... (reason)         a known deviation, from explained.json in the folder
+  NAME  UNREADABLE  why                           the files do not hold a recording
+  NAME  IDLE        CHANNEL #PLACE                an explanation of something that does not differ
+Channels: acks (COMMAND_ACK), armed, mode, landed (landed_state), status (MAV_STATE), ready (prearm bit), charge
+(battery charge_state), mission (current item, items reached), plans (mission protocol), params (PARAM_VALUE), and
+texts (STATUSTEXT; counted without regard to order and numbers, never judged).
+A statement may be 2 s and a tenth of the time since the last one early or late; answers must be equal and in order.";
+
+/// The table of one folder, and the count.
 #[must_use]
-pub fn table(replays: &[(String, Comparison)]) -> String {
+pub fn table(outcomes: &[Outcome], explained: &Explained) -> String {
     let mut text = String::new();
-    let width = replays.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    for (name, comparison) in replays {
+    let width = outcomes.iter().map(|outcome| outcome.name.len()).max().unwrap_or(0);
+    // Writing to a String cannot fail.
+    for Outcome { name, result } in outcomes {
+        let comparison = match result {
+            Ok(comparison) => comparison,
+            Err(error) => {
+                let _ = writeln!(text, "{name:width$}  UNREADABLE  {error}");
+                continue;
+            }
+        };
         if comparison.is_same() {
-            let told: Vec<String> = comparison
-                .0
-                .iter()
-                .map(|(channel, verdict)| format!("{} {verdict}", word(*channel)))
-                .collect();
-            // Writing to a String cannot fail.
-            let _ = writeln!(text, "{name:width$}  same     {}", told.join("; "));
+            let told = |(channel, verdict): &(Channel, Verdict)| match verdict {
+                Verdict::Same {
+                    count: 0,
+                    lost: 0,
+                    brief: 0,
+                    ..
+                }
+                | Verdict::Texts { recorded: 0, .. } => None,
+                verdict => Some(format!("{} {verdict}", channel.word())),
+            };
+            let told: Vec<String> = comparison.0.iter().filter_map(told).collect();
+            let _ = writeln!(text, "{name:width$}  same        {}", told.join("; "));
         }
         for (channel, verdict) in comparison.differences() {
-            let _ = writeln!(text, "{name:width$}  DIFFERS  {}: {verdict}", word(*channel));
+            let word = channel.word();
+            let reason = verdict.place().and_then(|place| explained.reason(name, word, place));
+            let _ = match reason {
+                Some(reason) => writeln!(text, "{name:width$}  explained   {word}: {verdict} ({reason})"),
+                None => writeln!(text, "{name:width$}  DIFFERS     {word}: {verdict}"),
+            };
         }
     }
-    let same = replays.iter().filter(|(_, comparison)| comparison.is_same()).count();
-    let _ = writeln!(text, "{same} of {} recordings are the same", replays.len());
-    text
-}
-
-fn word(channel: Channel) -> &'static str {
-    match channel {
-        Channel::Acks => "acks",
-        Channel::Armed => "armed",
-        Channel::Mode => "mode",
-        Channel::Status => "status",
-        Channel::Landed => "landed",
+    for entry in super::idle(outcomes, explained) {
+        let _ = writeln!(
+            text,
+            "{:width$}  IDLE        {} #{} does not differ any more: take the explanation out",
+            entry.recording, entry.channel, entry.place
+        );
     }
+    let same = outcomes.iter().filter(|outcome| outcome.is_same()).count();
+    let _ = writeln!(text, "{same} of {} recordings are the same", outcomes.len());
+    text
 }

@@ -5,6 +5,7 @@
 
 use super::fields::Fields;
 use super::frame_reader::Frame;
+use super::plan::{self, PlanMessage};
 
 /// A system and component id, as the target of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,20 +69,8 @@ pub enum Request {
         /// MAV_PARAM_TYPE.
         kind: u8,
     },
-    /// MISSION_REQUEST_LIST (43).
-    MissionList {
-        /// Target.
-        to: Address,
-        /// 0 mission, 1 fence, 2 rally.
-        mission_type: u8,
-    },
-    /// MISSION_CLEAR_ALL (45).
-    MissionClear {
-        /// Target.
-        to: Address,
-        /// 0 mission, 1 fence, 2 rally, 255 all.
-        mission_type: u8,
-    },
+    /// A message of the mission protocol.
+    Plan(PlanMessage),
     /// SET_POSITION_TARGET_GLOBAL_INT (86).
     Goto(GotoTarget),
     /// REQUEST_DATA_STREAM (66), the old way to ask for telemetry.
@@ -101,6 +90,13 @@ pub enum Request {
         first: u16,
         /// Last sequence number.
         last: u16,
+    },
+    /// FILE_TRANSFER_PROTOCOL (110).
+    Ftp {
+        /// Target.
+        to: Address,
+        /// The packet inside; trailing zeros may be cut off.
+        packet: Vec<u8>,
     },
     /// TIMESYNC (111) that asks (`tc1` = 0).
     TimesyncAsk {
@@ -223,14 +219,6 @@ fn request(id: u32, p: Fields<'_>) -> Request {
             value: p.f32(0),
             kind: p.u8(22),
         },
-        43 => Request::MissionList {
-            to: to(0),
-            mission_type: p.u8(2),
-        },
-        45 => Request::MissionClear {
-            to: to(0),
-            mission_type: p.u8(2),
-        },
         66 => Request::DataStream {
             to: to(2),
             stream: p.u8(4),
@@ -265,11 +253,15 @@ fn request(id: u32, p: Fields<'_>) -> Request {
             lon_e7: p.i32(8),
             alt_m: p.f32(12),
         }),
+        110 => Request::Ftp {
+            to: to(1),
+            packet: p.0.get(3..).unwrap_or(&[]).to_vec(),
+        },
         111 if p.i64(0) == 0 => Request::TimesyncAsk { ts1: p.i64(8) },
         412 => Request::Events {
             first: p.u16(0),
             last: p.u16(2),
         },
-        other => Request::Other(other),
+        other => plan::decode(other, p).map_or(Request::Other(other), Request::Plan),
     }
 }

@@ -7,7 +7,10 @@ mod fields;
 mod frame_reader;
 mod incoming;
 mod outgoing;
+mod plan;
 
+pub(crate) use fields::Fields;
 pub use frame_reader::{Frame, FrameReader};
 pub use incoming::{Address, Command, CommandForm, GotoTarget, Incoming, Request};
 pub use outgoing::{CommandAck, CommandLong, Outgoing, Sender};
+pub use plan::{PlanAsk, PlanItem, PlanMessage, PlanReply};

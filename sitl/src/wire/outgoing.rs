@@ -6,6 +6,9 @@
 use mavlink::dialects::ardupilotmega::MavMessage;
 use mavlink::{MavlinkVersion, Message, calculate_crc};
 
+use super::incoming::Address;
+use super::plan::{self, PlanReply};
+
 const COMMAND_LONG_ID: u32 = 76;
 const COMMAND_ACK_ID: u32 = 77;
 
@@ -44,6 +47,15 @@ pub enum Outgoing {
     Ack(CommandAck),
     /// A command of the vehicle's own.
     Command(CommandLong),
+    /// A message of the mission protocol, whose numbers may lie outside the dialect's enums.
+    Plan {
+        /// Who is answered.
+        to: Address,
+        /// MAV_MISSION_TYPE.
+        kind: u8,
+        /// What.
+        reply: PlanReply,
+    },
 }
 
 impl From<MavMessage> for Outgoing {
@@ -83,6 +95,11 @@ impl Sender {
             Outgoing::Message(message) => (message.message_id(), message.ser(MavlinkVersion::V2, &mut payload)),
             Outgoing::Ack(ack) => (COMMAND_ACK_ID, write_ack(ack, &mut payload)),
             Outgoing::Command(command) => (COMMAND_LONG_ID, write_command(command, &mut payload)),
+            Outgoing::Plan { to, kind, reply } => {
+                let (id, bytes) = plan::encode(*to, *kind, reply);
+                payload[..bytes.len()].copy_from_slice(&bytes);
+                (id, bytes.len())
+            }
         };
         let sequence = self.sequence;
         self.sequence = sequence.wrapping_add(1);

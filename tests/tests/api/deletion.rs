@@ -2,19 +2,40 @@
 //!
 //! Owns: what goes, what stays, and in which order. Must not: race: what happens in the background is awaited.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use crate::both;
 use crate::objects::{CORE, LEASES, NAMESPACES, drone, event, labelled, lease, owned_by, swarm, with};
 use crate::session::{Answer, MERGE, Session};
+use crate::side::PATIENCE;
+
+/// Between two looks at something that is awaited.
+const PAUSE: Duration = Duration::from_millis(20);
 
 fn gone(answer: &Answer) -> bool {
     answer.code == 404
 }
 
-/// A real garbage collector learns of dependents by watching, a little later than they are made; nothing shows when.
-pub fn known_to_the_collector() {
-    std::thread::sleep(std::time::Duration::from_secs(1));
+/// Waits until the garbage collector knows the Drones that were made up to now. A real one learns of them by watching, a
+/// little later than they are made, and in the order in which they are made: once it has collected a Drone whose owner never
+/// was, it knows all that are older.
+pub fn known_to_the_collector(s: &mut Session) {
+    const NAME: &str = "made-last";
+    let nobody = json!({"apiVersion": "skein.dev/v1alpha1", "kind": "Swarm", "metadata": {"name": "nobody",
+        "uid": "22222222-3333-4444-5555-666666666666"}});
+    let orphan = with(
+        drone(NAME, json!({})),
+        "ownerReferences",
+        json!([owned_by(&nobody, false)]),
+    );
+    s.given(s.drone(""), &orphan);
+    let start = Instant::now();
+    while !gone(&s.ask("GET", s.drone(NAME)).quietly().send()) {
+        assert!(start.elapsed() < PATIENCE, "the garbage collector does not come by");
+        std::thread::sleep(PAUSE);
+    }
 }
 
 /// A Swarm and two Drones that it owns.
@@ -30,7 +51,7 @@ fn family(s: &mut Session, block: bool) -> Value {
             ),
         );
     }
-    known_to_the_collector();
+    known_to_the_collector(s);
     owner
 }
 

@@ -5,6 +5,7 @@
 use serde_json::json;
 
 use crate::both;
+use crate::kubectl_write::running::{Running, Stream};
 use crate::objects::{CORE, NODES, condition, drone, event, labelled, node, swarm};
 use crate::session::{MERGE, Session};
 
@@ -122,35 +123,30 @@ fn kubectl_get_says_what_is_not_there() {
 fn kubectl_get_follows_changes_for_a_while() {
     both(|s| {
         fleet(s);
-        let watch = std::thread::scope(|scope| {
-            let side = s.side();
-            let namespace = s.ns().to_owned();
-            // It tells what is there and then what changes, and is ended by the deadline.
-            let watching = scope.spawn(move || {
-                let args = [
-                    "-n",
-                    &namespace,
-                    "get",
-                    "drones",
-                    "-w",
-                    "--request-timeout=6s",
-                    "-o",
-                    "custom-columns=NAME:.metadata.name,HEIGHT:.spec.takeoffAltitudeMeters",
-                ];
-                tests::run::output(side.kubectl().command(args), None, std::time::Duration::from_secs(60)).unwrap()
-            });
-            std::thread::sleep(std::time::Duration::from_secs(3));
-            for metres in [31, 32] {
-                let patch = json!({"spec": {"takeoffAltitudeMeters": metres}}).to_string();
-                let answer = s.ask("PATCH", s.drone("b")).quietly().text(MERGE, patch).send();
-                assert_eq!(answer.code, 200);
-            }
-            watching.join().unwrap()
-        });
-        let [out, err] = [watch.stdout, watch.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        // It tells what is there and then what changes, and is ended by the deadline.
+        let namespace = s.ns().to_owned();
+        let args = [
+            "-n",
+            &namespace,
+            "get",
+            "drones",
+            "-w",
+            "--request-timeout=6s",
+            "-o",
+            "custom-columns=NAME:.metadata.name,HEIGHT:.spec.takeoffAltitudeMeters",
+        ];
+        let mut watching = Running::begin(s.side().kubectl().command(args));
+        // It watches from the revision of the list that it shows: whatever comes after is a change.
+        watching.until(Stream::Output, |said| said.lines().count() == 3);
+        for metres in [31, 32] {
+            let patch = json!({"spec": {"takeoffAltitudeMeters": metres}}).to_string();
+            let answer = s.ask("PATCH", s.drone("b")).quietly().text(MERGE, patch).send();
+            assert_eq!(answer.code, 200);
+        }
+        let watch = watching.end();
         s.note(
             "kubectl get drones -w",
-            json!({"exit": watch.status.code(), "stdout": out, "stderr": err}),
+            json!({"exit": watch.exit, "stdout": watch.output, "stderr": watch.errors}),
         );
     });
 }

@@ -2,11 +2,15 @@
 //!
 //! Owns: apply, edit, scale, wait, label, patch, replace, delete. Must not: touch nodes (see `kubectl_nodes`).
 
+#[path = "kubectl_running.rs"]
+pub mod running;
+
 use serde_json::json;
 
 use crate::both;
 use crate::objects::{condition, drone, labelled, swarm, with};
 use crate::session::{MERGE, Session};
+use running::{Running, Stream};
 
 #[test]
 fn kubectl_apply_makes_changes_and_leaves_alone() {
@@ -176,21 +180,23 @@ fn kubectl_waits_for_conditions_values_and_ends() {
         s.kubectl(&["wait", "--for=delete", "swarm/missing", "--timeout=5s"]);
         s.kubectl(&["wait", "--for=delete", "swarm/a", "--timeout=1s"]);
         s.kubectl(&["wait", "--for=condition=Ready", "swarm/missing", "--timeout=1s"]);
-        // It goes while kubectl waits.
-        let later = std::thread::scope(|scope| {
-            let side = s.side();
-            let args = ["-n", s.ns(), "wait", "--for=delete", "swarm/a", "--timeout=30s"].map(str::to_owned);
-            let waiting = scope.spawn(move || {
-                tests::run::output(side.kubectl().command(&args), None, std::time::Duration::from_secs(60)).unwrap()
-            });
-            std::thread::sleep(std::time::Duration::from_secs(1));
-            s.ask("DELETE", s.swarm("a")).quietly().send();
-            waiting.join().unwrap()
-        });
-        s.note(
-            "kubectl wait --for=delete",
-            json!([later.status.code(), String::from_utf8_lossy(&later.stdout)]),
-        );
+        // It goes while kubectl waits. Asked to, kubectl tells its requests, and each one once the server has answered:
+        // from the answer to its watch on, it sees the end.
+        let namespace = s.ns().to_owned();
+        let args = [
+            "-n",
+            &namespace,
+            "wait",
+            "--for=delete",
+            "swarm/a",
+            "--timeout=30s",
+            "-v=6",
+        ];
+        let mut waiting = Running::begin(s.side().kubectl().command(args));
+        waiting.until(Stream::Errors, |said| said.contains("watch=true"));
+        s.ask("DELETE", s.swarm("a")).quietly().send();
+        let later = waiting.end();
+        s.note("kubectl wait --for=delete", json!([later.exit, later.output]));
     });
 }
 
@@ -307,7 +313,7 @@ fn kubectl_deletes_with_and_without_dependents() {
                     json!([crate::objects::owned_by(&kept, true)]),
                 ),
             );
-            crate::deletion::known_to_the_collector();
+            crate::deletion::known_to_the_collector(s);
             s.kubectl(&["delete", "swarm", owner, &format!("--cascade={cascade}")]);
         }
         s.until("one Drone to be left", s.drone(""), |a| {

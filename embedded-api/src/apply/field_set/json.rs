@@ -88,10 +88,9 @@ fn key(step: &Step) -> String {
         Step::Index(index) => format!("i:{index}"),
         Step::Value(value) => format!("v:{}", json(value)),
         Step::Key(fields) => {
-            let text = |text: &str| Value::String(text.to_owned()).to_string();
             let fields: Vec<String> = fields
                 .iter()
-                .map(|(name, value)| format!("{}:{}", text(name), json(value)))
+                .map(|(name, value)| format!("{}:{}", quoted(name), json(value)))
                 .collect();
             format!("k:{{{}}}", fields.join(","))
         }
@@ -100,7 +99,28 @@ fn key(step: &Step) -> String {
 
 fn json(value: &Scalar) -> String {
     match value {
-        Scalar::Text(text) => Value::String(text.clone()).to_string(),
+        Scalar::Text(text) => quoted(text),
         other => other.to_string(),
     }
+}
+
+/// A text in the escapes that API servers use here, so that a key is the same letter by letter.
+fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for each in text.chars() {
+        match each {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\0'..'\u{20}' => {
+                out.push_str(&format!("\\u{:04x}", u32::from(each)));
+            }
+            other => out.push(other),
+        }
+    }
+    out.push('"');
+    out
 }

@@ -4,7 +4,7 @@
 
 use crate::kinds::{self, REFERENCE};
 use crate::resource::Resource;
-use crate::schema::{Schema, Type};
+use crate::schema::Schema;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -153,7 +153,7 @@ fn document(schema: &Schema) -> Value {
         out.insert("description".to_owned(), schema.description.as_str().into());
     }
     if let Some(type_) = schema.type_ {
-        out.insert("type".to_owned(), type_name(type_).into());
+        out.insert("type".to_owned(), type_.name().into());
     }
     if !schema.properties.is_empty() {
         let properties = schema
@@ -169,17 +169,6 @@ fn document(schema: &Schema) -> Value {
         out.insert("items".to_owned(), document(items));
     }
     Value::Object(out)
-}
-
-fn type_name(type_: Type) -> &'static str {
-    match type_ {
-        Type::Object => "object",
-        Type::Array => "array",
-        Type::String => "string",
-        Type::Integer => "integer",
-        Type::Number => "number",
-        Type::Boolean => "boolean",
-    }
 }
 
 /// A definition as OpenAPI 3.0 writes it: a reference stands alone, or in `allOf` beside what else is said.

@@ -2,7 +2,8 @@
 //!
 //! Owns: its cells. Must not: sort or join Events.
 
-use super::{Cells, NAME, Title, name, or, since, text, title, wide};
+use super::{Cells, NAME, Title, name, or, text, title, wide};
+use crate::documents::age;
 use serde_json::Value;
 
 pub(super) const CELLS: Cells = Cells {
@@ -39,14 +40,14 @@ pub(super) const CELLS: Cells = Cells {
         };
         let message = either(event, said, "/note").and_then(Value::as_str).unwrap_or_default();
         vec![
-            since(last, now).into(),
+            age::of(last, now).into(),
             text(event, "/type").into(),
             text(event, "/reason").into(),
             object(field("/kind"), field("/name")).into(),
             field("/fieldPath").into(),
             source(event).into(),
             message.trim().into(),
-            since(first, now).into(),
+            age::of(first, now).into(),
             counted.into(),
             name(event),
         ]

@@ -184,3 +184,42 @@ fn moves_do_not_nest_without_bound() {
     assert!(done(levels(100)).is_ok());
     assert_eq!(done(levels(3000)).unwrap_err().message, GENERIC);
 }
+
+#[test]
+fn an_index_may_have_a_sign_and_zeros_before_it() {
+    for index in ["1", "01", "+1", "-1"] {
+        let patch = json!([{"op": "test", "path": format!("/spec/list/{index}"), "value": "y"}]);
+        assert!(done(patch).is_ok(), "{index}");
+    }
+    assert!(done(json!([{"op": "test", "path": "/spec/list/-0", "value": "x"}])).is_ok());
+    for index in ["", "+", "1.0", "0x1", "٣", "99999999999999999999"] {
+        let patch = json!([{"op": "test", "path": format!("/spec/list/{index}"), "value": "y"}]);
+        assert_eq!(done(patch).unwrap_err().message, GENERIC, "{index}");
+    }
+}
+
+#[test]
+fn a_tilde_that_stands_for_nothing_stands_for_itself() {
+    let patch = json!([
+        {"op": "add", "path": "/spec/map/a~0b", "value": 1}, {"op": "test", "path": "/spec/map/a~b", "value": 1},
+        {"op": "add", "path": "/spec/map/~", "value": 2}, {"op": "test", "path": "/spec/map/~0", "value": 2},
+    ]);
+    assert_eq!(done(patch).unwrap()["map"], json!({"k": "v", "a~b": 1, "~": 2}));
+}
+
+#[test]
+fn ten_thousand_moves_of_a_large_value_end_soon() {
+    let large = json!([{"op": "add", "path": "/spec/a", "value": vec![0; 300_000]}]);
+    let to_and_fro = json!([
+        {"op": "move", "from": "/spec/a", "path": "/spec/b"}, {"op": "move", "from": "/spec/b", "path": "/spec/a"}
+    ]);
+    let moves = to_and_fro.as_array().unwrap().iter().cycle().take(9_998).cloned();
+    let patch: Value = large.as_array().unwrap().iter().cloned().chain(moves).collect();
+    let begun = std::time::Instant::now();
+    assert_eq!(done(patch).unwrap_err().message, GENERIC);
+    assert!(
+        begun.elapsed() < std::time::Duration::from_secs(20),
+        "{:?}",
+        begun.elapsed()
+    );
+}

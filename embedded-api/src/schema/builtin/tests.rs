@@ -131,9 +131,9 @@ fn a_new_event_says_who_reports_what() {
     assert_eq!(
         told("events.k8s.io", "Event", event),
         [
-            "type: Invalid value: \"\": has invalid value: Foo",
             "reason: Required value",
             "message: Invalid value: \"\": can have at most 1024 characters",
+            "type: Invalid value: \"\": has invalid value: Foo",
         ]
     );
     assert_eq!(
@@ -157,6 +157,79 @@ fn a_new_event_says_who_reports_what() {
     let told = told("", "Event", json!({"eventTime": "2020-01-01T00:00:00.000000Z"}));
     assert_eq!(told.len(), 6);
     assert_eq!(told[0], "reportingComponent: Required value");
+}
+
+/// An Event of the new form that is as it must be.
+fn newer() -> Value {
+    json!({"metadata": {"namespace": "default"}, "eventTime": "2020-01-01T00:00:00.000000Z", "type": "Normal",
+        "reportingController": "a.b/c", "reportingInstance": "i", "action": "x", "reason": "r", "note": "n",
+        "regarding": {"kind": "Drone", "namespace": "default"}})
+}
+
+fn with(mut event: Value, key: &str, value: Value) -> Value {
+    event[key] = value;
+    event
+}
+
+#[test]
+fn words_of_a_new_event_have_a_length() {
+    for key in ["reportingInstance", "action", "reason"] {
+        let long = |count: usize| told("events.k8s.io", "Event", with(newer(), key, "x".repeat(count).into()));
+        assert_eq!(long(128), [""; 0]);
+        assert_eq!(
+            long(129),
+            [format!("{key}: Invalid value: \"\": can have at most 128 characters")]
+        );
+    }
+}
+
+#[test]
+fn a_new_event_says_nothing_in_the_old_words() {
+    for (key, field, value) in [
+        ("deprecatedCount", "count", json!(3)),
+        ("deprecatedSource", "source", json!({"host": "h"})),
+        (
+            "deprecatedFirstTimestamp",
+            "firstTimestamp",
+            json!("2020-01-01T00:00:00Z"),
+        ),
+        (
+            "deprecatedLastTimestamp",
+            "lastTimestamp",
+            json!("2020-01-01T00:00:00Z"),
+        ),
+    ] {
+        assert_eq!(
+            told("events.k8s.io", "Event", with(newer(), key, value)),
+            [format!("{field}: Invalid value: \"\": needs to be unset")]
+        );
+    }
+    let quiet = with(
+        with(newer(), "deprecatedCount", json!(0)),
+        "deprecatedSource",
+        json!({}),
+    );
+    assert_eq!(told("events.k8s.io", "Event", quiet), [""; 0]);
+}
+
+#[test]
+fn the_series_of_a_new_event_is_judged_when_it_changes() {
+    let kind = resource("events.k8s.io", "Event");
+    let told = |series: Value, old: Value| -> Vec<String> {
+        let causes = check(
+            &kind,
+            &with(newer(), "series", series),
+            Some(&with(newer(), "series", old)),
+        );
+        causes.iter().map(cause::line).collect()
+    };
+    let series = |count: i64| json!({"count": count, "lastObservedTime": "2020-01-01T00:00:00.000000Z"});
+    assert_eq!(told(series(2), Value::Null), [""; 0]);
+    assert_eq!(told(series(1), series(1)), [""; 0]);
+    assert_eq!(
+        told(series(1), series(2)),
+        ["series.count: Invalid value: \"\": should be at least 2"]
+    );
 }
 
 #[test]

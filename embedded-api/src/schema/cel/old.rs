@@ -52,10 +52,14 @@ impl<'a> Old<'a> {
         self.below(value, |pair| pair.old.get(name), new, node)
     }
 
-    /// An item of a list.
-    pub(super) fn item(self, new: &'a Value, list: &'a Node, node: &'a Node) -> Self {
-        let of = |old: &'a Value| same::counterpart(new, old, &list.list);
-        self.below(self.value.and_then(of), |pair| of(pair.old), new, node)
+    /// The items of the old list.
+    pub(super) fn items(self, list: &'a Node) -> Items<'a> {
+        let of = |old: Option<&'a Value>| old.map(|old| same::Items::of(old, &list.list));
+        Items {
+            list: self,
+            of_value: of(self.value),
+            of_here: of(self.here.map(|pair| pair.old)),
+        }
     }
 
     fn below(
@@ -79,5 +83,20 @@ impl<'a> Old<'a> {
     pub(super) fn unchanged(self) -> bool {
         let pair = self.here.or(self.above);
         pair.is_some_and(|pair| same::same(pair.new, pair.old, pair.node))
+    }
+}
+
+/// A list in the old object, to follow each item of the new one.
+pub(super) struct Items<'a> {
+    list: Old<'a>,
+    of_value: Option<same::Items<'a>>,
+    of_here: Option<same::Items<'a>>,
+}
+
+impl<'a> Items<'a> {
+    /// What stood in the place of an item.
+    pub(super) fn item(&self, new: &'a Value, node: &'a Node) -> Old<'a> {
+        let of = |items: &Option<same::Items<'a>>| items.as_ref().and_then(|items| items.counterpart(new));
+        self.list.below(of(&self.of_value), |_| of(&self.of_here), new, node)
     }
 }

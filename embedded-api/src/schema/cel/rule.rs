@@ -3,6 +3,7 @@
 //! Owns: reading it and wording its message. Must not: decide when it applies.
 
 use super::field_path;
+use super::run::run;
 use crate::schema::{Schema, SchemaError};
 use kube_cel::cel::{Context, Program, Value as CelValue};
 use serde::Deserialize;
@@ -101,7 +102,7 @@ impl Rule {
         let made = self
             .message_program
             .as_ref()
-            .and_then(|program| program.execute(context).ok());
+            .and_then(|program| run(program, context).ok());
         if let Some(CelValue::String(made)) = made {
             let made = made.trim();
             if !made.is_empty() && made.len() <= MAX_MESSAGE && !made.contains('\n') {

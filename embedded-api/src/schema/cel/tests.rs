@@ -91,3 +91,31 @@ fn an_unchanged_value_that_breaks_a_rule_is_warned_of() {
     assert_eq!(verdict.warnings, ["a: Invalid value: 1: failed rule: self > 5"]);
     assert_eq!(judge(&worse, Some(&bad), &node).causes.len(), 1);
 }
+
+#[test]
+fn a_number_that_stops_the_evaluation_is_refused_and_nothing_else_happens() {
+    let detail = |rule: &str| format!("cannot be worked out with this value evaluating rule: {rule}");
+    let rule_of_list = "self.sum() > 0";
+    let list = json!({"type": "object", "properties": {"a": {"type": "array", "items": {"type": "integer"},
+        "x-kubernetes-validations": [{"rule": rule_of_list}]}}});
+    let told_of_list = told(list, json!({"a": [i64::MAX, 1]}));
+    let text = "quantity(self).isGreaterThan(quantity('1'))";
+    let told_of_text = told(rule("string", text), json!({"a": "9e70"}));
+    // In a release numbers wrap instead, and the evaluation goes on.
+    if cfg!(debug_assertions) {
+        let wanted = format!("a: Invalid value: \"array\": {}", detail(rule_of_list));
+        assert_eq!(told_of_list, [wanted]);
+        let wanted = format!("a: Invalid value: \"string\": {}", detail(text));
+        assert_eq!(told_of_text, [wanted]);
+    }
+}
+
+#[test]
+fn a_duration_in_words_is_a_duration() {
+    let schema = json!({"type": "object", "properties": {"a": {"type": "string", "format": "duration",
+        "x-kubernetes-validations": [{"rule": "self >= duration('1m')"}]}}});
+    for text in ["1m", "90s", "2 minutes", "1d"] {
+        assert_eq!(told(schema.clone(), json!({"a": text})), [""; 0], "{text}");
+    }
+    assert_eq!(told(schema, json!({"a": "20 seconds"})).len(), 1);
+}

@@ -5,10 +5,13 @@
 //! A rule sees the fields that the schema has. Of an object's metadata it sees `name` and `generateName` only.
 
 use super::FUNCTIONS;
+use super::duration;
+use super::run::run;
 use crate::schema::Type;
 use crate::schema::node::Node;
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::alphabet;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use kube_cel::cel::extractors::This;
 use kube_cel::cel::objects::{Key, Map, OptionalValue};
 use kube_cel::cel::{Context, Program, ResolveResult, Value as CelValue};
@@ -40,6 +43,12 @@ const RESERVED: [&str; 21] = [
     "void",
     "while",
 ];
+
+/// Bits that are too many for the last byte mean nothing.
+const BYTES: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+);
 
 /// A value as a rule sees it.
 pub(super) fn convert(value: &Value, node: &Node, root: bool) -> CelValue {
@@ -163,8 +172,8 @@ fn convert_text(text: &str, node: &Node) -> CelValue {
     let read = match node.format.map(|format| format.name()) {
         Some("date-time" | "datetime") => made(&TIMESTAMP, text),
         Some("date") => made(&TIMESTAMP, &format!("{text}T00:00:00Z")),
-        Some("duration") => made(&DURATION, text),
-        Some("byte") => STANDARD.decode(text).ok().map(|bytes| CelValue::Bytes(Arc::new(bytes))),
+        Some("duration") => made(&DURATION, text).or_else(|| made(&DURATION, &duration::plain(text)?)),
+        Some("byte") => BYTES.decode(text).ok().map(|bytes| CelValue::Bytes(Arc::new(bytes))),
         _ => None,
     };
     read.unwrap_or_else(|| CelValue::String(Arc::new(text.to_owned())))
@@ -177,7 +186,7 @@ static DURATION: LazyLock<Option<Program>> = LazyLock::new(|| Program::compile("
 fn made(program: &Option<Program>, text: &str) -> Option<CelValue> {
     let mut scope = FUNCTIONS.new_inner_scope();
     scope.add_variable_from_value("text", text.to_owned());
-    program.as_ref()?.execute(&scope).ok()
+    run(program.as_ref()?, &scope).ok()
 }
 
 /// The name by which rules call a field.

@@ -94,3 +94,13 @@ fn a_time_of_the_wrong_form_is_told() {
         refused(json!({"renewTime": "x"})).starts_with(r#"parsing time "x" as "2006-01-02T15:04:05.000000Z07:00""#)
     );
 }
+
+#[test]
+fn lists_and_maps_without_entries_go() {
+    let mut value = json!({"spec": {"taints": [], "labels": {}, "holderIdentity": ""}});
+    assert_eq!(decode(&mut value, &lease(), "Lease"), Ok(Vec::new()));
+    assert_eq!(value, json!({"spec": {"holderIdentity": ""}}));
+    let mut value = json!({"spec": {}});
+    assert_eq!(decode(&mut value, &lease(), "Lease"), Ok(Vec::new()));
+    assert_eq!(value, json!({"spec": {}}));
+}

@@ -23,13 +23,16 @@ static QUANTITIES: LazyLock<Regex> =
 /// When it is none.
 pub(super) fn special(value: &mut Value, definition: &str) -> Result<(), DecodeError> {
     if let (Value::Number(number), "Quantity") = (&*value, definition) {
-        *value = Value::String(go::number(number));
+        *value = Value::String(go::json(&Value::Number(number.clone())));
     }
     let Value::String(text) = value else {
         return Ok(());
     };
     match definition {
-        "Quantity" if QUANTITIES.is_match(text) => Ok(()),
+        "Quantity" if QUANTITIES.is_match(text) && text.matches('.').count() < 2 => match has_suffix(text) {
+            true => Ok(()),
+            false => Err(DecodeError("unable to parse quantity's suffix".to_owned())),
+        },
         "Quantity" => Err(DecodeError(format!(
             "quantities must match the regular expression '{QUANTITY}'"
         ))),
@@ -42,6 +45,16 @@ pub(super) fn special(value: &mut Value, definition: &str) -> Result<(), DecodeE
             Ok(())
         }
     }
+}
+
+/// Whether what follows the number is a unit or an exponent: the regular expression above lets more pass.
+fn has_suffix(quantity: &str) -> bool {
+    const UNITS: [&str; 16] = [
+        "", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei",
+    ];
+    let suffix = quantity.trim_start_matches(|each: char| each.is_ascii_digit() || matches!(each, '+' | '-' | '.'));
+    let exponent = suffix.strip_prefix(['e', 'E']);
+    UNITS.contains(&suffix) || exponent.is_some_and(|exponent| exponent.parse::<i32>().is_ok())
 }
 
 /// The time in UTC, in whole seconds, or with as many digits behind the point as it must have.
@@ -188,6 +201,36 @@ mod tests {
         special(&mut four, "Quantity").unwrap();
         assert_eq!(four, "4");
         assert_eq!(read("100Mi", "Quantity").unwrap(), "100Mi");
+        let mut half = Value::from(1_234_567.5);
+        special(&mut half, "Quantity").unwrap();
+        assert_eq!(half, "1234567.5");
         assert!(read("x", "Quantity").unwrap_err().contains("quantities must match"));
+    }
+
+    #[test]
+    fn quantities_have_a_unit_that_is_known_or_an_exponent() {
+        for good in [
+            "1", "1.", ".5", "-3", "+1", "100m", "1n", "4Gi", "2Ei", "1E", "1e3", "1E+3", "1e-1000", "1.5k",
+        ] {
+            assert_eq!(read(good, "Quantity").unwrap(), good);
+        }
+        for bad in [
+            "1K",
+            "1e",
+            "1i",
+            "1mi",
+            "1Kii",
+            "1kk",
+            "1M5",
+            "1e+",
+            "1e99999999999999999999",
+        ] {
+            let error = read(bad, "Quantity").unwrap_err();
+            assert_eq!(error, "unable to parse quantity's suffix", "{bad}");
+        }
+        for bad in ["", "x", "1.2.3", "1e3.5"] {
+            let error = read(bad, "Quantity").unwrap_err();
+            assert!(error.starts_with("quantities must match"), "{bad}");
+        }
     }
 }

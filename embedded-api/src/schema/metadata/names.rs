@@ -6,6 +6,7 @@
 
 const LABEL: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const SUBDOMAIN: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
+const KIND: &str = "[a-z]([-a-z0-9]*[a-z0-9])?";
 const KEY: &str = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 const KEY_WORDS: &str =
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
@@ -80,6 +81,23 @@ fn label(text: &str) -> Vec<String> {
                  end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '{LABEL}')"
             )
         });
+    }
+    messages
+}
+
+/// What is wrong with the name of a kind, whose capitals count as small letters.
+#[must_use]
+pub fn kind(text: &str) -> Vec<String> {
+    let text = text.to_lowercase();
+    let mut messages = Vec::new();
+    if text.len() > 63 {
+        messages.push("must be no more than 63 characters".to_owned());
+    }
+    if !is_label(&text) || text.starts_with(|each: char| each.is_ascii_digit()) {
+        messages.push(format!(
+            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, \
+             and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '{KIND}')"
+        ));
     }
     messages
 }

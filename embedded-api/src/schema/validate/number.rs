@@ -84,7 +84,7 @@ fn range(number: &Number, node: &Node, path: &Path<'_>) -> Option<Cause> {
     if fits {
         return None;
     }
-    let type_ = super::type_name(*only);
+    let type_ = only.name();
     let format = match format {
         Some(format) => format!("with format {}", format.name()),
         None => "(default format)".to_owned(),
@@ -99,7 +99,8 @@ fn range(number: &Number, node: &Node, path: &Path<'_>) -> Option<Cause> {
     reason = "the range is checked before, and both ends of it are exact"
 )]
 fn whole_of(real: f64) -> Option<i64> {
-    let within = real >= i64::MIN as f64 && real < i64::MAX as f64;
+    // A real number at either end was another one when it was written.
+    let within = real > i64::MIN as f64 && real < i64::MAX as f64;
     (within && real.fract() == 0.0).then_some(real as i64)
 }
 

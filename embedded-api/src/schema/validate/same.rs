@@ -5,6 +5,7 @@
 use crate::schema::ListType;
 use crate::schema::node::Node;
 use serde_json::Value;
+use std::collections::HashMap;
 
 /// Whether a value is as it was. Items of a list with keys are compared by their keys, wherever they stand; a field that
 /// the schema does not know makes an object another one.
@@ -19,33 +20,65 @@ pub fn same(value: &Value, old: &Value, node: &Node) -> bool {
             new.len() == old.len() && new.iter().all(field)
         }
         (Value::Array(new), Value::Array(before)) => {
-            let ListType::Map(_) = node.list else {
+            let (ListType::Map(_), Some(inner)) = (&node.list, node.items.as_deref()) else {
                 return new == before;
             };
-            let Some(inner) = node.items.as_deref() else {
-                return new == before;
-            };
-            let item = |item: &Value| counterpart(item, old, &node.list).is_some_and(|old| same(item, old, inner));
-            new.len() == before.len() && new.iter().all(item)
+            let before = Items::of(old, &node.list);
+            let item = |item: &Value| before.counterpart(item).is_some_and(|old| same(item, old, inner));
+            new.len() == before.count && new.iter().all(item)
         }
         _ => value == old,
     }
 }
 
-/// The item of the old list with the same keys. Only lists with keys have one.
-#[must_use]
-pub fn counterpart<'a>(item: &Value, old: &'a Value, list: &ListType) -> Option<&'a Value> {
-    let ListType::Map(keys) = list else {
-        return None;
-    };
+/// The items of an old list by their keys. Only lists with keys have any. Made once per list: an object may have tens of
+/// thousands of items, and each of the new ones asks for its counterpart.
+#[derive(Debug)]
+pub struct Items<'a> {
+    keys: &'a [String],
+    by_key: HashMap<Vec<String>, &'a Value>,
+    count: usize,
+}
+
+impl<'a> Items<'a> {
+    /// Those of `old`, a list of that type.
+    #[must_use]
+    pub fn of(old: &'a Value, list: &'a ListType) -> Self {
+        let items = old.as_array().map(Vec::as_slice).unwrap_or_default();
+        let keys = match list {
+            ListType::Map(keys) => keys.as_slice(),
+            ListType::Atomic | ListType::Set => &[],
+        };
+        let mut by_key = HashMap::new();
+        if !keys.is_empty() {
+            by_key.reserve(items.len());
+            for item in items {
+                if let Some(key) = key_of(item, keys) {
+                    by_key.entry(key).or_insert(item);
+                }
+            }
+        }
+        Self {
+            keys,
+            by_key,
+            count: items.len(),
+        }
+    }
+
+    /// The item with the same keys.
+    #[must_use]
+    pub fn counterpart(&self, item: &Value) -> Option<&'a Value> {
+        if self.by_key.is_empty() {
+            return None;
+        }
+        self.by_key.get(&key_of(item, self.keys)?).copied()
+    }
+}
+
+fn key_of(item: &Value, keys: &[String]) -> Option<Vec<String>> {
     let scalar = |value: &&Value| value.is_string() || value.is_number() || value.is_boolean();
-    let wanted: Option<Vec<&Value>> = keys.iter().map(|key| item.get(key).filter(scalar)).collect();
-    let wanted = wanted?;
-    let fits = |old: &&Value| {
-        let mut pairs = keys.iter().zip(&wanted);
-        pairs.all(|(key, wanted)| old.get(key) == Some(*wanted))
-    };
-    old.as_array()?.iter().find(fits)
+    let text = |key: &String| item.get(key).filter(scalar).map(Value::to_string);
+    keys.iter().map(text).collect()
 }
 
 #[cfg(test)]
@@ -84,8 +117,10 @@ mod tests {
     fn an_item_without_all_its_keys_has_no_counterpart() {
         let list = ListType::Map(vec!["k".to_owned(), "p".to_owned()]);
         let old = json!([{"k": "a", "p": 1, "v": 5}]);
-        assert_eq!(counterpart(&json!({"k": "a", "p": 1}), &old, &list), Some(&old[0]));
-        assert_eq!(counterpart(&json!({"k": "a"}), &old, &list), None);
-        assert_eq!(counterpart(&json!("a"), &json!(["a"]), &ListType::Set), None);
+        let items = Items::of(&old, &list);
+        assert_eq!(items.counterpart(&json!({"k": "a", "p": 1})), Some(&old[0]));
+        assert_eq!(items.counterpart(&json!({"k": "a"})), None);
+        assert_eq!(items.counterpart(&json!({"k": "a", "p": "1"})), None);
+        assert_eq!(Items::of(&json!(["a"]), &ListType::Set).counterpart(&json!("a")), None);
     }
 }

@@ -113,3 +113,21 @@ fn what_was_wrong_before_and_is_untouched_is_no_fault_of_an_update() {
     );
     assert_eq!(told_of_update(schema, list(json!([10, 1])), list(json!([10]))).len(), 1);
 }
+
+#[test]
+fn null_is_never_one_of_the_values_that_are_listed() {
+    let schema = json!({"type": "string", "nullable": true, "enum": ["A", null]});
+    assert_eq!(
+        told(schema, Value::Null),
+        [r#"spec: Unsupported value: null: supported values: "A", "null""#]
+    );
+    assert_eq!(told(json!({"type": "string", "nullable": true}), Value::Null), [""; 0]);
+}
+
+#[test]
+fn the_smallest_integer_is_one_and_what_was_too_small_to_be_read_as_one_is_not() {
+    let schema = || json!({"type": "integer"});
+    assert_eq!(told(schema(), json!(i64::MIN)), [""; 0]);
+    let below: Value = serde_json::from_str("-9223372036854775809").unwrap();
+    assert_eq!(told(schema(), below).len(), 2);
+}

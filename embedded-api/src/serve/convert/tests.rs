@@ -32,6 +32,10 @@ impl Handler for Script {
     }
 }
 
+fn room() -> Bodies {
+    Bodies::new(Limits::default().bodies)
+}
+
 fn whole(text: &'static str) -> Answer {
     Answer {
         code: StatusCode::OK,
@@ -46,7 +50,7 @@ where
     B: http_body::Body,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    answer(script, request, &Limits::default(), &CancellationToken::new()).await
+    answer(script, request, &Limits::default(), &room(), &CancellationToken::new()).await
 }
 
 async fn status(response: Response<AnswerBody>) -> (u16, String, String) {
@@ -107,7 +111,7 @@ async fn a_body_of_three_mebibytes_is_read_and_one_byte_more_is_not() {
     let script = Script::answering(whole("{}"));
     let body = |length| {
         Request::post("/api")
-            .body(Full::new(Bytes::from(vec![b'a'; length])))
+            .body(Full::new(Bytes::from(vec![b'a'; usize::try_from(length).unwrap()])))
             .unwrap()
     };
     assert_eq!(ask(&script, body(MAX_BODY)).await.status(), 200);
@@ -205,7 +209,14 @@ async fn a_watch_ends_when_serving_ends_and_its_sender_learns_of_it() {
     let mut watch = whole("");
     watch.body = Body::Stream(frames);
     let end = CancellationToken::new();
-    let response = answer(&Script::answering(watch), get("/api"), &Limits::default(), &end).await;
+    let response = answer(
+        &Script::answering(watch),
+        get("/api"),
+        &Limits::default(),
+        &room(),
+        &end,
+    )
+    .await;
     let mut body = response.into_body();
     assert!(futures::poll!(std::pin::pin!(body.frame())).is_pending());
     end.cancel();
@@ -214,4 +225,53 @@ async fn a_watch_ends_when_serving_ends_and_its_sender_learns_of_it() {
     tokio::time::timeout(Duration::from_secs(5), sender.closed())
         .await
         .unwrap();
+}
+
+/// A fault of this program.
+#[derive(Clone)]
+struct Faulty;
+
+impl Handler for Faulty {
+    async fn handle(&self, request: ApiRequest) -> Answer {
+        panic!("no answer to {}", request.path);
+    }
+}
+
+#[tokio::test]
+async fn a_fault_in_one_request_is_the_answer_to_it_and_hits_nobody_else() {
+    let response = answer(
+        &Faulty,
+        get("/api"),
+        &Limits::default(),
+        &room(),
+        &CancellationToken::new(),
+    )
+    .await;
+    let (code, reason, message) = status(response).await;
+    assert_eq!((code, reason.as_str()), (500, "InternalError"));
+    assert!(!message.contains("/api"), "{message}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn bodies_that_together_are_too_much_wait_and_requests_without_one_do_not() {
+    let bodies = Bodies::new(MAX_BODY);
+    let (limits, end) = (Limits::default(), CancellationToken::new());
+    let (never, script) = (Script::default(), Script::answering(whole("{}")));
+    let post = || {
+        let chunk = Ok::<_, Infallible>(http_body::Frame::data(Bytes::from_static(b"{}")));
+        let body = StreamBody::new(futures::stream::iter([chunk]));
+        Request::post("/api").body(body).unwrap()
+    };
+    let mut first = Box::pin(answer(&never, post(), &limits, &bodies, &end));
+    assert!(futures::poll!(&mut first).is_pending());
+    let second = answer(&script, post(), &limits, &bodies, &end).await;
+    assert_eq!(second.headers()["retry-after"], "1");
+    assert_eq!(status(second).await.0, 429);
+    assert!(script.asked.lock().unwrap().is_none());
+    let without = answer(&script, get("/api"), &limits, &bodies, &end).await;
+    assert_eq!(without.status(), 200);
+    drop(first);
+    *script.answer.lock().unwrap() = Some(whole("{}"));
+    let third = answer(&script, post(), &limits, &bodies, &end).await;
+    assert_eq!(third.status(), 200);
 }

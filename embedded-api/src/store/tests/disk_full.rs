@@ -9,7 +9,7 @@ use std::fs::OpenOptions;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// A disk that takes so many more writes and syncs, then fails until it is mended.
@@ -18,14 +18,28 @@ struct Disk {
     left: AtomicI64,
     /// Whether the operation that fails is done all the same, as when an error comes late.
     late: bool,
+    /// Whether the next operation ends in a panic, as a fault of the engine would.
+    fault: AtomicBool,
+    /// How often the file was opened, and how long that takes.
+    opened: AtomicU32,
+    opening: Duration,
 }
 
 const HEALTHY: i64 = i64::MAX / 2;
 
 impl Disk {
     fn new(late: bool) -> Arc<Self> {
-        let left = AtomicI64::new(HEALTHY);
-        Arc::new(Self { left, late })
+        Self::slow(late, Duration::ZERO)
+    }
+
+    fn slow(late: bool, opening: Duration) -> Arc<Self> {
+        Arc::new(Self {
+            left: AtomicI64::new(HEALTHY),
+            late,
+            fault: AtomicBool::new(false),
+            opened: AtomicU32::new(0),
+            opening,
+        })
     }
 
     fn fail_after(&self, operations: i64) {
@@ -39,6 +53,8 @@ impl Disk {
     fn medium(self: &Arc<Self>) -> Medium {
         let disk = Arc::clone(self);
         Arc::new(move |path: &Path| {
+            disk.opened.fetch_add(1, Ordering::SeqCst);
+            std::thread::sleep(disk.opening);
             let file = OpenOptions::new().read(true).write(true).open(path)?;
             let file = FileBackend::new(file)?;
             let disk = Arc::clone(&disk);
@@ -55,6 +71,7 @@ struct Backend {
 
 impl Backend {
     fn operation(&self, run: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        assert!(!self.disk.fault.swap(false, Ordering::SeqCst), "a fault");
         let left = self.disk.left.fetch_sub(1, Ordering::SeqCst);
         if left > 0 {
             return run();
@@ -234,4 +251,42 @@ async fn a_store_that_cannot_be_made_for_want_of_space_is_made_later() {
     disk.mend();
     let store = open_on(folder.path(), &disk).expect("opens");
     put(&store, &drone("a"), 1).await.expect("kept");
+}
+
+#[tokio::test]
+async fn a_fault_of_the_engine_is_a_write_that_is_not_kept() {
+    let folder = tempfile::tempdir().expect("folder");
+    let disk = Disk::new(false);
+    let store = open_on(folder.path(), &disk).expect("opens");
+    put(&store, &drone("a"), 1).await.expect("kept");
+    disk.fault.store(true, Ordering::SeqCst);
+    let lost = put(&store, &drone("b"), 2).await;
+    assert!(matches!(lost, Err(WriteError::NotKept(_))), "{lost:?}");
+    insist(&store, "c", 3).await;
+    assert_eq!(numbers(&store), [1, 3]);
+    store.close().await;
+    let store = open_on(folder.path(), &disk).expect("opens again");
+    assert_eq!(numbers(&store), [1, 3]);
+}
+
+#[tokio::test]
+async fn a_disk_that_goes_on_failing_is_not_read_all_the_time() {
+    let folder = tempfile::tempdir().expect("folder");
+    // As if it took so long to read and check a large file.
+    let opening = Duration::from_millis(200);
+    let disk = Disk::slow(false, opening);
+    let store = open_on(folder.path(), &disk).expect("opens");
+    disk.fail_after(0);
+    put(&store, &drone("a"), 1).await.expect_err("the disk fails");
+    let (begun, before) = (Instant::now(), disk.opened.load(Ordering::SeqCst));
+    let mut opened = 0;
+    while opened < 4 {
+        put(&store, &drone("a"), 1).await.expect_err("the disk fails");
+        opened = disk.opened.load(Ordering::SeqCst) - before;
+    }
+    // The first time may come at once, as nobody knows yet how long it takes.
+    let spent = begun.elapsed();
+    assert!(spent > opening * opened + opening * 3 * (opened - 1), "{spent:?}");
+    disk.mend();
+    insist(&store, "b", 2).await;
 }

@@ -18,6 +18,40 @@ async fn a_written_object_can_be_read_with_its_revision() {
     assert_eq!((number(&read), &*read.facts.uid), (2, "uid-b"));
 }
 
+/// Lists in lists, so many of them.
+fn nested(levels: usize) -> serde_json::Value {
+    (0..levels).fold(json!(1), |inner, _| json!([inner]))
+}
+
+#[tokio::test]
+async fn an_object_that_could_not_be_read_again_is_refused_and_the_deepest_that_is_kept_can() {
+    let folder = tempfile::tempdir().expect("folder");
+    let store = open(folder.path());
+    let write = |name: &str, levels: usize| {
+        let key = drone(name);
+        let mut value = body(&key, 1);
+        value["spec"]["deep"] = nested(levels);
+        store.write(Write::Put {
+            key,
+            expect: Expect::Absent,
+            value,
+        })
+    };
+    // The object, its spec, and what is in it.
+    write("a", 118).await.expect("kept");
+    for levels in [119, 125, 126, 200, 1000] {
+        let refused = write("b", levels).await;
+        assert!(
+            matches!(refused, Err(WriteError::Malformed(_))),
+            "{levels}: {refused:?}"
+        );
+    }
+    store.close().await;
+    let store = open(folder.path());
+    assert_eq!(number(&store.get(&drone("a")).expect("there")), 1);
+    assert_eq!(store.get(&drone("b")), None);
+}
+
 #[tokio::test]
 async fn an_object_is_made_once() {
     let folder = tempfile::tempdir().expect("folder");

@@ -22,18 +22,33 @@ use std::sync::Arc;
 /// Who writes.
 const MANAGER: &str = "garbage-collector";
 
-/// Looks at an object and does what is to be done about it.
+/// So often is an object looked at that changes while it is.
+const ATTEMPTS: usize = 8;
+
+/// Looks at an object and does what is to be done about it. What was decided by a state that it no longer has is not
+/// done; it is looked at again.
 ///
 /// # Errors
 /// What could not be done, and may be done later.
 pub(super) async fn look(core: &Arc<Core>, key: &Key) -> Result<(), Refusal> {
+    let mut done = once(core, key).await;
+    for _ in 1..ATTEMPTS {
+        match done {
+            Err(refusal) if refusal.code == 409 => done = once(core, key).await,
+            done => return done,
+        }
+    }
+    done
+}
+
+async fn once(core: &Arc<Core>, key: &Key) -> Result<(), Refusal> {
     let (Some(object), Some(kind)) = (core.store.get(key), core.storing(&key.resource)) else {
         return Ok(());
     };
     let facts = &object.facts;
-    if !key.namespace.is_empty() && core.store.get(&Key::new(STORAGE, "", &key.namespace)).is_none() && !facts.deleting
-    {
-        // It was made while its namespace went.
+    let namespace = || core.store.get(&Key::new(STORAGE, "", &key.namespace));
+    if !facts.deleting && !key.namespace.is_empty() && namespace().is_none_or(|place| place.facts.deleting) {
+        // It was made while its namespace went, or goes.
         return delete(core, kind, &object, Propagation::Background).await;
     }
     if facts.owners.is_empty() && !facts.deleting {
@@ -58,10 +73,23 @@ async fn as_dependent(core: &Arc<Core>, kind: &Kind, object: &Object, value: &Va
         })
         .collect();
     let states: Vec<Owner> = owners.iter().map(|(_, state)| *state).collect();
-    let owns = !core.store.owned_by(&object.facts.uid).is_empty();
-    match of_dependent(&states, &meta::finalizers(value), owns) {
+    let own = core.store.owned_by(&object.facts.uid);
+    match of_dependent(&states, &meta::finalizers(value), !own.is_empty()) {
         Dependent::Stays => Ok(()),
-        Dependent::Goes(propagation) => delete(core, kind, object, propagation).await,
+        Dependent::Goes(propagation) => {
+            if propagation == Propagation::Foreground && own.iter().any(|each| waits(each)) {
+                // What it would wait for may be waiting for it: who is owned by what it owns blocks nobody.
+                edit(core, kind, object, meta::block_no_owner).await?;
+            }
+            let options = DeleteOptions {
+                propagation: Some(propagation),
+                uid: Some(object.facts.uid.to_string()),
+                // Just as it was looked at: another state may have other owners.
+                resource_version: Some(object.revision.to_string()),
+                ..DeleteOptions::default()
+            };
+            unless_gone(remove(core, kind, &object.key, &options).await.map(drop))
+        }
         Dependent::Forgets => {
             let gone = owners.iter().filter(|(_, state)| *state != Owner::There);
             let gone: Vec<&str> = gone.map(|(owner, _)| owner.uid.as_str()).collect();
@@ -81,13 +109,17 @@ fn state(core: &Core, dependent: &Object, owner: &meta::Owner) -> Owner {
     let Some(found) = core.store.get(&key).filter(|found| *found.facts.uid == *owner.uid) else {
         return Owner::Gone;
     };
-    if !found.facts.deleting || !found.facts.finalizers {
-        return Owner::There;
+    match !is_namespace(&kind.resource) && waits(&found) {
+        true => Owner::Waits,
+        false => Owner::There,
     }
-    match parsed(&found) {
-        Ok(value) if meta::finalizers(&value).contains(&FOREGROUND) && !is_namespace(&kind.resource) => Owner::Waits,
-        _ => Owner::There,
-    }
+}
+
+/// Whether an object waits for its dependents to go.
+fn waits(object: &Object) -> bool {
+    object.facts.deleting
+        && object.facts.finalizers
+        && parsed(object).is_ok_and(|value| meta::finalizers(&value).contains(&FOREGROUND))
 }
 
 /// Where an owner is. `None` when its kind is not served, or lives in namespaces and the dependent does not.
@@ -148,14 +180,14 @@ fn without(value: &mut Value, finalizer: &str) {
     meta::set_finalizers(value, &left);
 }
 
-/// Deletes this very object.
+/// Deletes this very object, whatever state it has.
 pub(super) async fn delete(core: &Core, kind: &Kind, object: &Object, by: Propagation) -> Result<(), Refusal> {
     let options = DeleteOptions {
         propagation: Some(by),
         uid: Some(object.facts.uid.to_string()),
         ..DeleteOptions::default()
     };
-    overtaken(remove(core, kind, &object.key, &options).await.map(drop))
+    unless_gone(remove(core, kind, &object.key, &options).await.map(drop))
 }
 
 /// Changes this very object.
@@ -178,13 +210,17 @@ pub(super) async fn edit(core: &Core, kind: &Kind, object: &Object, by: impl Fn(
             insists: false,
         })
     };
-    overtaken(settle(core, kind, &object.key, false, next).await.map(drop))
+    unless_gone(settle(core, kind, &object.key, false, next).await.map(drop))
 }
 
-/// An object that is gone, or is another by now, is none of ours any more.
-fn overtaken(done: Result<(), Refusal>) -> Result<(), Refusal> {
+/// Nothing is to be done about an object that is gone. One that could not be changed is another matter: an owner whose
+/// dependents have not all forgotten it yet would take them along.
+fn unless_gone(done: Result<(), Refusal>) -> Result<(), Refusal> {
     match done {
-        Err(refusal) if matches!(refusal.code, 404 | 409) => Ok(()),
+        Err(refusal) if refusal.code == 404 => Ok(()),
         done => done,
     }
 }
+
+#[cfg(test)]
+mod tests;

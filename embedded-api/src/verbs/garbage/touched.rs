@@ -41,6 +41,10 @@ pub(super) fn touched(event: &Event) -> Vec<Touched> {
     }
     if facts.deleting {
         all.push(Touched::DependentsOf(Arc::clone(&facts.uid)));
+        if !facts.owners.is_empty() {
+            // It may no longer block one that waits for it.
+            all.push(Touched::OwnersOf(Arc::clone(object)));
+        }
     }
     if let Some(before) = before
         && before.facts.owners.iter().any(|owner| !facts.owners.contains(owner))
@@ -104,6 +108,17 @@ mod tests {
     fn an_owner_on_its_way_out_concerns_its_dependents() {
         let (before, after) = (object(&[], false), object(&[], true));
         let expected = [itself(), Touched::DependentsOf("u-1".into())];
+        assert_eq!(touched(&event(Some(&before), &after, false)), expected);
+    }
+
+    #[test]
+    fn a_dependent_on_its_way_out_concerns_its_owners() {
+        let (before, after) = (object(&["o"], true), object(&["o"], true));
+        let expected = [
+            itself(),
+            Touched::DependentsOf("u-1".into()),
+            Touched::OwnersOf(Arc::clone(&after)),
+        ];
         assert_eq!(touched(&event(Some(&before), &after, false)), expected);
     }
 

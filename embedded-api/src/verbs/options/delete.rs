@@ -5,6 +5,7 @@
 use super::{all, cause, dry_run, flag, given, invalid, number};
 use crate::refusal::{Cause, Refusal};
 use crate::request::ApiRequest;
+use crate::schema::go;
 use serde_json::{Map, Value};
 
 /// What becomes of the objects that the deleted one owns.
@@ -177,14 +178,7 @@ fn number_of(fields: &Map<String, Value>, name: &str) -> Result<(), Refusal> {
 }
 
 fn wrong_type(value: &Value, path: &str, type_: &str) -> Refusal {
-    let given = match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    };
+    let given = go::json_kind(value);
     let told = format!("json: cannot unmarshal {given} into Go struct field DeleteOptions.{path} of type {type_}");
     Refusal::bad_request(told)
 }

@@ -1,6 +1,6 @@
 //! Making objects.
 
-use super::world::{EVENTS, LEASES, NAMESPACES, NODES, THINGS, labelled, request, thing, world};
+use super::world::{BOATS, EVENTS, LEASES, NAMESPACES, NODES, THINGS, boat, labelled, request, thing, world};
 use http::Method;
 use serde_json::json;
 
@@ -313,4 +313,37 @@ async fn questions_about_oneself_are_answered_and_not_kept() {
         .is(201);
     assert!(answer.body["status"]["userInfo"]["username"].is_string());
     assert_eq!(world.api.revision(), before);
+}
+
+#[tokio::test]
+async fn an_object_that_is_nested_too_deeply_is_refused_also_dry_and_harms_nothing() {
+    let world = world().await;
+    for levels in [100, 116, 117, 118, 119, 120, 121, 122, 123, 124] {
+        let mut deep = boat(&format!("b-{levels}"));
+        deep["spec"] = (0..levels).fold(json!({}), |inner, _| json!({ "a": inner }));
+        let dry = world.post(&format!("{BOATS}?dryRun=All"), deep.clone()).await;
+        let made = world.post(BOATS, deep).await;
+        assert_eq!(dry.code, made.code, "{levels}");
+        let path = format!("{BOATS}/b-{levels}");
+        match made.code {
+            // With the owners of its fields it is deeper than it came.
+            201 => {
+                world.get(&path).await.is(200);
+                assert!(levels < 120);
+            }
+            code => assert!(code == 400 && levels > 100, "{levels}: {}", made.body),
+        }
+    }
+    let world = world.restarted().await;
+    world.get(&format!("{BOATS}/b-100")).await.is(200);
+    assert!(!world.get(BOATS).await.is(200).names().is_empty());
+}
+
+#[tokio::test]
+async fn a_new_object_may_say_that_it_has_version_0() {
+    let world = world().await;
+    let mut thing = thing("a");
+    thing["metadata"]["resourceVersion"] = "0".into();
+    let made = world.post(THINGS, thing).await.is(201);
+    assert!(made.version() > 0);
 }

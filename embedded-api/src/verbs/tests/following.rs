@@ -327,3 +327,34 @@ async fn a_watcher_that_takes_nothing_for_long_loses_its_watch() {
     }
     assert!((64..100).contains(&told), "{told} events");
 }
+
+#[tokio::test]
+async fn a_watch_may_be_asked_to_go_on_for_ever() {
+    let world = world().await;
+    let mut watch = world.watch(&format!("{THINGS}?timeoutSeconds={}", i64::MAX)).await;
+    world.post(THINGS, thing("a")).await.is(201);
+    watch.expect(&[("ADDED", "a")]).await;
+}
+
+#[tokio::test]
+async fn a_watcher_that_is_slow_to_read_what_is_there_loses_nothing_because_others_are_busy() {
+    let small = Limits {
+        age: Duration::ZERO,
+        events: 1,
+        ..Limits::default()
+    };
+    let world = world_with(|options| options.history = small).await;
+    for number in 0..100 {
+        world.post(THINGS, thing(&format!("t-{number:02}"))).await.is(201);
+    }
+    let mut slow = world.watch(THINGS).await;
+    slow.until_full().await;
+    for number in 0..20 {
+        world.post(BOATS, boat(&format!("b-{number}"))).await.is(201);
+    }
+    for number in 0..100 {
+        slow.expect(&[("ADDED", &format!("t-{number:02}"))]).await;
+    }
+    world.post(THINGS, thing("u")).await.is(201);
+    slow.expect(&[("ADDED", "u")]).await;
+}

@@ -1,6 +1,7 @@
 //! What becomes of objects when their owners go.
 
-use super::world::{BOATS, Came, THINGS, World, boat, thing, world};
+use super::world::{BOATS, Came, NAMESPACES, THINGS, World, boat, thing, world};
+use crate::store::Key;
 use serde_json::{Value, json};
 
 /// A Thing, and Boats that it owns.
@@ -176,4 +177,69 @@ async fn a_dependent_that_is_taken_from_its_owner_frees_it() {
         .await
         .is(200);
     world.until_gone(&format!("{THINGS}/owner")).await;
+}
+
+#[tokio::test]
+async fn a_dependent_that_no_longer_blocks_its_owner_frees_it() {
+    let world = world().await;
+    family(&world, &["one"], true).await;
+    world
+        .merge(&path("one"), json!({"metadata": {"finalizers": ["a.dev/x"]}}))
+        .await
+        .is(200);
+    world
+        .delete(&format!("{THINGS}/owner?propagationPolicy=Foreground"))
+        .await
+        .is(200);
+    let mut references =
+        world.until(&path("one"), "the first to go", going).await.body["metadata"]["ownerReferences"].take();
+    references[0]["blockOwnerDeletion"] = false.into();
+    world
+        .merge(&path("one"), json!({"metadata": {"ownerReferences": references}}))
+        .await
+        .is(200);
+    world.until_gone(&format!("{THINGS}/owner")).await;
+    world.get(&path("one")).await.is(200);
+}
+
+#[tokio::test]
+async fn owners_that_own_each_other_go_too() {
+    let world = world().await;
+    let owner = family(&world, &["one"], true).await;
+    let one = world.get(&path("one")).await.is(200).body;
+    let reference = &owned("x", &[&one], true)["metadata"]["ownerReferences"];
+    let name = owner["metadata"]["name"].as_str().unwrap_or_default();
+    world
+        .merge(
+            &format!("{THINGS}/{name}"),
+            json!({"metadata": {"ownerReferences": reference}}),
+        )
+        .await
+        .is(200);
+    world
+        .delete(&format!("{THINGS}/owner?propagationPolicy=Foreground"))
+        .await
+        .is(200);
+    world.until_gone(&format!("{THINGS}/owner")).await;
+    world.until_gone(&path("one")).await;
+}
+
+#[tokio::test]
+async fn what_slips_into_a_namespace_on_its_way_out_goes_though_the_namespace_still_waits() {
+    let world = world().await;
+    let name = |finalizers: &Value| json!({"metadata": {"name": "field", "finalizers": finalizers}});
+    world.post(NAMESPACES, name(&json!(["a.dev/x"]))).await.is(201);
+    world.delete(&format!("{NAMESPACES}/field")).await.is(200);
+    let path = "/apis/a.dev/v1/namespaces/field/boats/late";
+    // The request that makes it looked at the namespace before that was deleted, and writes only now.
+    let emptied = |came: &Came| came.body["spec"]["finalizers"].as_array().is_none_or(Vec::is_empty);
+    world
+        .until(&format!("{NAMESPACES}/field"), "it to be empty", emptied)
+        .await;
+    let mut late = boat("late");
+    late["metadata"]["namespace"] = "field".into();
+    late["metadata"]["uid"] = "u-late".into();
+    let key = Key::new("boats.a.dev", "field", "late");
+    world.api.core.make(key, late, false).await.expect("made");
+    world.until_gone(path).await;
 }

@@ -52,3 +52,23 @@ async fn requests_take_turns_when_there_are_many() {
     });
     assert_eq!(futures::future::join_all(made).await.len(), 20);
 }
+
+#[tokio::test]
+async fn writers_that_wait_for_the_disk_keep_nobody_from_reading() {
+    let world = world_with(|options| options.in_flight = 8).await;
+    world.post(THINGS, thing("a")).await.is(201);
+    // As many as may write are at it, and do not come to an end.
+    let writing = world.api.writes.acquire_many(4).await.expect("all of them");
+    tokio::time::pause();
+    let refused = futures::future::join_all((0..10).map(|number| {
+        let world = &world;
+        async move { world.post(THINGS, thing(&format!("t-{number}"))).await.code }
+    }));
+    let reading = async { world.get(&format!("{THINGS}/a")).await.code };
+    let (refused, read) = tokio::join!(refused, reading);
+    assert_eq!((refused, read), (vec![429; 10], 200));
+    drop(writing);
+    // The store's thread has a clock of its own.
+    tokio::time::resume();
+    world.post(THINGS, thing("b")).await.is(201);
+}

@@ -229,3 +229,20 @@ async fn fields_of_built_in_kinds_select() {
     let newer = "/apis/events.k8s.io/v1/namespaces/default/events?fieldSelector=regarding.name%3Da";
     assert_eq!(world.get(newer).await.is(200).names(), ["e"]);
 }
+
+#[tokio::test]
+async fn a_page_of_a_moment_that_never_was_is_not_had_in_silence() {
+    let world = world().await;
+    five(&world).await;
+    let first = world.get(&format!("{THINGS}?limit=2")).await.is(200);
+    let other = super::world::world().await;
+    let told = other
+        .get(&format!("{THINGS}?continue={}", token(&first.body)))
+        .await
+        .is(410);
+    let rest = other
+        .get(&format!("{THINGS}?continue={}", token(&told.body)))
+        .await
+        .is(200);
+    assert_eq!(rest.names(), [""; 0]);
+}

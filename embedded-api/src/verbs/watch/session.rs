@@ -5,7 +5,7 @@
 use super::frames;
 use super::transition::{Told, told};
 use crate::refusal::Refusal;
-use crate::store::{Compacted, Ended, Event, Object, Page};
+use crate::store::{Compacted, Ended, Event, Listed, Object, Page, Watch};
 use crate::verbs::core::{Core, Kind};
 use crate::verbs::face::Face;
 use crate::verbs::selector::Selector;
@@ -90,15 +90,17 @@ impl Session {
         let end = Instant::now() + self.lasts;
         // A table describes its columns once.
         let mut described = true;
-        let since = match self.beginning {
+        let mut changes = match self.beginning {
             Beginning::WithWhatIsThere { says_where_it_ends } => {
-                self.what_is_there(says_where_it_ends, &mut described).await?
+                let listed = self.listed()?;
+                // From here on nothing of this kind is missed, however long the watcher takes for what is there.
+                let changes = self.changes(listed.revision)?;
+                self.what_is_there(listed, says_where_it_ends, &mut described).await?;
+                changes
             }
-            Beginning::Now => self.core.store.revision(),
-            Beginning::After(revision) => self.known(revision)?,
+            Beginning::Now => self.changes(self.core.store.revision())?,
+            Beginning::After(revision) => self.changes(self.known(revision)?)?,
         };
-        let changes = self.core.store.watch(&self.kind.resource.storage, since);
-        let mut changes = changes.map_err(|compacted| too_old(compacted.asked, compacted.floor))?;
         let mut bookmark = Instant::now() + BOOKMARK;
         loop {
             tokio::select! {
@@ -128,14 +130,22 @@ impl Session {
         }
     }
 
-    async fn what_is_there(&self, says_where_it_ends: bool, described: &mut bool) -> Result<u64, End> {
+    fn changes(&self, since: u64) -> Result<Watch, Refusal> {
+        let changes = self.core.store.watch(&self.kind.resource.storage, since);
+        changes.map_err(|Compacted { asked, floor }| too_old(asked, floor))
+    }
+
+    fn listed(&self) -> Result<Listed, Refusal> {
         let keep = |object: &Object| self.selector.matches(object);
         let storage = &self.kind.resource.storage;
         let listed = self
             .core
             .store
             .list(storage, self.namespace.as_deref(), &Page::default(), keep);
-        let listed = listed.map_err(|Compacted { asked, floor }| too_old(asked, floor))?;
+        listed.map_err(|Compacted { asked, floor }| too_old(asked, floor))
+    }
+
+    async fn what_is_there(&self, listed: Listed, says_where_it_ends: bool, described: &mut bool) -> Result<(), End> {
         for object in &listed.objects {
             self.object(Told::Added, &self.face.stored(object, *described)?).await?;
             *described = false;
@@ -143,7 +153,7 @@ impl Session {
         if says_where_it_ends && self.bookmarks {
             self.bookmark(listed.revision, true).await?;
         }
-        Ok(listed.revision)
+        Ok(())
     }
 
     async fn change(&self, event: &Event, described: &mut bool) -> Result<(), End> {

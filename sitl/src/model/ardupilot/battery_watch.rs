@@ -1,11 +1,8 @@
-//! ArduCopter's battery failsafe: voltage that stays low for ten seconds.
+//! ArduCopter's battery failsafe: voltage that stays low for BATT_LOW_TIMER seconds.
 //!
 //! Owns: the voltage model, the timers and the verdict. Must not: change modes.
 
 use crate::model::core::Core;
-
-/// How long a voltage must stay low.
-const LOW_FOR_S: f64 = 10.0;
 
 /// MAV_BATTERY_CHARGE_STATE, as far as this failsafe knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
@@ -39,7 +36,8 @@ impl BatteryWatch {
         };
         self.low_since_s = since(self.low_since_s, core.params.get("BATT_LOW_VOLT"));
         self.critical_since_s = since(self.critical_since_s, core.params.get("BATT_CRT_VOLT"));
-        let lasting = |since: Option<f64>| since.is_some_and(|at| core.uptime_s - at >= LOW_FOR_S);
+        let low_for_s = f64::from(core.params.get("BATT_LOW_TIMER"));
+        let lasting = |since: Option<f64>| since.is_some_and(|at| core.uptime_s - at >= low_for_s);
         let charge = match (lasting(self.critical_since_s), lasting(self.low_since_s)) {
             (true, _) => Charge::Critical,
             (_, true) => Charge::Low,

@@ -1,14 +1,23 @@
-//! What ArduCopter says while it boots, and the moments that matter, as recorded from ArduCopter 90700977 (SITL).
+//! How ArduCopter boots: what it says, and the moments that matter, as recorded from ArduCopter 90700977 (SITL).
 //!
-//! Owns: boot times and texts. Must not: hold state.
+//! Owns: boot times, texts, and the steps of the boot. Must not: know why arming is refused.
 
 use MavSeverity::{MAV_SEVERITY_DEBUG as DEBUG, MAV_SEVERITY_INFO as INFO};
 use mavlink::dialects::ardupilotmega::MavSeverity;
 
-/// First HEARTBEAT.
+use super::{ArduPilot, modes};
+use crate::model::core::Core;
+use crate::model::geo::Wgs84;
+use crate::model::telemetry::id;
+
+/// First HEARTBEAT. While it boots a clock of its own sends one each second, besides those that were asked for.
 pub(super) const FIRST_HEARTBEAT_S: f64 = 1.0;
 /// End of the boot: state STANDBY; modes set earlier are forgotten.
 pub(super) const INITIALISED_S: f64 = 2.4;
+/// The battery was measured for the first time.
+pub(super) const BATTERY_READ_S: f64 = 2.5;
+/// Requests for mission items go out from here on; answers come sooner.
+pub(super) const ASKS_S: f64 = 2.7;
 /// GPS has a fix.
 pub(super) const GPS_FIX_S: f64 = 10.0;
 /// Home and origin are set.
@@ -42,3 +51,37 @@ pub(super) const TEXTS: &[(f64, MavSeverity, &str)] = &[
     (41.38, INFO, "EKF3 IMU0 is using GPS"),
     (41.58, INFO, "EKF3 IMU1 is using GPS"),
 ];
+
+impl ArduPilot {
+    pub(super) fn boot_step(&mut self, core: &mut Core) {
+        if core.uptime_s < INITIALISED_S && core.uptime_s >= FIRST_HEARTBEAT_S + f64::from(self.boot_beats) {
+            self.boot_beats += 1;
+            self.send(core, id::HEARTBEAT);
+        }
+        while let Some(&(at, severity, text)) = TEXTS.get(self.texts_said).filter(|row| core.uptime_s >= row.0) {
+            self.texts_said += 1;
+            if text == "ArduPilot Ready" {
+                self.finish_boot(core);
+            }
+            if at >= ORIGIN_S && self.origin.is_none() {
+                let origin = Wgs84 {
+                    amsl_m: core.config.home.amsl_m + 0.1,
+                    ..core.place()
+                };
+                self.origin = Some(origin);
+                self.set_home(core, origin);
+            }
+            self.text(core, severity, text);
+        }
+    }
+
+    /// The boot ends: a mode that was set meanwhile is forgotten.
+    fn finish_boot(&mut self, core: &mut Core) {
+        self.initialised = true;
+        if self.mode != modes::STABILIZE {
+            self.mode = modes::STABILIZE;
+            self.announced_mode = modes::STABILIZE;
+            self.send(core, id::HEARTBEAT);
+        }
+    }
+}

@@ -2,7 +2,7 @@
 //!
 //! Owns: reasons. Must not: send them, or look at armed state.
 
-use super::boot::{INITIALISED_S, ORIGIN_S, POSITION_S, SENSORS_SETTLED_S};
+use super::boot::{INITIALISED_S, ORIGIN_S, SENSORS_SETTLED_S};
 use super::modes;
 
 /// What is wrong with the battery.
@@ -14,14 +14,39 @@ pub(super) struct BatteryTrouble {
     pub(super) low_now: bool,
 }
 
-/// Reasons that stand against arming in `mode`, without the "Arm: " or "PreArm: " in front.
-pub(super) fn failing(uptime_s: f64, mode: u32, never_ready: bool, battery: BatteryTrouble) -> Vec<&'static str> {
+/// What the checks look at.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    /// Seconds since boot.
+    pub(super) uptime_s: f64,
+    /// Mode number.
+    pub(super) mode: u32,
+    /// The vehicle is to be refused for ever.
+    pub(super) never_ready: bool,
+    /// The estimator knows where it is.
+    pub(super) position: bool,
+    /// There is a mission with more than home.
+    pub(super) has_mission: bool,
+    /// The fence is on and watches more than height.
+    pub(super) fence_needs_position: bool,
+    /// The battery.
+    pub(super) battery: BatteryTrouble,
+}
+
+/// Reasons that stand against arming, without the "Arm: " or "PreArm: " in front.
+pub(super) fn failing(seen: &Seen) -> Vec<&'static str> {
+    let Seen {
+        uptime_s,
+        mode,
+        battery,
+        ..
+    } = *seen;
     if uptime_s < INITIALISED_S {
         return vec!["System not initialised"];
     }
     let mut reasons = Vec::new();
     let position = modes::needs_position(mode);
-    if never_ready {
+    if seen.never_ready {
         reasons.push("Compass not calibrated");
     }
     if position && uptime_s < 6.0 {
@@ -41,11 +66,14 @@ pub(super) fn failing(uptime_s: f64, mode: u32, never_ready: bool, battery: Batt
     if position {
         if uptime_s < ORIGIN_S {
             reasons.push("AHRS: waiting for home");
-        } else if uptime_s < POSITION_S {
+        } else if !seen.position {
             reasons.push("Need Position Estimate");
         }
     }
-    if mode == modes::AUTO {
+    if seen.fence_needs_position && !seen.position {
+        reasons.push("Fence enabled, need position estimate");
+    }
+    if mode == modes::AUTO && !seen.has_mission {
         reasons.push("Mode requires mission");
     }
     if battery.low_now {

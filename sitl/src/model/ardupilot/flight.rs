@@ -7,17 +7,24 @@ use crate::model::geo::Neu;
 use crate::model::params::Params;
 
 /// Motors must have run this long before a take-off may begin (the arming delay).
-const ARMING_DELAY_S: f64 = 2.0;
+const ARMING_DELAY_S: f64 = 2.3;
 /// From the start of a take-off to lift-off: motors spool up.
-const SPOOL_UP_S: f64 = 1.3;
+const SPOOL_UP_S: f64 = 1.0;
+/// A landing that a failsafe began first hovers this long, so that a pilot may take over.
+pub(super) const FAILSAFE_PAUSE_S: f64 = 4.0;
 /// Touch-down to "landed", and to motors off in LAND and RTL.
 const LANDED_AFTER_TOUCH_S: f64 = 1.5;
 const DISARM_AFTER_TOUCH_S: f64 = 2.08;
 /// A vehicle that stands on the ground when it is told to land is landed this much sooner.
 const FELT_EARLIER_S: f64 = 0.5;
 const CLIMB_ACCEL_M_S2: f64 = 1.0;
+/// A landing from above LAND_ALT_LOW.
+const LAND_BRAKES_M_S2: f64 = 0.5;
+const SLOW_BEFORE_LOW_M: f64 = 0.25;
 /// Sinking with the throttle stick at the bottom.
 const STICK_SINK_M_S: f64 = 2.4;
+/// A crash is one when the vehicle was tilted for this long (the crash check).
+const CRASH_NOTICED_S: f64 = 2.0;
 
 /// What the vehicle is doing.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,8 +37,8 @@ pub(super) enum Flight {
     Climbing { to_up_m: f64 },
     /// Holding or going to a point.
     Guided { target: Neu },
-    /// Coming down to land; `touched_s` once the ground is felt.
-    Landing { touched_s: Option<f64> },
+    /// Coming down to land, not before `from_s`; `touched_s` once the ground is felt.
+    Landing { from_s: f64, touched_s: Option<f64> },
     /// Return: climb.
     ReturnClimb { to_up_m: f64 },
     /// Return: fly home at a height.
@@ -42,6 +49,8 @@ pub(super) enum Flight {
     Sinking { touched_s: Option<f64> },
     /// Motors stopped in the air.
     Falling,
+    /// A motor failed: it cannot be held; `down_s` once it lies on the ground.
+    Crashing { down_s: Option<f64> },
 }
 
 /// What a step of flight led to.
@@ -52,6 +61,8 @@ pub(super) enum Outcome {
     HitGround(u32),
     /// Landed in an automatic mode: motors go off.
     LandedForGood,
+    /// Lay on the ground, tilted, for a while: motors go off.
+    Crashed,
 }
 
 impl Flight {
@@ -60,6 +71,14 @@ impl Flight {
         Self::Spooling {
             begins_s: now_s.max(armed_s + ARMING_DELAY_S) + SPOOL_UP_S,
             to_up_m,
+        }
+    }
+
+    /// A landing where the airframe is, that begins at `from_s`.
+    pub(super) fn land(from_s: f64) -> Self {
+        Self::Landing {
+            from_s,
+            touched_s: None,
         }
     }
 
@@ -83,7 +102,9 @@ impl Flight {
     pub(super) fn landed(self, now_s: f64) -> bool {
         match self {
             Self::Landed | Self::Spooling { .. } => true,
-            Self::Landing { touched_s: Some(at) } => now_s >= at + LANDED_AFTER_TOUCH_S,
+            Self::Landing {
+                touched_s: Some(at), ..
+            } => now_s >= at + LANDED_AFTER_TOUCH_S,
             _ => false,
         }
     }
@@ -115,7 +136,10 @@ impl Flight {
                 }
             }
             Self::Guided { target } => climb(airframe, target.up, Some(target), params, dt_s),
-            Self::Landing { touched_s } => return self.come_down(airframe, params, touched_s, now_s, dt_s),
+            Self::Landing { from_s, .. } if now_s < from_s && !airframe.on_ground() => {
+                climb(airframe, airframe.position.up, None, params, dt_s);
+            }
+            Self::Landing { touched_s, .. } => return self.come_down(airframe, params, touched_s, now_s, dt_s),
             Self::ReturnClimb { to_up_m } => {
                 climb(airframe, to_up_m, None, params, dt_s);
                 if to_up_m - airframe.position.up < 0.3 {
@@ -132,10 +156,25 @@ impl Flight {
             Self::ReturnLoiter { until_s, up_m } => {
                 climb(airframe, up_m, Some(home), params, dt_s);
                 if now_s >= until_s {
-                    *self = Self::Landing { touched_s: None };
+                    *self = Self::land(now_s);
                 }
             }
             Self::Sinking { touched_s } => return self.sink(airframe, touched_s, now_s, dt_s),
+            Self::Crashing { down_s: Some(at) } => {
+                airframe.rest();
+                if now_s >= at + CRASH_NOTICED_S {
+                    *self = Self::Landed;
+                    return Outcome::Crashed;
+                }
+            }
+            Self::Crashing { down_s: None } => {
+                let speed = airframe.velocity.up.abs();
+                airframe.fall(dt_s);
+                if airframe.on_ground() {
+                    *self = Self::Crashing { down_s: Some(now_s) };
+                    return Outcome::HitGround((speed * 1000.0) as u32);
+                }
+            }
             Self::Falling => {
                 airframe.fall(dt_s);
                 if airframe.on_ground() {
@@ -165,15 +204,18 @@ impl Flight {
         if airframe.on_ground() {
             // Already down by another mode: felt at once.
             *self = Self::Landing {
+                from_s: now_s,
                 touched_s: Some(now_s - FELT_EARLIER_S),
             };
             return Outcome::Nothing;
         }
         let slow = f64::from(params.get("LAND_SPEED")) / 100.0;
         let fast = f64::from(params.get("WPNAV_SPEED_DN")) / 100.0;
-        let above_low = airframe.position.up - f64::from(params.get("LAND_ALT_LOW")) / 100.0;
+        // It brakes gently, and is slow a little before the low height.
+        let above_low = airframe.position.up - f64::from(params.get("LAND_ALT_LOW")) / 100.0 - SLOW_BEFORE_LOW_M;
         let speed = if above_low > 0.0 {
-            (slow * slow + 2.0 * above_low).sqrt().clamp(slow, fast.max(slow))
+            let braking = 2.0 * LAND_BRAKES_M_S2 * above_low;
+            (slow * slow + braking).sqrt().clamp(slow, fast.max(slow))
         } else {
             slow
         };
@@ -187,7 +229,10 @@ impl Flight {
         let speed_before = airframe.velocity.up.abs();
         airframe.fly(demand, dt_s);
         if airframe.on_ground() {
-            *self = Self::Landing { touched_s: Some(now_s) };
+            *self = Self::Landing {
+                from_s: now_s,
+                touched_s: Some(now_s),
+            };
             return Outcome::HitGround((speed_before * 1000.0) as u32);
         }
         Outcome::Nothing

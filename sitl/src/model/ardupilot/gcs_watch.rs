@@ -16,12 +16,16 @@ pub(super) enum Change {
 pub(super) struct GcsWatch {
     heard_s: Option<f64>,
     lost: bool,
+    looked_s: f64,
 }
 
+/// It is looked at three times a second.
+const LOOKS_EVERY_S: f64 = 1.0 / 3.0;
+
 impl GcsWatch {
-    /// A heartbeat came from `system`; only the one in MAV_GCS_SYSID counts, of whatever type.
+    /// A heartbeat came from `system`, of whatever type.
     pub(super) fn heartbeat(&mut self, core: &Core, system: u8) {
-        if f32::from(system) == core.params.get("MAV_GCS_SYSID") {
+        if is_ground_station(core, system) {
             self.heard_s = Some(core.uptime_s);
         }
     }
@@ -32,6 +36,10 @@ impl GcsWatch {
     }
 
     pub(super) fn step(&mut self, core: &Core) -> Option<Change> {
+        if core.uptime_s < self.looked_s + LOOKS_EVERY_S {
+            return None;
+        }
+        self.looked_s = core.uptime_s;
         let timeout_s = f64::from(core.params.get("FS_GCS_TIMEOUT")) * core.config.seconds_per_peer_second;
         let enabled = core.params.get("FS_GCS_ENABLE") > 0.0;
         let lost = enabled && self.heard_s.is_some_and(|at| core.uptime_s - at > timeout_s);
@@ -41,4 +49,11 @@ impl GcsWatch {
         self.lost = lost;
         Some(if lost { Change::Lost } else { Change::Back })
     }
+}
+
+/// The system id is the one in MAV_GCS_SYSID, or lies between it and MAV_GCS_SYSID_HI where that is the higher.
+pub(super) fn is_ground_station(core: &Core, system: u8) -> bool {
+    let first = core.params.get("MAV_GCS_SYSID");
+    let last = core.params.get("MAV_GCS_SYSID_HI").max(first);
+    (first..=last).contains(&f32::from(system))
 }

@@ -7,6 +7,7 @@ pub(super) const AUTO: u32 = 3;
 pub(super) const GUIDED: u32 = 4;
 pub(super) const RTL: u32 = 6;
 pub(super) const LAND: u32 = 9;
+pub(super) const BRAKE: u32 = 17;
 
 /// Mode number, name as in texts.
 const NAMES: &[(u32, &str)] = &[

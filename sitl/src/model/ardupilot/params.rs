@@ -1,27 +1,39 @@
-//! ArduCopter parameters that ground stations and tests ask for, with its defaults.
+//! ArduCopter parameters that ground stations, tests and this profile ask for, with its defaults, and how it answers
+//! for them.
 //!
-//! Owns: the rows. Must not: act on them.
+//! Owns: the rows, and the messages of the parameter protocol. Must not: act on a value.
 
-use crate::model::params::{ParamKind, Params};
+use mavlink::dialects::ardupilotmega::MavMessage;
+
+use super::ArduPilot;
+use crate::model::core::Core;
+use crate::model::params::{Param, ParamKind, Params};
+use crate::model::telemetry::{self, ParamEncoding};
 use ParamKind::{Int8, Int16, Int32, Real32};
 
 const ROWS: &[(&str, ParamKind, f32)] = &[
     ("ARMING_CHECK", Int32, 1.0),
+    ("AUTO_OPTIONS", Int32, 0.0),
     ("BATT_CAPACITY", Int32, 3300.0),
     ("BATT_CRT_VOLT", Real32, 0.0),
     ("BATT_FS_CRT_ACT", Int8, 0.0),
     ("BATT_FS_LOW_ACT", Int8, 0.0),
+    ("BATT_LOW_TIMER", Int8, 10.0),
     ("BATT_LOW_VOLT", Real32, 10.5),
     ("BATT_MONITOR", Int8, 4.0),
     ("DISARM_DELAY", Int8, 10.0),
     ("FENCE_ACTION", Int8, 1.0),
     ("FENCE_ALT_MAX", Real32, 100.0),
+    ("FENCE_ALT_MIN", Real32, -10.0),
     ("FENCE_ENABLE", Int8, 0.0),
     ("FENCE_MARGIN", Real32, 2.0),
     ("FENCE_RADIUS", Real32, 300.0),
     ("FENCE_TYPE", Int8, 7.0),
     ("FRAME_CLASS", Int8, 1.0),
     ("FRAME_TYPE", Int8, 0.0),
+    ("FS_CRASH_CHECK", Int8, 1.0),
+    ("FS_EKF_ACTION", Int8, 1.0),
+    ("FS_EKF_THRESH", Real32, 0.8),
     ("FS_GCS_ENABLE", Int8, 0.0),
     ("FS_GCS_TIMEOUT", Real32, 5.0),
     ("FS_OPTIONS", Int32, 16.0),
@@ -30,19 +42,101 @@ const ROWS: &[(&str, ParamKind, f32)] = &[
     ("LAND_SPEED", Int16, 50.0),
     ("LAND_SPEED_HIGH", Int16, 0.0),
     ("MAV_GCS_SYSID", Int16, 255.0),
+    ("MAV_GCS_SYSID_HI", Int16, 0.0),
     ("MAV_OPTIONS", Int32, 0.0),
     ("MAV_SYSID", Int16, 1.0),
+    ("MIS_RESTART", Int8, 0.0),
     ("RTL_ALT", Int32, 1500.0),
     ("RTL_ALT_FINAL", Int16, 0.0),
     ("RTL_LOIT_TIME", Int32, 5000.0),
     ("SIM_BATT_VOLTAGE", Real32, 12.6),
+    ("SIM_ENGINE_FAIL", Int32, 0.0),
+    ("SIM_ENGINE_MUL", Real32, 1.0),
+    ("SIM_GPS1_ENABLE", Int8, 1.0),
     ("SIM_SPEEDUP", Real32, 1.0),
+    ("SIM_UART_LOSS", Real32, 0.0),
     ("WPNAV_ACCEL", Real32, 250.0),
+    ("WPNAV_RADIUS", Real32, 200.0),
     ("WPNAV_SPEED", Real32, 1000.0),
     ("WPNAV_SPEED_DN", Real32, 150.0),
     ("WPNAV_SPEED_UP", Real32, 250.0),
 ];
 
+/// Names of the libraries' parameters begin so. The others are the vehicle's own.
+const LIBRARIES: &[&str] = &["ARMING_", "BATT_", "FENCE_", "FRAME_", "MAV_", "MIS_", "SIM_", "WPNAV_"];
+
+/// A parameter list goes out at this many values a step, so that a slow link is not flooded.
+const LISTED_PER_STEP: usize = 4;
+
+/// In the answer to a write, and to a read by name, in place of the index.
+const NO_INDEX: u16 = u16::MAX;
+
 pub(in crate::model) fn params() -> Params {
     Params::new(ROWS)
+}
+
+impl ArduPilot {
+    /// PARAM_REQUEST_READ. A name or index that does not exist is not answered.
+    pub(super) fn read_param(&self, core: &mut Core, index: i16, name: &str) {
+        let (at, told) = match u16::try_from(index) {
+            Ok(index) => (Some(usize::from(index)), index),
+            Err(_) => (core.params.index_of(name), NO_INDEX),
+        };
+        if let Some(param) = at.and_then(|at| core.params.at(at)).cloned() {
+            core.send(value(core, &param, told));
+        }
+    }
+
+    /// PARAM_SET. Unknown names, and values that are not numbers, are not answered.
+    pub(super) fn write_param(&mut self, core: &mut Core, name: &str, given: f32) {
+        let Some(kind) = core
+            .params
+            .index_of(name)
+            .and_then(|at| core.params.at(at))
+            .map(|p| p.kind)
+        else {
+            return;
+        };
+        if !given.is_finite() {
+            return;
+        }
+        let Some(param) = core
+            .params
+            .set(name, kind.nearest(given))
+            .and_then(|at| core.params.at(at))
+            .cloned()
+        else {
+            return;
+        };
+        // A library's default that was never stored has no type in the storage: it is told as a float.
+        let untyped = !param.stored && LIBRARIES.iter().any(|library| name.starts_with(library));
+        let told = Param {
+            kind: if untyped { Real32 } else { param.kind },
+            ..param
+        };
+        core.send(value(core, &told, NO_INDEX));
+        self.after_param(core, name);
+    }
+
+    /// PARAM_REQUEST_LIST: from the start, also when one is under way.
+    pub(super) fn list_params(&mut self) {
+        self.listing = Some(0);
+    }
+
+    pub(super) fn listing_step(&mut self, core: &mut Core) {
+        for _ in 0..LISTED_PER_STEP {
+            let Some(at) = self.listing else { return };
+            let Some(param) = core.params.at(at).cloned() else {
+                self.listing = None;
+                return;
+            };
+            // The table is far shorter than 65535.
+            core.send(value(core, &param, at as u16));
+            self.listing = Some(at + 1);
+        }
+    }
+}
+
+fn value(core: &Core, param: &Param, index: u16) -> MavMessage {
+    telemetry::param_value(param, ParamEncoding::AsFloat, index, core.params.len())
 }

@@ -7,7 +7,7 @@ use mavlink::dialects::ardupilotmega::MavMessage;
 
 use super::ArduPilot;
 use super::battery_watch::{Charge, volts};
-use super::boot::{GPS_FIX_S, INITIALISED_S, ORIGIN_S, POSITION_S, SENSORS_SETTLED_S};
+use super::boot::{GPS_FIX_S, INITIALISED_S, ORIGIN_S, SENSORS_SETTLED_S};
 use super::modes;
 use crate::model::core::Core;
 use crate::model::telemetry::{self, id};
@@ -16,13 +16,14 @@ const PREARM: u32 = 0x1000_0000;
 const GPS: u32 = 0x20;
 const AHRS: u32 = 0x0020_0000;
 const BATTERY: u32 = 0x0200_0000;
+const FENCE: u32 = 0x0010_0000;
 /// Vertical and horizontal position control.
 const POSITION_CONTROL: u32 = 0x6000;
 
 /// Messages this autopilot can send but that carry nothing of interest here: asking for them is accepted.
 const SILENT: &[u32] = &[
-    22, 27, 29, 36, 62, 65, 77, 87, 110, 116, 125, 129, 132, 136, 137, 143, 152, 162, 163, 164, 165, 168, 173, 178,
-    182, 192, 226, 234, 241, 253, 259, 263, 269, 285, 11020, 11030, 11038,
+    22, 27, 29, 36, 62, 65, 77, 87, 110, 116, 125, 129, 132, 136, 137, 143, 152, 163, 164, 165, 168, 173, 178, 182,
+    192, 226, 234, 241, 253, 259, 263, 269, 285, 11020, 11030, 11038,
 ];
 
 /// Whether the message id can be asked for.
@@ -30,7 +31,7 @@ pub(super) fn known(message: u32) -> bool {
     SILENT.contains(&message)
         || matches!(
             message,
-            0 | 1 | 2 | 24 | 30 | 31 | 32 | 33 | 42 | 49 | 74 | 141 | 147 | 148 | 193 | 242 | 245 | 300
+            0 | 1 | 2 | 24 | 30 | 31 | 32 | 33 | 42 | 49 | 74 | 141 | 147 | 148 | 162 | 193 | 242 | 245 | 300
         )
 }
 
@@ -39,7 +40,7 @@ impl ArduPilot {
         Some(match message {
             id::HEARTBEAT => self.heartbeat(core),
             id::SYS_STATUS => self.sys_status(core),
-            id::GPS_RAW_INT if core.uptime_s >= GPS_FIX_S => {
+            id::GPS_RAW_INT if self.position.has_fix(core) => {
                 telemetry::gps_fix(core, apm::GpsFixType::GPS_FIX_TYPE_RTK_FIXED, 121)
             }
             id::GPS_RAW_INT => MavMessage::GPS_RAW_INT(apm::GPS_RAW_INT_DATA {
@@ -53,10 +54,10 @@ impl ArduPilot {
                     ..apm::GLOBAL_POSITION_INT_DATA::DEFAULT
                 })
             }
-            id::MISSION_CURRENT => MavMessage::MISSION_CURRENT(apm::MISSION_CURRENT_DATA {
-                mission_state: apm::MissionState::MISSION_STATE_NO_MISSION,
-                ..apm::MISSION_CURRENT_DATA::DEFAULT
-            }),
+            id::MISSION_CURRENT => self.mission_current(),
+            // Only while the fence is on.
+            id::FENCE_STATUS if !self.fence.is_on() => return None,
+            id::FENCE_STATUS => self.fence_status(),
             id::BATTERY_STATUS => self.battery_status(core),
             id::AUTOPILOT_VERSION => MavMessage::AUTOPILOT_VERSION(apm::AUTOPILOT_VERSION_DATA {
                 capabilities: apm::MavProtocolCapability::from_bits_retain(64495),
@@ -69,7 +70,7 @@ impl ArduPilot {
                 flags: apm::EkfStatusFlags::from_bits_retain(match core.uptime_s {
                     t if t < 5.0 => 1024,
                     t if t < 6.0 => 0,
-                    t if t < POSITION_S => 167,
+                    _ if !self.position.is_known(core) => 167,
                     _ => 831,
                 }),
                 ..apm::EKF_STATUS_REPORT_DATA::DEFAULT
@@ -105,7 +106,7 @@ impl ArduPilot {
             base_mode: apm::MavModeFlag::from_bits_retain(bits | if self.armed_s.is_some() { 128 } else { 0 }),
             system_status: match () {
                 () if booting => apm::MavState::MAV_STATE_BOOT,
-                () if self.failsafe || self.gcs.lost() => apm::MavState::MAV_STATE_CRITICAL,
+                () if self.any_failsafe() => apm::MavState::MAV_STATE_CRITICAL,
                 () if self.landed(core) => apm::MavState::MAV_STATE_STANDBY,
                 () => apm::MavState::MAV_STATE_ACTIVE,
             },
@@ -120,18 +121,23 @@ impl ArduPilot {
         } else {
             0
         };
-        let learned = since(GPS_FIX_S, GPS) | control;
-        let mut health = (1_196_530_703 | learned | since(SENSORS_SETTLED_S, AHRS)) & !PREARM;
+        let fence = if self.fence.is_on() { FENCE } else { 0 };
+        let fix = if self.position.has_fix(core) { GPS } else { 0 };
+        let enabled = since(GPS_FIX_S, GPS) | control | fence;
+        let mut health = (1_196_530_703 | fix | control | since(SENSORS_SETTLED_S, AHRS)) & !PREARM;
         if self.prearm_ok {
             health |= PREARM;
         }
         if self.watch.charge != Charge::Ok {
             health &= !BATTERY;
         }
+        if self.fence.is_breached() {
+            health &= !FENCE;
+        }
         let sensors = apm::MavSysStatusSensor::from_bits_retain;
         MavMessage::SYS_STATUS(apm::SYS_STATUS_DATA {
             onboard_control_sensors_present: sensors(1_399_979_023 | since(GPS_FIX_S, GPS)),
-            onboard_control_sensors_enabled: sensors(1_380_031_503 | learned | since(SENSORS_SETTLED_S, AHRS)),
+            onboard_control_sensors_enabled: sensors(1_380_031_503 | enabled | since(SENSORS_SETTLED_S, AHRS)),
             onboard_control_sensors_health: sensors(health),
             voltage_battery: (volts(core) * 1000.0).round() as u16,
             current_battery: if self.armed_s.is_some() { 3000 } else { 0 },
@@ -150,11 +156,30 @@ impl ArduPilot {
             current_consumed: core.battery.consumed_mah(),
             battery_remaining: core.battery.remaining(),
             charge_state: match self.watch.charge {
+                // Nothing was measured yet.
+                _ if core.uptime_s < super::boot::BATTERY_READ_S => {
+                    apm::MavBatteryChargeState::MAV_BATTERY_CHARGE_STATE_UNHEALTHY
+                }
                 Charge::Ok => apm::MavBatteryChargeState::MAV_BATTERY_CHARGE_STATE_OK,
                 Charge::Low => apm::MavBatteryChargeState::MAV_BATTERY_CHARGE_STATE_LOW,
                 Charge::Critical => apm::MavBatteryChargeState::MAV_BATTERY_CHARGE_STATE_CRITICAL,
             },
             ..apm::BATTERY_STATUS_DATA::DEFAULT
+        })
+    }
+
+    fn fence_status(&self) -> MavMessage {
+        MavMessage::FENCE_STATUS(apm::FENCE_STATUS_DATA {
+            breach_time: self.fence.breached_ms,
+            breach_count: self.fence.breaches,
+            breach_status: u8::from(self.fence.is_breached()),
+            breach_type: match self.fence.breach_type() {
+                1 => apm::FenceBreach::FENCE_BREACH_MINALT,
+                2 => apm::FenceBreach::FENCE_BREACH_MAXALT,
+                3 => apm::FenceBreach::FENCE_BREACH_BOUNDARY,
+                _ => apm::FenceBreach::FENCE_BREACH_NONE,
+            },
+            ..apm::FENCE_STATUS_DATA::DEFAULT
         })
     }
 }

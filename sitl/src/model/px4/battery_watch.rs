@@ -1,6 +1,6 @@
-//! PX4's battery warnings: charge thresholds, each said once when crossed.
+//! PX4's battery: the charge its simulated pack has, and the warning level of the charge it estimates.
 //!
-//! Owns: the voltage model and the warning level. Must not: change modes.
+//! Owns: the voltage model, the drain of PX4's battery simulation and the warning level. Must not: change modes.
 
 use crate::model::core::Core;
 
@@ -13,9 +13,9 @@ pub(super) enum Charge {
     Emergency,
 }
 
-/// The warning level of the present charge.
+/// The warning level of the estimated charge.
 pub(super) fn charge(core: &Core) -> Charge {
-    let left = core.battery.percent() / 100.0;
+    let left = core.battery.estimate() / 100.0;
     let below = |name: &str| left < f64::from(core.params.get(name));
     match () {
         () if below("BAT_EMERGEN_THR") => Charge::Emergency,
@@ -25,7 +25,29 @@ pub(super) fn charge(core: &Core) -> Charge {
     }
 }
 
-/// Volts of the recorded four-cell pack at the present charge.
+/// Volts of the recorded four-cell pack: 3.6 V a cell when empty, 4.05 V when full.
 pub(super) fn volts(core: &Core) -> f64 {
-    16.2 - (100.0 - core.battery.percent()) * 0.0184
+    14.4 + 1.8 * core.battery.percent() / 100.0
+}
+
+/// SIM_BAT_DRAIN, the seconds a full pack lasts, for a drain in percent a minute; 0 never empties it.
+pub(super) fn seconds_of_a_full_pack(percent_per_minute: f64) -> f32 {
+    if percent_per_minute > 0.0 {
+        (6000.0 / percent_per_minute) as f32
+    } else {
+        0.0
+    }
+}
+
+/// One step: the pack drains while the motors run, down to SIM_BAT_MIN_PCT.
+pub(super) fn step(core: &mut Core, motors_run: bool, dt_s: f64) {
+    let lasts_s = f64::from(core.params.get("SIM_BAT_DRAIN"));
+    let floor_percent = f64::from(core.params.get("SIM_BAT_MIN_PCT"));
+    if motors_run {
+        let used = if lasts_s > 0.0 { 100.0 * dt_s / lasts_s } else { 0.0 };
+        core.battery.use_up(used, floor_percent);
+    } else if core.config.battery_refills {
+        core.battery.refill();
+    }
+    core.battery.measure(dt_s);
 }

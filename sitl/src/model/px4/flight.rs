@@ -13,11 +13,30 @@ const RAMP_S: f64 = 2.2;
 /// The target height counts as reached this far below it.
 const REACHED_M: f64 = 0.5;
 /// The land detector needs this long on the ground.
-const LAND_DETECT_S: f64 = 4.5;
-/// The vehicle comes down this much slower than the parameters say.
-const DESCENT_SHARE: f64 = 0.9;
+const LAND_DETECT_S: f64 = 5.7;
+/// High up the vehicle comes down faster than MPC_Z_V_AUTO_DN says, near the ground slower than MPC_LAND_SPEED (recorded).
+const FAST_SHARE: f64 = 1.05;
+const SLOW_SHARE: f64 = 0.93;
+/// Home counts as reached on a return this close to it.
+const HOME_REACHED_M: f64 = 1.5;
+/// Shares of the configured speeds that it flies at (recorded).
+const CRUISE_SHARE: f64 = 0.78;
+const CLIMB_SHARE: f64 = 0.8;
+/// It speeds up and brakes over the ground with this much (recorded).
+const GROUND_ACCEL_M_S2: f64 = 1.4;
+/// Vertical speed for each metre of height that is missing, per second.
+const HEIGHT_GAIN: f64 = 0.45;
 /// A take-off towards a point further away never leaves the ground.
 const TOO_FAR_M: f64 = 5_000.0;
+
+/// Three motors out of four: it sinks fast and drifts to a stop.
+const TUMBLE: Demand = Demand {
+    climb_m_s: -6.0,
+    climb_accel_m_s2: 6.0,
+    towards: None,
+    speed_m_s: 0.0,
+    accel_m_s2: 1.0,
+};
 
 /// What the vehicle is doing.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,6 +59,8 @@ pub(super) enum Flight {
     ReturnHome { up_m: f64 },
     /// Motors stopped in the air.
     Falling,
+    /// One motor stopped in the air: it turns and comes down fast.
+    Tumbling,
 }
 
 /// What a step of flight led to.
@@ -76,6 +97,13 @@ impl Flight {
             .max(airframe.position.up)
     }
 
+    /// Stops, and holds where it comes to rest.
+    pub(super) fn stop(airframe: &Airframe) -> Self {
+        Self::Holding {
+            at: airframe.stopping_point(GROUND_ACCEL_M_S2),
+        }
+    }
+
     /// On the ground as the land detector sees it.
     pub(super) fn landed(self) -> bool {
         matches!(self, Self::Landed | Self::Spooling { .. })
@@ -91,7 +119,8 @@ impl Flight {
             | Self::Holding { .. }
             | Self::ReturnClimb { .. }
             | Self::ReturnHome { .. }
-            | Self::Falling => 2,
+            | Self::Falling
+            | Self::Tumbling => 2,
         }
     }
 
@@ -138,7 +167,7 @@ impl Flight {
             }
             Self::ReturnHome { up_m } => {
                 hold(airframe, Neu { up: up_m, ..home }, params, dt_s);
-                if airframe.position.ground_distance(home) < REACHED_M {
+                if airframe.position.ground_distance(home) < HOME_REACHED_M {
                     *self = Self::Landing { touched_s: None };
                     return Outcome::ReturnLands;
                 }
@@ -147,6 +176,14 @@ impl Flight {
                 airframe.fall(dt_s);
                 if airframe.on_ground() {
                     *self = Self::Landed;
+                    return Outcome::LandingDetected;
+                }
+            }
+            Self::Tumbling => {
+                airframe.fly(TUMBLE, dt_s);
+                if airframe.on_ground() {
+                    *self = Self::Landed;
+                    return Outcome::LandingDetected;
                 }
             }
         }
@@ -189,11 +226,14 @@ impl Flight {
             return Outcome::Nothing;
         }
         let param = |name: &str| f64::from(params.get(name));
-        let (slow, fast) = (param("MPC_LAND_SPEED"), param("MPC_Z_V_AUTO_DN"));
+        let (slow, fast) = (
+            SLOW_SHARE * param("MPC_LAND_SPEED"),
+            FAST_SHARE * param("MPC_Z_V_AUTO_DN"),
+        );
         let (low, high) = (param("MPC_LAND_ALT2"), param("MPC_LAND_ALT1"));
         let share = ((airframe.position.up - low) / (high - low).max(0.1)).clamp(0.0, 1.0);
         let demand = Demand {
-            climb_m_s: -(slow + (fast - slow) * share) * DESCENT_SHARE,
+            climb_m_s: -(slow + (fast - slow) * share),
             climb_accel_m_s2: 1.0,
             towards: None,
             speed_m_s: 0.0,
@@ -207,13 +247,14 @@ impl Flight {
     }
 }
 
+/// Over the ground it speeds up and brakes gently, and stays below MPC_XY_CRUISE (recorded: 3.9 m/s of 5).
 fn over_ground(to: Neu, params: &Params) -> Demand {
     Demand {
         climb_m_s: 0.0,
         climb_accel_m_s2: 1.5,
         towards: Some(to),
-        speed_m_s: f64::from(params.get("MPC_XY_CRUISE")),
-        accel_m_s2: 2.0,
+        speed_m_s: CRUISE_SHARE * f64::from(params.get("MPC_XY_CRUISE")),
+        accel_m_s2: GROUND_ACCEL_M_S2,
     }
 }
 
@@ -225,7 +266,7 @@ fn hold(airframe: &mut Airframe, at: Neu, params: &Params, dt_s: f64) {
     } else {
         "MPC_Z_V_AUTO_DN"
     }));
-    let speed = (2.0 * 0.8 * rest.abs()).sqrt().min(rest.abs() * 2.0).min(limit);
+    let speed = (rest.abs() * HEIGHT_GAIN).min(limit * CLIMB_SHARE);
     airframe.fly(
         Demand {
             climb_m_s: speed.copysign(rest),

@@ -1,6 +1,7 @@
-//! PX4's data link supervision: heartbeats of a ground station (type 6, any id) that come, stop and come back.
+//! PX4's data link supervision: heartbeats of a ground station (type 6, any id) and of a companion that come, stop and
+//! come back.
 //!
-//! Owns: when a ground station is present, and when it counts as lost. Must not: act on a loss.
+//! Owns: when either is present, and when it counts as lost. Must not: act on a loss.
 
 use crate::model::core::Core;
 
@@ -15,6 +16,33 @@ pub(super) enum Change {
     Lost,
     /// Not said of the first heartbeat ever.
     Regained,
+}
+
+/// A companion computer (heartbeats of type 18 from the vehicle's own system id). Its loss is only spoken of.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct CompanionWatch {
+    heard_s: Option<f64>,
+    lost: bool,
+}
+
+/// The companion's loss is noticed this much later than COM_OBC_LOSS_T (recorded: 6.3 s after the last heartbeat).
+const COMPANION_NOTICED_S: f64 = 1.2;
+
+impl CompanionWatch {
+    pub(super) fn heartbeat(&mut self, core: &Core) {
+        self.heard_s = Some(core.uptime_s);
+    }
+
+    pub(super) fn step(&mut self, core: &Core) -> Option<Change> {
+        let heard_s = self.heard_s?;
+        let window_s = f64::from(core.params.get("COM_OBC_LOSS_T")) + COMPANION_NOTICED_S;
+        let lost = core.uptime_s - heard_s > window_s * core.config.seconds_per_peer_second;
+        if lost == self.lost {
+            return None;
+        }
+        self.lost = lost;
+        Some(if lost { Change::Lost } else { Change::Regained })
+    }
 }
 
 /// See the module text.

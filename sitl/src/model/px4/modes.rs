@@ -18,6 +18,9 @@ pub(super) enum Mode {
     Land,
     Follow,
     PrecisionLand,
+    /// The failsafe that comes down without a position; nobody can choose it, and it shows as Land.
+    Descend,
+    Termination,
 }
 
 /// What a main and sub mode number ask for.
@@ -64,9 +67,10 @@ impl Mode {
             Self::Hold => (4, 3),
             Self::Mission => (4, 4),
             Self::Return => (4, 5),
-            Self::Land => (4, 6),
+            Self::Land | Self::Descend => (4, 6),
             Self::Follow => (4, 8),
             Self::PrecisionLand => (4, 9),
+            Self::Termination => (10, 0),
         };
         main << 16 | sub << 24
     }
@@ -96,6 +100,8 @@ impl Mode {
             Self::Land => "Land",
             Self::Follow => "Follow Target",
             Self::PrecisionLand => "Precision Land",
+            Self::Descend => "Descend",
+            Self::Termination => "Termination",
         }
     }
 
@@ -111,28 +117,39 @@ impl Mode {
             Self::Acro => 6,
             Self::Offboard => 7,
             Self::Stabilized => 8,
+            Self::Takeoff => 10,
             Self::Land => 11,
             Self::Follow => 12,
             Self::PrecisionLand => 13,
-            Self::Takeoff => 10,
+            Self::Descend | Self::Termination => 255,
         }
     }
 
-    /// The vehicle can be armed in this mode with a position, but no stick input, mission or setpoints.
-    pub(super) fn armable(self) -> bool {
-        matches!(self, Self::Takeoff | Self::Hold)
+    /// The vehicle can be armed in this mode with a position, but no stick input or setpoints.
+    pub(super) fn armable(self, mission: bool) -> bool {
+        matches!(self, Self::Takeoff | Self::Hold) || (self == Self::Mission && mission)
     }
 
-    /// The mode can fly now: no stick input, mission or setpoints are there.
-    pub(super) fn flyable(self) -> bool {
-        matches!(
-            self,
-            Self::Takeoff | Self::Hold | Self::Return | Self::Land | Self::PrecisionLand | Self::Follow
-        )
+    /// The mode can fly now: no stick input or setpoints are there.
+    pub(super) fn flyable(self, mission: bool, position: bool) -> bool {
+        match self {
+            Self::Land => true,
+            Self::Mission => mission && position,
+            Self::Takeoff | Self::Hold | Self::Return | Self::PrecisionLand | Self::Follow => position,
+            _ => false,
+        }
     }
 
     /// The mode only comes down, so that arming in it is refused as "not suitable".
     pub(super) fn comes_down(self) -> bool {
         matches!(self, Self::Return | Self::Land | Self::PrecisionLand | Self::Follow)
+    }
+
+    /// The mode cannot be flown without a position.
+    pub(super) fn needs_position(self) -> bool {
+        matches!(
+            self,
+            Self::Takeoff | Self::Hold | Self::Mission | Self::Return | Self::PrecisionLand | Self::Follow
+        )
     }
 }

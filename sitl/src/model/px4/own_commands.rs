@@ -7,6 +7,8 @@ use crate::wire::{CommandLong, Outgoing};
 
 const GIMBAL_CONFIGURE: u16 = 1001;
 const GIMBAL_PITCH_YAW: u16 = 1000;
+const NAV_RETURN_TO_LAUNCH: u16 = 20;
+const DO_TRIGGER_CONTROL: u16 = 2003;
 const REPEAT_S: f64 = 0.52;
 const REPEATS: u8 = 3;
 const NAN: f32 = f32::NAN;
@@ -30,6 +32,15 @@ impl OwnCommands {
         let params = [0.0, 2.0, 80.0, NAN, 0.0, 0.0, core.config.home.amsl_m as f32];
         self.say(core, 0, params);
         self.repeat(core, 0, params, false);
+    }
+
+    /// A mission ends with a return: it tells itself to return, and a camera to stop.
+    pub(super) fn mission_returns(&mut self, core: &mut Core) {
+        let stop = [-1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
+        for (command, params) in [(NAV_RETURN_TO_LAUNCH, [0.0; 7]), (DO_TRIGGER_CONTROL, stop)] {
+            self.say(core, command, params);
+            self.repeat(core, command, params, true);
+        }
     }
 
     /// Sends what is due.

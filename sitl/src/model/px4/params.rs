@@ -11,6 +11,8 @@ const ROWS: &[(&str, ParamKind, f32)] = &[
     ("BAT_EMERGEN_THR", Real32, 0.05),
     ("BAT_LOW_THR", Real32, 0.15),
     ("COM_ARM_WO_GPS", Int32, 1.0),
+    ("COM_DLL_EXCEPT", Int32, 0.0),
+    ("COM_MODE_ARM_CHK", Int32, 0.0),
     ("COM_DISARM_LAND", Real32, 2.0),
     ("COM_DISARM_PRFLT", Real32, 10.0),
     ("COM_DL_LOSS_T", Int32, 10.0),
@@ -22,6 +24,7 @@ const ROWS: &[(&str, ParamKind, f32)] = &[
     ("COM_RC_LOSS_T", Real32, 0.5),
     ("COM_SPOOLUP_TIME", Real32, 1.0),
     ("COM_TAKEOFF_ACT", Int32, 0.0),
+    ("EKF2_REQ_GPS_H", Real32, 0.5),
     ("GF_ACTION", Int32, 2.0),
     ("GF_MAX_HOR_DIST", Real32, 0.0),
     ("GF_MAX_VER_DIST", Real32, 0.0),
@@ -42,7 +45,12 @@ const ROWS: &[(&str, ParamKind, f32)] = &[
     ("RTL_LAND_DELAY", Real32, 0.0),
     ("RTL_MIN_DIST", Real32, 10.0),
     ("RTL_RETURN_ALT", Real32, 60.0),
+    // Seconds a full pack lasts with running motors, and the charge it keeps: filled in from the vehicle's settings.
+    ("SIM_BAT_DRAIN", Real32, 0.0),
+    ("SIM_BAT_MIN_PCT", Real32, 0.0),
+    ("SIM_GPS_USED", Int32, 10.0),
     ("SYS_AUTOSTART", Int32, 10040.0),
+    ("SYS_FAILURE_EN", Int32, 0.0),
     ("SYS_HAS_MAG", Int32, 1.0),
 ];
 

@@ -5,26 +5,25 @@
 use mavlink::dialects::ardupilotmega as apm;
 use mavlink::dialects::ardupilotmega::MavMessage;
 
-use super::Px4;
 use super::battery_watch::{Charge, charge, volts};
-use super::health::POSITION_S;
 use super::modes::Mode;
+use super::{Px4, metadata};
 use crate::model::core::Core;
 use crate::model::outdated;
-use crate::model::streams::Streams;
 use crate::model::telemetry::{self, id};
 
 const PREARM: u32 = 0x1000_0000;
 const BATTERY: u32 = 0x0200_0000;
 const COMPASS: u32 = 0x4;
+const GPS: u32 = 0x20;
 const POSITION_CONTROL: u32 = 0x4000;
 /// Home is known.
-pub(super) const HOME_S: f64 = 2.4;
+pub(super) const HOME_S: f64 = 2.05;
 
 /// Messages this autopilot can send but that carry nothing of interest here: asking for them is accepted.
 const SILENT: &[u32] = &[
     8, 26, 29, 36, 62, 65, 83, 85, 87, 100, 105, 106, 116, 129, 132, 136, 140, 162, 168, 225, 231, 234, 241, 259, 265,
-    281, 284, 285, 290, 291, 321, 331, 335, 340, 372, 380, 435, 437, 12901, 12904,
+    281, 284, 285, 290, 291, 296, 321, 331, 335, 340, 372, 380, 435, 437, 12901, 12904,
 ];
 
 /// Whether the message id can be asked for.
@@ -32,48 +31,30 @@ pub(super) fn known(message: u32) -> bool {
     SILENT.contains(&message)
         || matches!(
             message,
-            0 | 1 | 2 | 4 | 24 | 30 | 31 | 32 | 33 | 42 | 49 | 74 | 141 | 147 | 148 | 230 | 242 | 245 | 300 | 411 | 436
+            0 | 1
+                | 2
+                | 4
+                | 24
+                | 30
+                | 31
+                | 32
+                | 33
+                | 42
+                | 49
+                | 74
+                | 111
+                | 141
+                | 147
+                | 148
+                | 230
+                | 242
+                | 245
+                | 300
+                | 395
+                | 397
+                | 411
+                | 436
         )
-}
-
-/// The unasked streams of a telemetry port, (id, seconds), as measured on a stock one.
-const DEFAULT_STREAMS: &[(u32, f64)] = &[
-    (id::HEARTBEAT, 1.0),
-    (id::SYS_STATUS, 1.0),
-    (id::PING, 10.0),
-    (id::GPS_RAW_INT, 0.5),
-    (id::ATTITUDE, 0.16),
-    (id::ATTITUDE_QUATERNION, 0.24),
-    (id::LOCAL_POSITION_NED, 1.0),
-    (id::GLOBAL_POSITION_INT, 0.5),
-    (id::MISSION_CURRENT, 1.0),
-    (id::VFR_HUD, 0.6),
-    (id::ALTITUDE, 2.4),
-    (id::BATTERY_STATUS, 2.4),
-    (id::ESTIMATOR_STATUS, 4.7),
-    (id::HOME_POSITION, 2.0),
-    (id::EXTENDED_SYS_STATE, 1.0),
-    (id::CURRENT_EVENT_SEQUENCE, 3.0),
-    (id::CURRENT_MODE, 2.0),
-];
-
-/// The default interval of a stream, in seconds.
-pub(super) fn default_interval_s(message: u32) -> Option<f64> {
-    DEFAULT_STREAMS.iter().find(|row| row.0 == message).map(|row| row.1)
-}
-
-/// Starts the unasked streams: first packets at 0.9 s, HEARTBEAT at 1.5 s.
-pub(super) fn start_streams(streams: &mut Streams) {
-    for &(message, interval_s) in DEFAULT_STREAMS {
-        let first_s = match message {
-            id::HEARTBEAT => 1.5,
-            id::GPS_RAW_INT | id::ATTITUDE | id::ATTITUDE_QUATERNION | id::VFR_HUD => 0.9,
-            id::EXTENDED_SYS_STATE => 1.6,
-            id::BATTERY_STATUS | id::SYS_STATUS => 1.7,
-            _ => HOME_S,
-        };
-        streams.every(message, interval_s, first_s);
-    }
 }
 
 impl Px4 {
@@ -82,12 +63,12 @@ impl Px4 {
             id::HEARTBEAT => self.heartbeat(core),
             id::SYS_STATUS => self.sys_status(core),
             id::PING => outdated::ping(core),
+            id::GPS_RAW_INT if !self.estimator.has_fix() => telemetry::no_gps_fix(core),
             id::GPS_RAW_INT => telemetry::gps_fix(core, apm::GpsFixType::GPS_FIX_TYPE_3D_FIX, 70),
             id::GLOBAL_POSITION_INT | id::LOCAL_POSITION_NED if core.uptime_s < HOME_S => return None,
-            id::MISSION_CURRENT => MavMessage::MISSION_CURRENT(apm::MISSION_CURRENT_DATA {
-                mission_state: apm::MissionState::MISSION_STATE_NO_MISSION,
-                ..apm::MISSION_CURRENT_DATA::DEFAULT
-            }),
+            id::MISSION_CURRENT => self.mission_current(),
+            id::COMPONENT_METADATA => metadata::component_metadata(core),
+            id::COMPONENT_INFORMATION => metadata::component_information(core),
             id::BATTERY_STATUS => self.battery_status(core),
             id::AUTOPILOT_VERSION => MavMessage::AUTOPILOT_VERSION(apm::AUTOPILOT_VERSION_DATA {
                 capabilities: apm::MavProtocolCapability::from_bits_retain(59647),
@@ -102,14 +83,15 @@ impl Px4 {
             }),
             id::ESTIMATOR_STATUS => MavMessage::ESTIMATOR_STATUS(apm::ESTIMATOR_STATUS_DATA {
                 time_usec: core.boot_us(),
-                flags: apm::EstimatorStatusFlags::from_bits_retain(match core.uptime_s {
-                    t if t < 3.0 => 165,
-                    _ if core.airframe.on_ground() => 1023,
-                    _ => 895,
-                }),
+                flags: apm::EstimatorStatusFlags::from_bits_retain(
+                    self.estimator.flags(core, core.airframe.on_ground()),
+                ),
                 ..apm::ESTIMATOR_STATUS_DATA::DEFAULT
             }),
-            id::HOME_POSITION => telemetry::home_position(core, self.home?, self.home_set_us),
+            id::HOME_POSITION => {
+                let (home, set_us) = self.home.reported(core)?;
+                telemetry::home_position(core, home, set_us)
+            }
             id::GPS_GLOBAL_ORIGIN => telemetry::global_origin(core.config.home, 0),
             id::EXTENDED_SYS_STATE => MavMessage::EXTENDED_SYS_STATE(apm::EXTENDED_SYS_STATE_DATA {
                 vtol_state: apm::MavVtolState::MAV_VTOL_STATE_UNDEFINED,
@@ -123,11 +105,7 @@ impl Px4 {
             id::CURRENT_EVENT_SEQUENCE => self.events.current_sequence(),
             id::CURRENT_MODE => self.current_mode(),
             other => {
-                return telemetry::compose(
-                    core,
-                    other,
-                    self.home.map_or(core.config.home.amsl_m, |home| home.amsl_m),
-                );
+                return telemetry::compose(core, other, self.home.amsl_m(core));
             }
         })
     }
@@ -140,7 +118,8 @@ impl Px4 {
             autopilot: apm::MavAutopilot::MAV_AUTOPILOT_PX4,
             base_mode: apm::MavModeFlag::from_bits_retain(self.mode.base_mode() | if armed { 128 } else { 0 }),
             system_status: match (armed, self.health(core).can_arm()) {
-                (true, _) if self.failsafe_active => apm::MavState::MAV_STATE_CRITICAL,
+                _ if self.mode == Mode::Termination => apm::MavState::MAV_STATE_FLIGHT_TERMINATION,
+                (true, _) if self.failsafe.is_some() => apm::MavState::MAV_STATE_CRITICAL,
                 (true, _) => apm::MavState::MAV_STATE_ACTIVE,
                 (false, true) => apm::MavState::MAV_STATE_STANDBY,
                 (false, false) => apm::MavState::MAV_STATE_UNINIT,
@@ -168,8 +147,11 @@ impl Px4 {
     fn sys_status(&self, core: &Core) -> MavMessage {
         let health = self.health(core);
         let mut healthy = 52_463_679;
-        if core.uptime_s >= POSITION_S {
+        if health.position {
             healthy |= POSITION_CONTROL;
+        }
+        if !self.estimator.has_fix() {
+            healthy &= !GPS;
         }
         if health.can_arm() {
             healthy |= PREARM;
@@ -188,7 +170,7 @@ impl Px4 {
             load: 98,
             voltage_battery: (volts(core) * 1000.0).round() as u16,
             current_battery: -100,
-            battery_remaining: core.battery.remaining(),
+            battery_remaining: core.battery.estimated_remaining(),
             ..apm::SYS_STATUS_DATA::DEFAULT
         })
     }
@@ -203,7 +185,7 @@ impl Px4 {
             current_battery: -100,
             battery_function: apm::MavBatteryFunction::MAV_BATTERY_FUNCTION_ALL,
             mavtype: apm::MavBatteryType::MAV_BATTERY_TYPE_LIPO,
-            battery_remaining: core.battery.remaining(),
+            battery_remaining: core.battery.estimated_remaining(),
             charge_state: match charge(core) {
                 Charge::Ok => apm::MavBatteryChargeState::MAV_BATTERY_CHARGE_STATE_OK,
                 Charge::Low => apm::MavBatteryChargeState::MAV_BATTERY_CHARGE_STATE_LOW,

@@ -1,0 +1,41 @@
+//! How deep an object may be nested.
+//!
+//! Owns: the limit. Must not: know what is in the object.
+//!
+//! Whoever reads JSON gives up at some depth, so as not to run out of stack: the parser used here, and the same one in
+//! clients, below 128. An object that is kept has to be readable again, also as an item of a list or a table; one that
+//! is not would keep the whole log from being read at the next start.
+
+use serde_json::Value;
+
+/// Most objects and lists within each other, the outermost counted.
+pub const DEEPEST: usize = 120;
+
+/// Whether a value has at most so many levels. Looks no deeper than that.
+fn fits(value: &Value, levels: usize) -> bool {
+    match value {
+        Value::Array(items) => levels > 0 && items.iter().all(|item| fits(item, levels - 1)),
+        Value::Object(fields) => levels > 0 && fields.values().all(|field| fits(field, levels - 1)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+    }
+}
+
+/// Whether an object can be kept.
+#[must_use]
+pub fn can_be_kept(object: &Value) -> bool {
+    fits(object, DEEPEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn levels_are_counted_and_what_is_in_no_list_has_none() {
+        for (value, levels) in [(json!(1), 0), (json!([]), 1), (json!({"a": [1], "b": 2}), 2)] {
+            assert!(fits(&value, levels), "{value}");
+            assert!(levels == 0 || !fits(&value, levels - 1), "{value}");
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Scripted faults: what goes wrong with one vehicle, on its wire and around it, and when.
+//!
+//! Owns: the script as data and as text ([`Script`]), and playing it ([`Player`]): commands and acks that get lost, bytes
+//! that change, neighbours that talk, a vehicle that breaks. Must not: read a clock or a file, or know a link: time comes
+//! in, and what a link is to do comes out. The same script, seed and bytes give the same faults.
+//!
+//! A script is a text, a fault per line; `#` begins a comment:
+//!
+//! ```text
+//! seed 7
+//! at 40 noise 1% for 20
+//! on takeoff lose-ack
+//! on arm 2 deny temporarily-rejected
+//! south: on takeoff +5 reboot
+//! ```
+
+mod acks;
+mod bytes;
+mod chance;
+mod neighbours;
+mod parse;
+mod player;
+mod reframe;
+mod script;
+mod signing;
+mod words;
+
+pub use parse::{Problem, ScriptError};
+pub use player::{Heard, LinkChange, Player};
+pub use script::{Around, Bytes, CommandFault, Line, ModeNumber, Script, Sudden, Turn, What, When};
+pub use signing::{Key, KeyError};
+pub use words::HELP;

@@ -1,0 +1,168 @@
+//! Arming, disarming, and the preflight checks that run beside them.
+//!
+//! Owns: when motors start and stop, and the order of verdicts and texts. Must not: know why a single check fails.
+
+use mavlink::dialects::ardupilotmega::MavSeverity;
+
+use super::boot::INITIALISED_S;
+use super::flight::Flight;
+use super::{ArduPilot, checks, modes};
+use crate::model::core::{Core, FORCE, cmd, result};
+use crate::model::geo::Wgs84;
+use crate::model::plan::PlanKind;
+use crate::model::telemetry::id;
+use crate::wire::Address;
+
+/// The other force code ArduPilot takes for arming.
+const FORCE_ARM: f32 = 2989.0;
+/// The preflight checks run once a second at this fraction of the second.
+const CHECK_PHASE_S: f64 = 0.45;
+const GCS_LOST: &str = "GCS failsafe on";
+/// Reasons are told this many checks after they were told last; first with check 29, 30 s after the boot.
+const CHECKS_PER_TEXT: u32 = 30;
+pub(super) const FIRST_TEXT: u32 = 29;
+
+impl ArduPilot {
+    pub(super) fn arm_disarm(&mut self, core: &mut Core, from: Address, p1: f32, p2: f32) {
+        if p1 == 1.0 {
+            return self.arm(core, from, p2 == FORCE || p2 == FORCE_ARM);
+        }
+        if p1 != 0.0 {
+            return core.ack(from, cmd::ARM_DISARM, result::UNSUPPORTED);
+        }
+        if self.armed_s.is_some() && p2 != FORCE && !self.landed(core) {
+            return core.ack(from, cmd::ARM_DISARM, result::FAILED);
+        }
+        core.ack(from, cmd::ARM_DISARM, result::ACCEPTED);
+        if self.armed_s.is_some() {
+            self.disarm(core);
+        }
+    }
+
+    fn arm(&mut self, core: &mut Core, from: Address, force: bool) {
+        if self.armed_s.is_some() {
+            return core.ack(from, cmd::ARM_DISARM, result::ACCEPTED);
+        }
+        let booting = core.uptime_s < INITIALISED_S;
+        let mut reasons: Vec<String> = self.failing(core).into_iter().map(String::from).collect();
+        if force && !booting {
+            reasons.clear();
+        }
+        // The mode is looked at only once nothing else is wrong; an empty mission is what is wrong with AUTO.
+        if reasons.is_empty() && !self.mode_armable(core) {
+            reasons.push(format!("{} mode not armable", modes::name(self.mode).unwrap_or("?")));
+        }
+        if reasons.is_empty() {
+            core.ack(from, cmd::ARM_DISARM, result::ACCEPTED);
+            return self.start_motors(core);
+        }
+        if !booting {
+            core.ack(from, cmd::ARM_DISARM, result::FAILED);
+        }
+        for reason in reasons {
+            self.text(core, MavSeverity::MAV_SEVERITY_CRITICAL, &format!("Arm: {reason}"));
+        }
+        if booting {
+            core.ack(from, cmd::ARM_DISARM, result::FAILED);
+        }
+    }
+
+    fn mode_armable(&self, core: &Core) -> bool {
+        const ARM_IN_AUTO: u32 = 1;
+        match self.mode {
+            modes::AUTO => core.params.get("AUTO_OPTIONS") as u32 & ARM_IN_AUTO != 0,
+            mode => modes::armable(mode),
+        }
+    }
+
+    fn start_motors(&mut self, core: &mut Core) {
+        self.armed_s = Some(core.uptime_s);
+        self.idle_since_s = core.uptime_s;
+        let here = Wgs84 {
+            amsl_m: core.config.home.amsl_m + 0.08,
+            ..core.place()
+        };
+        if self.home != Some(here) {
+            self.set_home(core, here);
+        }
+        self.text(core, MavSeverity::MAV_SEVERITY_INFO, "Arming motors");
+    }
+
+    pub(super) fn disarm(&mut self, core: &mut Core) {
+        self.armed_s = None;
+        self.auto_armed = false;
+        self.flight = if core.airframe.on_ground() {
+            Flight::Landed
+        } else {
+            Flight::Falling
+        };
+        self.text(core, MavSeverity::MAV_SEVERITY_INFO, "Disarming motors");
+    }
+
+    pub(super) fn set_home(&mut self, core: &mut Core, home: Wgs84) {
+        self.home = Some(home);
+        self.home_set_us = core.boot_us();
+        for message in [id::GPS_GLOBAL_ORIGIN, id::HOME_POSITION] {
+            self.send(core, message);
+        }
+    }
+
+    /// RUN_PREARM_CHECKS.
+    pub(super) fn run_checks(&mut self, core: &mut Core, from: Address) {
+        if self.armed_s.is_some() {
+            return core.ack(from, cmd::RUN_PREARM_CHECKS, result::TEMPORARILY_REJECTED);
+        }
+        core.ack(from, cmd::RUN_PREARM_CHECKS, result::ACCEPTED);
+        let reasons = self.failing(core);
+        self.say_prearm(core, &reasons);
+    }
+
+    pub(super) fn check_step(&mut self, core: &mut Core) {
+        let due = INITIALISED_S.floor() + CHECK_PHASE_S + f64::from(self.checks_run);
+        if core.uptime_s < due {
+            return;
+        }
+        self.checks_run += 1;
+        let due_for_text = self.checks_run >= self.next_prearm_text;
+        if due_for_text {
+            self.next_prearm_text = self.checks_run + CHECKS_PER_TEXT;
+        }
+        if self.armed_s.is_some() {
+            return;
+        }
+        let ok = self.failing(core).is_empty();
+        // What got worse is told with the next check, if it is so still.
+        let got_worse = std::mem::replace(&mut self.prearm_got_worse, self.prearm_ok && !ok);
+        self.prearm_ok = ok;
+        if !ok && (got_worse || due_for_text) {
+            self.next_prearm_text = self.checks_run + CHECKS_PER_TEXT;
+            // A lost ground station is told only to who asks: it was never told unasked in a recording.
+            let mut reasons = self.failing(core);
+            reasons.retain(|reason| *reason != GCS_LOST);
+            self.say_prearm(core, &reasons);
+        }
+    }
+
+    fn say_prearm(&mut self, core: &mut Core, reasons: &[&str]) {
+        for reason in reasons {
+            self.text(core, MavSeverity::MAV_SEVERITY_CRITICAL, &format!("PreArm: {reason}"));
+        }
+    }
+
+    /// Reasons against arming, without the "Arm: " or "PreArm: " in front.
+    fn failing(&self, core: &Core) -> Vec<&'static str> {
+        let mut reasons = checks::failing(&checks::Seen {
+            uptime_s: core.uptime_s,
+            mode: self.mode,
+            never_ready: core.config.never_ready,
+            position: self.position.is_known(core),
+            has_mission: self.plans.items(PlanKind::Mission).len() > 1,
+            fence_needs_position: self.fence.needs_position(),
+            battery: self.battery_trouble(core),
+        });
+        if self.gcs.lost() {
+            reasons.push(GCS_LOST);
+        }
+        reasons
+    }
+}

@@ -1,0 +1,148 @@
+//! ArduCopter's fence: what is watched, what is breached, and what a target may be.
+//!
+//! Owns: the switched-on kinds, breaches and their count. Must not: change modes or send.
+
+use crate::model::core::Core;
+use crate::model::geo::{Neu, Wgs84};
+use crate::model::plan::Fence;
+
+/// Kinds of fence as bits of FENCE_TYPE.
+const HIGH: u32 = 1;
+const CIRCLE: u32 = 2;
+const SHAPES: u32 = 4;
+const LOW: u32 = 8;
+
+/// What just changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    /// New kinds are breached; their names.
+    Breached(String),
+    /// Nothing is breached any more.
+    Clear,
+}
+
+/// See the module text.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FenceWatch {
+    /// Shapes of the uploaded plan.
+    pub(super) shapes: Fence,
+    enabled: u32,
+    breached: u32,
+    pub(super) breaches: u16,
+    pub(super) breached_ms: u32,
+    last_breached: u32,
+}
+
+impl FenceWatch {
+    /// Switches by FENCE_ENABLE, all kinds of FENCE_TYPE.
+    pub(super) fn follow_parameters(&mut self, core: &Core) {
+        self.enabled = if core.params.get("FENCE_ENABLE") > 0.0 {
+            kinds(core)
+        } else {
+            0
+        };
+        self.breached &= self.enabled;
+    }
+
+    /// DO_FENCE_ENABLE: `how` 0 off, 1 on, 2 only the floor off; `mask` 0 means all kinds of FENCE_TYPE. `false` for
+    /// another `how`.
+    pub(super) fn switch(&mut self, core: &Core, how: f32, mask: u32) -> bool {
+        let chosen = if mask == 0 { kinds(core) } else { mask };
+        match how {
+            0.0 => self.enabled &= !chosen,
+            1.0 => self.enabled |= chosen & kinds(core),
+            2.0 => self.enabled &= !LOW,
+            _ => return false,
+        }
+        self.breached &= self.enabled;
+        true
+    }
+
+    /// Anything is watched.
+    pub(super) fn is_on(&self) -> bool {
+        self.enabled != 0
+    }
+
+    /// Anything is breached now.
+    pub(super) fn is_breached(&self) -> bool {
+        self.breached != 0
+    }
+
+    /// FENCE_BREACH number of the last breach.
+    pub(super) fn breach_type(&self) -> u8 {
+        match self.last_breached {
+            0 => 0,
+            kinds if kinds & HIGH != 0 => 2,
+            kinds if kinds & LOW != 0 => 1,
+            _ => 3,
+        }
+    }
+
+    /// More than height is watched, so that arming needs a position.
+    pub(super) fn needs_position(&self) -> bool {
+        self.enabled & (CIRCLE | SHAPES) != 0
+    }
+
+    /// Looks at where the vehicle is.
+    pub(super) fn step(&mut self, core: &Core, home: Option<Wgs84>) -> Option<Change> {
+        if self.enabled == 0 {
+            return None;
+        }
+        let now = self.forbidden(core, home, core.airframe.position);
+        let new = now & !self.breached;
+        let was_breached = self.is_breached();
+        self.breached = now;
+        if new != 0 {
+            self.breaches = self.breaches.saturating_add(1);
+            self.breached_ms = core.boot_ms();
+            self.last_breached = new;
+            return Some(Change::Breached(names(new)));
+        }
+        (was_breached && now == 0).then_some(Change::Clear)
+    }
+
+    /// A point may be flown to.
+    pub(super) fn allows(&self, core: &Core, home: Option<Wgs84>, point: Neu) -> bool {
+        self.forbidden(core, home, point) == 0
+    }
+
+    /// The watched kinds that `point` (from the place of boot) breaks.
+    fn forbidden(&self, core: &Core, home: Option<Wgs84>, point: Neu) -> u32 {
+        let home = home.map_or(Neu::default(), |home| core.config.home.to_local(home));
+        let metres = |name: &str| f64::from(core.params.get(name));
+        let above_home_m = point.up - home.up;
+        let mut broken = 0;
+        if above_home_m >= metres("FENCE_ALT_MAX") {
+            broken |= HIGH;
+        }
+        if above_home_m <= metres("FENCE_ALT_MIN") {
+            broken |= LOW;
+        }
+        if point.ground_distance(home) >= metres("FENCE_RADIUS") {
+            broken |= CIRCLE;
+        }
+        if !self.shapes.allows(point) {
+            broken |= SHAPES;
+        }
+        broken & self.enabled
+    }
+}
+
+fn kinds(core: &Core) -> u32 {
+    core.params.get("FENCE_TYPE") as u32 & (HIGH | CIRCLE | SHAPES | LOW)
+}
+
+fn names(kinds: u32) -> String {
+    let all = [
+        (HIGH, "Max Alt"),
+        (CIRCLE, "Circle"),
+        (SHAPES, "Polygon"),
+        (LOW, "Min Alt"),
+    ];
+    let named: Vec<&str> = all
+        .iter()
+        .filter(|(kind, _)| kinds & kind != 0)
+        .map(|(_, name)| *name)
+        .collect();
+    named.join(" and ")
+}

@@ -1,0 +1,126 @@
+//! Where ArduCopter is in its mission.
+//!
+//! Owns: the current item, whether the mission runs, pauses, and jumps already taken. Must not: fly, or send.
+
+use std::collections::BTreeMap;
+
+/// MISSION_STATE, but for "no mission" and "paused".
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    NotStarted,
+    Running,
+    /// Another mode was chosen, or an item was chosen in another mode.
+    Stopped,
+    Complete,
+}
+
+/// See the module text.
+#[derive(Clone, Debug, Default)]
+pub(super) struct MissionRun {
+    state: State,
+    current: u16,
+    pub(super) paused: bool,
+    /// A take-off item waits for the word to go: MISSION_START, or a raised throttle.
+    pub(super) takeoff_waits: bool,
+    /// Since when the vehicle is where the current item wants it.
+    pub(super) there_since_s: Option<f64>,
+    jumps: BTreeMap<u16, u16>,
+}
+
+impl MissionRun {
+    /// MISSION_STATE number for a mission of `items` with home.
+    pub(super) fn number(&self, items: usize) -> u8 {
+        match self.state {
+            _ if items <= 1 => 1,
+            State::NotStarted => 2,
+            State::Running if self.paused => 4,
+            State::Running => 3,
+            State::Stopped => 4,
+            State::Complete => 5,
+        }
+    }
+
+    /// The item that is flown, or would be.
+    pub(super) fn current(&self) -> u16 {
+        self.current
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        self.state == State::Running
+    }
+
+    /// It can go on where it was.
+    pub(super) fn can_resume(&self) -> bool {
+        self.state == State::Stopped && self.current > 0
+    }
+
+    /// Begins `item`, or begins it anew.
+    pub(super) fn begin(&mut self, item: u16) {
+        self.state = State::Running;
+        self.current = item;
+        self.paused = false;
+        self.takeoff_waits = false;
+        self.there_since_s = None;
+    }
+
+    /// Another item was chosen while the mission does not run.
+    pub(super) fn choose(&mut self, item: u16) {
+        self.state = State::Stopped;
+        self.current = item;
+    }
+
+    pub(super) fn stop(&mut self) {
+        if self.is_running() {
+            self.state = State::Stopped;
+            self.paused = false;
+        }
+    }
+
+    pub(super) fn complete(&mut self) {
+        *self = Self {
+            state: State::Complete,
+            ..Self::default()
+        };
+    }
+
+    /// The mission is gone.
+    pub(super) fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    pub(super) fn forget_jumps(&mut self) {
+        self.jumps.clear();
+    }
+
+    /// Whether the jump item at `place` is taken once more; it may be taken `times`, below 0 without end.
+    pub(super) fn jumps_again(&mut self, place: u16, times: f32) -> bool {
+        let taken = self.jumps.entry(place).or_default();
+        let again = times < 0.0 || f32::from(*taken) < times;
+        *taken = taken.saturating_add(u16::from(again));
+        again
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_jump_is_taken_as_often_as_it_says() {
+        let mut run = MissionRun::default();
+        let taken = (0..5).filter(|_| run.jumps_again(3, 2.0)).count();
+        assert_eq!(taken, 2);
+        assert!((0..99).all(|_| run.jumps_again(4, -1.0)));
+    }
+
+    #[test]
+    fn a_mission_of_home_alone_is_no_mission() {
+        let mut run = MissionRun::default();
+        assert_eq!((run.number(1), run.number(5)), (1, 2));
+        run.begin(1);
+        assert_eq!(run.number(5), 3);
+        run.complete();
+        assert_eq!((run.number(5), run.current()), (5, 0));
+    }
+}

@@ -1,0 +1,62 @@
+//! ArduCopter's position estimate: when it is there, and the failsafe when GPS goes.
+//!
+//! Owns: the times between losing GPS and acting, as recorded. Must not: change modes.
+
+use super::boot::{GPS_FIX_S, POSITION_S};
+use crate::model::core::Core;
+
+/// Without GPS the estimate holds this long.
+const HOLDS_S: f64 = 7.4;
+/// And the failsafe acts this long after GPS went.
+const ACTS_S: f64 = 8.0;
+
+/// What just changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    Lost,
+    Back,
+}
+
+/// See the module text.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PositionWatch {
+    gps_lost_s: Option<f64>,
+    failed: bool,
+    receiver_broken: bool,
+}
+
+impl PositionWatch {
+    /// The receiver has a fix. SIM_GPS1_ENABLE takes it away, and so does a broken receiver.
+    pub(super) fn has_fix(&self, core: &Core) -> bool {
+        core.uptime_s >= GPS_FIX_S && !self.receiver_broken && core.params.get("SIM_GPS1_ENABLE") > 0.0
+    }
+
+    /// The receiver works, or breaks.
+    pub(super) fn set_receiver(&mut self, works: bool) {
+        self.receiver_broken = !works;
+    }
+
+    /// The estimator knows where the vehicle is.
+    pub(super) fn is_known(&self, core: &Core) -> bool {
+        core.uptime_s >= POSITION_S && self.gps_lost_s.is_none_or(|at| core.uptime_s < at + HOLDS_S)
+    }
+
+    /// The failsafe is on.
+    pub(super) fn failed(&self) -> bool {
+        self.failed
+    }
+
+    /// Looks at the receiver. The failsafe comes only while `armed`, and goes when GPS is back.
+    pub(super) fn step(&mut self, core: &Core, armed: bool) -> Option<Change> {
+        if core.uptime_s < GPS_FIX_S {
+            return None;
+        }
+        self.gps_lost_s = (!self.has_fix(core)).then(|| self.gps_lost_s.unwrap_or(core.uptime_s));
+        let failed = self.gps_lost_s.is_some_and(|at| core.uptime_s >= at + ACTS_S) && (armed || self.failed);
+        if failed == self.failed {
+            return None;
+        }
+        self.failed = failed;
+        Some(if failed { Change::Lost } else { Change::Back })
+    }
+}

@@ -1,0 +1,171 @@
+//! Messages that are not commands: heartbeats, parameters, plans, targets, streams.
+//!
+//! Owns: which of them are for this vehicle. Must not: answer commands.
+
+use mavlink::dialects::ardupilotmega as apm;
+use mavlink::dialects::ardupilotmega::{MavMessage, MavSeverity};
+
+use super::boot::ASKS_S;
+use super::{ArduPilot, modes};
+use crate::model::core::Core;
+use crate::model::outdated;
+use crate::model::plan::{Fence, PlanEvent, PlanKind, PlanNow, PlanSays};
+use crate::model::telemetry::{ParamEncoding, id};
+use crate::wire::{Address, Outgoing, PlanItem, Request};
+
+impl ArduPilot {
+    pub(super) fn request(&mut self, core: &mut Core, from: Address, request: &Request) {
+        match request {
+            Request::Heartbeat { .. } => self.gcs.heartbeat(core, from.system),
+            Request::Command(command) if core.is_for_us(command.to) || is_for_everyone(command.to) => {
+                self.command(core, from, command);
+            }
+            Request::SetMode {
+                system,
+                base_mode,
+                custom_mode,
+            } if *system == core.config.system_id && base_mode & 1 != 0 => {
+                self.ask_mode(core, *custom_mode);
+            }
+            Request::ParamRead { to, index, name } if core.is_for_us(*to) => self.read_param(core, *index, name),
+            Request::ParamList { to } if core.is_for_us(*to) => self.list_params(),
+            Request::ParamSet { to, name, value, kind } if core.is_for_us(*to) => {
+                self.write_param(core, name, ParamEncoding::AsFloat.decode(*value, *kind));
+            }
+            Request::Plan(message) if core.is_for_us(message.to) => {
+                let says = self.plans.hear(self.plan_now(core), from, message);
+                self.say_plan(core, says);
+            }
+            Request::Goto(target) if core.is_for_us(target.to) => self.goto(core, target),
+            Request::DataStream {
+                to,
+                stream,
+                rate_hz,
+                start,
+            } if core.is_for_us(*to) => {
+                data_stream(core, *stream, if *start { *rate_hz } else { 0 });
+            }
+            Request::TimesyncAsk { ts1 } => core.send(MavMessage::TIMESYNC(apm::TIMESYNC_DATA {
+                tc1: core.boot_us() as i64 * 1000,
+                ts1: *ts1,
+                target_system: from.system,
+                target_component: from.component,
+            })),
+            Request::PingAsk { time_usec, seq } => core.send(outdated::ping_answer(from, *time_usec, *seq)),
+            _ => {}
+        }
+    }
+
+    /// A parameter was written.
+    pub(super) fn after_param(&mut self, core: &Core, name: &str) {
+        if matches!(name, "FENCE_ENABLE" | "FENCE_TYPE") {
+            self.fence.follow_parameters(core);
+        }
+    }
+
+    pub(super) fn plan_step(&mut self, core: &mut Core) {
+        let says = self.plans.tick(self.plan_now(core));
+        self.say_plan(core, says);
+    }
+
+    fn plan_now(&self, core: &Core) -> PlanNow {
+        let (x, y) = self.home.map_or((0, 0), |home| home.e7());
+        PlanNow {
+            now_s: core.uptime_s,
+            asks: core.uptime_s >= ASKS_S,
+            flying_mission: self.mode == modes::AUTO && self.run.is_running(),
+            home: PlanItem {
+                command: super::plan_rules::item::WAYPOINT,
+                frame: 0,
+                params: [0.0; 4],
+                x,
+                y,
+                z: self.home.map_or(0.0, |home| home.amsl_m as f32),
+                autocontinue: 1,
+            },
+            current: self.run.current(),
+        }
+    }
+
+    fn say_plan(&mut self, core: &mut Core, says: Vec<PlanSays>) {
+        for say in says {
+            match say {
+                PlanSays::Reply { to, kind, reply } => core.send_raw(Outgoing::Plan {
+                    to,
+                    kind: kind.number(),
+                    reply,
+                }),
+                PlanSays::Event(event) => self.plan_event(core, event),
+            }
+        }
+    }
+
+    fn plan_event(&mut self, core: &mut Core, event: PlanEvent) {
+        let warning = MavSeverity::MAV_SEVERITY_WARNING;
+        let info = MavSeverity::MAV_SEVERITY_INFO;
+        match event {
+            PlanEvent::Received(PlanKind::Mission) => {
+                self.text(core, info, "Flight plan received");
+                self.mission_changed(core);
+            }
+            PlanEvent::Received(PlanKind::Rally) => self.text(core, info, "Rally points received"),
+            PlanEvent::Received(PlanKind::Fence) | PlanEvent::Cleared(PlanKind::Fence) => self.read_fence(core),
+            PlanEvent::Cleared(PlanKind::Mission) => self.run.forget(),
+            PlanEvent::Cleared(PlanKind::Rally) | PlanEvent::Refused(..) => {}
+            PlanEvent::Invalid(_, texts) => {
+                for text in texts {
+                    self.text(core, warning, &text);
+                }
+            }
+            PlanEvent::TimedOut(kind) => {
+                let word = match kind {
+                    PlanKind::Mission => "Mission",
+                    PlanKind::Fence => "Fence",
+                    PlanKind::Rally => "Rally",
+                };
+                self.text(core, warning, &format!("{word} upload timeout"));
+            }
+            PlanEvent::TooMany(_, limit) => self.text(core, warning, &format!("Only {limit} items are supported")),
+            PlanEvent::SetCurrent(seq) => {
+                self.set_current_item(core, seq);
+            }
+        }
+    }
+
+    fn read_fence(&mut self, core: &mut Core) {
+        let read = Fence::read(self.plans.items(PlanKind::Fence), |x, y| core.local_e7(x, y));
+        // A plan that does not hold together was not stored.
+        self.fence.shapes = read.unwrap_or_default();
+        self.text(core, MavSeverity::MAV_SEVERITY_DEBUG, "Fence Indexed OK");
+    }
+}
+
+/// ArduPilot also acts on commands to system 0.
+fn is_for_everyone(to: Address) -> bool {
+    to.system == 0 && matches!(to.component, 0 | 1)
+}
+
+/// The groups of REQUEST_DATA_STREAM, as far as this vehicle fills them.
+fn data_stream(core: &mut Core, stream: u8, rate_hz: u16) {
+    let groups: &[(u8, &[u32])] = &[
+        (
+            2,
+            &[id::SYS_STATUS, id::GPS_RAW_INT, id::MISSION_CURRENT, id::FENCE_STATUS],
+        ),
+        (6, &[id::GLOBAL_POSITION_INT, id::LOCAL_POSITION_NED]),
+        (10, &[id::ATTITUDE]),
+        (11, &[id::VFR_HUD]),
+        (12, &[id::SYSTEM_TIME, id::BATTERY_STATUS, id::EKF_STATUS_REPORT]),
+    ];
+    for (_, messages) in groups.iter().filter(|(group, _)| stream == 0 || stream == *group) {
+        for &message in *messages {
+            match rate_hz {
+                0 => core.streams.stop(message),
+                rate => {
+                    let interval_s = 1.0 / f64::from(rate);
+                    core.streams.every(message, interval_s, core.uptime_s + interval_s);
+                }
+            }
+        }
+    }
+}

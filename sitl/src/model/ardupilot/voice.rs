@@ -1,0 +1,108 @@
+//! How ArduCopter gets its words onto the link: streams, single messages, texts, and what waits while the link is blocked.
+//!
+//! Owns: when something is sent. Must not: know what is in a message.
+
+use mavlink::dialects::ardupilotmega as apm;
+use mavlink::dialects::ardupilotmega::{MavMessage, MavSeverity};
+
+use super::ArduPilot;
+use super::boot::INITIALISED_S;
+use crate::model::core::Core;
+use crate::model::telemetry::{self, id};
+
+/// While a plan is uploaded the streams that were asked for are slower, so that the link is free for it.
+const SLOWER_IN_UPLOAD: f64 = 4.0;
+/// Streams with clocks of their own.
+pub(super) const OWN_CLOCKS: &[u32] = &[id::HEARTBEAT, id::TIMESYNC];
+/// Texts that wait for a blocked link; further ones are lost.
+const TEXTS_THAT_WAIT: usize = 30;
+/// Bytes in one STATUSTEXT.
+const CHUNK: usize = 50;
+
+/// See the module text.
+#[derive(Debug, Default)]
+pub(super) struct Voice {
+    text_id: u16,
+    due: Vec<u32>,
+    blocked: bool,
+    /// Each message waits once, and says how things are when it goes out.
+    waiting: Vec<u32>,
+    waiting_texts: Vec<(MavSeverity, String)>,
+}
+
+impl ArduPilot {
+    /// Sends `message`, if there is anything to say in it.
+    pub(super) fn send(&mut self, core: &mut Core, message: u32) {
+        if self.voice.blocked {
+            if !self.voice.waiting.contains(&message) {
+                self.voice.waiting.push(message);
+            }
+            return;
+        }
+        let composed = match message {
+            id::TIMESYNC => Some(MavMessage::TIMESYNC(apm::TIMESYNC_DATA {
+                ts1: core.boot_us() as i64 * 1000,
+                ..apm::TIMESYNC_DATA::DEFAULT
+            })),
+            other => self.compose(core, other),
+        };
+        if let Some(message) = composed {
+            core.send(message);
+        }
+    }
+
+    /// Texts go out only once something was heard on the link; earlier ones are lost.
+    pub(super) fn text(&mut self, core: &mut Core, severity: MavSeverity, text: &str) {
+        if !core.heard_peer {
+            return;
+        }
+        if self.voice.blocked {
+            if self.voice.waiting_texts.len() < TEXTS_THAT_WAIT {
+                self.voice.waiting_texts.push((severity, text.to_owned()));
+            }
+            return;
+        }
+        let chunks: Vec<&[u8]> = text.as_bytes().chunks(CHUNK).collect();
+        let id = if chunks.len() > 1 {
+            self.voice.text_id = self.voice.text_id.wrapping_add(1);
+            self.voice.text_id
+        } else {
+            0
+        };
+        for (number, chunk) in chunks.iter().enumerate() {
+            core.send(telemetry::status_text(severity, chunk, id, number as u8));
+        }
+    }
+
+    pub(super) fn stream_step(&mut self, core: &mut Core) {
+        let slower = match () {
+            // A request that cannot go out stands before all else in the queue.
+            () if self.plans.waits_to_ask() => f64::INFINITY,
+            () if self.plans.is_receiving() => SLOWER_IN_UPLOAD,
+            () => 1.0,
+        };
+        let mut due = std::mem::take(&mut self.voice.due);
+        core.streams
+            .take_due_slowed(core.uptime_s, &mut due, slower, OWN_CLOCKS);
+        // What was asked for during the boot keeps its clock, but only heartbeats are sent.
+        let booting = core.uptime_s < INITIALISED_S;
+        for message in due.drain(..).filter(|message| !booting || *message == id::HEARTBEAT) {
+            self.send(core, message);
+        }
+        self.voice.due = due;
+    }
+
+    /// The link takes nothing more, or takes again: then what waited goes out at once.
+    pub(super) fn block_voice(&mut self, core: &mut Core, blocked: bool) {
+        self.voice.blocked = blocked;
+        if blocked {
+            return;
+        }
+        for message in std::mem::take(&mut self.voice.waiting) {
+            self.send(core, message);
+        }
+        for (severity, text) in std::mem::take(&mut self.voice.waiting_texts) {
+            self.text(core, severity, &text);
+        }
+    }
+}

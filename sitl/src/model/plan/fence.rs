@@ -1,0 +1,168 @@
+//! A fence made of the items of a plan: polygons and circles to stay in or out of.
+//!
+//! Owns: reading the items, and whether a point is allowed. Must not: know parameters or act on a breach.
+
+use crate::model::geo::Neu;
+use crate::wire::PlanItem;
+
+/// MAV_CMD numbers of fence items.
+pub(in crate::model) mod item {
+    pub(in crate::model) const RETURN_POINT: u16 = 5000;
+    pub(in crate::model) const POLYGON_IN: u16 = 5001;
+    pub(in crate::model) const POLYGON_OUT: u16 = 5002;
+    pub(in crate::model) const CIRCLE_IN: u16 = 5003;
+    pub(in crate::model) const CIRCLE_OUT: u16 = 5004;
+}
+
+/// A polygon over the ground.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::model) struct Polygon {
+    /// Stay in (true) or out.
+    pub(in crate::model) inside: bool,
+    /// Vertices, in order.
+    pub(in crate::model) vertices: Vec<Neu>,
+}
+
+/// A circle over the ground.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::model) struct Circle {
+    /// Stay in (true) or out.
+    pub(in crate::model) inside: bool,
+    /// Middle.
+    pub(in crate::model) centre: Neu,
+    /// Metres.
+    pub(in crate::model) radius_m: f64,
+}
+
+/// See the module text.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(in crate::model) struct Fence {
+    /// All polygons.
+    pub(in crate::model) polygons: Vec<Polygon>,
+    /// All circles.
+    pub(in crate::model) circles: Vec<Circle>,
+}
+
+impl Fence {
+    /// Reads the items of a fence plan; `local` turns degrees × 10⁷ into metres.
+    ///
+    /// # Errors
+    /// The vertex count (parameter 1) of a polygon that has too few or differs among its vertices.
+    pub(in crate::model) fn read(items: &[PlanItem], local: impl Fn(i32, i32) -> Neu) -> Result<Self, i32> {
+        let mut fence = Self::default();
+        let mut rest = items;
+        while let Some((first, after)) = rest.split_first() {
+            match first.command {
+                item::POLYGON_IN | item::POLYGON_OUT => {
+                    let said = first.params[0];
+                    let count = said as usize;
+                    let vertices = rest.get(..count).unwrap_or(&[]);
+                    let alike = |vertex: &PlanItem| vertex.command == first.command && vertex.params[0] == said;
+                    if count < 3 || vertices.len() != count || !vertices.iter().all(alike) {
+                        return Err(said as i32);
+                    }
+                    fence.polygons.push(Polygon {
+                        inside: first.command == item::POLYGON_IN,
+                        vertices: vertices.iter().map(|vertex| local(vertex.x, vertex.y)).collect(),
+                    });
+                    rest = rest.get(count..).unwrap_or(&[]);
+                    continue;
+                }
+                item::CIRCLE_IN | item::CIRCLE_OUT => fence.circles.push(Circle {
+                    inside: first.command == item::CIRCLE_IN,
+                    centre: local(first.x, first.y),
+                    radius_m: f64::from(first.params[0]),
+                }),
+                _ => {}
+            }
+            rest = after;
+        }
+        Ok(fence)
+    }
+
+    /// Whether `point` is in every shape to stay in, and out of every shape to stay out of.
+    pub(in crate::model) fn allows(&self, point: Neu) -> bool {
+        self.polygons.iter().all(|polygon| polygon.allows(point))
+            && self.circles.iter().all(|circle| circle.allows(point))
+    }
+}
+
+impl Polygon {
+    fn allows(&self, point: Neu) -> bool {
+        // Counts the edges that a line to the east crosses.
+        let ends = self.vertices.iter().cycle().skip(1);
+        let crossed = self.vertices.iter().zip(ends).filter(|(a, b)| {
+            let spans = (a.north > point.north) != (b.north > point.north);
+            spans && point.east < a.east + (point.north - a.north) / (b.north - a.north) * (b.east - a.east)
+        });
+        (crossed.count() % 2 == 1) == self.inside
+    }
+}
+
+impl Circle {
+    fn allows(&self, point: Neu) -> bool {
+        (self.centre.ground_distance(point) <= self.radius_m) == self.inside
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn corner(command: u16, count: f32, north: i32, east: i32) -> PlanItem {
+        PlanItem {
+            command,
+            frame: 0,
+            params: [count, 0.0, 0.0, 0.0],
+            x: north,
+            y: east,
+            z: 0.0,
+            autocontinue: 0,
+        }
+    }
+
+    fn metres(north: i32, east: i32) -> Neu {
+        Neu {
+            north: f64::from(north),
+            east: f64::from(east),
+            up: 0.0,
+        }
+    }
+
+    fn square(command: u16, half: i32) -> Vec<PlanItem> {
+        [(half, half), (half, -half), (-half, -half), (-half, half)]
+            .map(|(north, east)| corner(command, 4.0, north, east))
+            .to_vec()
+    }
+
+    #[test]
+    fn a_point_in_the_square_and_out_of_the_hole_is_allowed() {
+        let mut items = square(item::POLYGON_IN, 50);
+        items.extend(square(item::POLYGON_OUT, 10));
+        items.push(corner(item::CIRCLE_OUT, 5.0, 0, 30));
+        let fence = Fence::read(&items, metres).unwrap();
+        assert_eq!((fence.polygons.len(), fence.circles.len()), (2, 1));
+        assert!(fence.allows(metres(20, 20)));
+        assert!(!fence.allows(metres(0, 0)), "in the hole");
+        assert!(!fence.allows(metres(60, 0)), "outside");
+        assert!(!fence.allows(metres(0, 27)), "in the circle");
+    }
+
+    #[test]
+    fn a_polygon_of_two_vertices_is_none() {
+        let items = [corner(item::POLYGON_IN, 2.0, 0, 0), corner(item::POLYGON_IN, 2.0, 9, 9)];
+        assert_eq!(Fence::read(&items, metres), Err(2));
+    }
+
+    #[test]
+    fn a_polygon_whose_vertices_end_early_is_none() {
+        let items = &square(item::POLYGON_IN, 50)[..3];
+        assert_eq!(Fence::read(items, metres), Err(4));
+    }
+
+    #[test]
+    fn an_empty_fence_allows_everything() {
+        let fence = Fence::read(&[], metres).unwrap();
+        assert!(fence.allows(metres(9999, 9999)));
+    }
+}

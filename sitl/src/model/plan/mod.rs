@@ -1,0 +1,332 @@
+//! The mission protocol as a vehicle speaks it: upload, download and clearing of missions, fences and rally points.
+//!
+//! Owns: the stored plans, open uploads and their timers, and the answers. Must not: fly a mission, check a fence in
+//! flight, send texts; what the profile has to say or do comes back as [`PlanEvent`]. How the two autopilots differ is
+//! data: [`PlanRules`].
+//!
+//!   idle --COUNT--> asks item 0 --ITEM 0--> asks item 1 … --last ITEM--> stored, ACK --> idle
+//!                   asks again after `repeat_s`; gives up after `give_up_s`
+
+mod fence;
+mod rules;
+mod upload;
+
+#[cfg(test)]
+mod tests;
+
+pub(super) use fence::{Fence, item as fence_item};
+pub(super) use rules::{PlanKind, PlanRules, verdict};
+
+use self::upload::{Next, Upload};
+use crate::wire::{Address, PlanAsk, PlanItem, PlanMessage, PlanReply};
+
+/// What a vehicle answers or has to act on, in order.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum PlanSays {
+    /// A message to a peer.
+    Reply {
+        to: Address,
+        kind: PlanKind,
+        reply: PlanReply,
+    },
+    /// Something the profile speaks about or acts on.
+    Event(PlanEvent),
+}
+
+/// See [`PlanSays::Event`].
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum PlanEvent {
+    /// An upload is complete and stored.
+    Received(PlanKind),
+    /// An upload was complete but does not hold together; nothing is stored. The reasons, as texts.
+    Invalid(PlanKind, Vec<String>),
+    /// An item was refused with this MAV_MISSION_RESULT.
+    Refused(PlanKind, u8),
+    /// Nothing came for too long.
+    TimedOut(PlanKind),
+    /// More items than fit; how many do.
+    TooMany(PlanKind, usize),
+    /// A plan was cleared.
+    Cleared(PlanKind),
+    /// A peer wants the mission to go on with this item.
+    SetCurrent(u16),
+}
+
+/// What the protocol must know of the vehicle when a message comes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PlanNow {
+    /// Seconds since boot.
+    pub(super) now_s: f64,
+    /// Requests for items go out; before the boot ends they wait on ArduPilot.
+    pub(super) asks: bool,
+    /// The mission is being flown: it cannot be cleared.
+    pub(super) flying_mission: bool,
+    /// Item 0 of the mission where that is home.
+    pub(super) home: PlanItem,
+    /// Item of the mission that is being flown.
+    pub(super) current: u16,
+}
+
+/// All plans of one vehicle.
+#[derive(Clone, Debug)]
+pub(super) struct Plans {
+    rules: &'static PlanRules,
+    stored: [Vec<PlanItem>; 3],
+    uploads: [Option<Upload>; 3],
+    /// Who is downloading which plan, where that matters.
+    download: Option<(Address, PlanKind)>,
+}
+
+impl Plans {
+    pub(super) fn new(rules: &'static PlanRules) -> Self {
+        Self {
+            rules,
+            stored: Default::default(),
+            uploads: Default::default(),
+            download: None,
+        }
+    }
+
+    /// The items of a plan. Item 0 of a mission is home on ArduPilot, as it was uploaded.
+    pub(super) fn items(&self, kind: PlanKind) -> &[PlanItem] {
+        &self.stored[kind.index()]
+    }
+
+    /// Identity of a plan by its content; 0 for an empty plan, or where the autopilot does not know such.
+    pub(super) fn opaque_id(&self, kind: PlanKind) -> u32 {
+        if self.rules.opaque_ids {
+            rules::opaque_id(self.items(kind))
+        } else {
+            0
+        }
+    }
+
+    /// An upload is open.
+    pub(super) fn is_receiving(&self) -> bool {
+        self.uploads.iter().any(Option::is_some)
+    }
+
+    /// An upload is open whose first request could not go out yet.
+    pub(super) fn waits_to_ask(&self) -> bool {
+        self.uploads.iter().flatten().any(|upload| !upload.was_asked())
+    }
+
+    /// A message came from `from`.
+    pub(super) fn hear(&mut self, now: PlanNow, from: Address, message: &PlanMessage) -> Vec<PlanSays> {
+        let mut says = Vec::new();
+        match (PlanKind::from_number(message.kind), message.ask) {
+            (_, PlanAsk::Clear) => self.clear(now, from, message.kind, &mut says),
+            (_, PlanAsk::SetCurrent { seq }) => says.push(PlanSays::Event(PlanEvent::SetCurrent(seq))),
+            (None, PlanAsk::Ack(_)) => {}
+            (None, _) => reply(&mut says, from, PlanKind::Mission, ack(verdict::UNSUPPORTED)),
+            (Some(kind), PlanAsk::Count(count)) => self.begin_upload(now, from, kind, count, &mut says),
+            (Some(kind), PlanAsk::Item { seq, item }) => self.take_item(now, from, kind, seq, item, &mut says),
+            (Some(kind), PlanAsk::List) => self.begin_download(from, kind, &mut says),
+            (Some(kind), PlanAsk::Request { seq }) => self.give_item(now, from, kind, seq, &mut says),
+            (Some(kind), PlanAsk::Ack(answer)) => self.end(from, kind, answer),
+        }
+        says
+    }
+
+    /// Time passes: requests are repeated, uploads given up.
+    pub(super) fn tick(&mut self, now: PlanNow) -> Vec<PlanSays> {
+        let mut says = Vec::new();
+        for kind in PlanKind::ALL {
+            let Some(upload) = &mut self.uploads[kind.index()] else {
+                continue;
+            };
+            match upload.due(now.now_s, now.asks, self.rules) {
+                Next::Wait => {}
+                Next::Ask(seq) => reply(&mut says, upload.from, kind, self.rules.request(seq)),
+                Next::GiveUp => {
+                    if let Some(answer) = self.rules.gives_up_with {
+                        reply(&mut says, upload.from, kind, ack(answer));
+                    }
+                    says.push(PlanSays::Event(PlanEvent::TimedOut(kind)));
+                    self.uploads[kind.index()] = None;
+                }
+            }
+        }
+        says
+    }
+
+    fn begin_upload(&mut self, now: PlanNow, from: Address, kind: PlanKind, count: u16, says: &mut Vec<PlanSays>) {
+        let count = usize::from(count);
+        if self.rules.one_upload_at_a_time
+            && let Some(other) = PlanKind::ALL
+                .into_iter()
+                .find(|open| *open != kind && self.uploads[open.index()].is_some())
+        {
+            // The open upload is asked on with, and lives longer.
+            if let Some(upload) = &mut self.uploads[other.index()] {
+                let seq = upload.revive(now.now_s);
+                reply(says, upload.from, other, self.rules.request(seq));
+            }
+            return;
+        }
+        if self.uploads[kind.index()]
+            .as_ref()
+            .is_some_and(|upload| upload.from != from)
+        {
+            return reply(says, from, kind, ack(verdict::DENIED));
+        }
+        let limit = self.rules.limits[kind.index()];
+        if count > limit {
+            reply(says, from, kind, ack(verdict::NO_SPACE));
+            return says.push(PlanSays::Event(PlanEvent::TooMany(kind, limit)));
+        }
+        if count == 0 {
+            self.stored[kind.index()].clear();
+            self.uploads[kind.index()] = None;
+            reply(says, from, kind, ack(verdict::ACCEPTED));
+            return says.push(PlanSays::Event(PlanEvent::Cleared(kind)));
+        }
+        if !self.rules.is_atomic(kind) {
+            self.stored[kind.index()].truncate(count);
+        }
+        let mut upload = Upload::new(from, count, now.now_s);
+        if now.asks {
+            upload.asked(now.now_s);
+            reply(says, from, kind, self.rules.request(0));
+        }
+        self.uploads[kind.index()] = Some(upload);
+    }
+
+    fn take_item(
+        &mut self,
+        now: PlanNow,
+        from: Address,
+        kind: PlanKind,
+        seq: u16,
+        item: PlanItem,
+        says: &mut Vec<PlanSays>,
+    ) {
+        let Some(upload) = self.uploads[kind.index()].as_mut().filter(|upload| upload.from == from) else {
+            if let Some(answer) = self.rules.answer_to_stray_item {
+                reply(says, from, kind, ack(answer));
+            }
+            return;
+        };
+        if seq != upload.next_seq() {
+            if self.rules.any_item_is_life {
+                upload.revive(now.now_s);
+            }
+            if let Some(answer) = self.rules.answer_to_wrong_sequence {
+                reply(says, from, kind, ack(answer));
+            }
+            return;
+        }
+        let judged = (self.rules.judge)(kind, usize::from(seq), &item);
+        if judged != verdict::ACCEPTED {
+            self.uploads[kind.index()] = None;
+            reply(says, from, kind, ack(judged));
+            return says.push(PlanSays::Event(PlanEvent::Refused(kind, judged)));
+        }
+        let item = (self.rules.as_stored)(kind, item);
+        if !self.rules.is_atomic(kind) {
+            let plan = &mut self.stored[kind.index()];
+            match plan.get_mut(usize::from(seq)) {
+                Some(place) => *place = item,
+                None => plan.push(item),
+            }
+        }
+        upload.take(item, now.now_s);
+        if !upload.is_complete() {
+            if now.asks {
+                upload.asked(now.now_s);
+                let seq = upload.next_seq();
+                reply(says, from, kind, self.rules.request(seq));
+            }
+            return;
+        }
+        let items = upload.items().to_vec();
+        self.uploads[kind.index()] = None;
+        let complaints = (self.rules.judge_whole)(kind, &items);
+        if !complaints.is_empty() {
+            reply(says, from, kind, ack(verdict::ERROR));
+            return says.push(PlanSays::Event(PlanEvent::Invalid(kind, complaints)));
+        }
+        self.stored[kind.index()] = items;
+        let accepted = PlanReply::Ack {
+            verdict: verdict::ACCEPTED,
+            opaque_id: self.opaque_id(kind),
+        };
+        reply(says, from, kind, accepted);
+        says.push(PlanSays::Event(PlanEvent::Received(kind)));
+    }
+
+    fn begin_download(&mut self, from: Address, kind: PlanKind, says: &mut Vec<PlanSays>) {
+        if self.uploads[kind.index()].is_some() {
+            return reply(says, from, kind, ack(verdict::DENIED));
+        }
+        self.download = Some((from, kind));
+        reply(says, from, kind, self.count(kind));
+    }
+
+    fn give_item(&self, now: PlanNow, from: Address, kind: PlanKind, seq: u16, says: &mut Vec<PlanSays>) {
+        if self.uploads[kind.index()].is_some() {
+            return reply(says, from, kind, ack(verdict::DENIED));
+        }
+        if self.rules.gives_items_only_in_a_download && self.download != Some((from, kind)) {
+            return;
+        }
+        match self.items(kind).get(usize::from(seq)) {
+            Some(item) => {
+                let is_home = self.rules.first_item_is_home && kind == PlanKind::Mission && seq == 0;
+                let item = if is_home { now.home } else { *item };
+                let current = self.rules.marks_current && kind == PlanKind::Mission && seq == now.current;
+                reply(says, from, kind, PlanReply::Item { seq, current, item });
+            }
+            None => {
+                // The peer is told how many there are.
+                reply(says, from, kind, self.count(kind));
+                reply(says, from, kind, ack(verdict::INVALID_SEQUENCE));
+            }
+        }
+    }
+
+    /// A peer ends its download, or cancels its upload where that is possible.
+    fn end(&mut self, from: Address, kind: PlanKind, answer: u8) {
+        if self.download == Some((from, kind)) {
+            self.download = None;
+        }
+        if answer == verdict::CANCELLED && self.rules.uploads_can_be_cancelled {
+            self.uploads[kind.index()].take_if(|upload| upload.from == from);
+        }
+    }
+
+    fn clear(&mut self, now: PlanNow, from: Address, number: u8, says: &mut Vec<PlanSays>) {
+        let kinds: &[PlanKind] = match PlanKind::from_number(number) {
+            Some(PlanKind::Mission) => &[PlanKind::Mission],
+            Some(PlanKind::Fence) => &[PlanKind::Fence],
+            Some(PlanKind::Rally) => &[PlanKind::Rally],
+            None if number == rules::ALL_KINDS => &PlanKind::ALL,
+            None => return reply(says, from, PlanKind::Mission, ack(verdict::UNSUPPORTED)),
+        };
+        let shown = *kinds.first().unwrap_or(&PlanKind::Mission);
+        if kinds.contains(&PlanKind::Mission) && now.flying_mission && self.rules.keeps_a_flown_mission {
+            return reply(says, from, shown, ack(verdict::ERROR));
+        }
+        for kind in kinds {
+            self.stored[kind.index()].clear();
+        }
+        reply(says, from, shown, ack(verdict::ACCEPTED));
+        says.extend(kinds.iter().map(|kind| PlanSays::Event(PlanEvent::Cleared(*kind))));
+    }
+
+    fn count(&self, kind: PlanKind) -> PlanReply {
+        PlanReply::Count {
+            // Limits are far below 65535.
+            count: self.items(kind).len() as u16,
+            opaque_id: self.opaque_id(kind),
+        }
+    }
+}
+
+fn ack(verdict: u8) -> PlanReply {
+    PlanReply::Ack { verdict, opaque_id: 0 }
+}
+
+fn reply(says: &mut Vec<PlanSays>, to: Address, kind: PlanKind, reply: PlanReply) {
+    says.push(PlanSays::Reply { to, kind, reply });
+}

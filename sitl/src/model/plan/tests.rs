@@ -1,0 +1,156 @@
+//! The mission protocol in sentences, with rules as lenient as ArduPilot's and as strict as PX4's.
+//!
+//! Owns: those rules, and short ways to talk. Must not: test the judgement of either autopilot on an item.
+
+mod downloads;
+mod uploads;
+
+use super::*;
+
+const STATION: Address = Address {
+    system: 255,
+    component: 190,
+};
+const OTHER: Address = Address {
+    system: 254,
+    component: 190,
+};
+const VEHICLE: Address = Address {
+    system: 1,
+    component: 1,
+};
+
+/// As ArduPilot has them, with small limits.
+static LENIENT: PlanRules = PlanRules {
+    asks_the_old_way: true,
+    repeat_s: 1.0,
+    give_up_s: 8.0,
+    gives_up_with: Some(verdict::CANCELLED),
+    one_upload_at_a_time: false,
+    atomic_missions: false,
+    answer_to_wrong_sequence: Some(verdict::INVALID_SEQUENCE),
+    any_item_is_life: false,
+    answer_to_stray_item: Some(verdict::ERROR),
+    gives_items_only_in_a_download: false,
+    uploads_can_be_cancelled: false,
+    keeps_a_flown_mission: true,
+    first_item_is_home: true,
+    marks_current: false,
+    opaque_ids: false,
+    limits: [5, 5, 5],
+    judge,
+    judge_whole: |_, _| Vec::new(),
+    as_stored: |_, item| item,
+};
+
+/// As PX4 has them, with small limits.
+static STRICT: PlanRules = PlanRules {
+    asks_the_old_way: false,
+    repeat_s: 0.25,
+    give_up_s: 5.0,
+    gives_up_with: None,
+    one_upload_at_a_time: true,
+    atomic_missions: true,
+    answer_to_wrong_sequence: None,
+    any_item_is_life: true,
+    answer_to_stray_item: None,
+    gives_items_only_in_a_download: true,
+    uploads_can_be_cancelled: true,
+    keeps_a_flown_mission: false,
+    first_item_is_home: false,
+    marks_current: true,
+    opaque_ids: true,
+    limits: [5, 5, 5],
+    judge,
+    judge_whole: |_, items| {
+        let short = items.len() == 2;
+        if short {
+            vec!["too short".to_owned()]
+        } else {
+            Vec::new()
+        }
+    },
+    as_stored: |_, item| item,
+};
+
+const BAD: u16 = 31999;
+
+fn judge(_: PlanKind, _: usize, item: &PlanItem) -> u8 {
+    if item.command == BAD {
+        verdict::UNSUPPORTED
+    } else {
+        verdict::ACCEPTED
+    }
+}
+
+fn item(command: u16) -> PlanItem {
+    PlanItem {
+        command,
+        frame: 3,
+        params: [0.0; 4],
+        x: i32::from(command),
+        y: 0,
+        z: 10.0,
+        autocontinue: 1,
+    }
+}
+
+fn now(now_s: f64) -> PlanNow {
+    PlanNow {
+        now_s,
+        asks: true,
+        flying_mission: false,
+        home: item(999),
+        current: 1,
+    }
+}
+
+fn hear(plans: &mut Plans, now_s: f64, from: Address, kind: u8, ask: PlanAsk) -> Vec<PlanSays> {
+    let message = PlanMessage { to: VEHICLE, kind, ask };
+    plans.hear(now(now_s), from, &message)
+}
+
+fn say(plans: &mut Plans, now_s: f64, ask: PlanAsk) -> Vec<PlanSays> {
+    hear(plans, now_s, STATION, 0, ask)
+}
+
+fn bring(plans: &mut Plans, seq: u16, command: u16) -> Vec<PlanSays> {
+    say(
+        plans,
+        1.0,
+        PlanAsk::Item {
+            seq,
+            item: item(command),
+        },
+    )
+}
+
+fn to(to: Address, kind: PlanKind, reply: PlanReply) -> PlanSays {
+    PlanSays::Reply { to, kind, reply }
+}
+
+fn answer(verdict: u8) -> PlanSays {
+    to(STATION, PlanKind::Mission, plan_ack(verdict))
+}
+
+fn plan_ack(verdict: u8) -> PlanReply {
+    super::ack(verdict)
+}
+
+fn asks(rules: &PlanRules, seq: u16) -> PlanSays {
+    to(STATION, PlanKind::Mission, rules.request(seq))
+}
+
+fn commands(plans: &Plans) -> Vec<u16> {
+    plans.items(PlanKind::Mission).iter().map(|item| item.command).collect()
+}
+
+fn uploaded(rules: &'static PlanRules, items: &[u16]) -> Plans {
+    let mut plans = Plans::new(rules);
+    say(&mut plans, 1.0, PlanAsk::Count(items.len() as u16));
+    for (seq, command) in items.iter().enumerate() {
+        bring(&mut plans, seq as u16, *command);
+    }
+    assert_eq!(commands(&plans), items);
+    plans
+}

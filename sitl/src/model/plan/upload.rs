@@ -1,0 +1,96 @@
+//! One open upload: what came so far, and when to ask again or give up.
+//!
+//! Owns: the timers of an upload. Must not: judge items or send.
+
+use super::rules::PlanRules;
+use crate::wire::{Address, PlanItem};
+
+/// What is due for an upload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Nothing.
+    Wait,
+    /// Ask for this item.
+    Ask(u16),
+    /// End it.
+    GiveUp,
+}
+
+/// See the module text.
+#[derive(Clone, Debug)]
+pub(super) struct Upload {
+    pub(super) from: Address,
+    count: usize,
+    items: Vec<PlanItem>,
+    /// `None` until the first request went out.
+    asked_s: Option<f64>,
+    heard_s: f64,
+}
+
+impl Upload {
+    pub(super) fn new(from: Address, count: usize, now_s: f64) -> Self {
+        Self {
+            from,
+            count,
+            items: Vec::with_capacity(count),
+            asked_s: None,
+            heard_s: now_s,
+        }
+    }
+
+    /// The item that is wanted now.
+    pub(super) fn next_seq(&self) -> u16 {
+        // Not more items than `count`, which was a u16.
+        self.items.len() as u16
+    }
+
+    pub(super) fn was_asked(&self) -> bool {
+        self.asked_s.is_some()
+    }
+
+    pub(super) fn asked(&mut self, now_s: f64) {
+        self.asked_s = Some(now_s);
+    }
+
+    /// A sign of life that brought nothing; returns the item to ask for again.
+    pub(super) fn revive(&mut self, now_s: f64) -> u16 {
+        self.heard_s = now_s;
+        self.next_seq()
+    }
+
+    pub(super) fn take(&mut self, item: PlanItem, now_s: f64) {
+        self.items.push(item);
+        self.heard_s = now_s;
+    }
+
+    pub(super) fn is_complete(&self) -> bool {
+        self.items.len() >= self.count
+    }
+
+    pub(super) fn items(&self) -> &[PlanItem] {
+        &self.items
+    }
+
+    /// What is due at `now_s`; a request that is returned counts as sent.
+    pub(super) fn due(&mut self, now_s: f64, asks: bool, rules: &PlanRules) -> Next {
+        // Steps of 20 ms do not add up exactly.
+        const SLACK_S: f64 = 1e-6;
+        let Some(asked_s) = self.asked_s else {
+            // The clock of an upload starts with its first request.
+            if !asks {
+                return Next::Wait;
+            }
+            self.asked_s = Some(now_s);
+            self.heard_s = now_s;
+            return Next::Ask(self.next_seq());
+        };
+        if now_s + SLACK_S >= self.heard_s + rules.give_up_s {
+            return Next::GiveUp;
+        }
+        if now_s + SLACK_S >= asked_s + rules.repeat_s {
+            self.asked_s = Some(now_s);
+            return Next::Ask(self.next_seq());
+        }
+        Next::Wait
+    }
+}

@@ -1,0 +1,94 @@
+//! When PX4's estimator has a position: some seconds after boot, and not long without satellites.
+//!
+//! Owns: the times from a fix to a position and back, and the flags of ESTIMATOR_STATUS. Must not: act on a loss.
+
+use crate::model::core::Core;
+
+/// Attitude is known this long after boot.
+const ATTITUDE_S: f64 = 2.1;
+/// Heading and height are known: the earliest that satellites are used.
+const ALIGNED_S: f64 = 2.9;
+/// A fix is looked at a little longer than EKF2_REQ_GPS_H says.
+const LOOK_S: f64 = 0.2;
+/// A position counts once it has been good for this long.
+const PROBATION_S: f64 = 1.2;
+/// Without satellites the position is given up after this (recorded: 5.3 s).
+const DEAD_RECKONING_S: f64 = 5.3;
+
+/// What is known of the receiver.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Receiver {
+    /// A fix since this second.
+    Fix { since_s: f64 },
+    /// None since this second; whether there was a position then.
+    NoFix { since_s: f64, had_position: bool },
+}
+
+/// See the module text.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Estimator(Receiver);
+
+impl Default for Estimator {
+    fn default() -> Self {
+        Self(Receiver::Fix { since_s: 0.0 })
+    }
+}
+
+impl Estimator {
+    /// The receiver has a fix, or none, from now on.
+    pub(super) fn set_fix(&mut self, core: &Core, fix: bool) {
+        if fix == self.has_fix() {
+            return;
+        }
+        let (since_s, had_position) = (core.uptime_s, self.has_position(core));
+        self.0 = match fix {
+            true => Receiver::Fix { since_s },
+            false => Receiver::NoFix { since_s, had_position },
+        };
+    }
+
+    pub(super) fn has_fix(self) -> bool {
+        matches!(self.0, Receiver::Fix { .. })
+    }
+
+    pub(super) fn has_attitude(self, core: &Core) -> bool {
+        core.uptime_s >= ATTITUDE_S
+    }
+
+    /// Flying and arming may rely on the position.
+    pub(super) fn has_position(self, core: &Core) -> bool {
+        match self.0 {
+            Receiver::Fix { .. } => core.uptime_s >= self.used_from_s(core) + PROBATION_S,
+            Receiver::NoFix { since_s, had_position } => had_position && core.uptime_s < since_s + DEAD_RECKONING_S,
+        }
+    }
+
+    /// ESTIMATOR_STATUS.flags.
+    pub(super) fn flags(self, core: &Core, on_ground: bool) -> u16 {
+        const ATTITUDE_AND_HEIGHT: u16 = 229;
+        const UNSATISFYING_FIX: u16 = 1024;
+        const ALL: u16 = 1023;
+        const ASSUMES_STANDSTILL: u16 = 128;
+        match self.0 {
+            _ if core.uptime_s < ATTITUDE_S => 164,
+            Receiver::NoFix { .. } if !self.has_position(core) => ATTITUDE_AND_HEIGHT | UNSATISFYING_FIX,
+            Receiver::Fix { since_s } if core.uptime_s < since_s + looked_at_for(core) => {
+                ATTITUDE_AND_HEIGHT | UNSATISFYING_FIX
+            }
+            Receiver::Fix { .. } if core.uptime_s < self.used_from_s(core) => ATTITUDE_AND_HEIGHT,
+            _ if on_ground => ALL,
+            _ => ALL & !ASSUMES_STANDSTILL,
+        }
+    }
+
+    fn used_from_s(self, core: &Core) -> f64 {
+        match self.0 {
+            Receiver::Fix { since_s } => ALIGNED_S.max(since_s + looked_at_for(core)),
+            Receiver::NoFix { .. } => f64::INFINITY,
+        }
+    }
+}
+
+fn looked_at_for(core: &Core) -> f64 {
+    f64::from(core.params.get("EKF2_REQ_GPS_H")) + LOOK_S
+}

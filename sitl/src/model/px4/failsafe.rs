@@ -1,0 +1,180 @@
+//! PX4's failsafes: a wait in Hold in which the user may choose otherwise, then the action.
+//!
+//! Owns: the two stages, which action wins, and what is said of them. Must not: notice the causes.
+//!
+//!   none --cause--> Waits (Hold, CRITICAL) --COM_FAIL_ACT_T--> Acts (CRITICAL) --user's mode, disarm--> none
+//!
+//! A worse cause changes the action: at the end of a running wait, or at once when another action is being flown.
+
+use super::flight::Flight;
+use super::modes::Mode;
+use super::{Px4, events};
+use crate::model::core::Core;
+
+/// What a failsafe does, from the mildest to the worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
+pub(super) enum Action {
+    Hold,
+    Return,
+    Land,
+    /// Comes down without a position; shown as Land.
+    Descend,
+    Disarm,
+    Terminate,
+}
+
+impl Action {
+    /// The number in event arguments.
+    fn number(self) -> u8 {
+        match self {
+            Self::Hold => 5,
+            Self::Return => 6,
+            Self::Land => 7,
+            Self::Descend => 8,
+            Self::Disarm => 9,
+            Self::Terminate => 10,
+        }
+    }
+
+    /// Nobody could fly on: there is no wait.
+    fn is_at_once(self) -> bool {
+        matches!(self, Self::Hold | Self::Descend | Self::Terminate)
+    }
+}
+
+/// A failsafe that waits or acts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Failsafe {
+    pub(super) action: Action,
+    cause: u8,
+    /// When the wait ends; `None` once it acts.
+    acts_s: Option<f64>,
+}
+
+impl Px4 {
+    /// A cause calls for `action`. Nothing happens on the ground, or when something at least as bad is under way.
+    pub(super) fn fail_safe(&mut self, core: &mut Core, action: Action, cause: u8) {
+        if !self.flying() {
+            return;
+        }
+        match self.failsafe {
+            Some(now) if now.action >= action => {}
+            Some(Failsafe { acts_s: Some(_), .. }) if !action.is_at_once() => {
+                if let Some(now) = &mut self.failsafe {
+                    (now.action, now.cause) = (action, cause);
+                }
+            }
+            Some(_) => self.act(core, action, cause),
+            None if action.is_at_once() => self.act(core, action, cause),
+            None => self.wait(core, action, cause),
+        }
+    }
+
+    /// The wait ends.
+    pub(super) fn failsafe_step(&mut self, core: &mut Core) {
+        let Some(failsafe) = self.failsafe else { return };
+        if failsafe.acts_s.is_some_and(|at_s| core.uptime_s >= at_s) {
+            self.act(core, failsafe.action, failsafe.cause);
+        }
+    }
+
+    /// The user chose a mode: what was under way is over. Its cause must end and come again to count again.
+    pub(super) fn user_takes_over(&mut self, core: &mut Core) {
+        if let Some(failsafe) = self.failsafe.take()
+            && failsafe.acts_s.is_some()
+        {
+            self.event(core, events::TAKEN_OVER, &[]);
+        }
+    }
+
+    /// A failsafe that ends with its cause does so now: back to the mode that the user wants.
+    pub(super) fn end_failsafe(&mut self, core: &mut Core, action: Action) {
+        if self.failsafe.is_none_or(|failsafe| failsafe.action != action) {
+            return;
+        }
+        self.failsafe = None;
+        if self.flying() && self.flight != Flight::Tumbling {
+            let intended = self.intended;
+            self.enter(core, intended);
+        }
+    }
+
+    fn wait(&mut self, core: &mut Core, action: Action, cause: u8) {
+        let wait_s = core.params.get("COM_FAIL_ACT_T");
+        let mut arguments = self.intended.custom_mode().to_le_bytes().to_vec();
+        arguments.push(action.number());
+        arguments.extend((wait_s as u16).to_le_bytes());
+        if cause == events::CAUSE_GENERIC {
+            self.event(core, events::FAILSAFE_GENERIC_HOLD, &arguments);
+        } else {
+            arguments.push(cause);
+            self.event(core, events::FAILSAFE_HOLD, &arguments);
+        }
+        self.critical(
+            core,
+            &format!("Failsafe activated: entering Hold for {wait_s:.0} seconds\t"),
+        );
+        self.change_actual(core, Mode::Hold);
+        self.flight = Flight::stop(&core.airframe);
+        self.failsafe = Some(Failsafe {
+            action,
+            cause,
+            acts_s: Some(core.uptime_s + f64::from(wait_s)),
+        });
+    }
+
+    fn act(&mut self, core: &mut Core, action: Action, cause: u8) {
+        let mut arguments = self.intended.custom_mode().to_le_bytes().to_vec();
+        arguments.push(action.number());
+        if cause == events::CAUSE_GENERIC {
+            self.event(core, events::FAILSAFE_GENERIC, &arguments);
+        } else {
+            arguments.push(cause);
+            self.event(core, events::FAILSAFE, &arguments);
+        }
+        self.critical(core, "Failsafe activated\t");
+        self.failsafe = Some(Failsafe {
+            action,
+            cause,
+            acts_s: None,
+        });
+        match action {
+            Action::Hold => {
+                self.change_actual(core, Mode::Hold);
+                self.flight = Flight::stop(&core.airframe);
+            }
+            Action::Return => {
+                self.own_commands.neutral_gimbal(core);
+                self.change_actual(core, Mode::Return);
+                self.return_from_here(core);
+            }
+            Action::Land => self.come_down(core, Mode::Land),
+            Action::Descend => self.come_down(core, Mode::Descend),
+            Action::Disarm => self.disarm(core, events::BY_FAILSAFE),
+            Action::Terminate => self.terminate(core),
+        }
+    }
+
+    fn come_down(&mut self, core: &mut Core, mode: Mode) {
+        self.own_commands.neutral_gimbal(core);
+        self.change_actual(core, mode);
+        if !matches!(self.flight, Flight::Landing { .. } | Flight::Tumbling) {
+            self.flight = Flight::Landing { touched_s: None };
+        }
+    }
+
+    /// Motors stop for good; it stays armed and cannot be brought back.
+    pub(super) fn terminate(&mut self, core: &mut Core) {
+        self.change_mode(core, Mode::Termination);
+        self.flight = Flight::Falling;
+    }
+
+    /// A motor stops: in the air it tumbles down, on the ground it does not lift off.
+    pub(super) fn lose_motor(&mut self, core: &mut Core) {
+        self.motor_fails = true;
+        if self.flying() {
+            self.fail_safe(core, Action::Descend, events::CAUSE_GENERIC);
+            self.flight = Flight::Tumbling;
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Messages to PX4 that are not commands: heartbeats, parameters, plans, files, events.
+//!
+//! Owns: which of them are for this vehicle. Must not: answer commands.
+
+use mavlink::dialects::ardupilotmega as apm;
+use mavlink::dialects::ardupilotmega::MavMessage;
+
+use super::Px4;
+use crate::model::core::{Core, cmd};
+use crate::model::outdated;
+use crate::model::telemetry::{self, ParamEncoding};
+use crate::wire::{Address, Request};
+
+/// MAV_TYPE_GCS.
+const GROUND_STATION: u8 = 6;
+/// MAV_TYPE_ONBOARD_CONTROLLER.
+const COMPANION: u8 = 18;
+
+impl Px4 {
+    pub(super) fn request(&mut self, core: &mut Core, from: Address, request: &Request) {
+        match request {
+            Request::Heartbeat { kind: GROUND_STATION } => self.gcs.heartbeat(core),
+            Request::Heartbeat { kind: COMPANION } if from.system == core.config.system_id => {
+                self.companion.heartbeat(core);
+            }
+            // Its own address says nothing it would act on.
+            Request::Command(_) if (from.system, from.component) == (core.config.system_id, 1) => {}
+            Request::Command(command) if core.is_for_us(command.to) => self.command(core, from, command),
+            Request::SetMode {
+                system,
+                base_mode,
+                custom_mode,
+            } if *system == core.config.system_id && base_mode & 1 != 0 => {
+                let [_, _, main, sub] = custom_mode.to_le_bytes();
+                let verdict = self.ask_mode(core, main, sub);
+                self.acks.push(from, cmd::DO_SET_MODE, verdict);
+            }
+            Request::ParamRead { to, index, name } if core.is_for_us(*to) => {
+                let index = usize::try_from(*index).ok().or_else(|| core.params.index_of(name));
+                if let Some(index) = index {
+                    send_param(core, index);
+                }
+            }
+            Request::ParamList { to } if core.is_for_us(*to) => {
+                for index in 0..core.params.len() {
+                    send_param(core, index);
+                }
+            }
+            Request::ParamSet { to, name, value, kind } if core.is_for_us(*to) => {
+                let value = ParamEncoding::ByteWise.decode(*value, *kind);
+                if let Some(index) = core.params.set(name, value) {
+                    send_param(core, index);
+                    self.told_params.push(index);
+                }
+            }
+            Request::Plan(message) if core.is_for_us(message.to) => self.hear_plan(core, from, message),
+            Request::Ftp { to, packet } if core.is_for_us(*to) => {
+                if let Some(answer) = self.files.hear(from, packet) {
+                    core.send(answer);
+                }
+            }
+            Request::Events { first, last } => {
+                for message in self.events.replay(*first, *last, (from.system, from.component)) {
+                    core.send(message);
+                }
+            }
+            Request::TimesyncAsk { ts1 } => core.send(MavMessage::TIMESYNC(apm::TIMESYNC_DATA {
+                tc1: core.boot_us() as i64 * 1000,
+                ts1: *ts1,
+                ..apm::TIMESYNC_DATA::DEFAULT
+            })),
+            Request::PingAsk { time_usec, seq } => core.send(outdated::ping_answer(from, *time_usec, *seq)),
+            _ => {}
+        }
+    }
+}
+
+/// PARAM_VALUE of the parameter at this place.
+pub(super) fn send_param(core: &mut Core, index: usize) {
+    if let Some(param) = core.params.at(index).cloned() {
+        let count = core.params.len();
+        core.send(telemetry::param_value(
+            &param,
+            ParamEncoding::ByteWise,
+            index as u16,
+            count,
+        ));
+    }
+}

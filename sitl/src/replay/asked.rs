@@ -1,0 +1,99 @@
+//! Which parameters the peers of a recording asked for.
+//!
+//! Owns: telling an answer from what an autopilot says of its parameters by itself (what it stores on its own, such as its
+//! hours of flight, is told to everybody and says nothing about the protocol). Must not: compare.
+
+use super::fact::Fact;
+use crate::wire::{Incoming, Request};
+
+/// See the module text.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Asked {
+    /// When the whole list was first asked for, or one by its index.
+    any_s: Option<f64>,
+    /// Names, and when each was first asked for or written.
+    names: Vec<(f64, [u8; 16])>,
+}
+
+impl Asked {
+    /// What `inputs` ask for.
+    #[must_use]
+    pub fn of(inputs: &[(f64, Incoming)]) -> Self {
+        let mut asked = Self::default();
+        for (at_s, incoming) in inputs {
+            match &incoming.request {
+                Request::ParamList { .. } => asked.any_s = asked.any_s.or(Some(*at_s)),
+                Request::ParamRead { index, .. } if *index >= 0 => asked.any_s = asked.any_s.or(Some(*at_s)),
+                Request::ParamRead { name, .. } | Request::ParamSet { name, .. } => {
+                    let bytes = name.as_bytes();
+                    let name = std::array::from_fn(|place| bytes.get(place).copied().unwrap_or(0));
+                    asked.names.push((*at_s, name));
+                }
+                _ => {}
+            }
+        }
+        asked
+    }
+
+    /// The value is told at `at_s` because somebody asked for it before.
+    #[must_use]
+    pub fn is_answer(&self, at_s: f64, fact: &Fact) -> bool {
+        match fact {
+            Fact::Param { name, .. } => {
+                self.any_s.is_some_and(|asked_s| asked_s <= at_s)
+                    || self
+                        .names
+                        .iter()
+                        .any(|(asked_s, known)| known == name && *asked_s <= at_s)
+            }
+            _ => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Address;
+
+    const TO: Address = Address {
+        system: 1,
+        component: 1,
+    };
+
+    fn value(name: &str) -> Fact {
+        let bytes = name.as_bytes();
+        Fact::Param {
+            name: std::array::from_fn(|place| bytes.get(place).copied().unwrap_or(0)),
+            bits: 0,
+            kind: 9,
+        }
+    }
+
+    fn after(request: Request) -> Asked {
+        Asked::of(&[(10.0, Incoming { from: TO, request })])
+    }
+
+    #[test]
+    fn what_nobody_asked_for_is_no_answer() {
+        let set = after(Request::ParamSet {
+            to: TO,
+            name: "FENCE_ENABLE".to_owned(),
+            value: 1.0,
+            kind: 9,
+        });
+        assert!(set.is_answer(10.1, &value("FENCE_ENABLE")));
+        assert!(!set.is_answer(10.1, &value("STAT_RUNTIME")));
+        assert!(
+            !set.is_answer(9.9, &value("FENCE_ENABLE")),
+            "told before it was asked for"
+        );
+    }
+
+    #[test]
+    fn a_list_asks_for_everything() {
+        let list = after(Request::ParamList { to: TO });
+        assert!(list.is_answer(11.0, &value("STAT_RUNTIME")));
+        assert!(!after(Request::Other(9)).is_answer(11.0, &value("STAT_RUNTIME")));
+    }
+}

@@ -1,0 +1,40 @@
+//! States so short that only one side of a comparison told of them.
+//!
+//! Owns: what counts as so short, and where both accounts go on after one. Must not: judge.
+//!
+//! States are told once a second, by HEARTBEAT and the like, each side in its own rhythm. One that lasts no longer falls
+//! between two tellings of one side and not of the other: a disarm and the next arming half a second later, say.
+
+use super::channel::Channel;
+use super::fact::Heard;
+
+/// As long as from one telling to the next, and a little for the clocks.
+const BRIEF_S: f64 = 1.1;
+
+/// The places in both accounts after a brief state at one of these two places; `None` when there is none. When both could
+/// be, the one is taken after which the accounts agree.
+pub(super) fn skipped(recorded: &[Heard], place: usize, simulated: &[Heard], other: usize) -> Option<(usize, usize)> {
+    let without_real = after(recorded, place).map(|place| (place, other));
+    let without_model = after(simulated, other).map(|other| (place, other));
+    let agree = |(place, other): &(usize, usize)| match (recorded.get(*place), simulated.get(*other)) {
+        (Some(real), Some(model)) => real.fact == model.fact,
+        (None, None) => true,
+        _ => false,
+    };
+    without_model
+        .filter(agree)
+        .or(without_real.filter(agree))
+        .or(without_model)
+        .or(without_real)
+}
+
+/// Past a brief state, and past the return to the state before it.
+fn after(account: &[Heard], place: usize) -> Option<usize> {
+    let (now, next) = (account.get(place)?, account.get(place + 1)?);
+    if Channel::of(now.fact).is_said_once() || next.at_s - now.at_s > BRIEF_S {
+        return None;
+    }
+    let before = place.checked_sub(1).and_then(|before| account.get(before));
+    let returns = before.is_some_and(|before| before.fact == next.fact);
+    Some(if returns { place + 2 } else { place + 1 })
+}

@@ -1,0 +1,63 @@
+//! Which statements of a vehicle count: all answers, and of a state only its changes.
+//!
+//! Owns: leaving repetitions out. Must not: compare.
+
+use super::asked::Asked;
+use super::channel::Channel;
+use super::fact::{Fact, Heard, facts};
+use crate::wire::Frame;
+
+/// Keeps every ack and text, of each kind of state only the changes, and of the other answers (plans, parameters) each
+/// one once when it comes several times in a row: how often a request is repeated hangs on the load of the machine, and
+/// PX4 tells a parameter two or three times.
+#[derive(Debug)]
+pub struct Changes<'a> {
+    asked: &'a Asked,
+    last: Vec<(Kind, Fact)>,
+    kept: Vec<Heard>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Of(Channel),
+    Reached,
+}
+
+impl<'a> Changes<'a> {
+    /// Nothing was said so far. Parameters count only where they were `asked` for.
+    #[must_use]
+    pub fn new(asked: &'a Asked) -> Self {
+        Self {
+            asked,
+            last: Vec::new(),
+            kept: Vec::new(),
+        }
+    }
+
+    /// Takes what `frame` states.
+    pub fn hear(&mut self, at_s: f64, frame: &Frame) {
+        for fact in facts(frame) {
+            if !self.asked.is_answer(at_s, &fact) {
+                continue;
+            }
+            let kind = match fact {
+                Fact::Reached(_) => Kind::Reached,
+                fact => Kind::Of(Channel::of(fact)),
+            };
+            if kind != Kind::Of(Channel::Acks) && kind != Kind::Of(Channel::Texts) {
+                match self.last.iter_mut().find(|(known, _)| *known == kind) {
+                    Some((_, last)) if *last == fact => continue,
+                    Some((_, last)) => *last = fact,
+                    None => self.last.push((kind, fact)),
+                }
+            }
+            self.kept.push(Heard { at_s, fact });
+        }
+    }
+
+    /// All of it, in order.
+    #[must_use]
+    pub fn done(self) -> Vec<Heard> {
+        self.kept
+    }
+}

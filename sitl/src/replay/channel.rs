@@ -1,0 +1,97 @@
+//! What is compared on its own, so that a difference in one thing does not hide the others.
+//!
+//! Owns: which statements belong together. Must not: compare.
+
+use super::fact::Fact;
+
+/// See the module text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Channel {
+    /// COMMAND_ACK.
+    Acks,
+    /// Armed or not.
+    Armed,
+    /// Flight mode.
+    Mode,
+    /// MAV_LANDED_STATE.
+    Landed,
+    /// MAV_STATE.
+    Status,
+    /// The prearm bit.
+    Ready,
+    /// MAV_BATTERY_CHARGE_STATE.
+    Charge,
+    /// The current item of the mission, and items reached.
+    Mission,
+    /// The mission protocol.
+    Plans,
+    /// PARAM_VALUE.
+    Params,
+    /// STATUSTEXT.
+    Texts,
+}
+
+impl Channel {
+    /// All of them, in the order of the table.
+    pub const ALL: [Self; 11] = [
+        Self::Acks,
+        Self::Armed,
+        Self::Mode,
+        Self::Landed,
+        Self::Status,
+        Self::Ready,
+        Self::Charge,
+        Self::Mission,
+        Self::Plans,
+        Self::Params,
+        Self::Texts,
+    ];
+
+    /// Where `fact` belongs.
+    #[must_use]
+    pub fn of(fact: Fact) -> Self {
+        match fact {
+            Fact::Ack { .. } => Self::Acks,
+            Fact::Armed(_) => Self::Armed,
+            Fact::Mode(_) => Self::Mode,
+            Fact::Landed(_) => Self::Landed,
+            Fact::Status(_) => Self::Status,
+            Fact::Ready(_) => Self::Ready,
+            Fact::Charge(_) => Self::Charge,
+            Fact::Mission { .. } | Fact::Reached(_) => Self::Mission,
+            Fact::Plan { .. } | Fact::Item { .. } => Self::Plans,
+            Fact::Param { .. } => Self::Params,
+            Fact::Text { .. } => Self::Texts,
+        }
+    }
+
+    /// Each statement is an answer that is not repeated by itself: when it is lost, it stays unknown.
+    #[must_use]
+    pub fn is_said_once(self) -> bool {
+        matches!(self, Self::Acks | Self::Plans | Self::Params | Self::Texts)
+    }
+
+    /// A difference in it counts.
+    #[must_use]
+    pub fn is_judged(self) -> bool {
+        self != Self::Texts
+    }
+
+    /// The word for it in tables and lists of explanations.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Acks => "acks",
+            Self::Armed => "armed",
+            Self::Mode => "mode",
+            Self::Landed => "landed",
+            Self::Status => "status",
+            Self::Ready => "ready",
+            Self::Charge => "charge",
+            Self::Mission => "mission",
+            Self::Plans => "plans",
+            Self::Params => "params",
+            Self::Texts => "texts",
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Deviations that are known, each with its reason: `explained.json` beside the recordings.
+//!
+//! Owns: reading the list, and finding what in it explains nothing any more. Must not: make a deviation disappear
+//! from the table.
+//!
+//! ```json
+//! [{"recording": "11_lossy", "channel": "acks", "place": 10, "reason": "why the simulated vehicle is right, or cannot know"}]
+//! ```
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::compare::Comparison;
+
+/// The name of the list in a folder of recordings.
+pub const FILE: &str = "explained.json";
+
+/// One known deviation.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Explanation {
+    /// NAME of the recording.
+    pub recording: String,
+    /// Word of the channel.
+    pub channel: String,
+    /// Which statement of the channel differs first, from 1, as the table shows it.
+    pub place: usize,
+    /// Why.
+    pub reason: String,
+}
+
+/// Why a list cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ExplainedError {
+    /// The file cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Unreadable {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is not a list of explanations.
+    #[error("{}: {source}; it must be a list of {{recording, channel, place, reason}}", path.display())]
+    Strange {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// A reason is empty.
+    #[error("{}: the entry for {recording} has no reason; say why the deviation is right", path.display())]
+    NoReason {
+        /// Which.
+        path: PathBuf,
+        /// Of which recording.
+        recording: String,
+    },
+}
+
+/// The explanations of one folder.
+#[derive(Clone, Debug, Default)]
+pub struct Explained(Vec<Explanation>);
+
+impl Explained {
+    /// Reads a list.
+    ///
+    /// # Errors
+    /// [`ExplainedError`].
+    pub fn read(path: &Path) -> Result<Self, ExplainedError> {
+        let text = std::fs::read(path).map_err(|source| ExplainedError::Unreadable {
+            path: path.to_owned(),
+            source,
+        })?;
+        let list: Vec<Explanation> = serde_json::from_slice(&text).map_err(|source| ExplainedError::Strange {
+            path: path.to_owned(),
+            source,
+        })?;
+        match list.iter().find(|entry| entry.reason.trim().is_empty()) {
+            Some(entry) => Err(ExplainedError::NoReason {
+                path: path.to_owned(),
+                recording: entry.recording.clone(),
+            }),
+            None => Ok(Self(list)),
+        }
+    }
+
+    /// The list in a folder of recordings; empty when there is none.
+    ///
+    /// # Errors
+    /// [`ExplainedError`].
+    pub fn in_folder(folder: &Path) -> Result<Self, ExplainedError> {
+        let path = folder.join(FILE);
+        if path.is_file() {
+            Self::read(&path)
+        } else {
+            Ok(Self::default())
+        }
+    }
+
+    /// The reason why `recording` differs first at `place` (from 1) of the channel with this word.
+    #[must_use]
+    pub fn reason(&self, recording: &str, channel: &str, place: usize) -> Option<&str> {
+        let fits =
+            |entry: &&Explanation| entry.recording == recording && entry.channel == channel && entry.place == place;
+        self.0.iter().find(fits).map(|entry| entry.reason.as_str())
+    }
+
+    /// Entries that explain nothing in `comparisons`: the deviation is gone, or is another one.
+    #[must_use]
+    pub fn idle<'a>(&'a self, comparisons: &[(&str, &Comparison)]) -> Vec<&'a Explanation> {
+        let explains = |entry: &&Explanation| {
+            let fits = |(channel, verdict): &(super::Channel, super::Verdict)| {
+                channel.word() == entry.channel && verdict.place() == Some(entry.place)
+            };
+            comparisons
+                .iter()
+                .any(|(recording, comparison)| *recording == entry.recording && comparison.differences().any(fits))
+        };
+        self.0.iter().filter(|entry| !explains(entry)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replay::{Fact, Heard, compare};
+
+    fn list(text: &str) -> Result<Explained, ExplainedError> {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join(FILE), text).expect("a file");
+        Explained::in_folder(folder.path())
+    }
+
+    const ENTRY: &str = r#"[{"recording": "a", "channel": "armed", "place": 1, "reason": "so"}]"#;
+
+    #[test]
+    fn a_folder_without_a_list_explains_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let explained = Explained::in_folder(folder.path()).expect("no list is fine");
+        assert_eq!(explained.reason("a", "armed", 1), None);
+    }
+
+    #[test]
+    fn an_explanation_is_for_one_place_of_one_channel() {
+        let explained = list(ENTRY).expect("a list");
+        assert_eq!(explained.reason("a", "armed", 1), Some("so"));
+        assert_eq!(explained.reason("a", "armed", 2), None);
+        assert_eq!(explained.reason("b", "armed", 1), None);
+    }
+
+    #[test]
+    fn an_explanation_of_something_that_does_not_differ_is_idle() {
+        let explained = list(ENTRY).expect("a list");
+        let armed = |armed| {
+            [Heard {
+                at_s: 1.0,
+                fact: Fact::Armed(armed),
+            }]
+        };
+        let same = compare(&armed(true), &armed(true), &[], 10.0);
+        let other = compare(&armed(true), &armed(false), &[], 10.0);
+        assert_eq!(explained.idle(&[("a", &same)]).len(), 1);
+        assert_eq!(explained.idle(&[("a", &other)]).len(), 0);
+        assert_eq!(explained.idle(&[("b", &other)]).len(), 1, "of another recording");
+    }
+
+    #[test]
+    fn a_list_without_reasons_or_with_unknown_words_is_refused() {
+        let no_reason = ENTRY.replace("\"so\"", "\" \"");
+        assert!(matches!(list(&no_reason), Err(ExplainedError::NoReason { .. })));
+        let unknown = ENTRY.replace("place", "line");
+        assert!(matches!(list(&unknown), Err(ExplainedError::Strange { .. })));
+    }
+}

@@ -1,0 +1,241 @@
+//! Messages of the mission protocol, which also carries fences and rally points (MAVLink common.xml).
+//!
+//! Owns: their payload layouts, both ways. Must not: know what a vehicle does with a plan.
+
+use super::fields::Fields;
+use super::incoming::Address;
+
+const MISSION_ITEM: u32 = 39;
+const MISSION_REQUEST: u32 = 40;
+const MISSION_SET_CURRENT: u32 = 41;
+const MISSION_REQUEST_LIST: u32 = 43;
+const MISSION_COUNT: u32 = 44;
+const MISSION_CLEAR_ALL: u32 = 45;
+const MISSION_ACK: u32 = 47;
+const MISSION_REQUEST_INT: u32 = 51;
+const MISSION_ITEM_INT: u32 = 73;
+
+/// One item of a plan, in the numbers of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlanItem {
+    /// MAV_CMD number.
+    pub command: u16,
+    /// MAV_FRAME number.
+    pub frame: u8,
+    /// Parameters 1 to 4.
+    pub params: [f32; 4],
+    /// Latitude × 10⁷ for items with a place.
+    pub x: i32,
+    /// Longitude × 10⁷ for items with a place.
+    pub y: i32,
+    /// Altitude in `frame`, metres.
+    pub z: f32,
+    /// Go on to the next item when this one is done: 1.
+    pub autocontinue: u8,
+}
+
+/// A message of the mission protocol from a peer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlanMessage {
+    /// Target.
+    pub to: Address,
+    /// MAV_MISSION_TYPE: 0 mission, 1 fence, 2 rally, 255 all.
+    pub kind: u8,
+    /// What it asks or brings.
+    pub ask: PlanAsk,
+}
+
+/// What a peer asks or brings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PlanAsk {
+    /// MISSION_COUNT (44): an upload of that many items begins.
+    Count(u16),
+    /// MISSION_ITEM_INT (73) or MISSION_ITEM (39).
+    Item {
+        /// Place in the plan.
+        seq: u16,
+        /// The item.
+        item: PlanItem,
+    },
+    /// MISSION_REQUEST_LIST (43): a download begins.
+    List,
+    /// MISSION_REQUEST_INT (51) or MISSION_REQUEST (40): one item of a download.
+    Request {
+        /// Place in the plan.
+        seq: u16,
+    },
+    /// MISSION_ACK (47): the end of a download, or 15 to cancel.
+    Ack(u8),
+    /// MISSION_CLEAR_ALL (45).
+    Clear,
+    /// MISSION_SET_CURRENT (41).
+    SetCurrent {
+        /// Place in the plan.
+        seq: u16,
+    },
+}
+
+/// What a vehicle says in the mission protocol.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PlanReply {
+    /// MISSION_REQUEST_INT (51), or MISSION_REQUEST (40) when `old`.
+    Request {
+        /// Place in the plan.
+        seq: u16,
+        /// The form without integers.
+        old: bool,
+    },
+    /// MISSION_COUNT (44).
+    Count {
+        /// Items in the plan.
+        count: u16,
+        /// Identity of the plan; 0 when the vehicle does not know such.
+        opaque_id: u32,
+    },
+    /// MISSION_ITEM_INT (73).
+    Item {
+        /// Place in the plan.
+        seq: u16,
+        /// It is the one that is being flown.
+        current: bool,
+        /// The item.
+        item: PlanItem,
+    },
+    /// MISSION_ACK (47).
+    Ack {
+        /// MAV_MISSION_RESULT.
+        verdict: u8,
+        /// Identity of the plan; 0 when the vehicle does not know such.
+        opaque_id: u32,
+    },
+}
+
+/// Decodes a message of the mission protocol; `None` for any other id.
+pub(super) fn decode(id: u32, p: Fields<'_>) -> Option<PlanMessage> {
+    let message = |target: usize, kind: usize, ask: PlanAsk| PlanMessage {
+        to: Address {
+            system: p.u8(target),
+            component: p.u8(target + 1),
+        },
+        kind: p.u8(kind),
+        ask,
+    };
+    Some(match id {
+        MISSION_COUNT => message(2, 4, PlanAsk::Count(p.u16(0))),
+        MISSION_REQUEST | MISSION_REQUEST_INT => message(2, 4, PlanAsk::Request { seq: p.u16(0) }),
+        // This message has no field for a kind of plan: it is about the mission.
+        MISSION_SET_CURRENT => PlanMessage {
+            kind: 0,
+            ..message(2, 4, PlanAsk::SetCurrent { seq: p.u16(0) })
+        },
+        MISSION_REQUEST_LIST => message(0, 2, PlanAsk::List),
+        MISSION_CLEAR_ALL => message(0, 2, PlanAsk::Clear),
+        MISSION_ACK => message(0, 3, PlanAsk::Ack(p.u8(2))),
+        MISSION_ITEM | MISSION_ITEM_INT => {
+            // The old form has degrees.
+            let place = |offset: usize| match id {
+                MISSION_ITEM => (f64::from(p.f32(offset)) * 1e7) as i32,
+                _ => p.i32(offset),
+            };
+            let item = PlanItem {
+                command: p.u16(30),
+                frame: p.u8(34),
+                params: [p.f32(0), p.f32(4), p.f32(8), p.f32(12)],
+                x: place(16),
+                y: place(20),
+                z: p.f32(24),
+                autocontinue: p.u8(36),
+            };
+            message(32, 37, PlanAsk::Item { seq: p.u16(28), item })
+        }
+        _ => return None,
+    })
+}
+
+/// Message id and payload of `reply` to `to` about plans of `kind`.
+pub(super) fn encode(to: Address, kind: u8, reply: &PlanReply) -> (u32, Vec<u8>) {
+    let mut payload = Vec::with_capacity(40);
+    match *reply {
+        PlanReply::Request { seq, old } => {
+            payload.extend(seq.to_le_bytes());
+            payload.extend([to.system, to.component, kind]);
+            (if old { MISSION_REQUEST } else { MISSION_REQUEST_INT }, payload)
+        }
+        PlanReply::Count { count, opaque_id } => {
+            payload.extend(count.to_le_bytes());
+            payload.extend([to.system, to.component, kind]);
+            payload.extend(opaque_id.to_le_bytes());
+            (MISSION_COUNT, payload)
+        }
+        PlanReply::Ack { verdict, opaque_id } => {
+            payload.extend([to.system, to.component, verdict, kind]);
+            payload.extend(opaque_id.to_le_bytes());
+            (MISSION_ACK, payload)
+        }
+        PlanReply::Item { seq, current, item } => {
+            payload.extend(item.params.iter().flat_map(|param| param.to_le_bytes()));
+            payload.extend(item.x.to_le_bytes());
+            payload.extend(item.y.to_le_bytes());
+            payload.extend(item.z.to_le_bytes());
+            payload.extend(seq.to_le_bytes());
+            payload.extend(item.command.to_le_bytes());
+            payload.extend([to.system, to.component, item.frame, u8::from(current)]);
+            payload.extend([item.autocontinue, kind]);
+            (MISSION_ITEM_INT, payload)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TO: Address = Address {
+        system: 255,
+        component: 190,
+    };
+
+    #[test]
+    fn an_item_that_was_encoded_is_decoded_the_same() {
+        let item = PlanItem {
+            command: 16,
+            frame: 3,
+            params: [1.0, 2.0, 3.0, f32::INFINITY],
+            x: 473_977_420,
+            y: -85_455_940,
+            z: 10.5,
+            autocontinue: 1,
+        };
+        let (id, payload) = encode(
+            TO,
+            1,
+            &PlanReply::Item {
+                seq: 300,
+                current: false,
+                item,
+            },
+        );
+        let message = decode(id, Fields(&payload)).unwrap();
+        assert_eq!((message.to, message.kind), (TO, 1));
+        assert_eq!(message.ask, PlanAsk::Item { seq: 300, item });
+    }
+
+    #[test]
+    fn the_old_item_in_degrees_becomes_one_in_integers() {
+        let mut payload = vec![0; 37];
+        payload[16..20].copy_from_slice(&47.5_f32.to_le_bytes());
+        payload[28..30].copy_from_slice(&7_u16.to_le_bytes());
+        let Some(PlanAsk::Item { seq, item }) = decode(MISSION_ITEM, Fields(&payload)).map(|message| message.ask)
+        else {
+            panic!("not an item");
+        };
+        assert_eq!((seq, item.x), (7, 475_000_000));
+    }
+
+    #[test]
+    fn a_count_of_a_fence_says_so() {
+        let (id, payload) = encode(TO, 1, &PlanReply::Count { count: 4, opaque_id: 9 });
+        let message = decode(id, Fields(&payload)).unwrap();
+        assert_eq!((message.kind, message.ask), (1, PlanAsk::Count(4)));
+    }
+}

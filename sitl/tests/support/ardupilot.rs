@@ -1,0 +1,126 @@
+//! Short ways to bring an ArduCopter into a state that tests begin with.
+//!
+//! Owns: names of modes, and requests. Must not: hold expectations beyond "it got there".
+
+use sitl::wire::{PlanAsk, PlanItem, PlanMessage, PlanReply, Request};
+
+use super::Verdict::{self, Accepted};
+use super::{Autopilot, Bench, HOME, Outgoing, US, VehicleConfig};
+
+pub const AUTO: u32 = 3;
+pub const GUIDED: u32 = 4;
+pub const LOITER: u32 = 5;
+pub const RTL: u32 = 6;
+pub const LAND: u32 = 9;
+/// MAV_TYPE_GCS.
+pub const GROUND_STATION: u8 = 6;
+
+pub fn set_mode(bench: &mut Bench, mode: u32) -> Verdict {
+    bench.command(176, [1.0, mode as f32, 0.0, 0.0, 0.0, 0.0, 0.0])
+}
+
+pub fn take_off(bench: &mut Bench, height_m: f32) -> Verdict {
+    bench.command(22, [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, height_m])
+}
+
+pub fn land(bench: &mut Bench) -> Verdict {
+    bench.command(21, [0.0; 7])
+}
+
+/// Booted, heard from us, streams asked for, in GUIDED at 42.5 s.
+pub fn ready() -> Bench {
+    ready_with(VehicleConfig::new(Autopilot::ArduPilot, 1, HOME))
+}
+
+/// The same with other settings.
+pub fn ready_with(config: VehicleConfig) -> Bench {
+    let mut bench = Bench::with(config);
+    bench.pass_to(0.5);
+    for (message, hz) in [(1, 1.0), (245, 10.0), (33, 4.0), (147, 1.0)] {
+        bench.stream(message, hz);
+    }
+    bench.pass_to(42.5);
+    assert_eq!(set_mode(&mut bench, GUIDED), Accepted);
+    bench
+}
+
+pub fn hovering(height_m: f32) -> Bench {
+    hover(ready(), height_m)
+}
+
+pub fn hover(mut bench: Bench, height_m: f32) -> Bench {
+    assert_eq!(bench.arm(), Accepted);
+    assert_eq!(take_off(&mut bench, height_m), Accepted);
+    bench.until("in the air", 60.0, |bench| bench.truth().landed_state == 2);
+    bench
+}
+
+pub fn set_parameter(bench: &mut Bench, name: &str, value: f32) {
+    bench.hear(Request::ParamSet {
+        to: US,
+        name: name.to_owned(),
+        value,
+        kind: 9,
+    });
+}
+
+/// An item in metres north and east of home, and above it.
+pub fn item(command: u16, north: f64, east: f64, up: f32) -> PlanItem {
+    let (x, y) = HOME.offset_metres(north, east).e7();
+    PlanItem {
+        command,
+        frame: 3,
+        params: [0.0; 4],
+        x,
+        y,
+        z: up,
+        autocontinue: 1,
+    }
+}
+
+/// A take-off item.
+pub fn lift_to(up: f32) -> PlanItem {
+    PlanItem {
+        x: 0,
+        y: 0,
+        ..item(22, 0.0, 0.0, up)
+    }
+}
+
+/// The corners of a square around home, each side twice `half` long.
+pub fn square(command: u16, half: f64) -> Vec<PlanItem> {
+    [(half, half), (half, -half), (-half, -half), (-half, half)]
+        .map(|(north, east)| PlanItem {
+            params: [4.0, 0.0, 0.0, 0.0],
+            ..item(command, north, east, 0.0)
+        })
+        .to_vec()
+}
+
+/// Says something in the mission protocol; the answers to it.
+pub fn plan(bench: &mut Bench, kind: u8, ask: PlanAsk) -> Vec<PlanReply> {
+    let before = bench.said.len();
+    bench.hear(Request::Plan(PlanMessage { to: US, kind, ask }));
+    let reply = |said: &(f64, Outgoing)| match said.1 {
+        Outgoing::Plan { reply, .. } => Some(reply),
+        _ => None,
+    };
+    bench.said[before..].iter().filter_map(reply).collect()
+}
+
+/// Uploads a plan; the last answer.
+pub fn upload(bench: &mut Bench, kind: u8, items: &[PlanItem]) -> PlanReply {
+    let mut last = plan(bench, kind, PlanAsk::Count(items.len() as u16));
+    for (seq, item) in items.iter().enumerate() {
+        let seq = seq as u16;
+        assert_eq!(last, [PlanReply::Request { seq, old: true }], "it asks item by item");
+        last = plan(bench, kind, PlanAsk::Item { seq, item: *item });
+    }
+    assert_eq!(last.len(), 1, "one answer: {last:?}");
+    last[0]
+}
+
+/// MISSION_ACK without an identity, as ArduPilot gives it.
+pub fn answer(verdict: u8) -> PlanReply {
+    PlanReply::Ack { verdict, opaque_id: 0 }
+}

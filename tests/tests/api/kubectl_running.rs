@@ -1,0 +1,126 @@
+//! kubectl while it runs: what it has said up to now can be awaited.
+//!
+//! Owns: the process, and its end at the latest when its time is over. Must not: judge what it says.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long one call may take on a machine that is busy with something else.
+const PATIENCE: Duration = Duration::from_secs(90);
+/// Lines that are read before somebody takes them; then kubectl waits.
+const LINES: usize = 1024;
+
+/// Where it says something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Standard output.
+    Output,
+    /// Standard error.
+    Errors,
+}
+
+/// What came of it.
+pub struct Ended {
+    pub exit: Option<i32>,
+    pub output: String,
+    pub errors: String,
+}
+
+/// A call that goes on.
+pub struct Running {
+    child: Child,
+    lines: Receiver<(Stream, String)>,
+    readers: Vec<JoinHandle<()>>,
+    output: String,
+    errors: String,
+    end: Instant,
+}
+
+impl Running {
+    pub fn begin(mut command: Command) -> Self {
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let (sender, lines) = sync_channel(LINES);
+        let readers = vec![
+            reader(child.stdout.take().unwrap(), Stream::Output, sender.clone()),
+            reader(child.stderr.take().unwrap(), Stream::Errors, sender),
+        ];
+        Self {
+            child,
+            lines,
+            readers,
+            output: String::new(),
+            errors: String::new(),
+            end: Instant::now() + PATIENCE,
+        }
+    }
+
+    /// Waits until what it has said there up to now is `seen`.
+    pub fn until(&mut self, stream: Stream, seen: impl Fn(&str) -> bool) {
+        while !seen(self.said(stream)) {
+            assert!(self.take(), "it ended too early: {}{}", self.output, self.errors);
+        }
+    }
+
+    /// Waits until it has ended.
+    pub fn end(mut self) -> Ended {
+        while self.take() {}
+        for reader in self.readers.drain(..) {
+            reader.join().unwrap();
+        }
+        // Nobody reads from it any more: it has closed both, which it does by ending.
+        let exit = self.child.wait().unwrap().code();
+        Ended {
+            exit,
+            output: std::mem::take(&mut self.output),
+            errors: std::mem::take(&mut self.errors),
+        }
+    }
+
+    fn said(&self, stream: Stream) -> &str {
+        match stream {
+            Stream::Output => &self.output,
+            Stream::Errors => &self.errors,
+        }
+    }
+
+    /// Takes one more line; false when there will be none.
+    fn take(&mut self) -> bool {
+        let left = self.end.saturating_duration_since(Instant::now());
+        match self.lines.recv_timeout(left) {
+            Ok((Stream::Output, line)) => self.output += &line,
+            Ok((Stream::Errors, line)) => self.errors += &line,
+            Err(RecvTimeoutError::Disconnected) => return false,
+            Err(RecvTimeoutError::Timeout) => panic!("waited in vain: {}{}", self.output, self.errors),
+        }
+        true
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It has ended already, unless a test failed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn reader(from: impl Read + Send + 'static, stream: Stream, to: SyncSender<(Stream, String)>) -> JoinHandle<()> {
+    std::thread::spawn(move || {
+        let mut from = BufReader::new(from);
+        let mut line = Vec::new();
+        while from.read_until(b'\n', &mut line).is_ok_and(|count| count > 0) {
+            let text = String::from_utf8_lossy(&line).into_owned();
+            line.clear();
+            if to.send((stream, text)).is_err() {
+                return;
+            }
+        }
+    })
+}

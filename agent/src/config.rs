@@ -2,6 +2,8 @@
 //!
 //! Owns: [`Config`]. Must not: touch the network or the disk. Each bad or missing value is one line that says what to do.
 
+use crate::flight_log::{self, FlightLogFlags};
+use crate::gcs::{self, GcsFlags};
 use clap::Parser;
 use fleet::ids::NodeName;
 use fleet::units::SystemId;
@@ -46,6 +48,10 @@ pub struct Flags {
     /// System id of that heartbeat; ArduPilot counts only the one in its MAV_GCS_SYSID (older: SYSID_MYGCS).
     #[arg(long, env = "SKEIN_GCS_SYSTEM", default_value = "255", value_name = "ID")]
     gcs_system: String,
+    #[command(flatten)]
+    gcs: GcsFlags,
+    #[command(flatten)]
+    flight_log: FlightLogFlags,
     /// Only look at the ready file of the agent that runs: status 0 when it is fresh, else 1. For a readiness probe.
     #[arg(long, requires = "ready_file")]
     pub(crate) check_ready: bool,
@@ -81,6 +87,10 @@ pub struct Config {
     pub ready_file: Option<PathBuf>,
     /// System id as which the agent plays the ground station while the coordinator is in contact; `None` for not at all.
     pub ground_station: Option<SystemId>,
+    /// Ground stations that connect to the agent.
+    pub gcs: gcs::Config,
+    /// The flight log.
+    pub flight_log: flight_log::Config,
 }
 
 impl Config {
@@ -100,6 +110,8 @@ impl Config {
             landing_timeout: PATIENT_LANDING,
             ready_file: None,
             ground_station: None,
+            gcs: gcs::Config::default(),
+            flight_log: flight_log::Config::default(),
         })
     }
 }
@@ -161,6 +173,8 @@ impl Flags {
             landing_timeout,
             ready_file: self.ready_file,
             ground_station: self.gcs_heartbeat.then_some(system),
+            gcs: self.gcs.try_into().map_err(|e: gcs::BadGcs| e.to_string())?,
+            flight_log: self.flight_log.into(),
         })
     }
 }
@@ -201,6 +215,8 @@ mod tests {
             check_ready: false,
             gcs_heartbeat: false,
             gcs_system: "255".into(),
+            gcs: GcsFlags::default(),
+            flight_log: FlightLogFlags::default(),
         }
     }
 
@@ -228,7 +244,7 @@ mod tests {
                     link: Some("/dev/ttyACM0".into()),
                     ..flags()
                 },
-                "use serial:/dev/ttyACM0:921600",
+                "use auto, auto:57600, serial:/dev/ttyACM0:921600",
             ),
             (
                 Flags {

@@ -1,18 +1,30 @@
 //! Which of the senders on the wire is our autopilot (MAVLink guide, services/mavlink_id_assignment).
 //!
-//! Owns: [`Discovery`], which latches the first autopilot it can fly and stays with it. Must not: forget it, answer
+//! Owns: [`Discovery`], which latches the one autopilot that it can fly and stays with it. Must not: forget it, answer
 //! others, or guess from component ids.
+//!
+//! Radios can carry two vehicles on one wire, and whoever speaks first after a restart is chance. So an autopilot is
+//! latched only when no other was heard for a while; and while a Drone is held, only the one that has served it (invariant
+//! 3: a Drone never moves to another vehicle).
 
+use fleet::time::Moment;
 use fleet::units::{ComponentId, SystemId};
 use fleet::vehicle::{Autopilot, Identity};
 use link::dialect::{HEARTBEAT_DATA, MavAutopilot, MavType};
 use mavlink::MavHeader;
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// Looks for the autopilot in heartbeats.
 #[derive(Clone, Debug, Default)]
 pub struct Discovery {
     latched: Option<Identity>,
     vehicle_type: Option<MavType>,
+    /// The vehicle that the Drone held is served by: system and component id.
+    only: Option<(u8, u8)>,
+    /// Autopilots heard before one is latched: who, since when, and when last.
+    heard: Vec<(MavHeader, Moment, Moment)>,
+    epoch: Option<Instant>,
     told: Vec<(u32, u8)>,
 }
 
@@ -29,14 +41,34 @@ pub enum Sighted {
     Nobody,
 }
 
+/// An autopilot is latched once no other was heard for this long (MAVLink guide, services/mavlink_id_assignment).
+pub const ALONE_FOR: Duration = Duration::from_secs(3);
+/// One that was not heard for this long is gone.
+const GONE_AFTER: Duration = Duration::from_secs(5);
+
 /// Most strangers that are remembered so as not to be named twice.
 const TOLD_AT_MOST: usize = 32;
 
 impl Discovery {
+    /// Latches nobody but `only` (system and component id), if that is known.
+    #[must_use]
+    pub fn staying_with(only: Option<(u8, u8)>) -> Self {
+        Self {
+            only,
+            ..Self::default()
+        }
+    }
+
     /// Our autopilot, once found.
     #[must_use]
     pub const fn latched(&self) -> Option<&Identity> {
         self.latched.as_ref()
+    }
+
+    /// Whether autopilots are heard of which none is latched yet.
+    #[must_use]
+    pub fn hears_somebody(&self) -> bool {
+        self.latched.is_none() && !self.heard.is_empty()
     }
 
     /// Whether a frame comes from our autopilot.
@@ -47,8 +79,14 @@ impl Discovery {
             .is_some_and(|id| u32::from(id.system.0) == header.system_id && id.component.0 == header.component_id)
     }
 
+    /// Takes note of a HEARTBEAT (0) that arrived `at`, for those who have no moments.
+    pub fn hear_at(&mut self, header: MavHeader, beat: &HEARTBEAT_DATA, at: Instant) -> Sighted {
+        let epoch = *self.epoch.get_or_insert(at);
+        self.hear(header, beat, Moment::at(at.saturating_duration_since(epoch)))
+    }
+
     /// Takes note of a HEARTBEAT (0).
-    pub fn hear(&mut self, header: MavHeader, beat: &HEARTBEAT_DATA) -> Sighted {
+    pub fn hear(&mut self, header: MavHeader, beat: &HEARTBEAT_DATA, now: Moment) -> Sighted {
         if beat.autopilot == MavAutopilot::MAV_AUTOPILOT_INVALID || beat.mavtype == MavType::MAV_TYPE_GCS {
             return Sighted::Nobody;
         }
@@ -86,6 +124,22 @@ impl Discovery {
                 format!("{who} is a {what}, which is not supported; only multicopters and helicopters are flown"),
             );
         }
+        match self.only {
+            Some((ours, component)) if (ours, component) != (system, header.component_id) => {
+                return self.stranger(
+                    header,
+                    format!(
+                        "{who} is on the link, but the Drone held here is served by system {ours} component {component}; if the autopilot was replaced, delete that Drone and force its release"
+                    ),
+                );
+            }
+            Some(_) => {}
+            None => {
+                if let Some(doubt) = self.doubt(header, now) {
+                    return doubt;
+                }
+            }
+        }
         let component = ComponentId(header.component_id);
         let identity = Identity {
             autopilot,
@@ -96,6 +150,29 @@ impl Discovery {
         self.latched = Some(identity.clone());
         self.vehicle_type = Some(beat.mavtype);
         Sighted::Found(identity)
+    }
+
+    /// What is said instead of latching the sender, as long as it is not known to be alone.
+    fn doubt(&mut self, header: MavHeader, now: Moment) -> Option<Sighted> {
+        let same = |one: MavHeader| (one.system_id, one.component_id) == (header.system_id, header.component_id);
+        self.heard.retain(|(_, _, last)| now.since(*last) <= GONE_AFTER);
+        if let Some((_, _, last)) = self.heard.iter_mut().find(|(who, _, _)| same(*who)) {
+            *last = now;
+        } else if self.heard.len() < TOLD_AT_MOST {
+            self.heard.push((header, now, now));
+        }
+        match self.heard.as_slice() {
+            [(_, since, _)] if now.since(*since) >= ALONE_FOR => None,
+            [_] => Some(Sighted::Nobody),
+            several => {
+                let systems: Vec<String> = several.iter().map(|(who, _, _)| who.system_id.to_string()).collect();
+                let text = format!(
+                    "several autopilots are on the link (systems {}); none is commanded until only one is heard",
+                    systems.join(", ")
+                );
+                Some(self.stranger(header, text))
+            }
+        }
     }
 
     fn stranger(&mut self, header: MavHeader, text: String) -> Sighted {
@@ -152,25 +229,36 @@ mod tests {
         }
     }
 
+    fn at(s: u64) -> Moment {
+        Moment::at(Duration::from_secs(s))
+    }
+
+    /// One that has latched the quadrotor with this system id.
+    fn latched(system_id: u32) -> Discovery {
+        let mut d = Discovery::default();
+        assert_eq!(d.hear(header(system_id, 1), &beat(PX4, QUAD), at(0)), Sighted::Nobody);
+        let found = d.hear(header(system_id, 1), &beat(PX4, QUAD), at(3));
+        assert!(matches!(found, Sighted::Found(id) if u32::from(id.system.0) == system_id));
+        d
+    }
+
     const PX4: MavAutopilot = MavAutopilot::MAV_AUTOPILOT_PX4;
     const QUAD: MavType = MavType::MAV_TYPE_QUADROTOR;
 
     #[test]
-    fn the_first_autopilot_is_latched_and_gimbals_and_ground_stations_are_not() {
+    fn the_only_autopilot_is_latched_and_gimbals_and_ground_stations_are_not() {
         let mut d = Discovery::default();
         let invalid = MavAutopilot::MAV_AUTOPILOT_INVALID;
+        for s in [0, 9] {
+            let gimbal = beat(invalid, MavType::MAV_TYPE_GIMBAL);
+            assert_eq!(d.hear(header(1, 154), &gimbal, at(s)), Sighted::Nobody);
+            let station = beat(PX4, MavType::MAV_TYPE_GCS);
+            assert_eq!(d.hear(header(255, 190), &station, at(s)), Sighted::Nobody);
+        }
+        let mut d = latched(9);
+        assert_eq!(d.hear(header(9, 1), &beat(PX4, QUAD), at(4)), Sighted::Ours);
         assert_eq!(
-            d.hear(header(1, 154), &beat(invalid, MavType::MAV_TYPE_GIMBAL)),
-            Sighted::Nobody
-        );
-        assert_eq!(
-            d.hear(header(255, 190), &beat(PX4, MavType::MAV_TYPE_GCS)),
-            Sighted::Nobody
-        );
-        assert!(matches!(d.hear(header(9, 1), &beat(PX4, QUAD)), Sighted::Found(id) if id.system == SystemId(9)));
-        assert_eq!(d.hear(header(9, 1), &beat(PX4, QUAD)), Sighted::Ours);
-        assert_eq!(
-            d.hear(header(9, 154), &beat(invalid, MavType::MAV_TYPE_GIMBAL)),
+            d.hear(header(9, 154), &beat(invalid, MavType::MAV_TYPE_GIMBAL), at(4)),
             Sighted::Nobody
         );
         assert!(!d.is_ours(header(9, 154)) && d.is_ours(header(9, 1)));
@@ -178,12 +266,45 @@ mod tests {
 
     #[test]
     fn a_second_autopilot_is_named_once_and_not_followed() {
-        let mut d = Discovery::default();
-        d.hear(header(1, 1), &beat(PX4, QUAD));
-        let second = d.hear(header(2, 1), &beat(MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA, QUAD));
+        let mut d = latched(1);
+        let ardupilot = beat(MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA, QUAD);
+        let second = d.hear(header(2, 1), &ardupilot, at(9));
         assert!(matches!(second, Sighted::Stranger(text) if text.contains("system 2 component 1")));
-        assert_eq!(d.hear(header(2, 1), &beat(PX4, QUAD)), Sighted::Nobody);
+        assert_eq!(d.hear(header(2, 1), &beat(PX4, QUAD), at(9)), Sighted::Nobody);
         assert!(d.is_ours(header(1, 1)));
+    }
+
+    #[test]
+    fn of_two_autopilots_on_the_wire_none_is_commanded_until_one_is_alone() {
+        let mut d = Discovery::default();
+        let mut told = Vec::new();
+        for s in 0..30 {
+            for system in [1, 2] {
+                // The second one leaves.
+                if system == 1 || s < 20 {
+                    match d.hear(header(system, 1), &beat(PX4, QUAD), at(s)) {
+                        Sighted::Stranger(text) => told.push(text),
+                        Sighted::Found(id) => assert!(s > 20 && id.system == SystemId(1), "at {s} s"),
+                        Sighted::Ours | Sighted::Nobody => {}
+                    }
+                }
+            }
+        }
+        assert!(d.is_ours(header(1, 1)));
+        assert!(told.len() == 2 && told[0].contains("several autopilots"), "{told:?}");
+    }
+
+    #[test]
+    fn while_a_drone_is_held_only_its_own_vehicle_is_taken() {
+        let mut d = Discovery::staying_with(Some((7, 1)));
+        for s in 0..60 {
+            let other = d.hear(header(8, 1), &beat(PX4, QUAD), at(s));
+            assert!(matches!(other, Sighted::Stranger(_) | Sighted::Nobody), "{other:?}");
+        }
+        assert!(matches!(
+            d.hear(header(7, 1), &beat(PX4, QUAD), at(60)),
+            Sighted::Found(_)
+        ));
     }
 
     #[test]
@@ -191,11 +312,13 @@ mod tests {
         let mut d = Discovery::default();
         let generic = beat(MavAutopilot::MAV_AUTOPILOT_GENERIC, QUAD);
         assert!(
-            matches!(d.hear(header(1, 1), &generic), Sighted::Stranger(text) if text.contains("use ArduPilot or PX4"))
+            matches!(d.hear(header(1, 1), &generic, at(0)), Sighted::Stranger(text) if text.contains("use ArduPilot or PX4"))
         );
-        assert_eq!(d.hear(header(1, 1), &generic), Sighted::Nobody);
+        assert_eq!(d.hear(header(1, 1), &generic, at(9)), Sighted::Nobody);
         let plane = beat(MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA, MavType::MAV_TYPE_FIXED_WING);
-        assert!(matches!(d.hear(header(3, 1), &plane), Sighted::Stranger(text) if text.contains("multicopters")));
+        assert!(
+            matches!(d.hear(header(3, 1), &plane, at(9)), Sighted::Stranger(text) if text.contains("multicopters"))
+        );
         assert_eq!(d.latched(), None);
     }
 }

@@ -1,8 +1,8 @@
 //! The agent: one on each companion computer, usually a process of its own, which flies one vehicle as its Drone wishes.
 //!
-//! Owns: finding the autopilot ([`discovery`]), hearing it ([`normalise`], [`streams`]), commanding it ([`recipe`],
-//! [`command`]), the uplink ([`uplink`], [`contact`]), what survives a restart ([`state_file`]), and putting it together ([`pilot`],
-//! [`shell`], [`life`], [`run`]).
+//! Owns: finding the autopilot ([`discovery`]), hearing it ([`normalise`], [`streams`], [`metadata`]), commanding it ([`recipe`],
+//! [`command`]), the uplink ([`uplink`], [`contact`]), what survives a restart ([`state_file`]), ground stations as
+//! guests ([`gcs`]), the flight log ([`flight_log`]), and putting it together ([`pilot`], [`shell`], [`life`], [`run`]).
 //! Must not: talk to Kubernetes, decide what the vehicle does ([`fleet::converge`] does), or disarm; no message here
 //! can stop motors.
 
@@ -11,7 +11,12 @@ pub mod command;
 pub mod config;
 pub mod contact;
 pub mod discovery;
+pub mod flight_log;
+pub mod gcs;
+pub mod kill;
 pub mod life;
+pub mod metadata;
+pub mod lines;
 pub mod normalise;
 pub mod outgoing;
 pub mod pilot;

@@ -5,11 +5,13 @@
 
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::metadata::Shelf;
 use crate::pilot::Pilot;
 use crate::readiness;
 use crate::shell::{Ending, Wiring, fly};
 use crate::state_file::{State, Store, StoreError};
 use crate::uplink::{Outward, Uplink};
+use crate::{flight_log, gcs};
 use link::Link;
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,9 +55,12 @@ async fn live(config: Config, store: Store, state: State, terminate: Cancellatio
         info!(drone = %held.name, desired = ?held.desired, "remembering an assignment; nothing is sent before the vehicle's state is known");
     }
     let (link, handle, events) = Link::open(config.link.clone());
+    let flight_log = flight_log::start(config.flight_log, config.node.clone(), &handle);
+    let guests = config.gcs.beside(&config.link, config.ground_station.is_some());
+    let gcs = gcs::start(guests, handle.clone());
     let outward = Outward {
-        report: None,
         highest_term: state.fence.highest_term,
+        ..Outward::default()
     };
     let (reports, outward) = watch::channel(outward);
     let readiness = config
@@ -72,7 +77,9 @@ async fn live(config: Config, store: Store, state: State, terminate: Cancellatio
         farewell: farewell.clone(),
     };
     let uplink = tokio::spawn(uplink.keep().in_current_span());
-    let pilot = Pilot::new(config.node, state, clock.now()).as_ground_station(config.ground_station);
+    let pilot = Pilot::new(config.node, state, clock.now())
+        .as_ground_station(config.ground_station)
+        .keeping_descriptions(Shelf::in_state(&config.state_dir));
     let landing_timeout = config.landing_timeout;
     let wiring = Wiring {
         link: handle.clone(),
@@ -88,11 +95,13 @@ async fn live(config: Config, store: Store, state: State, terminate: Cancellatio
     if timeout(FAREWELL_WITHIN, uplink).await.is_err() {
         warn!("the last report may not have reached the coordinator");
     }
-    let counters = handle.counters();
+    let (counters, guests, logged) = (handle.counters(), gcs.counters(), flight_log.counters());
+    gcs.close().await;
     link.close().await;
+    flight_log.close().await;
     if let Some(readiness) = readiness {
         readiness.abort();
     }
-    info!(?ending, ?counters, "agent ended");
+    info!(?ending, ?counters, ?guests, ?logged, "agent ended");
     ending
 }

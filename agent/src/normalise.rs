@@ -10,6 +10,7 @@ mod px4_events;
 mod reasons;
 mod text;
 
+use crate::metadata::Table;
 use fleet::time::{Moment, Sighting};
 use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
 use fleet::vehicle::{Autopilot, Battery, Charge, FlightTruth, Heartbeat, LandedState, Position, Vehicle};
@@ -18,6 +19,7 @@ use link::dialect::{
     MavSysStatusSensor, SYS_STATUS_DATA,
 };
 use px4_events::Said;
+use std::sync::Arc;
 
 /// The vehicle's clock must go back this far to count as a reboot: messages overtake one another a little.
 const REBOOT_MS: u32 = 1000;
@@ -91,15 +93,17 @@ impl Normaliser {
             MavMessage::STATUSTEXT(m) => {
                 heard.texts = self.texts.hear(m, now);
             }
-            MavMessage::EVENT(m) => match self.events.hear(m) {
-                Said::ChecksBegin => self.reasons.expect_anew(),
-                Said::Blocks { code, text } => self.reasons.reason(&mut vehicle.reasons, &text, Some(code), now),
-                Said::Denied(reason) => self.reasons.reason(&mut vehicle.reasons, reason, None, now),
-                Said::Nothing => {}
-            },
             _ => {}
         }
         heard.texts.extend(self.texts.overdue(now));
+        for said in self.events.hear(message, now) {
+            match said {
+                Said::ChecksBegin => self.reasons.expect_anew(),
+                Said::Blocks { code, text } => self.reasons.reason(&mut vehicle.reasons, &text, Some(code), now),
+                Said::Denied(reason) => self.reasons.reason(&mut vehicle.reasons, &reason, None, now),
+                Said::Line(text) => heard.texts.push(text),
+            }
+        }
         for text in &heard.texts {
             self.reasons.text(&mut vehicle.reasons, text, now);
         }
@@ -109,6 +113,16 @@ impl Normaliser {
     /// The autopilot was asked why it does not arm: what it says next replaces what is known.
     pub const fn asked_for_reasons(&mut self) {
         self.reasons.expect_anew();
+    }
+
+    /// The autopilot's own descriptions of its events are there.
+    pub fn events_described(&mut self, table: Arc<Table>) {
+        self.events.described(table);
+    }
+
+    /// First and last number of events that were missed and are to be asked for now, once.
+    pub fn events_missed(&mut self, now: Moment) -> Option<(u16, u16)> {
+        self.events.missed(now)
     }
 
     /// Home is taken while on the ground; in flight only if nothing is known, because it wanders by metres. A height that

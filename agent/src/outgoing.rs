@@ -15,6 +15,8 @@ pub enum Purpose {
     Step(StepKind),
     /// A message that we need.
     Stream(Want),
+    /// Where the autopilot's descriptions of its events are.
+    Descriptions,
 }
 
 /// A message to write now.

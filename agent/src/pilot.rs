@@ -7,6 +7,8 @@
 use crate::command::{OUR_COMPONENT, Outstanding, Patience, Progress};
 use crate::contact::Contact;
 use crate::discovery::{Discovery, Sighted};
+use crate::kill::Kills;
+use crate::metadata::Fetch;
 use crate::normalise::{self, Normaliser};
 use crate::outgoing::{GROUND_STATION_COMPONENT, Outgoing, Purpose, Written, ground_station_heartbeat, our_heartbeat};
 use crate::preflight::Reader;
@@ -14,7 +16,7 @@ use crate::recipe;
 use crate::state_file::State;
 use crate::streams::{Streams, Want};
 use fleet::assignment::{Desired, Fence, Held, Order, Preflight, Refused, USUAL_RESERVE};
-use fleet::battery::Gauge;
+use fleet::battery::{Gauge, Level};
 use fleet::converge::{Situation, Step, converge, overtaken};
 use fleet::flight_record::{FlightRecord, Stage};
 use fleet::ids::{NodeName, Term};
@@ -30,6 +32,9 @@ use link::{Frame, LinkEvent};
 use std::time::Duration;
 use tracing::{debug, info, warn};
 
+mod descriptions;
+mod killing;
+
 /// Our heartbeat, 1 Hz by convention.
 const HEARTBEAT_EVERY: Duration = Duration::from_secs(1);
 /// Before an autopilot is known, we speak up only after this long: ArduPilot begins by itself, PX4 on UDP waits for us.
@@ -37,6 +42,9 @@ const SPEAK_FIRST_AFTER: Duration = Duration::from_millis(1500);
 /// A frame must be on the wire within this; an arm command within the shorter one.
 const WRITE_WITHIN: Duration = Duration::from_millis(500);
 const WRITE_ARM_WITHIN: Duration = Duration::from_millis(200);
+
+/// Battery and position are not reported any more when they are older than this.
+const REPORTED_FOR: Duration = Duration::from_secs(15);
 
 /// The agent's mind.
 #[derive(Debug)]
@@ -51,9 +59,11 @@ pub struct Pilot {
     contact: Contact,
     gauge: Gauge,
     preflight: Reader,
+    descriptions: Fetch,
     terminating: bool,
     link_up: Option<Moment>,
     outstanding: Option<Outstanding<Purpose>>,
+    kills: Kills,
     to_send: Option<MavMessage>,
     /// Whether the last message handed out was the command on its way, and not our heartbeat.
     handed_out_command: bool,
@@ -70,10 +80,11 @@ impl Pilot {
     /// A pilot that remembers `state` and has seen nothing yet.
     #[must_use]
     pub fn new(node: NodeName, state: State, now: Moment) -> Self {
+        let only = state.fence.held.as_ref().and(state.vehicle);
         Self {
             node,
             state,
-            discovery: Discovery::default(),
+            discovery: Discovery::staying_with(only),
             normaliser: Normaliser::default(),
             streams: Streams::default(),
             vehicle: Vehicle::default(),
@@ -81,9 +92,11 @@ impl Pilot {
             contact: Contact::none_since(now),
             gauge: Gauge::default(),
             preflight: Reader::default(),
+            descriptions: Fetch::new(None),
             terminating: false,
             link_up: None,
             outstanding: None,
+            kills: Kills::default(),
             to_send: None,
             handed_out_command: false,
             last_heartbeat: None,
@@ -122,7 +135,7 @@ impl Pilot {
 
     fn hear_frame(&mut self, frame: &Frame, now: Moment, jitter: f64) {
         if let MavMessage::HEARTBEAT(beat) = &frame.message {
-            match self.discovery.hear(frame.header, beat) {
+            match self.discovery.hear(frame.header, beat, now) {
                 Sighted::Ours => {}
                 Sighted::Found(identity) => {
                     info!(
@@ -132,6 +145,7 @@ impl Pilot {
                         "autopilot found"
                     );
                     self.vehicle.identity = Some(identity);
+                    self.descriptions.rebooted(now);
                 }
                 Sighted::Stranger(who) => {
                     warn!("{who}");
@@ -151,9 +165,12 @@ impl Pilot {
             warn!("the autopilot has rebooted; asking for its messages again");
             self.streams = Streams::default();
             self.preflight = Reader::default();
+            self.descriptions.rebooted(now);
             self.end(&Outcome::NoAnswer, now, jitter);
         }
         self.streams.heard(&frame.message, now);
+        let us = self.from();
+        self.descriptions.hear(&frame.message, us, now, jitter);
         if let (MavMessage::PARAM_VALUE(value), Some(identity)) = (&frame.message, &self.vehicle.identity) {
             self.preflight.hear(identity.autopilot, value, now);
         }
@@ -164,6 +181,7 @@ impl Pilot {
             {
                 self.memory.in_progress(kind, now);
             }
+            self.kills.acknowledged(ack, now);
             let progress = self.outstanding.as_mut().map(|o| o.acknowledged(ack, now));
             self.progress(progress, now, jitter);
         }
@@ -234,6 +252,7 @@ impl Pilot {
     /// What to write now. Call it until there is nothing, and [`Self::written`] after each.
     pub fn next(&mut self, now: Moment, jitter: f64) -> Option<Outgoing> {
         self.observe(now);
+        self.kills.at(now);
         self.call_off(now, jitter);
         if self.to_send.is_none() {
             let progress = self.outstanding.as_mut().map(|o| o.at(now));
@@ -251,6 +270,7 @@ impl Pilot {
             .or_else(|| self.heartbeat(now))
             .or_else(|| self.deadman(now))
             .or_else(|| self.next_parameter(now, jitter))
+            .or_else(|| self.next_description(now, jitter))
     }
 
     /// The last message of [`Self::next`] was written, or not.
@@ -273,7 +293,20 @@ impl Pilot {
             kind,
             StepKind::Arm | StepKind::TakeOff | StepKind::SetStation | StepKind::AskReasons
         );
-        if (down && upwards) || overtaken(kind, &self.vehicle, now) {
+        let let_go = held.is_some_and(|a| self.state.record.let_go(a));
+        // Nobody who leads stands by the wish any more: what lifts the vehicle is not repeated.
+        let led = held.is_some_and(|a| a.term >= self.state.fence.highest_term) && self.contact.confirmed();
+        let lifts = matches!(kind, StepKind::TakeOff | StepKind::SetStation);
+        // A descent that nothing asks for any more, if it has not begun by now, need not.
+        let unasked = match kind {
+            StepKind::Land => !down,
+            StepKind::FailsafeLand | StepKind::FailsafeReturn => {
+                let alone = held.is_some_and(|a| self.contact.silent(now) >= a.failsafe.after);
+                !alone && self.gauge.levels(now).lasting < Level::Low
+            }
+            StepKind::Arm | StepKind::TakeOff | StepKind::SetStation | StepKind::AskReasons => false,
+        };
+        if (down && upwards) || (lifts && !led) || unasked || let_go || overtaken(kind, &self.vehicle, now) {
             self.end(&Outcome::NoAnswer, now, jitter);
         }
     }
@@ -316,6 +349,8 @@ impl Pilot {
         self.end(&Outcome::NoAnswer, now, jitter);
         info!(step = ?kind, "commanding the vehicle");
         self.memory.began(kind, now);
+        // Whoever takes the vehicle up after us must know that its descent is ours.
+        self.observe(now);
         let permit = match step {
             Step::Arm(permit) => {
                 self.armed_in_this_life = true;
@@ -385,7 +420,9 @@ impl Pilot {
         let up = self.link_up?;
         let known = self.discovery.latched().is_some();
         let due = self.last_heartbeat.is_none_or(|at| now.since(at) >= HEARTBEAT_EVERY);
-        if !due || (!known && now.since(up) < SPEAK_FIRST_AFTER) {
+        // While somebody is heard and not known to be ours, his system's id is not ours to use.
+        let early = now.since(up) < SPEAK_FIRST_AFTER || self.discovery.hears_somebody();
+        if !due || (!known && early) {
             return None;
         }
         self.last_heartbeat = Some(now);
@@ -470,6 +507,7 @@ impl Pilot {
                 debug!(?want, ?outcome, "asked for a message");
                 self.streams.ended(want, *outcome == Outcome::Accepted, now);
             }
+            Purpose::Descriptions => self.descriptions.answered(outcome, now, jitter),
         }
     }
 
@@ -483,11 +521,17 @@ impl Pilot {
             .map_or(USUAL_RESERVE, |a| a.failsafe.reserve);
         self.gauge.observe(self.vehicle.battery.as_ref(), reserve);
         let truth = self.vehicle.truth(now);
-        let record: FlightRecord =
-            self.state
-                .record
-                .seen(self.state.fence.held.as_ref(), truth, self.memory.landing_ours());
+        let held = self.state.fence.held.as_ref();
+        let record: FlightRecord = self.state.record.seen(held, truth, self.memory.landing_ours());
+        let down = self.terminating || held.is_some_and(|a| matches!(a.desired, Desired::Grounded { .. }));
+        let mode = self.vehicle.mode(now);
+        let record = record.watched(held, truth, mode, self.memory.descent_sent(), down);
+        if let Some(held) = held.filter(|held| record.let_go(held) && !self.state.record.let_go(held)) {
+            warn!(drone = %held.name, ?mode, takeovers = record.takeovers, "somebody else has taken over; nothing is sent until told to go on");
+        }
         self.state.record = record;
+        let identity = self.vehicle.identity.as_ref();
+        self.state.vehicle = identity.map(|id| (id.system.0, id.component.0)).or(self.state.vehicle);
     }
 
     fn log_changes(&mut self, now: Moment) {
@@ -548,13 +592,13 @@ impl Pilot {
             mode: beat.map(|b| b.mode.label.clone()),
             ready: self.vehicle.ready(now).map(|ready| ready && own_reasons.is_empty()),
             reasons: [own_reasons, self.vehicle.reasons.clone()].concat(),
-            battery: self.vehicle.battery.map(|b| b.value),
-            position: self.vehicle.position.map(|p| p.value),
+            battery: self.vehicle.battery.and_then(|b| b.fresh(now, REPORTED_FOR).copied()),
+            position: self.vehicle.position.and_then(|p| p.fresh(now, REPORTED_FOR).copied()),
             held: self.state.fence.held.as_ref().map(|a| Held::of(a, truth, under_way)),
             activity: self.activity,
             terminating: self.terminating,
-            takeovers: 0,
-            ground_latch: None,
+            takeovers: self.state.record.takeovers,
+            ground_latch: self.state.fence.ground_latch,
             warnings: match self.preflight_policy() {
                 Preflight::Ignore => Vec::new(),
                 Preflight::Warn | Preflight::Refuse => self.findings().amiss,

@@ -5,6 +5,7 @@
 
 use crate::config::{Flags, LogFormat};
 use crate::life::Agent;
+use crate::lines::Lines;
 use crate::readiness;
 use crate::shell::Ending;
 use clap::Parser;
@@ -18,6 +19,8 @@ use tracing_subscriber::EnvFilter;
 
 const CANNOT_START: u8 = 2;
 const STOP_WITHIN: Duration = Duration::from_secs(1);
+/// How long the last lines of the log have at the end.
+const LAST_LINES: Duration = Duration::from_secs(1);
 
 /// The program.
 #[must_use]
@@ -56,7 +59,14 @@ pub fn main() -> ExitCode {
         Ok(agent) => agent,
         Err(error) => return refuse(&error.to_string()),
     };
-    start_log(log);
+    let log = match start_log(log) {
+        Ok(lines) => lines,
+        Err(error) => {
+            return refuse(&format!(
+                "cannot start the log: {error}; end other programs, or allow more threads"
+            ));
+        }
+    };
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return refuse(&format!("cannot start: {error}")),
@@ -64,6 +74,7 @@ pub fn main() -> ExitCode {
     let served = runtime.block_on(serve(agent, info_span!("agent", %node)));
     // A disk or a name server that does not answer must not keep an agent from ending.
     runtime.shutdown_timeout(STOP_WITHIN);
+    log.write_out(LAST_LINES);
     match served {
         Ok(Ending::Settled) => ExitCode::SUCCESS,
         Ok(Ending::NotSettled) => ExitCode::FAILURE,
@@ -76,16 +87,20 @@ fn refuse(line: &str) -> ExitCode {
     ExitCode::from(CANNOT_START)
 }
 
-fn start_log(format: LogFormat) {
+/// What the log goes through; it is written out at the end.
+fn start_log(format: LogFormat) -> std::io::Result<Lines> {
+    let lines = Lines::to_standard_error()?;
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .log_internal_errors(false)
+        .with_writer(lines.clone())
         .with_target(false);
     match format {
         LogFormat::Text => log.with_ansi(false).init(),
         LogFormat::Json => log.json().flatten_event(true).init(),
     }
+    Ok(lines)
 }
 
 async fn serve(agent: Agent, span: Span) -> std::io::Result<Ending> {

@@ -4,11 +4,13 @@
 //! moment of writing. Must not: decide, or send anything that the pilot did not ask for.
 
 use crate::clock::Clock;
+use crate::metadata::Done;
 use crate::outgoing::{Outgoing, Written};
 use crate::pilot::Pilot;
 use crate::state_file::{State, Store};
 use crate::uplink::{FromUplink, Outward};
 use fleet::assignment::{Desired, Order};
+use fleet::kill::KillOrder;
 use fleet::report::Report;
 use fleet::time::Moment;
 use link::{Events, LinkEvent, LinkHandle, SendError};
@@ -26,6 +28,8 @@ const REPORT_EVERY: Duration = Duration::from_secs(1);
 const SAVE_AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// A disk that takes longer is not waited for: the vehicle is looked after meanwhile.
 const SAVE_WITHIN: Duration = Duration::from_secs(1);
+/// A kill command must be on the wire within this.
+const KILL_WITHIN: Duration = Duration::from_millis(500);
 /// Most messages written between two events; more would mean a fault, and events go first.
 const WRITES_AT_MOST: usize = 8;
 /// Most events taken before something is written.
@@ -68,6 +72,8 @@ struct Shell {
     save_failed_at: Option<Moment>,
     reported: Option<(Report, Moment)>,
     ending_since: Option<Moment>,
+    /// Reading of the autopilot's descriptions: it touches neither link nor state, and may outlive the agent by a moment.
+    job: Option<JoinHandle<Done>>,
 }
 
 /// Flies until the agent is asked to end and its vehicle is down.
@@ -83,10 +89,29 @@ pub async fn fly(pilot: Pilot, wiring: Wiring, store: Arc<Store>, farewell: Canc
         save_failed_at: None,
         reported: None,
         ending_since: None,
+        job: None,
     };
     let ending = shell.run().await;
     farewell.cancel();
     ending
+}
+
+fn written(sent: Result<(), SendError>) -> Written {
+    match sent {
+        Ok(()) => Written::Yes,
+        Err(SendError::Down) => Written::No,
+        Err(SendError::Slow | SendError::Failed(_)) => Written::Unsure,
+    }
+}
+
+/// Waits for the job, for ever if there is none; `None` when it broke off. Safe to cancel.
+async fn ended_job(job: &mut Option<JoinHandle<Done>>) -> Option<Done> {
+    let done = match job.as_mut() {
+        Some(job) => job.await.ok(),
+        None => std::future::pending().await,
+    };
+    *job = None;
+    done
 }
 
 fn jitter() -> f64 {
@@ -120,13 +145,26 @@ impl Shell {
                     self.pilot.terminate();
                     info!("asked to end: the vehicle comes down first");
                 }
+                done = ended_job(&mut self.job) => {
+                    self.pilot.job_done(done, self.wiring.clock.now(), jitter());
+                }
                 _ = tick.tick() => {}
             }
             self.act().await;
+            self.begin_job();
             self.publish();
             if let Some(ending) = self.ended() {
                 return ending;
             }
+        }
+    }
+
+    /// One at a time, away from here: the vehicle is looked after meanwhile.
+    fn begin_job(&mut self) {
+        if self.job.is_none()
+            && let Some(job) = self.pilot.take_job()
+        {
+            self.job = Some(tokio::task::spawn_blocking(move || job.run()));
         }
     }
 
@@ -155,7 +193,27 @@ impl Shell {
             FromUplink::Opened => self.pilot.uplink_opened(now),
             FromUplink::Closed => self.pilot.uplink_closed(now),
             FromUplink::Order(order) => self.take(&order, now).await,
+            FromUplink::Kill(order, at) => self.kill(&order, self.wiring.clock.moment(at), now).await,
         }
+    }
+
+    /// A person's word: it goes before everything, to the wire once or not at all, and is written down after that.
+    async fn kill(&mut self, order: &KillOrder, heard: Moment, now: Moment) {
+        let Some(shot) = self.pilot.kill(order, heard, now, jitter()) else {
+            return;
+        };
+        let how = match shot.permit.spend(self.wiring.clock.now()) {
+            Err(expired) => {
+                warn!(%expired, "kill command dropped");
+                Written::No
+            }
+            Ok(()) => {
+                let sent = self.wiring.link.send(shot.from, &shot.message, KILL_WITHIN).await;
+                written(sent)
+            }
+        };
+        warn!(drone = %order.uid, ?how, "told the autopilot to stop the motors, by a person's order");
+        self.pilot.kill_written(how);
     }
 
     async fn take(&mut self, order: &Order, now: Moment) {
@@ -249,11 +307,7 @@ impl Shell {
             warn!(%expired, "arm command dropped");
             return Written::No;
         }
-        match self.wiring.link.send(out.from, &out.message, out.within).await {
-            Ok(()) => Written::Yes,
-            Err(SendError::Down) => Written::No,
-            Err(SendError::Slow | SendError::Failed(_)) => Written::Unsure,
-        }
+        written(self.wiring.link.send(out.from, &out.message, out.within).await)
     }
 
     /// Tells the coordinator at once of every change, and of moving numbers once a second.
@@ -270,12 +324,16 @@ impl Shell {
                         ..last.clone()
                     }
         });
-        if due {
+        let answer = self.pilot.kill_answer();
+        let answered = self.wiring.reports.borrow().kill_answer.as_ref() != answer;
+        if due || answered {
+            let kill_answer = answer.cloned();
             self.reported = Some((report.clone(), now));
             let highest_term = self.pilot.state().fence.highest_term;
             self.wiring.reports.send_replace(Outward {
                 report: Some(report),
                 highest_term,
+                kill_answer,
             });
         }
     }

@@ -22,6 +22,9 @@ pub struct State {
     pub fence: Fence,
     /// What was seen of the flight.
     pub record: FlightRecord,
+    /// System and component id of the vehicle: while a Drone is held, no other is taken for it.
+    #[serde(default)]
+    pub vehicle: Option<(u8, u8)>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -173,7 +176,7 @@ mod tests {
         State {
             fence: Fence {
                 highest_term: Term(7),
-                held: None,
+                ..Fence::default()
             },
             ..State::default()
         }
@@ -203,6 +206,21 @@ mod tests {
             );
             assert_eq!(fs::read_to_string(dir.path().join("state.json")).unwrap(), broken);
         }
+    }
+
+    #[test]
+    fn what_an_agent_wrote_down_before_takeovers_and_ground_orders_were_kept_is_understood() {
+        let dir = tempfile::tempdir().unwrap();
+        let held = r#"{"term": 7, "uid": "u", "name": {"namespace": "n", "name": "a"}, "generation": 2,
+            "desired": {"Grounded": {"why": "Ordered"}}, "failsafe": {}}"#;
+        let old = format!(
+            r#"{{"layout": 1, "node": "a", "fence": {{"highest_term": 7, "held": {held}}},
+            "record": {{"uid": "u", "stage": "Flown"}}}}"#
+        );
+        fs::write(dir.path().join("state.json"), old).unwrap();
+        let (_, state) = Store::open(dir.path(), &node("a")).unwrap();
+        assert_eq!((state.fence.highest_term, state.fence.ground_latch), (Term(7), None));
+        assert_eq!((state.record.takeovers, state.record.killed), (0, false));
     }
 
     #[test]

@@ -6,7 +6,9 @@
 use fleet::assignment::Order;
 use fleet::backoff::Backoff;
 use fleet::ids::{NodeName, Term};
+use fleet::kill::{KillAnswer, KillOrder};
 use fleet::report::Report;
+use proto::convert::BadMessage;
 use proto::v1;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
@@ -39,6 +41,8 @@ pub enum FromUplink {
     Closed,
     /// An order came on the open stream.
     Order(Order),
+    /// An order to stop the motors came on the open stream, just then.
+    Kill(KillOrder, Instant),
 }
 
 /// What is told to the coordinator.
@@ -48,6 +52,8 @@ pub struct Outward {
     pub report: Option<Report>,
     /// Highest term seen.
     pub highest_term: Term,
+    /// What came of the last kill order; it is told once.
+    pub kill_answer: Option<KillAnswer>,
 }
 
 /// The uplink of one agent.
@@ -188,6 +194,8 @@ impl Uplink {
         if self.pilot.send(FromUplink::Opened).await.is_err() {
             return End::Farewell;
         }
+        // What came of a kill order is told on the stream on which it came.
+        let mut answered = self.outward.borrow().kill_answer.as_ref().map(|a| a.nonce);
         self.outward.mark_changed();
         let mut noticed = String::new();
         loop {
@@ -200,9 +208,9 @@ impl Uplink {
                                 warn!(notice = noticed, "the coordinator has a word for you");
                             }
                         }
-                        match Order::try_from(message) {
-                            Ok(order) => {
-                                if self.pilot.send(FromUplink::Order(order)).await.is_err() {
+                        match read(message) {
+                            Ok(word) => {
+                                if self.pilot.send(word).await.is_err() {
                                     return End::Farewell;
                                 }
                             }
@@ -216,12 +224,12 @@ impl Uplink {
                     if changed.is_err() {
                         return End::Farewell;
                     }
-                    if !self.tell(&tx).await {
+                    if !self.tell(&tx, &mut answered).await {
                         return End::Lost("the coordinator does not take reports".to_owned());
                     }
                 }
                 () = self.farewell.cancelled() => {
-                    self.tell(&tx).await;
+                    self.tell(&tx, &mut answered).await;
                     drop(tx);
                     // Once the other end has closed too, it has read everything.
                     let _ = timeout(FAREWELL_WITHIN, async { while let Ok(Some(_)) = inbound.message().await {} }).await;
@@ -231,9 +239,20 @@ impl Uplink {
         }
     }
 
-    /// Sends the latest report; whether it could be sent.
-    async fn tell(&mut self, tx: &mpsc::Sender<v1::FromAgent>) -> bool {
-        let report = self.outward.borrow_and_update().report.as_ref().map(v1::Report::from);
+    /// Sends the latest report, and what came of a kill order if that is new; whether they could be sent.
+    async fn tell(&mut self, tx: &mpsc::Sender<v1::FromAgent>, answered: &mut Option<u64>) -> bool {
+        let (report, answer) = {
+            let outward = self.outward.borrow_and_update();
+            let new = outward.kill_answer.as_ref().filter(|a| Some(a.nonce) != *answered);
+            (outward.report.as_ref().map(v1::Report::from), new.cloned())
+        };
+        if let Some(answer) = answer {
+            let message = from_agent(v1::from_agent::Message::KillAnswer((&answer).into()));
+            if !matches!(timeout(SEND_WITHIN, tx.send(message)).await, Ok(Ok(()))) {
+                return false;
+            }
+            *answered = Some(answer.nonce);
+        }
         match report {
             None => true,
             Some(report) => {
@@ -241,6 +260,14 @@ impl Uplink {
                 matches!(timeout(SEND_WITHIN, tx.send(message)).await, Ok(Ok(())))
             }
         }
+    }
+}
+
+/// What a message means to the pilot.
+fn read(mut message: v1::ToAgent) -> Result<FromUplink, BadMessage> {
+    match message.kill.take() {
+        Some(kill) => Ok(FromUplink::Kill(kill.try_into()?, Instant::now())),
+        None => Ok(FromUplink::Order(message.try_into()?)),
     }
 }
 

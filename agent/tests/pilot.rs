@@ -25,11 +25,18 @@ const GROUND: Desired = Desired::Grounded {
     why: GroundedWhy::Deleted,
 };
 
+/// The autopilot has been alone on the wire for this long when a test begins.
+const ALONE: Duration = Duration::from_secs(3);
+
 fn at(ms: u64) -> Moment {
-    Moment::at(Duration::from_millis(ms))
+    Moment::at(ALONE + Duration::from_millis(ms))
 }
 
 fn hear(pilot: &mut Pilot, message: MavMessage, ms: u64) {
+    hear_at(pilot, message, at(ms));
+}
+
+fn hear_at(pilot: &mut Pilot, message: MavMessage, at: Moment) {
     let header = MavHeader {
         system_id: 7,
         component_id: 1,
@@ -40,7 +47,18 @@ fn hear(pilot: &mut Pilot, message: MavMessage, ms: u64) {
         message,
         at: tokio::time::Instant::now(),
     };
-    pilot.hear(&LinkEvent::Frame(Box::new(frame)), at(ms), 0.0);
+    pilot.hear(&LinkEvent::Frame(Box::new(frame)), at, 0.0);
+}
+
+fn beat(custom_mode: u32, armed: MavModeFlag) -> HEARTBEAT_DATA {
+    HEARTBEAT_DATA {
+        custom_mode,
+        mavtype: MavType::MAV_TYPE_QUADROTOR,
+        autopilot: MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA,
+        base_mode: MavModeFlag::MAV_MODE_FLAG_CUSTOM_MODE_ENABLED | armed,
+        mavlink_version: 3,
+        ..HEARTBEAT_DATA::default()
+    }
 }
 
 /// The vehicle tells all that matters.
@@ -50,14 +68,7 @@ fn tells(pilot: &mut Pilot, armed: bool, landed_state: MavLandedState, custom_mo
     } else {
         MavModeFlag::empty()
     };
-    let beat = HEARTBEAT_DATA {
-        custom_mode,
-        mavtype: MavType::MAV_TYPE_QUADROTOR,
-        autopilot: MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA,
-        base_mode: MavModeFlag::MAV_MODE_FLAG_CUSTOM_MODE_ENABLED | armed,
-        mavlink_version: 3,
-        ..HEARTBEAT_DATA::default()
-    };
+    let beat = beat(custom_mode, armed);
     let health = SYS_STATUS_DATA {
         onboard_control_sensors_health: MavSysStatusSensor::MAV_SYS_STATUS_PREARM_CHECK,
         ..SYS_STATUS_DATA::default()
@@ -76,8 +87,14 @@ fn on_ground(pilot: &mut Pilot, ms: u64) {
 }
 
 fn pilot() -> Pilot {
-    let mut pilot = Pilot::new(NodeName::parse("pine").unwrap(), State::default(), at(0));
-    pilot.hear(&LinkEvent::Up, at(0), 0.0);
+    let begin = Moment::default();
+    let mut pilot = Pilot::new(NodeName::parse("pine").unwrap(), State::default(), begin);
+    pilot.hear(&LinkEvent::Up, begin, 0.0);
+    hear_at(
+        &mut pilot,
+        MavMessage::HEARTBEAT(beat(GUIDED, MavModeFlag::empty())),
+        begin,
+    );
     pilot
 }
 

@@ -61,7 +61,7 @@ fn what_is_bad_or_missing_is_one_line_and_exit_code_2() {
     no_dir.arg("--log=json");
     for (mut command, words) in [
         (no_node, "set NODE"),
-        (bad_link, "use serial:/dev/ttyACM0:921600"),
+        (bad_link, "use auto, auto:57600, serial:/dev/ttyACM0:921600"),
         (unknown_flag, "unexpected argument '--fly-now'"),
         (no_dir, "cannot use state directory /proc/none"),
         (lonely(broken.path()), "make sure that the vehicle is on the ground"),

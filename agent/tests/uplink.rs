@@ -117,6 +117,7 @@ fn agent(coordinator: SocketAddr) -> Agent {
     let (outward, rx) = watch::channel(Outward {
         report: Some(report(false)),
         highest_term: Term(5),
+        ..Outward::default()
     });
     let (tx, heard) = mpsc::channel(16);
     let farewell = CancellationToken::new();
@@ -146,7 +147,7 @@ impl Agent {
 fn unassigned(term: u64) -> ToAgent {
     Ok(v1::ToAgent {
         order: Some(v1::to_agent::Order::Unassigned(v1::Unassigned { term })),
-        notice: String::new(),
+        ..v1::ToAgent::default()
     })
 }
 
@@ -168,6 +169,7 @@ async fn the_agent_says_hello_reports_at_once_and_passes_on_orders() {
     agent.outward.send_replace(Outward {
         report: Some(report(true)),
         highest_term: Term(6),
+        ..Outward::default()
     });
     assert!(matches!(coordinator.next().await, Some(v1::from_agent::Message::Report(r)) if r.terminating));
     agent.task.abort();
@@ -231,6 +233,7 @@ async fn the_last_report_reaches_the_coordinator_before_the_agent_goes() {
     agent.outward.send_replace(Outward {
         report: Some(report(true)),
         highest_term: Term(5),
+        ..Outward::default()
     });
     agent.farewell.cancel();
     timeout(DEADLINE, agent.task).await.unwrap().unwrap();

@@ -2,6 +2,10 @@
 //!
 //! Owns: names, help texts and defaults. Must not: do anything.
 
+mod drone;
+
+pub use drone::{DroneArgs, DroneKey, KillArgs};
+
 use crate::server::ServerUrl;
 use crate::up::node_link::NodeLink;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -22,21 +26,24 @@ Exit codes:
 #[derive(Debug, Parser)]
 #[command(name = "skein", version, disable_help_subcommand = true, after_help = EXIT_CODES)]
 pub struct Cli {
-    /// Where the coordinator listens, such as http://127.0.0.1:50051.
-    ///
-    /// On a cluster: kubectl -n skein-system port-forward service/skein-coordinator 50051
-    #[arg(
-        long,
-        global = true,
-        env = "SKEIN_SERVER",
-        value_name = "URL",
-        default_value = "http://127.0.0.1:50051"
-    )]
-    pub server: ServerUrl,
+    /// Which coordinator to ask; may stand before the command, too.
+    #[command(flatten)]
+    pub server: ServerArg,
 
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// Where the coordinator is, for commands that ask one.
+#[derive(Debug, Clone, Default, Args)]
+#[group(skip)]
+pub struct ServerArg {
+    /// Where the coordinator listens [env: SKEIN_SERVER] [default: http://127.0.0.1:50051]
+    ///
+    /// On a cluster: kubectl -n skein-system port-forward service/skein-coordinator 50051
+    #[arg(long, value_name = "URL")]
+    pub server: Option<ServerUrl>,
 }
 
 /// What to do.
@@ -58,6 +65,18 @@ pub enum Command {
     /// Ends a ground order: vehicles that are wished to fly take off again.
     #[command(after_help = EXIT_CODES)]
     Release(GroundArgs),
+    /// Lets Skein go on with a vehicle that somebody else has taken over in flight.
+    ///
+    /// A pilot or a ground station that changes the mode is left in command, and stays so after giving the vehicle back,
+    /// until this is said. It counts for what was taken over before, never for what is taken over later.
+    #[command(after_help = EXIT_CODES)]
+    Resume(DroneArgs),
+    /// STOPS THE MOTORS of one vehicle at once, in the air too: it falls.
+    ///
+    /// For when a falling vehicle is the lesser harm. It asks twice: for the Drone's name, and for the word KILL. It is sent
+    /// once and never repeated. The vehicle does not fly again for this Drone. To land instead: skein ground.
+    #[command(after_help = EXIT_CODES)]
+    Kill(KillArgs),
     /// Runs a ground station on this machine: a Kubernetes API of its own, the coordinator, and agents for vehicles that
     /// are reached from here.
     ///
@@ -120,7 +139,8 @@ pub struct DemoArgs {
     /// Which autopilot the vehicles have; mixed alternates.
     #[arg(long, value_enum, default_value_t = Autopilots::Mixed)]
     pub autopilot: Autopilots,
-    /// How much faster than in life the vehicles' time runs, 0.1 to 20.
+    /// How much faster than in life the vehicles' time runs, 0.5 to 20: slower, what they say would be old by the time
+    /// the next word comes.
     #[arg(long, default_value_t = 1.0, value_name = "FACTOR", value_parser = speedup)]
     pub speedup: f64,
     /// Height to hold, in metres above home, 1 to 120.
@@ -158,7 +178,7 @@ pub enum LogFormat {
 }
 
 fn speedup(text: &str) -> Result<f64, String> {
-    in_range(text, 0.1, 20.0)
+    in_range(text, 0.5, 20.0)
 }
 
 fn altitude(text: &str) -> Result<f64, String> {
@@ -187,6 +207,9 @@ pub struct Filter {
 /// Arguments of `skein status`.
 #[derive(Debug, Args)]
 pub struct StatusArgs {
+    /// Which coordinator.
+    #[command(flatten)]
+    pub server: ServerArg,
     /// Which vehicles.
     #[command(flatten)]
     pub filter: Filter,
@@ -198,6 +221,9 @@ pub struct StatusArgs {
 /// Arguments of `skein watch`.
 #[derive(Debug, Args)]
 pub struct WatchArgs {
+    /// Which coordinator.
+    #[command(flatten)]
+    pub server: ServerArg,
     /// Which vehicles.
     #[command(flatten)]
     pub filter: Filter,
@@ -224,6 +250,9 @@ pub enum Format {
 #[derive(Debug, Args)]
 #[group(skip)]
 pub struct GroundArgs {
+    /// Which coordinator.
+    #[command(flatten)]
+    pub server: ServerArg,
     /// The Swarm, as NAME or NAMESPACE/NAME.
     #[arg(required_unless_present = "all", conflicts_with = "all")]
     pub swarm: Option<SwarmRef>,
@@ -274,6 +303,7 @@ impl fmt::Display for SwarmRef {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server_choice::{USUAL, VARIABLE};
     use clap::CommandFactory;
 
     fn usage_error(args: &[&str]) -> String {
@@ -312,6 +342,25 @@ mod tests {
                 name: "alpha".into()
             }
         );
+    }
+
+    #[test]
+    fn a_command_that_has_a_coordinator_of_its_own_does_not_offer_another() {
+        let help = |name: &str| {
+            let mut all = Cli::command();
+            all.build();
+            all.find_subcommand_mut(name).unwrap().render_long_help().to_string()
+        };
+        for name in ["up", "demo"] {
+            assert!(!help(name).contains("--server"), "{name}");
+        }
+        for name in ["status", "watch", "ground", "release"] {
+            assert!(
+                help(name).contains(&format!("[env: {VARIABLE}] [default: {USUAL}]")),
+                "{name}"
+            );
+        }
+        assert!(usage_error(&["up", "--server", "http://a:1"]).contains("unexpected argument '--server'"));
     }
 
     #[test]

@@ -14,11 +14,15 @@ pub mod file_limit;
 pub mod fleet_api;
 pub mod ground;
 pub mod interrupt;
+pub mod kill;
+pub mod log;
 pub mod objects;
 pub mod output;
+pub mod resume;
 pub mod say;
 pub mod screen;
 pub mod server;
+pub mod server_choice;
 pub mod station;
 pub mod status;
 pub mod table;
@@ -26,7 +30,7 @@ pub mod up;
 pub mod vehicle;
 pub mod watch;
 
-use args::{Cli, Command};
+use args::{Cli, Command, ServerArg};
 use clap::{CommandFactory, Parser};
 use failure::Failure;
 use output::Output;
@@ -56,15 +60,27 @@ pub fn main() -> ExitCode {
 
 fn run(cli: Cli) -> Result<(), Failure> {
     let out = Output::of_this_process();
-    let Cli { server, command } = cli;
+    let Cli {
+        server: ServerArg { server },
+        command,
+    } = cli;
     let ask = || tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let chosen = |after: &ServerArg| server_choice::choose(server.clone(), after.server.clone());
     match command {
-        Command::Status(args) => ask()?.block_on(status::run(&server, &args, &out)),
-        Command::Watch(args) => ask()?.block_on(watch::run(&server, &args, &out)),
-        Command::Ground(args) => ask()?.block_on(ground::ground(&server, &args)),
-        Command::Release(args) => ask()?.block_on(ground::release(&server, &args)),
-        Command::Up(args) => stand(up::run(args)),
-        Command::Demo(args) => stand(demo::run(args)),
+        Command::Status(args) => ask()?.block_on(status::run(&chosen(&args.server)?, &args, &out)),
+        Command::Watch(args) => ask()?.block_on(watch::run(&chosen(&args.server)?, &args, &out)),
+        Command::Ground(args) => ask()?.block_on(ground::ground(&chosen(&args.server)?, &args)),
+        Command::Release(args) => ask()?.block_on(ground::release(&chosen(&args.server)?, &args)),
+        Command::Resume(args) => ask()?.block_on(resume::run(&chosen(&args.server)?, &args)),
+        Command::Kill(args) => ask()?.block_on(kill::run(&chosen(&args.drone.server)?, &args)),
+        Command::Up(args) => {
+            server_choice::none(server.as_ref(), "up")?;
+            stand(up::run(args))
+        }
+        Command::Demo(args) => {
+            server_choice::none(server.as_ref(), "demo")?;
+            stand(demo::run(args))
+        }
         Command::Completion { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "skein", &mut script);

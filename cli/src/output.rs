@@ -7,7 +7,7 @@ use std::io::IsTerminal;
 /// What may be done with the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Output {
-    /// Whether a person looks at it as it is written.
+    /// Whether a person looks at it as it is written, on a terminal on which a picture can be drawn anew in its place.
     pub terminal: bool,
     /// Whether escape sequences for colours may be written.
     pub colour: bool,
@@ -25,12 +25,13 @@ impl Output {
         )
     }
 
-    /// Colours only on a terminal that can show them, and never when NO_COLOR is set and not empty (no-color.org).
+    /// Escape sequences only on a terminal that knows them, and colours never when NO_COLOR is set and not empty (no-color.org).
     fn judge(terminal: bool, no_color: Option<&str>, term: Option<&str>) -> Self {
         let wanted = no_color.is_none_or(str::is_empty);
+        let terminal = terminal && term != Some("dumb");
         Self {
             terminal,
-            colour: terminal && wanted && term != Some("dumb"),
+            colour: terminal && wanted,
         }
     }
 
@@ -56,5 +57,13 @@ mod tests {
         assert!(!colour(true, Some("1"), Some("xterm")));
         assert!(!colour(true, None, Some("dumb")));
         assert!(!colour(false, None, Some("xterm")));
+    }
+
+    #[test]
+    fn nothing_is_drawn_on_a_terminal_that_knows_no_escape_sequences() {
+        let terminal = |term| Output::judge(true, None, term).terminal;
+        assert!(terminal(Some("xterm")) && terminal(None));
+        assert!(!terminal(Some("dumb")));
+        assert_eq!(Output::judge(true, None, Some("dumb")).size(), None);
     }
 }

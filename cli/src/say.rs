@@ -4,6 +4,7 @@
 
 use crate::output::Output;
 use std::io::Write;
+use std::path::Path;
 use std::time::Duration;
 
 /// A plain line.
@@ -22,6 +23,17 @@ pub fn heading(text: &str) {
     line(&format!("{bold}==> {text}{plain}"));
 }
 
+/// A path as a word of a shell's command line, to be copied from the terminal.
+#[must_use]
+pub fn shell_word(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
 /// A duration as a person says it: `4.2 s`, `3 min 07 s`.
 #[must_use]
 pub fn duration(span: Duration) -> String {
@@ -35,6 +47,24 @@ pub fn duration(span: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_can_be_copied_into_a_shell_whatever_is_in_it() {
+        for path in [
+            "/home/a/.local/share/skein/kubeconfig",
+            "/a b/c",
+            "/it's/$HOME/`x`;\"*",
+            "/plain/ümlaut",
+        ] {
+            let command = format!("printf %s {}", shell_word(Path::new(path)));
+            let output = std::process::Command::new("sh")
+                .args(["-c", &command])
+                .output()
+                .unwrap();
+            assert_eq!(String::from_utf8(output.stdout).unwrap(), path, "{command}");
+        }
+        assert_eq!(shell_word(Path::new("/home/a/kubeconfig")), "/home/a/kubeconfig");
+    }
 
     #[test]
     fn durations_read_as_a_person_says_them() {

@@ -2,6 +2,8 @@
 //!
 //! Owns: the connection. Must not: print, or retry a ground order by itself.
 
+mod drones;
+
 use crate::failure::Failure;
 use proto::v1;
 use proto::v1::fleet_client::FleetClient;

@@ -10,12 +10,14 @@ pub mod commander;
 use crate::failure::Failure;
 use crate::fleet_api::{FleetApi, SYSTEM, Source};
 use crate::objects::Objects;
+use agent::state_file::StoreError;
 use agent::{Agent, Config};
 use agents::Agents;
 use commander::Commander;
 use fleet::ids::NodeName;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use tokio_util::sync::CancellationToken;
 
 /// An agent to be.
 #[derive(Clone, Debug)]
@@ -39,6 +41,8 @@ pub struct Setup {
     pub nodes: Vec<NodeSetup>,
     /// Whether a ground order is given to all that is kept, before anything could fly.
     pub grounded: bool,
+    /// Once this is cancelled, also during the start, the agents in this process bring their vehicles down and end.
+    pub asked: CancellationToken,
 }
 
 /// A running station.
@@ -68,7 +72,7 @@ impl Station {
             let again = config.clone();
             let opened = tokio::task::spawn_blocking(move || Agent::open(config)).await;
             let opened = opened.map_err(|fault| Failure::Failed(fault.to_string()))?;
-            let opened = opened.map_err(|error| Failure::Failed(format!("node {}: {error}", again.node)))?;
+            let opened = opened.map_err(|error| cannot(&again.node, error))?;
             ready.push((again, opened));
         }
         let api = FleetApi::start(setup.api).await?;
@@ -87,7 +91,7 @@ impl Station {
         );
         Ok(Self {
             api,
-            agents: Agents::start(ready)?,
+            agents: Agents::start(ready, &setup.asked)?,
             commander,
             uplink,
         })
@@ -106,6 +110,23 @@ impl Station {
     }
 }
 
+/// Why an agent cannot remember, with what to do here: its folder is one of the data folder.
+fn cannot(node: &NodeName, error: StoreError) -> Failure {
+    Failure::Failed(match error {
+        StoreError::Unusable { dir, why } => format!(
+            "node {node}: cannot use its folder {dir}: {why}; see to its permissions and to the space on the disk, or choose \
+             another data folder with --data-dir"
+        ),
+        StoreError::InUse(dir) => {
+            format!("node {node}: another agent is using its folder {dir}; stop that agent first")
+        }
+        StoreError::OtherNode { dir, theirs, .. } => {
+            format!("node {node}: its folder {dir} is that of node {theirs}; put each back in its place")
+        }
+        corrupt @ StoreError::Corrupt { .. } => format!("node {node}: {corrupt}"),
+    })
+}
+
 /// The address by which this machine reaches what listens on `address`.
 fn url(address: SocketAddr) -> String {
     let host = match address {
@@ -120,6 +141,37 @@ fn url(address: SocketAddr) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_agent_that_cannot_remember_is_told_with_flags_that_exist_here() {
+        let folder = tempfile::tempdir().unwrap();
+        let node = |name: &str| NodeName::parse(name).unwrap();
+        let open = |name: &str, dir: &std::path::Path| {
+            let link = "udp:127.0.0.1:14550".parse().unwrap();
+            let config = Config::new(node(name), link, "http://127.0.0.1:1", dir.to_owned()).unwrap();
+            Agent::open(config).map_err(|error| cannot(&node(name), error).to_string())
+        };
+        let told = |name: &str, dir: &std::path::Path| open(name, dir).unwrap_err();
+        let unusable = told("alpha", std::path::Path::new("/proc/none"));
+        assert!(
+            unusable.starts_with("node alpha: cannot use its folder /proc/none: "),
+            "{unusable}"
+        );
+        assert!(
+            unusable.ends_with("choose another data folder with --data-dir"),
+            "{unusable}"
+        );
+        let first = open("alpha", folder.path()).unwrap();
+        assert!(told("alpha", folder.path()).contains("another agent is using its folder"));
+        drop(first);
+        let other = told("bravo", folder.path());
+        assert!(
+            other.starts_with("node bravo: its folder ") && other.contains("is that of node alpha"),
+            "{other}"
+        );
+        std::fs::write(folder.path().join("state.json"), "{").unwrap();
+        assert!(told("alpha", folder.path()).contains("make sure that the vehicle is on the ground"));
+    }
 
     #[test]
     fn what_listens_everywhere_is_reached_on_loopback() {

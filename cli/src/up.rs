@@ -3,20 +3,23 @@
 //! Owns: the story: take the folder, start, tell how to use it, land and wait at the end. Must not: start parts itself
 //! ([`crate::station`]), decide anything about flight.
 
+pub mod no_pause;
 pub mod node_link;
 pub mod words;
 
-use crate::args::{LogFormat, UpArgs};
+use crate::args::UpArgs;
 use crate::data_dir::DataDir;
 use crate::failure::Failure;
 use crate::file_limit;
 use crate::fleet_api::Source;
 use crate::interrupt::Interrupt;
+use crate::log::Log;
 use crate::objects::Objects;
 use crate::say;
 use crate::station::{NodeSetup, Setup, Station};
 use agent::Ending;
 use fleet::ids::NodeName;
+use no_pause::NoPause;
 use std::time::Duration;
 
 /// How long the coordinator has at the end to write down what the agents have told it last.
@@ -27,10 +30,7 @@ const LAST_WRITES: Duration = Duration::from_secs(5);
 /// # Errors
 /// [`Failure`]: it could not start, a vehicle was not seen down, or the person wanted the end at once.
 pub async fn run(args: UpArgs) -> Result<(), Failure> {
-    coordinator::logging::start(match args.log {
-        LogFormat::Text => coordinator::logging::Format::Text,
-        LogFormat::Json => coordinator::logging::Format::Json,
-    });
+    let _log = Log::to_standard_error(args.log)?;
     file_limit::raise();
     node_link::each_once(&args.nodes).map_err(Failure::Usage)?;
     if !args.api_listen.ip().is_loopback() {
@@ -42,6 +42,7 @@ pub async fn run(args: UpArgs) -> Result<(), Failure> {
     };
     let data = DataDir::take(&folder)?;
     let interrupt = Interrupt::catch()?;
+    let _no_pause = NoPause::begin()?;
     tokio::select! {
         ended = stand(&args, &data, &interrupt) => ended,
         () = interrupt.at_once.cancelled() => Err(Failure::AtOnce(words::AT_ONCE.to_owned())),
@@ -63,6 +64,7 @@ async fn stand(args: &UpArgs, data: &DataDir, interrupt: &Interrupt) -> Result<(
         listen: args.listen,
         nodes: nodes.collect(),
         grounded: args.grounded,
+        asked: interrupt.asked.clone(),
     };
     let mut station = Station::start(setup).await?;
     let objects = Objects::new(station.api.client());
@@ -83,9 +85,9 @@ async fn stand(args: &UpArgs, data: &DataDir, interrupt: &Interrupt) -> Result<(
 
 /// Has the vehicles of this process's agents brought down, and waits for them.
 async fn land(station: &mut Station, objects: &Objects) -> Result<(), Failure> {
-    let nodes = station.agents.nodes().to_vec();
+    // They were told by the signal itself.
+    let nodes = station.agents.nodes();
     say::line(&words::landing(nodes.len()));
-    station.agents.land();
     let mut not_down: Vec<NodeName> = Vec::new();
     while let Some((node, ending)) = station.agents.next_ended().await {
         say::line(&words::ended(&node, ending));

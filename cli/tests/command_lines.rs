@@ -24,7 +24,7 @@ fn a_flag_that_makes_no_sense_is_named_with_what_to_write_instead() {
         (vec!["up", "--node", "alpha"], ["--node", "NAME=LINK"]),
         (
             vec!["up", "--node", "alpha=/dev/ttyUSB0"],
-            ["--node", "use serial:/dev/ttyACM0:921600"],
+            ["--node", "use auto, auto:57600, serial:/dev/ttyACM0:921600"],
         ),
         (vec!["up", "--node", "Alpha=udp:h:1"], ["--node", "is not a node name"]),
         (
@@ -32,10 +32,20 @@ fn a_flag_that_makes_no_sense_is_named_with_what_to_write_instead() {
             ["--api-listen 0.0.0.0:6443", "on this machine only"],
         ),
         (vec!["up", "--listen", "50051"], ["--listen", "invalid socket address"]),
+        (
+            vec!["--server", "http://127.0.0.1:1", "up"],
+            ["--server is for status", "`skein up` runs a coordinator of its own"],
+        ),
+        (
+            vec!["--server", "http://127.0.0.1:1", "demo"],
+            ["--server is for status", "`skein demo` runs a coordinator of its own"],
+        ),
         (vec!["demo", "--drones", "0"], ["--drones", "1..=200"]),
         (vec!["demo", "--drones", "201"], ["--drones", "1..=200"]),
         (vec!["demo", "--altitude", "500"], ["--altitude", "from 1 to 120"]),
-        (vec!["demo", "--speedup", "0"], ["--speedup", "from 0.1 to 20"]),
+        (vec!["demo", "--speedup", "0"], ["--speedup", "from 0.5 to 20"]),
+        // Its heartbeats would be 10 s apart, and it could never be flown.
+        (vec!["demo", "--speedup", "0.1"], ["--speedup", "from 0.5 to 20"]),
         (
             vec!["demo", "--autopilot", "betaflight"],
             ["--autopilot", "ardupilot, px4, mixed"],

@@ -20,11 +20,21 @@ struct Script {
     fleet: watch::Sender<Result<Vec<v1::Vehicle>, Status>>,
     orders: Mutex<Vec<(&'static str, v1::ground_request::Target)>>,
     refuse_orders: Option<Status>,
+    /// What was asked about single Drones.
+    words: Mutex<Vec<String>>,
 }
 
 type Watched = std::pin::Pin<Box<dyn tokio_stream::Stream<Item = Result<v1::ListResponse, Status>> + Send>>;
 
 impl Script {
+    fn drone(&self, namespace: &str, name: &str) -> Result<v1::Vehicle, Status> {
+        let fleet = self.fleet.borrow().clone()?;
+        let found = fleet
+            .into_iter()
+            .find(|v| v.drone_namespace == namespace && v.drone_name == name);
+        found.ok_or_else(|| Status::not_found(format!("there is no Drone {namespace}/{name}")))
+    }
+
     fn order(&self, verb: &'static str, request: v1::GroundRequest) -> Result<Response<v1::GroundResponse>, Status> {
         let target = request.target.ok_or_else(|| Status::invalid_argument("no target"))?;
         if let Some(refusal) = &self.refuse_orders {
@@ -56,8 +66,61 @@ impl Fleet for Coordinator {
         Ok(Response::new(v1::ListResponse { vehicles }))
     }
 
-    async fn get(&self, _: Request<v1::GetRequest>) -> Result<Response<v1::Vehicle>, Status> {
-        Err(Status::unimplemented("not asked for"))
+    async fn get(&self, request: Request<v1::GetRequest>) -> Result<Response<v1::Vehicle>, Status> {
+        let asked = request.into_inner();
+        self.0.drone(&asked.namespace, &asked.name).map(Response::new)
+    }
+
+    async fn resume(&self, request: Request<v1::ResumeRequest>) -> Result<Response<v1::ResumeResponse>, Status> {
+        assert!(
+            request.metadata().contains_key("grpc-timeout"),
+            "a call without a deadline"
+        );
+        let asked = request.into_inner();
+        let vehicle = Some(self.0.drone(&asked.namespace, &asked.name)?);
+        self.0.words.lock().unwrap().push(format!("resume {}", asked.name));
+        Ok(Response::new(v1::ResumeResponse { takeovers: 1, vehicle }))
+    }
+
+    async fn kill(&self, request: Request<v1::KillRequest>) -> Result<Response<v1::KillResponse>, Status> {
+        use v1::kill_response::Step;
+        assert!(
+            request.metadata().contains_key("grpc-timeout"),
+            "a call without a deadline"
+        );
+        let asked = request.into_inner();
+        let vehicle = Some(self.0.drone(&asked.namespace, &asked.name)?);
+        let mut words = self.0.words.lock().unwrap();
+        let step = if asked.code.is_empty() {
+            words.push("offer".into());
+            let code = format!("code {}", words.len());
+            let lives_ms = 15_000;
+            Step::Offer(v1::KillOffer { code, lives_ms })
+        } else {
+            if asked.code != format!("code {}", words.len()) {
+                return Err(Status::failed_precondition("the code is not valid"));
+            }
+            words.push(format!("kill {}", asked.name));
+            self.0.fleet.send_modify(|fleet| {
+                for vehicle in fleet
+                    .as_mut()
+                    .unwrap()
+                    .iter_mut()
+                    .filter(|v| v.drone_name == asked.name)
+                {
+                    vehicle.report.as_mut().unwrap().truth = v1::FlightTruth::Disarmed.into();
+                }
+            });
+            let outcome = v1::KillOutcome::Accepted.into();
+            Step::Answer(v1::KillAnswer {
+                outcome,
+                ..v1::KillAnswer::default()
+            })
+        };
+        Ok(Response::new(v1::KillResponse {
+            vehicle,
+            step: Some(step),
+        }))
     }
 
     type WatchStream = Watched;
@@ -99,6 +162,7 @@ fn scripted(fleet: Result<Vec<v1::Vehicle>, Status>, refuse_orders: Option<Statu
         fleet,
         orders: Mutex::default(),
         refuse_orders,
+        words: Mutex::default(),
     });
     let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -274,6 +338,56 @@ fn ground_and_release_give_the_order_once_and_say_what_was_done() {
 }
 
 #[test]
+fn resume_says_what_was_done_and_a_drone_that_is_not_there_is_exit_code_1() {
+    let coordinator = coordinator(two());
+    let resume = coordinator.skein(&["resume", "crane", "-n", "field"]);
+    assert_eq!(resume.status.code(), Some(0), "{}", stderr(&resume));
+    assert!(stdout(&resume).starts_with("Drone field/crane goes on after 1 takeover."));
+    assert_eq!(*coordinator.script.words.lock().unwrap(), ["resume crane"]);
+    let nobody = coordinator.skein(&["resume", "crane"]);
+    assert_eq!(
+        (nobody.status.code(), stderr(&nobody).as_str()),
+        (Some(1), "skein: there is no Drone default/crane\n")
+    );
+}
+
+#[test]
+fn a_script_stops_motors_only_with_both_flags_and_the_right_name() {
+    let coordinator = coordinator(two());
+    let kill = |more: &[&str]| {
+        let mut line = command(&coordinator.url, &[&["kill", "goose"], more].concat());
+        line.stdin(Stdio::null()).output().unwrap()
+    };
+    for refused in [
+        &[][..],
+        &["--yes-stop-the-motors"],
+        &["--confirm", "goose"],
+        &["--confirm", "gander", "--yes-stop-the-motors"],
+    ] {
+        let output = kill(refused);
+        assert_eq!(output.status.code(), Some(2), "{refused:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains("nothing was done"), "{refused:?}");
+    }
+    assert!(
+        coordinator.script.words.lock().unwrap().is_empty(),
+        "the coordinator was not even asked"
+    );
+    let done = kill(&["--confirm", "goose", "--yes-stop-the-motors"]);
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+    let told = stdout(&done);
+    assert!(
+        told.contains("IT WILL FALL") && told.contains("The autopilot accepted it."),
+        "{told}"
+    );
+    assert!(told.contains("its motors are off"), "{told}");
+    assert_eq!(
+        *coordinator.script.words.lock().unwrap(),
+        ["offer", "offer", "kill goose"],
+        "once"
+    );
+}
+
+#[test]
 fn an_unknown_swarm_is_exit_code_1_and_those_that_exist_are_listed() {
     let coordinator = coordinator(two());
     let output = coordinator.skein(&["ground", "alhpa"]);
@@ -302,6 +416,9 @@ fn a_command_line_that_makes_no_sense_is_exit_code_2() {
         &["ground"],
         &["ground", "alpha", "--all"],
         &["ground", "field/alpha", "-n", "other"],
+        &["resume"],
+        &["kill", "--all"],
+        &["kill", "field/goose", "-n", "other"],
         &["status", "-o", "yaml"],
         &["status", "--server", "ftp://a:1"],
         &["status", "-A", "-n", "field"],

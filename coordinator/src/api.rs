@@ -72,7 +72,8 @@ impl ApiError {
 }
 
 /// An error with its sources, each said once: the reason for "client error" stands at the very end.
-fn story(error: &(dyn std::error::Error + 'static)) -> String {
+#[must_use]
+pub fn story(error: &(dyn std::error::Error + 'static)) -> String {
     let mut told = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {

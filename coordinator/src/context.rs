@@ -6,6 +6,7 @@ use crate::Setup;
 use crate::drones::pacing::Paces;
 use crate::events;
 use crate::ground::Latch;
+use crate::kill::Kills;
 use crate::sessions::Sessions;
 use crate::swarms::expectations::Expectations;
 use crate::wake_set::WakeSet;
@@ -19,6 +20,9 @@ use tokio_util::sync::CancellationToken;
 
 /// Agents come back to a new coordinator within this time: their back-off is capped at 5 s.
 const GRACE: Duration = Duration::from_secs(10);
+
+/// Terms are counted in a field of 31 bits: this one and those above are nobody's.
+pub const NO_TERM: Term = Term(i32::MAX as u64);
 
 /// Shared by controllers, sessions and services.
 #[derive(Debug)]
@@ -39,6 +43,8 @@ pub struct Context {
     pub sessions: Arc<Sessions>,
     /// Ground orders that are not written yet.
     pub latch: Latch,
+    /// Codes to stop motors that were offered and not used yet.
+    pub kills: Kills,
     /// What has to be looked at again.
     pub wakes: Wakes,
     /// Events for people.
@@ -88,6 +94,7 @@ impl Context {
             world,
             sessions,
             latch: Latch::default(),
+            kills: Kills::default(),
             wakes,
             events: outbox,
             drone_paces: Paces::default(),
@@ -120,9 +127,9 @@ impl Context {
         }
     }
 
-    /// Somebody has seen term `seen`. If it is higher than ours, we lead no more.
+    /// Somebody has seen term `seen`. If it is higher than ours, we lead no more; one that nobody can lead is not believed.
     pub fn heard_of_term(&self, seen: Term) {
-        if seen > self.term {
+        if seen > self.term && seen < NO_TERM {
             self.higher.send_replace(Some(seen));
         }
     }

@@ -1,11 +1,13 @@
 //! The fleet service for people's tools, as `proto/fleet.proto` has it.
 //!
-//! Owns: List, Get, Watch, Ground, Release. Reads are from memory. Must not: hold rules of its own.
+//! Owns: List, Get, Watch, Ground, Release, Resume, Kill. Reads are from memory. Must not: hold rules of its own.
 
 use crate::context::Context;
 use crate::drones::facts::Seen;
 use crate::ground::{self, GroundError, Reach, Target};
 use crate::key::Key;
+use crate::kill::{self, KillError};
+use crate::resume::{self, ResumeError};
 use crate::serve::Gate;
 use crate::sessions;
 use crate::world::owner;
@@ -79,6 +81,65 @@ impl v1::fleet_server::Fleet for FleetService {
         let target = target(request.into_inner())?;
         let order = tokio::spawn(async move { ground::release(&context, &target).await });
         answer(order.await)
+    }
+
+    async fn resume(&self, request: Request<v1::ResumeRequest>) -> Result<Response<v1::ResumeResponse>, Status> {
+        let context = self.0.context()?;
+        let key = drone_key(&request.get_ref().namespace, &request.get_ref().name)?;
+        let (takeovers, drone) = resume::resume(&context, &key).await.map_err(|error| {
+            let text = error.to_string();
+            match error {
+                ResumeError::NoSuchDrone(_) => Status::not_found(text),
+                ResumeError::NeverTakenOver(_) | ResumeError::ToldBefore { .. } => Status::failed_precondition(text),
+                ResumeError::NotWritten(_) => Status::unavailable(text),
+            }
+        })?;
+        let vehicle = Some(vehicle(&context, drone));
+        Ok(Response::new(v1::ResumeResponse { takeovers, vehicle }))
+    }
+
+    async fn kill(&self, request: Request<v1::KillRequest>) -> Result<Response<v1::KillResponse>, Status> {
+        let context = self.0.context()?;
+        let asked = request.into_inner();
+        let key = drone_key(&asked.namespace, &asked.name)?;
+        if asked.code.is_empty() {
+            let (code, drone) = kill::offer(&context, &key).map_err(|error| no_kill(&error))?;
+            let lives_ms = u32::try_from(kill::CODE_LIFE.as_millis()).unwrap_or(u32::MAX);
+            let offer = v1::KillOffer { code, lives_ms };
+            return Ok(Response::new(v1::KillResponse {
+                vehicle: Some(vehicle(&context, drone)),
+                step: Some(v1::kill_response::Step::Offer(offer)),
+            }));
+        }
+        // On a task of its own: what came of it is told to others too, even if the caller hangs up.
+        let (shared, target) = (Arc::clone(&context), key.clone());
+        let order = tokio::spawn(async move { kill::carry_out(&shared, &target, &asked.code).await });
+        let result = order
+            .await
+            .map_err(|_| Status::internal("the order was cut off; look at the vehicle"))?;
+        let (answer, drone) = result.map_err(|error| no_kill(&error))?;
+        Ok(Response::new(v1::KillResponse {
+            vehicle: Some(vehicle(&context, drone)),
+            step: Some(v1::kill_response::Step::Answer((&answer).into())),
+        }))
+    }
+}
+
+fn drone_key(namespace: &str, name: &str) -> Result<Key, Status> {
+    if namespace.is_empty() || name.is_empty() {
+        return Err(Status::invalid_argument("name a Drone with its namespace"));
+    }
+    Ok(Key::new(namespace, name))
+}
+
+fn no_kill(error: &KillError) -> Status {
+    let text = error.to_string();
+    match error {
+        KillError::NoSuchDrone(_) => Status::not_found(text),
+        KillError::NoVehicle(_) | KillError::AgentSilent(_) | KillError::OtherDrone { .. } | KillError::BadCode => {
+            Status::failed_precondition(text)
+        }
+        KillError::Gone(_) => Status::unavailable(text),
     }
 }
 

@@ -1,20 +1,28 @@
 //! Ground orders: agents are told at once, from memory; the objects are marked through the API, for as long as it takes.
 //!
-//! Owns: the latch (orders given and not yet seen in the cache), writing `spec.grounded`, trying again while the API
-//! server is away (invariant 9). Must not: undo an order because it could not be written.
+//! Owns: writing `spec.grounded`, trying again while the API server is away (invariant 9), and giving an order anew that
+//! only agents remember, as after a restart of the coordinator while the API server was away.
+//! Must not: undo an order because it could not be written.
+
+mod latch;
+mod object;
+
+pub use latch::Latch;
+pub use object::{GROUND_ORDER, Recorded};
 
 use crate::api::{self, ApiError};
 use crate::context::Context;
 use crate::key::Key;
 use crate::world::{owner, uid};
 use crds::{Drone, Swarm, labels};
+use fleet::ground::{GroundMark, GroundOrderId};
 use fleet::ids::NodeName;
+use fleet::report::Report;
 use futures::{StreamExt, stream};
 use kube::api::{Api, Patch, PatchParams};
-use serde_json::json;
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use latch::{Call, new_id};
+use object::{Kind, Marked, patch};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
@@ -63,59 +71,6 @@ pub enum GroundError {
     NotReleased(ApiError),
 }
 
-/// Ground orders that were given and are not in the caches yet, by the uid of the Swarm or Drone.
-#[derive(Debug, Default)]
-pub struct Latch {
-    orders: Mutex<HashMap<String, Latched>>,
-    writing: tokio::sync::Mutex<()>,
-    calls: AtomicU64,
-}
-
-/// An order in the latch. Only calls that came later than it may take it out: a release that was under way when the order
-/// was given does not undo it.
-#[derive(Debug)]
-struct Latched {
-    call: u64,
-    marked: Marked,
-}
-
-/// An object to be marked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Marked {
-    uid: String,
-    key: Key,
-    kind: Kind,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Swarm,
-    Drone,
-}
-
-impl Latch {
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Latched>> {
-        self.orders.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn next_call(&self) -> u64 {
-        self.calls.fetch_add(1, Ordering::SeqCst)
-    }
-
-    fn remove(&self, uid: &str, call: u64) {
-        let mut orders = self.lock();
-        if orders.get(uid).is_some_and(|latched| latched.call <= call) {
-            orders.remove(uid);
-        }
-    }
-
-    /// Whether an order was given to the Swarm or Drone with this uid and is not in the caches yet.
-    #[must_use]
-    pub fn covers(&self, uid: &str) -> bool {
-        self.lock().contains_key(uid)
-    }
-}
-
 /// Starts trying again what could not be written.
 pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) {
     let context = Arc::clone(context);
@@ -126,14 +81,10 @@ pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) {
                 () = tokio::time::sleep(RETRY) => (),
             }
             let _one_at_a_time = context.latch.writing.lock().await;
-            let call = context.latch.next_call();
-            let open: Vec<Marked> = context
-                .latch
-                .lock()
-                .values()
-                .map(|latched| latched.marked.clone())
-                .collect();
-            if let Err(error) = write_all(&context, open, true, call).await {
+            let call = context.latch.begin();
+            let open = context.latch.all().into_iter();
+            let open = open.map(|(object, id)| (object, Change::Ground(id))).collect();
+            if let Err(error) = write_all(&context, open, call).await {
                 tracing::warn!(%error, "ground order is in force but not written yet; trying again");
             }
         }
@@ -146,20 +97,13 @@ pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) {
 /// [`GroundError`]; agents were told all the same, unless the Swarm does not exist.
 pub async fn ground(context: &Context, target: &Target) -> Result<Reach, GroundError> {
     let marked = objects(context, target)?;
-    let call = context.latch.next_call();
-    context.latch.lock().extend(marked.iter().map(|m| {
-        (
-            m.uid.clone(),
-            Latched {
-                call,
-                marked: m.clone(),
-            },
-        )
-    }));
+    let (call, id) = (context.latch.begin(), new_id());
+    context.latch.put(id, call, &marked);
     let reach = wake(context, &marked);
     tracing::warn!(?target, drones = reach.drones, agents = reach.agents, "ground order");
     let _one_at_a_time = context.latch.writing.lock().await;
-    match write_all(context, marked, true, call).await {
+    let changes = marked.into_iter().map(|object| (object, Change::Ground(id))).collect();
+    match write_all(context, changes, call).await {
         Ok(()) => Ok(reach),
         Err(source) => Err(GroundError::NotWritten {
             reached: reach.agents,
@@ -173,19 +117,18 @@ pub async fn ground(context: &Context, target: &Target) -> Result<Reach, GroundE
 /// # Errors
 /// [`GroundError`]; what could not be written stays grounded.
 pub async fn release(context: &Context, target: &Target) -> Result<Reach, GroundError> {
-    let call = context.latch.next_call();
+    let call = context.latch.begin();
     let _one_at_a_time = context.latch.writing.lock().await;
     let mut marked = objects(context, target)?;
-    if *target == Target::All {
-        // Drones of Swarms can have been grounded one by one.
-        let single = context
-            .world
-            .all_drones(None)
-            .into_iter()
-            .filter(|d| owner(d).is_some() && d.spec.grounded);
-        marked.extend(single.map(|drone| Marked::drone(&drone)));
-    }
-    write_all(context, marked.clone(), false, call)
+    marked.extend(singly_grounded(context, &marked, target));
+    let changes = marked.iter().map(|object| {
+        let id = context.latch.before(&object.uid, call);
+        (
+            object.clone(),
+            Change::Release(id.or_else(|| recorded(context, object))),
+        )
+    });
+    write_all(context, changes.collect(), call)
         .await
         .map_err(GroundError::NotReleased)?;
     let reach = wake(context, &marked);
@@ -196,24 +139,6 @@ pub async fn release(context: &Context, target: &Target) -> Result<Reach, Ground
         "ground order released"
     );
     Ok(reach)
-}
-
-impl Marked {
-    fn drone(drone: &Drone) -> Self {
-        Self {
-            uid: uid(drone).to_owned(),
-            key: Key::of(drone),
-            kind: Kind::Drone,
-        }
-    }
-
-    fn swarm(swarm: &Swarm) -> Self {
-        Self {
-            uid: uid(swarm).to_owned(),
-            key: Key::of(swarm),
-            kind: Kind::Swarm,
-        }
-    }
 }
 
 fn objects(context: &Context, target: &Target) -> Result<Vec<Marked>, GroundError> {
@@ -264,12 +189,96 @@ fn wake(context: &Context, marked: &[Marked]) -> Reach {
     reach
 }
 
-/// Marks objects; those that were written, or are gone, leave the latch. Tries all, returns the first failure.
-async fn write_all(context: &Context, marked: Vec<Marked>, grounded: bool, call: u64) -> Result<(), ApiError> {
-    let writes = marked.into_iter().map(|object| async move {
-        let result = write(context, &object, grounded).await;
+/// Drones of Swarms that were grounded one by one: for a release of all, by whomever; for that of a Swarm, by an order to
+/// the Swarm that was given anew for some of its Drones ([`remembered`]).
+fn singly_grounded(context: &Context, marked: &[Marked], target: &Target) -> Vec<Marked> {
+    let drones = match target {
+        Target::All => context.world.all_drones(None),
+        Target::Swarm(_) => marked
+            .iter()
+            .flat_map(|swarm| context.world.drones_of_swarm(&swarm.uid))
+            .collect(),
+    };
+    let by_order = |drone: &Drone| Recorded::on(drone).is_some_and(|order| !order.released);
+    let singly = |drone: &Drone| drone.spec.grounded && (*target == Target::All || by_order(drone));
+    drones
+        .iter()
+        .filter(|drone| owner(drone).is_some() && (singly(drone) || context.latch.given(uid(drone.as_ref())).is_some()))
+        .map(|drone| Marked::drone(drone))
+        .collect()
+}
+
+/// The number of the last order that is recorded on an object.
+fn recorded(context: &Context, object: &Marked) -> Option<GroundOrderId> {
+    let order = match object.kind {
+        Kind::Swarm => Recorded::on(context.world.get_swarm(&object.key)?.as_ref()),
+        Kind::Drone => Recorded::on(context.world.get_drone(&object.key)?.as_ref()),
+    };
+    order.map(|order| order.id)
+}
+
+/// What the agent that serves `drone` is to be told of the ground order that covers it, or of the one that it keeps.
+#[must_use]
+pub fn mark(context: &Context, drone: &Drone, report: Option<&Report>) -> Option<GroundMark> {
+    let swarm = owner(drone).map(|(swarm, _)| swarm);
+    let given = context.latch.given(uid(drone));
+    if let Some(id) = given.or_else(|| swarm.and_then(|swarm| context.latch.given(swarm))) {
+        return Some(GroundMark::Given(id));
+    }
+    let kept = kept_by(report, drone)?;
+    let of_swarm = || Recorded::on(context.world.swarm_of_uid(swarm?)?.as_ref());
+    let done = |order: Recorded| order.id == kept;
+    (Recorded::on(drone).is_some_and(done) || of_swarm().is_some_and(done)).then_some(GroundMark::Done(kept))
+}
+
+/// The ground order that the agent of `report` keeps for `drone`.
+fn kept_by(report: Option<&Report>, drone: &Drone) -> Option<GroundOrderId> {
+    let report = report?;
+    let serves = report.held.as_ref().is_some_and(|held| held.uid.0 == uid(drone));
+    report.ground_latch.filter(|_| serves)
+}
+
+/// The agent that serves `drone` keeps a ground order that nobody here knows of: a coordinator gave it, and was gone before
+/// it could be written. It is in force again, at once and for its Drone. It is the whole Swarm's when two agents tell the
+/// same, or when its only Drone's does: one agent alone grounds nobody else.
+pub fn remembered(context: &Context, drone: &Drone, id: GroundOrderId) {
+    let swarm = owner(drone).and_then(|(swarm, _)| context.world.swarm_of_uid(swarm));
+    let whole = swarm.filter(|swarm| {
+        let drones = context.world.drones_of_swarm(uid(swarm.as_ref()));
+        let tells = |drone: &&Arc<Drone>| {
+            let node = drone
+                .spec
+                .node_name
+                .as_deref()
+                .and_then(|node| NodeName::parse(node).ok());
+            let report = node.and_then(|node| context.sessions.current(&node));
+            kept_by(report.as_deref(), drone) == Some(id)
+        };
+        drones.len() == 1 || drones.iter().filter(tells).count() > 1
+    });
+    let marked = [whole.map_or_else(|| Marked::drone(drone), |swarm| Marked::swarm(&swarm))];
+    tracing::warn!(drone = %Key::of(drone), whole = ?marked[0].key, "an agent keeps a ground order that is not recorded; it is given anew");
+    context.latch.put(id, context.latch.begin(), &marked);
+    wake(context, &marked);
+}
+
+/// What is to become of an object.
+#[derive(Clone, Copy, Debug)]
+enum Change {
+    /// Grounded, by this order.
+    Ground(GroundOrderId),
+    /// Released, and with it this order, if one is known.
+    Release(Option<GroundOrderId>),
+}
+
+/// Marks objects; those that were written, or are gone, leave the latch, and their agents hear of it. Tries all, returns the
+/// first failure.
+async fn write_all(context: &Context, changes: Vec<(Marked, Change)>, call: Call) -> Result<(), ApiError> {
+    let writes = changes.into_iter().map(|(object, change)| async move {
+        let result = write(context, &object, change).await;
         if result.is_ok() {
             context.latch.remove(&object.uid, call);
+            wake(context, &[object]);
         }
         result
     });
@@ -277,8 +286,12 @@ async fn write_all(context: &Context, marked: Vec<Marked>, grounded: bool, call:
     results.into_iter().collect()
 }
 
-async fn write(context: &Context, object: &Marked, grounded: bool) -> Result<(), ApiError> {
-    let patch = Patch::Merge(json!({"metadata": {"uid": object.uid}, "spec": {"grounded": grounded}}));
+async fn write(context: &Context, object: &Marked, change: Change) -> Result<(), ApiError> {
+    let (grounded, order) = match change {
+        Change::Ground(id) => (true, Some(Recorded { id, released: false })),
+        Change::Release(id) => (false, id.map(|id| Recorded { id, released: true })),
+    };
+    let patch = Patch::Merge(patch(&object.uid, grounded, order));
     let params = PatchParams {
         field_manager: Some(labels::COORDINATOR.into()),
         ..PatchParams::default()
@@ -300,27 +313,5 @@ async fn write(context: &Context, object: &Marked, grounded: bool) -> Result<(),
         // It is gone, or another object has its name now; there is nothing left to mark.
         Err(error) if error.is_not_found() || error.is_conflict() => Ok(()),
         result => result,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_release_that_was_under_way_does_not_undo_an_order_given_meanwhile() {
-        let latch = Latch::default();
-        let release = latch.next_call();
-        let order = latch.next_call();
-        let marked = Marked {
-            uid: "s".into(),
-            key: Key::new("north", "alpha"),
-            kind: Kind::Swarm,
-        };
-        latch.lock().insert("s".into(), Latched { call: order, marked });
-        latch.remove("s", release);
-        assert!(latch.covers("s"));
-        latch.remove("s", latch.next_call());
-        assert!(!latch.covers("s"));
     }
 }

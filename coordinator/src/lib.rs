@@ -14,12 +14,14 @@ pub mod events;
 pub mod fleet_service;
 pub mod ground;
 pub mod key;
+pub mod kill;
 pub mod leadership;
 pub mod logging;
 pub mod node_objects;
 pub mod options;
 pub mod orders;
 pub mod queue;
+pub mod resume;
 pub mod retry;
 pub mod serve;
 pub mod sessions;
@@ -83,11 +85,18 @@ pub async fn run_with(
 ) -> anyhow::Result<()> {
     let ending = CancellationToken::new();
     let gate = serve::Gate::default();
-    let server = tokio::spawn(serve::serve(listener, gate.clone(), ending.clone()));
+    let mut server = tokio::spawn(serve::serve(listener, gate.clone(), ending.clone()));
 
     let mut lead = std::pin::pin!(lead(setup, gate, ending.clone()));
     let result = tokio::select! {
         result = &mut lead => result,
+        // Without it no agent is told anything: somebody else must lead.
+        served = &mut server => {
+            ending.cancel();
+            lead.await?;
+            served.context("the gRPC server ended abnormally")??;
+            anyhow::bail!("the gRPC server has ended by itself; ending so that it is started afresh");
+        }
         () = stop => {
             tracing::info!("asked to end; vehicles go on as assigned");
             ending.cancel();

@@ -23,22 +23,14 @@ pub enum Format {
 pub fn start(format: Format) {
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter())
+        // A log that cannot be written must not end a coordinator.
+        .log_internal_errors(false)
         .with_writer(std::io::stderr);
     // Fails only if somebody logs already.
     let _ = match format {
         Format::Text => builder.with_ansi(false).try_init(),
         Format::Json => builder.json().flatten_event(true).try_init(),
     };
-}
-
-/// Starts logging as text to `file` instead. A second call changes nothing.
-pub fn start_in(file: std::fs::File) {
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter())
-        .with_ansi(false)
-        .with_writer(std::sync::Mutex::new(file));
-    // Fails only if somebody logs already.
-    let _ = builder.try_init();
 }
 
 fn filter() -> EnvFilter {

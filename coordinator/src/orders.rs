@@ -6,8 +6,10 @@
 use crate::api::{self, ApiError};
 use crate::context::Context;
 use crate::drones::facts::facts;
+use crate::ground;
 use crate::queue;
 use crate::sessions::Holding;
+use crate::world::uid;
 use crds::Drone;
 use fleet::assignment::Order;
 use fleet::drone::Facts;
@@ -74,18 +76,29 @@ fn look(context: &Context, node: &NodeName, gone: Option<&DroneUid>) -> Option<S
         context.heard_of_term(held.term);
     }
     let gone = held.is_some_and(|held| Some(&held.uid) == gone);
-    let drones: Vec<Facts> = context
-        .world
-        .drones_on(node)
+    let bound = context.world.drones_on(node);
+    if let Some(drone) = bound
         .iter()
-        .map(|drone| facts(context, drone))
-        .collect();
+        .find(|d| held.is_some_and(|held| held.uid.0 == uid(d.as_ref())))
+    {
+        take_up_ground_order(context, node, drone);
+    }
+    let drones: Vec<Facts> = bound.iter().map(|drone| facts(context, drone)).collect();
     Some(for_node(
         context.term,
         &drones,
         reported.as_ref().map(Option::as_ref),
         gone,
     ))
+}
+
+/// Whoever keeps a ground order that is known neither as given nor as done is right, and not the coordinator.
+fn take_up_ground_order(context: &Context, node: &NodeName, drone: &Drone) {
+    let kept = context.sessions.current(node).and_then(|report| report.ground_latch);
+    let facts = facts(context, drone);
+    if let Some(id) = kept.filter(|_| facts.ground_mark.is_none() && !facts.deleting) {
+        ground::remembered(context, drone, id);
+    }
 }
 
 /// Whether the Drone `uid` is bound to `node`, by the API server's own word.

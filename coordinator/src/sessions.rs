@@ -6,7 +6,8 @@
 use crate::wake_set::WakeSet;
 use crate::world::World;
 use fleet::assignment::{Held, Order};
-use fleet::ids::NodeName;
+use fleet::ids::{DroneUid, NodeName};
+use fleet::kill::KillAnswer;
 use fleet::report::Report;
 use fleet::time::Moment;
 use fleet::units::Percent;
@@ -15,7 +16,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -36,6 +37,7 @@ struct Session {
     epoch: u64,
     connected: bool,
     orders: watch::Sender<Option<Order>>,
+    kills: mpsc::Sender<KillShot>,
     replaced: CancellationToken,
     report: Option<(Arc<Report>, Instant)>,
     /// Whether the report came on the session that is open now.
@@ -50,8 +52,23 @@ pub struct Opened {
     pub epoch: u64,
     /// The order to send, whenever it changes.
     pub orders: watch::Receiver<Option<Order>>,
+    /// Orders to stop the motors, each to be sent once and at once.
+    pub kills: mpsc::Receiver<KillShot>,
     /// Cancelled when a newer session of the node takes over.
     pub replaced: CancellationToken,
+}
+
+/// An order to stop the motors, for the stream that is open now. It is dropped with the stream, or when its time is over.
+#[derive(Debug)]
+pub struct KillShot {
+    /// A number that no other has.
+    pub nonce: u64,
+    /// The Drone whose vehicle is meant.
+    pub uid: DroneUid,
+    /// It is not sent after this.
+    pub until: Instant,
+    /// Whom to tell what came of it.
+    pub answer: oneshot::Sender<KillAnswer>,
 }
 
 /// What a node's agent holds, by its own report on the open session.
@@ -100,10 +117,12 @@ impl Sessions {
         if let Some(old) = &old {
             old.replaced.cancel();
         }
+        let (kills, kills_out) = mpsc::channel(1);
         let session = Session {
             epoch: self.opened.fetch_add(1, Ordering::Relaxed),
             connected: true,
             orders: watch::Sender::new(None),
+            kills,
             replaced: CancellationToken::new(),
             report: old.and_then(|old| old.report),
             current: false,
@@ -112,6 +131,7 @@ impl Sessions {
         let opened = Opened {
             epoch: session.epoch,
             orders: session.orders.subscribe(),
+            kills: kills_out,
             replaced: session.replaced.clone(),
         };
         inner.insert(node.clone(), session);
@@ -135,7 +155,8 @@ impl Sessions {
             return;
         }
         let free = |r: &Report| r.vehicle_free() && r.held.as_ref().is_none_or(|held| held.settled);
-        if before.as_ref().is_none_or(|before| before.held != significant.held) {
+        let told = |r: &Report| (r.held.clone(), r.ground_latch);
+        if before.as_ref().is_none_or(|before| told(before) != told(&significant)) {
             self.wake_order.wake(node.clone());
         }
         self.world.wake_drones_on(node);
@@ -215,6 +236,15 @@ impl Sessions {
             .collect()
     }
 
+    /// Hands an order to stop the motors to the open session of `node`; whether it could: the agent is connected and has
+    /// reported, and no such order waits for it.
+    #[must_use]
+    pub fn kill(&self, node: &NodeName, shot: KillShot) -> bool {
+        let inner = self.lock();
+        let session = inner.get(node).filter(|s| s.connected && s.current);
+        session.is_some_and(|session| session.kills.try_send(shot).is_ok())
+    }
+
     /// Has `order` sent to the agent of `node`, if it is connected; says whether it was new.
     pub fn tell(&self, node: &NodeName, order: &Order) -> bool {
         let inner = self.lock();
@@ -266,96 +296,4 @@ fn significant(report: &Report) -> Report {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::world::Wakes;
-    use fleet::ids::Term;
-    use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
-    use fleet::vehicle::{Charge, FlightTruth, Position};
-
-    fn node() -> NodeName {
-        NodeName::parse("n").unwrap()
-    }
-
-    fn sessions() -> Sessions {
-        let wakes = Wakes::default();
-        Sessions::new(Arc::new(World::new(wakes.clone())), wakes.nodes)
-    }
-
-    fn report() -> Report {
-        Report {
-            link_alive: true,
-            truth: FlightTruth::Disarmed,
-            ..Report::of_nothing(node())
-        }
-    }
-
-    #[tokio::test]
-    async fn a_newer_session_of_a_node_ends_the_older_and_the_older_cannot_close_it() {
-        let sessions = sessions();
-        let first = sessions.open(&node()).unwrap();
-        let second = sessions.open(&node()).unwrap();
-        assert!(first.replaced.is_cancelled() && !second.replaced.is_cancelled());
-        sessions.report(&node(), first.epoch, report());
-        assert_eq!(
-            sessions.holding(&node()),
-            Holding::NotYetReported,
-            "a late report of the old session counts for nothing"
-        );
-        sessions.close(&node(), first.epoch);
-        assert!(sessions.seen(&node()).connected);
-        sessions.close(&node(), second.epoch);
-        assert!(!sessions.seen(&node()).connected);
-    }
-
-    #[tokio::test]
-    async fn nothing_is_concluded_from_a_report_of_an_earlier_session() {
-        let sessions = sessions();
-        let first = sessions.open(&node()).unwrap();
-        sessions.report(&node(), first.epoch, report());
-        assert!(sessions.current(&node()).is_some());
-        let _second = sessions.open(&node()).unwrap();
-        assert!(sessions.current(&node()).is_none());
-        assert!(sessions.seen(&node()).report.is_some(), "it is still shown to people");
-    }
-
-    #[tokio::test]
-    async fn position_and_small_battery_changes_are_not_significant() {
-        let position = Position {
-            at: Wgs84 {
-                latitude_deg: 1.0,
-                longitude_deg: 2.0,
-            },
-            amsl: AltitudeAmsl(1.0),
-            above_home: AltitudeAboveHome(0.0),
-        };
-        let with = |percent: u8| Report {
-            battery: Some(Battery {
-                charge: Charge::Unknown,
-                remaining: Percent::new(percent),
-                volts: Some(12.1),
-            }),
-            position: Some(position),
-            ..report()
-        };
-        assert_eq!(
-            significant(&with(88)),
-            significant(&Report {
-                position: None,
-                ..with(81)
-            })
-        );
-        assert_ne!(significant(&with(80)), significant(&with(79)));
-    }
-
-    #[tokio::test]
-    async fn an_order_is_told_once_until_it_changes() {
-        let sessions = sessions();
-        let order = Order::Unassigned { term: Term(1) };
-        assert!(!sessions.tell(&node(), &order), "nobody is there to be told");
-        let _session = sessions.open(&node()).unwrap();
-        assert!(sessions.tell(&node(), &order));
-        assert!(!sessions.tell(&node(), &order));
-        assert!(sessions.tell(&node(), &Order::Unassigned { term: Term(2) }));
-    }
-}
+mod tests;

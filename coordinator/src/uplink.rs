@@ -2,17 +2,19 @@
 //!
 //! Owns: the life of a stream: Hello, reports in, orders out, silence, replacement. Must not: decide what is ordered.
 
-use crate::context::Context;
+use crate::context::{Context, NO_TERM};
 use crate::serve::Gate;
-use crate::sessions::Opened;
+use crate::sessions::{KillShot, Opened};
 use fleet::assignment::Order;
 use fleet::drone::order::taken;
 use fleet::ids::{NodeName, Term};
+use fleet::kill::{KillAnswer, KillOrder};
+use fleet::report::Report;
 use proto::v1;
 use proto::v1::from_agent::Message;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
@@ -25,9 +27,6 @@ const OUTBOX: usize = 2;
 
 /// An order that the reports do not show as taken is sent again at most this often.
 const RESEND: Duration = Duration::from_secs(1);
-
-/// Terms are counted in a field of 31 bits; whoever says to have seen more is not to be believed.
-const HIGHEST_TERM: u64 = i32::MAX as u64;
 
 /// The uplink service.
 #[derive(Clone, Debug)]
@@ -62,15 +61,13 @@ type Sender = mpsc::Sender<Result<v1::ToAgent, Status>>;
 async fn serve(context: &Arc<Context>, mut inbound: Streaming<v1::FromAgent>, sender: &Sender) -> Result<(), Status> {
     let hello = match next(&mut inbound, Instant::now() + SILENCE).await? {
         Some(Message::Hello(hello)) => hello,
-        Some(Message::Report(_)) => return Err(Status::invalid_argument("the first message must be Hello")),
+        Some(Message::Report(_) | Message::KillAnswer(_)) => {
+            return Err(Status::invalid_argument("the first message must be Hello"));
+        }
         None => return Ok(()),
     };
     let node = NodeName::parse(&hello.node).map_err(|error| Status::invalid_argument(error.to_string()))?;
-    if hello.highest_term >= HIGHEST_TERM {
-        return Err(Status::invalid_argument(
-            "highest_term is beyond any that a coordinator can have; remove the agent's state folder if its file is damaged",
-        ));
-    }
+    believable("highest_term", Term(hello.highest_term))?;
     context.heard_of_term(Term(hello.highest_term));
     if context.term < Term(hello.highest_term) {
         return Err(Status::unavailable("this coordinator no longer leads; reconnect"));
@@ -103,6 +100,7 @@ async fn converse(
     sender: &Sender,
 ) -> Result<(), Status> {
     let mut sent: Option<(Order, Instant)> = None;
+    let mut killing: Option<(u64, oneshot::Sender<KillAnswer>)> = None;
     let mut heard = Instant::now();
     loop {
         tokio::select! {
@@ -122,20 +120,34 @@ async fn converse(
                     sent = Some((order, Instant::now()));
                 }
             }
+            shot = session.kills.recv() => {
+                let shot = shot.ok_or_else(|| Status::aborted("a newer session of this node has taken over"))?;
+                killing = send_kill(context, node, sender, shot).await?;
+            }
             message = next(inbound, heard + SILENCE) => {
                 heard = Instant::now();
                 let report = match message? {
                     Some(Message::Report(report)) => report,
+                    Some(Message::KillAnswer(answer)) => {
+                        if let Some((_, waiting)) = killing.take_if(|(nonce, _)| *nonce == answer.nonce) {
+                            // Whoever asked may have gone.
+                            let _ = waiting.send(answer.into());
+                        }
+                        continue;
+                    }
                     Some(Message::Hello(_)) => return Err(Status::invalid_argument("Hello comes only once")),
                     None => return Ok(()),
                 };
                 let report = proto::convert::report(node.clone(), report)
                     .map_err(|error| Status::invalid_argument(error.to_string()))?;
-                let held = report.held.clone();
+                if let Some(held) = &report.held {
+                    believable("held.term", held.term)?;
+                }
+                let (held, latch) = (report.held.clone(), report.ground_latch);
                 context.sessions.report(node, session.epoch, report);
                 if let Some((order, at)) = &mut sent
                     && at.elapsed() >= RESEND
-                    && !taken(order, held.as_ref())
+                    && !taken(order, held.as_ref(), latch)
                 {
                     send(context, node, sender, order).await?;
                     *at = Instant::now();
@@ -143,6 +155,17 @@ async fn converse(
             }
         }
     }
+}
+
+/// Whoever says to have seen a term that no coordinator can have is not to be believed: one damaged agent must not depose
+/// the leader.
+fn believable(field: &str, term: Term) -> Result<(), Status> {
+    if term < NO_TERM {
+        return Ok(());
+    }
+    Err(Status::invalid_argument(format!(
+        "{field} is beyond any that a coordinator can have; remove the agent's state folder if its file is damaged"
+    )))
 }
 
 /// Whether there is a drone node of that name, or there will be in a moment.
@@ -170,6 +193,42 @@ async fn next(inbound: &mut Streaming<v1::FromAgent>, until: Instant) -> Result<
         Ok(Ok(None)) => Ok(None),
         Ok(Ok(Some(v1::FromAgent { message: Some(message) }))) => Ok(Some(message)),
         Ok(Ok(Some(v1::FromAgent { message: None }))) => Err(Status::invalid_argument("a message is empty")),
+    }
+}
+
+/// Sends an order to stop the motors, once, unless its time is over; what to do with the agent's answer.
+async fn send_kill(
+    context: &Context,
+    node: &NodeName,
+    sender: &Sender,
+    shot: KillShot,
+) -> Result<Option<(u64, oneshot::Sender<KillAnswer>)>, Status> {
+    let order = context
+        .sessions
+        .current(node)
+        .map(|report| kill_order(context.term, &shot, &report));
+    let Some(order) = order.filter(|_| Instant::now() <= shot.until) else {
+        return Ok(None);
+    };
+    let message = v1::ToAgent {
+        kill: Some((&order).into()),
+        ..v1::ToAgent::default()
+    };
+    // What waits for longer than the order lives is not sent at all.
+    match timeout_at(shot.until, sender.reserve()).await {
+        Ok(Ok(place)) => place.send(Ok(message)),
+        Ok(Err(_)) => return Err(Status::cancelled("the agent is gone")),
+        Err(_) => return Ok(None),
+    }
+    Ok(Some((shot.nonce, shot.answer)))
+}
+
+fn kill_order(term: Term, shot: &KillShot, report: &Report) -> KillOrder {
+    KillOrder {
+        nonce: shot.nonce,
+        uid: shot.uid.clone(),
+        term,
+        seen: report.made,
     }
 }
 

@@ -116,8 +116,10 @@ impl World {
                 let Some(old) = inner.drones.remove(&key) else { return };
                 inner.unindex(&key, &old);
                 self.wake_around(&inner, &key, &old);
-                // The swarm of names in use, and the vehicles in use, have changed.
-                self.wake_pending(&inner);
+                // One that never had a vehicle leaves none behind.
+                if old.spec.node_name.is_some() {
+                    self.wake_pending(&inner);
+                }
             }
             Change::Filled => self.fill(0),
         }

@@ -3,7 +3,7 @@
 //! Owns: [`Assignment`], [`Desired`], and which assignments an agent takes or refuses ([`Fence`]).
 //! Must not: say how to get there; that is [`crate::converge`].
 
-use crate::ground::GroundMark;
+use crate::ground::{GroundMark, GroundOrderId, kept};
 use crate::ids::{DroneName, DroneUid, Term};
 use crate::units::{AltitudeAboveHome, Percent};
 use crate::vehicle::FlightTruth;
@@ -187,8 +187,12 @@ pub enum Refused {
 pub struct Fence {
     /// Highest term ever seen.
     pub highest_term: Term,
-    /// The assignment held, if any.
+    /// The assignment held, if any. While a ground order is kept, it wishes the vehicle to the ground whatever was sent.
     pub held: Option<Assignment>,
+    /// The ground order kept for the Drone that is held, until the coordinator says that it is done (invariant 9); see
+    /// [`crate::ground`].
+    #[serde(default)]
+    pub ground_latch: Option<GroundOrderId>,
 }
 
 impl Fence {
@@ -206,18 +210,20 @@ impl Fence {
                 highest,
             });
         }
-        let held = match (order, &self.held) {
-            (Order::Unassigned { .. }, None) => None,
-            (Order::Unassigned { .. }, Some(_)) if settled => None,
+        let (held, ground_latch) = match (order, &self.held) {
+            (Order::Unassigned { .. }, None) => (None, None),
+            // The order was about a Drone that is gone; the next Drone has orders of its own.
+            (Order::Unassigned { .. }, Some(_)) if settled => (None, None),
             (Order::Unassigned { term }, Some(held)) => {
                 let desired = Desired::Grounded {
                     why: GroundedWhy::Unbound,
                 };
-                Some(Assignment {
+                let landing = Assignment {
                     term: *term,
                     desired,
                     ..held.clone()
-                })
+                };
+                (Some(landing), self.ground_latch)
             }
             (Order::Assigned(new), Some(held)) if new.uid != held.uid && !settled => {
                 return Err(Refused::Busy {
@@ -233,11 +239,16 @@ impl Fence {
                     held: held.generation,
                 });
             }
-            (Order::Assigned(new), _) => Some(new.clone()),
+            (Order::Assigned(new), held) => {
+                let same = held.as_ref().is_some_and(|held| held.uid == new.uid);
+                let latch = kept(self.ground_latch.filter(|_| same), new);
+                (Some(under(latch, new)), latch)
+            }
         };
         Ok(Self {
             highest_term: order.term(),
             held,
+            ground_latch,
         })
     }
 
@@ -248,7 +259,22 @@ impl Fence {
         Self {
             highest_term: self.highest_term.max(term),
             held: self.held.clone(),
+            ground_latch: self.ground_latch,
         }
+    }
+}
+
+/// `wish` as it is to be acted on while the ground order `latch` is kept.
+fn under(latch: Option<GroundOrderId>, wish: &Assignment) -> Assignment {
+    let desired = match (latch, wish.desired) {
+        (Some(_), Desired::Flying { .. }) => Desired::Grounded {
+            why: GroundedWhy::Ordered,
+        },
+        (_, desired) => desired,
+    };
+    Assignment {
+        desired,
+        ..wish.clone()
     }
 }
 
@@ -282,85 +308,4 @@ impl Held {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const FLY: Desired = Desired::Flying {
-        altitude: AltitudeAboveHome(10.0),
-    };
-
-    fn wish(uid: &str, term: u64, generation: i64, desired: Desired) -> Order {
-        Order::Assigned(Assignment {
-            term: Term(term),
-            uid: DroneUid(uid.into()),
-            name: DroneName {
-                namespace: "field".into(),
-                name: uid.into(),
-            },
-            generation,
-            desired,
-            failsafe: Failsafe::default(),
-            resume_after: 0,
-            ground_mark: None,
-        })
-    }
-
-    fn holding(order: &Order) -> Fence {
-        Fence::default().take(order, true).unwrap()
-    }
-
-    #[test]
-    fn a_deposed_coordinator_is_refused_and_changes_nothing() {
-        let fence = holding(&wish("a", 5, 1, FLY));
-        for late in [wish("a", 4, 9, FLY), Order::Unassigned { term: Term(4) }] {
-            let refused = fence.take(&late, true).unwrap_err();
-            assert!(matches!(refused, Refused::StaleTerm { .. }));
-            assert_eq!(fence.having_seen(late.term()), fence);
-        }
-    }
-
-    #[test]
-    fn an_order_refused_because_the_vehicle_is_busy_still_deposes_the_older_coordinators() {
-        let fence = holding(&wish("a", 3, 1, FLY));
-        let other = wish("b", 5, 1, FLY);
-        let refused = fence.take(&other, false).unwrap_err();
-        assert!(matches!(refused, Refused::Busy { .. }));
-        let fence = fence.having_seen(other.term());
-        assert_eq!(fence.held.as_ref().map(|a| a.uid.0.as_str()), Some("a"));
-        assert!(matches!(
-            fence.take(&wish("a", 3, 2, FLY), true),
-            Err(Refused::StaleTerm { .. })
-        ));
-        assert!(fence.take(&wish("a", 5, 1, FLY), false).is_ok());
-    }
-
-    #[test]
-    fn an_older_wish_of_the_same_leadership_is_refused() {
-        let fence = holding(&wish("a", 3, 2, FLY));
-        let refused = fence.take(&wish("a", 3, 1, FLY), true).unwrap_err();
-        assert_eq!(refused, Refused::StaleGeneration { got: 1, held: 2 });
-        assert!(fence.take(&wish("a", 4, 1, FLY), true).is_ok());
-    }
-
-    #[test]
-    fn a_node_without_a_drone_lands_its_vehicle_first_and_forgets_it_then() {
-        let fence = holding(&wish("a", 3, 1, FLY));
-        let none = Order::Unassigned { term: Term(4) };
-        let landing = fence.take(&none, false).unwrap();
-        let held = landing.held.clone().unwrap();
-        assert_eq!((held.term, held.uid.0.as_str()), (Term(4), "a"));
-        assert_eq!(
-            held.desired,
-            Desired::Grounded {
-                why: GroundedWhy::Unbound
-            }
-        );
-        assert_eq!(landing.take(&none, true).unwrap().held, None);
-    }
-
-    #[test]
-    fn an_agent_that_lost_its_memory_takes_the_drone_that_it_is_told_although_its_vehicle_flies() {
-        let fence = Fence::default().take(&wish("a", 3, 1, FLY), false).unwrap();
-        assert_eq!(fence.held.map(|a| a.uid.0), Some("a".into()));
-    }
-}
+mod tests;

@@ -14,9 +14,10 @@ use crate::memory::{Memory, StepKind};
 use crate::preflight::Clearance;
 use crate::report::{Activity, HandsOff};
 use crate::safety::{ArmPermit, ArmQuestion, NoArm, may_arm};
+use crate::takeover;
 use crate::time::Moment;
 use crate::units::AltitudeAboveHome;
-use crate::vehicle::{Airborne, FlightTruth, Mode, Vehicle, WhyUnknown};
+use crate::vehicle::{Airborne, FlightTruth, Mode, TRUTH_STALE_AFTER, Vehicle, WhyUnknown};
 use std::time::Duration;
 
 /// After this many failures in a row to return home, a failsafe lands where it is.
@@ -111,6 +112,9 @@ pub fn converge(s: &Situation<'_>) -> Verdict {
         return rest(Activity::Idle);
     };
     let truth = s.vehicle.truth(s.now);
+    if s.record.let_go(held) {
+        return rest(while_taken_over(s, held, truth));
+    }
     match held.desired {
         Desired::Flying { altitude } if !s.terminating => match truth {
             FlightTruth::Unknown(_) => rest(Activity::Waiting),
@@ -132,11 +136,30 @@ fn paced(s: &Situation<'_>, step: Step, activity: Activity) -> Verdict {
     }
 }
 
-fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
-    if s.record.stage == Stage::Over && s.record.uid.as_ref() == Some(&held.uid) {
-        return rest(Activity::HandsOff(HandsOff::FlightOver));
+/// Somebody else has taken over: whatever is wished, nothing is sent.
+fn while_taken_over(s: &Situation<'_>, held: &Assignment, truth: FlightTruth) -> Activity {
+    let wished_down = s.terminating || matches!(held.desired, Desired::Grounded { .. });
+    match (truth, flight_ended(s, held)) {
+        (FlightTruth::Disarmed, Some(ended)) if !wished_down => Activity::HandsOff(ended),
+        _ => takeover::activity(truth, s.vehicle.mode(s.now), wished_down),
     }
-    if !s.confirmed {
+}
+
+/// Why the vehicle does not rise again for this Drone, if it does not.
+fn flight_ended(s: &Situation<'_>, held: &Assignment) -> Option<HandsOff> {
+    if s.record.was_killed(held) {
+        return Some(HandsOff::Killed);
+    }
+    let over = s.record.stage == Stage::Over && s.record.uid.as_ref() == Some(&held.uid);
+    over.then_some(HandsOff::FlightOver)
+}
+
+fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
+    if let Some(ended) = flight_ended(s, held) {
+        return rest(Activity::HandsOff(ended));
+    }
+    // Nobody who leads stands by the wish.
+    if !s.confirmed || held.term < s.fence.highest_term {
         return rest(Activity::Waiting);
     }
     if s.memory.arm_under_way(s.now) {
@@ -167,6 +190,7 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
                 confirmed: s.confirmed,
                 battery: s.battery.latest,
                 preflight: s.preflight,
+                ground_latch: s.fence.ground_latch,
                 record: s.record,
                 terminating: s.terminating,
                 now: s.now,
@@ -184,7 +208,7 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
 }
 
 fn lift_off(s: &Situation<'_>, held: &Assignment, altitude: AltitudeAboveHome) -> Verdict {
-    let wished_now = s.confirmed && held.term >= s.fence.highest_term;
+    let wished_now = s.confirmed && held.term >= s.fence.highest_term && !s.record.was_killed(held);
     match s.vehicle.mode(s.now) {
         // Touched down, motors not off yet: the autopilot disarms by itself.
         Some(Mode::Land | Mode::Return) => rest(Activity::Landing),
@@ -271,14 +295,22 @@ fn down(s: &Situation<'_>, truth: FlightTruth) -> Verdict {
 /// a ground station or a failsafe has chosen another mode since, or somebody has armed it.
 #[must_use]
 pub fn overtaken(kind: StepKind, vehicle: &Vehicle, now: Moment) -> bool {
-    let mode = vehicle.mode(now);
+    let (mode, truth) = (vehicle.mode(now), vehicle.truth(now));
+    let down = truth == FlightTruth::Disarmed;
+    let beat = vehicle.heartbeat.as_ref().and_then(|h| h.fresh(now, TRUTH_STALE_AFTER));
+    let disarmed = beat.is_some_and(|beat| !beat.armed);
     match kind {
-        StepKind::SetStation => vehicle.truth(now) != FlightTruth::Disarmed,
-        StepKind::TakeOff => matches!(mode, Some(Mode::Foreign | Mode::Land | Mode::Return)),
-        StepKind::Land | StepKind::FailsafeLand => matches!(mode, Some(Mode::Foreign | Mode::Return)),
-        StepKind::FailsafeReturn => matches!(mode, Some(Mode::Foreign | Mode::Land)),
-        // Moves nothing, or is never sent twice.
-        StepKind::AskReasons | StepKind::Arm => false,
+        StepKind::SetStation | StepKind::AskReasons => !down,
+        StepKind::TakeOff => {
+            // One that climbs has taken off, whatever became of the answer; and one that is not heard is not lifted.
+            truth != FlightTruth::ArmedOnGround || matches!(mode, Some(Mode::Foreign | Mode::Land | Mode::Return))
+        }
+        // In the mode that was asked for it has obeyed; and once it is down, the command would only change its mode.
+        StepKind::Land | StepKind::FailsafeLand | StepKind::FailsafeReturn => {
+            disarmed || matches!(mode, Some(Mode::Foreign | Mode::Land | Mode::Return))
+        }
+        // It is never sent twice.
+        StepKind::Arm => false,
     }
 }
 

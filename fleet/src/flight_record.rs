@@ -1,13 +1,15 @@
 //! What the agent has seen of the flight under its present assignment; kept on disk beside the assignment.
 //!
 //! Owns: [`FlightRecord`], which makes sure that a vehicle which came down without our asking does not rise again by
-//! itself, not even after a restart of the agent. Must not: decide; [`crate::safety`] and [`crate::converge`] do.
+//! itself, nor one that was killed, and which counts how often somebody else has taken over ([`crate::takeover`]). All of
+//! it outlives a restart of the agent. Must not: decide; [`crate::safety`] and [`crate::converge`] do.
 //!
 //!   Fresh --seen airborne--> Flown --seen landed, landing not ours--> Over --a ground order is held--> Fresh
 
 use crate::assignment::{Assignment, Desired};
 use crate::ids::DroneUid;
-use crate::vehicle::FlightTruth;
+use crate::takeover::{Descent, InCommand, let_go};
+use crate::vehicle::{FlightTruth, Mode};
 use serde::{Deserialize, Serialize};
 
 /// How far the flight of one Drone has come.
@@ -24,11 +26,21 @@ pub enum Stage {
 
 /// The flight under the present assignment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct FlightRecord {
     /// Drone that the record is about.
     pub uid: Option<DroneUid>,
     /// How far it has come.
     pub stage: Stage,
+    /// How often somebody else has taken over in flight. Never below what the Drone was told to go on after, so that
+    /// nobody can agree to takeovers that are still to come.
+    pub takeovers: u32,
+    /// Who was in command when the vehicle was last seen in the air.
+    pub in_command: InCommand,
+    /// The descent that we commanded, while the vehicle may be on it: the next life of the agent must know it for ours.
+    pub descent: Option<Descent>,
+    /// A command to stop its motors was sent: it never flies for this Drone again.
+    pub killed: bool,
 }
 
 impl FlightRecord {
@@ -37,9 +49,8 @@ impl FlightRecord {
     #[must_use]
     pub fn seen(&self, held: Option<&Assignment>, truth: FlightTruth, landing_ours: bool) -> Self {
         let Some(held) = held else { return Self::default() };
-        let same = self.uid.as_ref() == Some(&held.uid);
-        let before = if same { self.stage } else { Stage::Fresh };
-        let stage = match (held.desired, before, truth) {
+        let before = self.of(held);
+        let stage = match (held.desired, before.stage, truth) {
             // Wished to the ground: once it is there, the next wish starts afresh. Until then nothing is forgotten.
             (Desired::Grounded { .. }, _, FlightTruth::Disarmed) => Stage::Fresh,
             (Desired::Grounded { .. }, before, _) => before,
@@ -48,9 +59,85 @@ impl FlightRecord {
             (Desired::Flying { .. }, Stage::Flown, FlightTruth::Disarmed) => Stage::Over,
             (Desired::Flying { .. }, before, _) => before,
         };
+        Self { stage, ..before }
+    }
+
+    /// The record after seeing the vehicle do `truth` in `mode`. `sent` is the descent that this life of the agent
+    /// commanded lately, and `wished_down` whether the vehicle should be on the ground.
+    #[must_use]
+    pub fn watched(
+        &self,
+        held: Option<&Assignment>,
+        truth: FlightTruth,
+        mode: Option<Mode>,
+        sent: Option<Descent>,
+        wished_down: bool,
+    ) -> Self {
+        let Some(assignment) = held else { return Self::default() };
+        let before = self.of(assignment);
+        let elsewhere = matches!(
+            (truth, mode),
+            (FlightTruth::Disarmed, _)
+                | (
+                    FlightTruth::Airborne(_),
+                    Some(Mode::Station | Mode::Takeoff | Mode::Foreign)
+                )
+        );
+        let descent = sent.or(before.descent.filter(|_| !elsewhere));
+        let now = before.in_command.after(truth, mode, descent, wished_down);
         Self {
-            uid: Some(held.uid.clone()),
-            stage,
+            descent,
+            ..before.commanded_by(held, now)
+        }
+    }
+
+    /// The record after seeing who is in command: a takeover is counted when command goes over to somebody else.
+    #[must_use]
+    pub fn commanded_by(&self, held: Option<&Assignment>, now: InCommand) -> Self {
+        let Some(held) = held else { return Self::default() };
+        let before = self.of(held);
+        let taken_over = now == InCommand::SomebodyElse && before.in_command != InCommand::SomebodyElse;
+        Self {
+            takeovers: before.takeovers.saturating_add(u32::from(taken_over)),
+            in_command: now,
+            ..before
+        }
+    }
+
+    /// The record after a command to stop the motors was sent.
+    #[must_use]
+    pub fn killed(&self) -> Self {
+        Self {
+            killed: true,
+            ..self.clone()
+        }
+    }
+
+    /// Whether the agent has let go of the vehicle that serves `held`, because somebody else has taken over.
+    #[must_use]
+    pub fn let_go(&self, held: &Assignment) -> bool {
+        self.uid.as_ref() == Some(&held.uid) && let_go(self.takeovers, held.resume_after)
+    }
+
+    /// Whether a command to stop the motors was sent under `held`.
+    #[must_use]
+    pub fn was_killed(&self, held: &Assignment) -> bool {
+        self.killed && self.uid.as_ref() == Some(&held.uid)
+    }
+
+    /// This record, if it is about the Drone that is held, or else a new one.
+    fn of(&self, held: &Assignment) -> Self {
+        let record = if self.uid.as_ref() == Some(&held.uid) {
+            self.clone()
+        } else {
+            Self {
+                uid: Some(held.uid.clone()),
+                ..Self::default()
+            }
+        };
+        Self {
+            takeovers: record.takeovers.max(held.resume_after),
+            ..record
         }
     }
 }

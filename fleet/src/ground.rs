@@ -39,3 +39,57 @@ pub fn kept(before: Option<GroundOrderId>, order: &Assignment) -> Option<GroundO
         Some(GroundMark::Given(_) | GroundMark::Done(_)) | None => before,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assignment::Failsafe;
+    use crate::ids::{DroneName, DroneUid, Term};
+    use crate::units::AltitudeAboveHome;
+
+    const ID: GroundOrderId = GroundOrderId(7);
+    const OTHER: GroundOrderId = GroundOrderId(8);
+    const FLY: Desired = Desired::Flying {
+        altitude: AltitudeAboveHome(10.0),
+    };
+
+    fn order(desired: Desired, ground_mark: Option<GroundMark>) -> Assignment {
+        Assignment {
+            term: Term(1),
+            uid: DroneUid("u".into()),
+            name: DroneName {
+                namespace: "field".into(),
+                name: "alpha-1".into(),
+            },
+            generation: 1,
+            desired,
+            failsafe: Failsafe::default(),
+            resume_after: 0,
+            ground_mark,
+        }
+    }
+
+    fn grounded(why: GroundedWhy) -> Desired {
+        Desired::Grounded { why }
+    }
+
+    #[test]
+    fn an_order_is_kept_from_the_moment_it_is_given_until_it_is_done() {
+        let given = order(grounded(GroundedWhy::Ordered), Some(GroundMark::Given(ID)));
+        assert_eq!(kept(None, &given), Some(ID));
+        assert_eq!(kept(Some(OTHER), &given), Some(ID), "the newer one is in force");
+        for desired in [FLY, grounded(GroundedWhy::Ordered)] {
+            assert_eq!(kept(Some(ID), &order(desired, Some(GroundMark::Done(ID)))), None);
+            assert_eq!(kept(Some(ID), &order(desired, Some(GroundMark::Done(OTHER)))), Some(ID));
+            assert_eq!(kept(Some(ID), &order(desired, None)), Some(ID));
+            assert_eq!(kept(None, &order(desired, Some(GroundMark::Done(ID)))), None);
+        }
+    }
+
+    #[test]
+    fn a_word_that_grounds_nobody_gives_no_ground_order() {
+        for desired in [FLY, grounded(GroundedWhy::Deleted), grounded(GroundedWhy::Unbound)] {
+            assert_eq!(kept(None, &order(desired, Some(GroundMark::Given(ID)))), None);
+        }
+    }
+}

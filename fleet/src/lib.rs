@@ -16,6 +16,7 @@ pub mod drone;
 pub mod flight_record;
 pub mod ground;
 pub mod ids;
+pub mod kill;
 pub mod memory;
 pub mod names;
 pub mod preflight;

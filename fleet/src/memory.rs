@@ -5,6 +5,7 @@
 
 use crate::backoff::Backoff;
 use crate::safety::ARM_LIFE;
+use crate::takeover::Descent;
 use crate::time::Moment;
 use crate::vehicle::{FlightTruth, Mode, Vehicle};
 use std::time::Duration;
@@ -70,6 +71,7 @@ pub struct Memory {
     arm: Option<ArmSent>,
     armed_by_us: bool,
     land_sent: Option<Moment>,
+    descent: Option<(Descent, Moment)>,
 }
 
 /// An arm command that may still take effect.
@@ -97,6 +99,14 @@ impl StepKind {
             Self::TakeOff => 6,
             Self::Land | Self::FailsafeLand | Self::FailsafeReturn => 4,
         })
+    }
+
+    const fn descent(self) -> Option<Descent> {
+        match self {
+            Self::Land | Self::FailsafeLand => Some(Descent::Land),
+            Self::FailsafeReturn => Some(Descent::Return),
+            Self::AskReasons | Self::SetStation | Self::Arm | Self::TakeOff => None,
+        }
     }
 
     const fn backoff(self) -> Backoff {
@@ -141,8 +151,17 @@ impl Memory {
         self.land_sent.is_some()
     }
 
+    /// The way down that we commanded, while the vehicle may be seen to take it.
+    #[must_use]
+    pub fn descent_sent(&self) -> Option<Descent> {
+        self.descent.map(|(descent, _)| descent)
+    }
+
     /// A command of this kind is being written to the wire.
     pub fn began(&mut self, kind: StepKind, now: Moment) {
+        if let Some(descent) = kind.descent() {
+            self.descent = Some((descent, now));
+        }
         match kind {
             StepKind::Arm => {
                 self.arm = Some(ArmSent {
@@ -203,6 +222,8 @@ impl Memory {
                 self.tries[StepKind::Arm as usize].failures = 0;
                 // A land command that led to no landing: the next landing is somebody else's.
                 let landing = matches!(beat.value.mode.mode, Mode::Land | Mode::Return);
+                let over = |sent: Moment| !landing && beat.at > sent.plus(LANDING_MAY_SHOW_FOR);
+                self.descent = self.descent.filter(|(_, sent)| !over(*sent));
                 if !landing
                     && self
                         .land_sent
@@ -211,7 +232,10 @@ impl Memory {
                     self.land_sent = None;
                 }
             }
-        } else if self.armed_by_us {
+            return;
+        }
+        self.descent = None;
+        if self.armed_by_us {
             self.armed_by_us = false;
             if vehicle.truth(now) == FlightTruth::Disarmed && !self.landing_ours() {
                 let tries = &mut self.tries[StepKind::Arm as usize];

@@ -45,6 +45,8 @@ pub enum HandsOff {
     ArmedByOther,
     /// It flew for this Drone and came down without our asking; it does not take off again by itself.
     FlightOver,
+    /// Its motors were stopped by a kill; it never flies for this Drone again.
+    Killed,
 }
 
 /// One report of an agent: a full picture, not a change.

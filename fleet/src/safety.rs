@@ -2,12 +2,13 @@
 //!
 //! Owns: who may arm ([`may_arm`]), how long an arm command lives ([`ArmPermit`]), when a vehicle counts as settled on
 //! the ground ([`settled`]), and when a Drone object may go ([`may_release`]).
-//! Must not: be worked around. [`ArmPermit`] can be made nowhere else, and there is no permit to disarm: nothing in
-//! Skein disarms a vehicle.
+//! Must not: be worked around. [`ArmPermit`] can be made nowhere else. Nothing of Skein's own accord disarms a vehicle:
+//! the one permit to do so is [`crate::kill::KillPermit`], which takes a person's word, given twice.
 
 use crate::assignment::{Assignment, Desired, Held};
 use crate::battery::Level;
 use crate::flight_record::{FlightRecord, Stage};
+use crate::ground::GroundOrderId;
 use crate::ids::{DroneUid, Term};
 use crate::preflight::Clearance;
 use crate::report::Report;
@@ -39,6 +40,8 @@ pub struct ArmQuestion<'a> {
     pub battery: Level,
     /// Whether the autopilot's own failsafes stand against it.
     pub preflight: Clearance,
+    /// The ground order that is kept, if any.
+    pub ground_latch: Option<GroundOrderId>,
     /// What was seen of this Drone's flight.
     pub record: &'a FlightRecord,
     /// Whether the agent is ending.
@@ -67,9 +70,18 @@ pub enum NoArm {
     /// The Drone wishes the vehicle on the ground.
     #[error("the Drone wishes its vehicle on the ground")]
     NotWished,
+    /// A ground order is kept that nobody has said to be done.
+    #[error("a ground order is in force; end it with `skein release`")]
+    GroundOrder,
     /// The agent is ending.
     #[error("the agent is ending")]
     Terminating,
+    /// A kill was sent under this Drone.
+    #[error("its motors were stopped by a kill; delete the Drone to use the vehicle again")]
+    Killed,
+    /// Somebody has taken over in flight, and nobody has said since to go on.
+    #[error("somebody has taken over in flight; `skein resume` lets it go on")]
+    TakenOver,
     /// It flew for this Drone already and came down without our asking.
     #[error("the vehicle has flown for this Drone and came down without being asked")]
     FlightOver,
@@ -131,6 +143,15 @@ pub fn may_arm(q: &ArmQuestion<'_>) -> Result<ArmPermit, NoArm> {
     }
     if !matches!(held.desired, Desired::Flying { .. }) {
         return Err(NoArm::NotWished);
+    }
+    if q.ground_latch.is_some() {
+        return Err(NoArm::GroundOrder);
+    }
+    if q.record.was_killed(held) {
+        return Err(NoArm::Killed);
+    }
+    if q.record.let_go(held) {
+        return Err(NoArm::TakenOver);
     }
     if !q.confirmed {
         return Err(NoArm::Unconfirmed);

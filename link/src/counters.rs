@@ -1,54 +1,26 @@
 //! Counters of one link, for summaries and metrics instead of a log line per noisy byte.
 //!
 //! Owns: [`Counters`] and their [`CounterSnapshot`]. Must not: log.
+//!
+//! Every byte and every frame that is lost is counted under one name at least: bytes that came are those of whole
+//! frames, those in `skipped`, and those that still wait for the rest of their frame.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counters of one link. All only grow.
-#[derive(Debug, Default)]
-pub struct Counters {
-    bytes: AtomicU64,
-    frames: AtomicU64,
-    skipped: AtomicU64,
-    unreadable: AtomicU64,
-    stale: AtomicU64,
-    dropped: AtomicU64,
-    strangers: AtomicU64,
-    opens: AtomicU64,
-    open_failures: AtomicU64,
-    sent: AtomicU64,
-    send_failures: AtomicU64,
-}
-
-/// The counters at one moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CounterSnapshot {
-    /// Bytes read.
-    pub bytes: u64,
-    /// Frames with a good checksum and a readable message.
-    pub frames: u64,
-    /// Bytes that belonged to no frame: noise, text, broken frames, messages of unknown id.
-    pub skipped: u64,
-    /// Frames with a good checksum whose message could not be read (such as an unknown enum value).
-    pub unreadable: u64,
-    /// Frames dropped because they had waited in a buffer from before the link was opened.
-    pub stale: u64,
-    /// Frames dropped because nobody took them from the event queue in time.
-    pub dropped: u64,
-    /// Datagrams of somebody other than the autopilot's address.
-    pub strangers: u64,
-    /// Times that the link was opened.
-    pub opens: u64,
-    /// Times that opening it failed.
-    pub open_failures: u64,
-    /// Frames written.
-    pub sent: u64,
-    /// Frames not written.
-    pub send_failures: u64,
-}
-
 macro_rules! counters {
-    ($($name:ident),*) => {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// Counters of one link. All only grow.
+        #[derive(Debug, Default)]
+        pub struct Counters {
+            $($name: AtomicU64,)*
+        }
+
+        /// The counters at one moment.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct CounterSnapshot {
+            $($(#[$doc])* pub $name: u64,)*
+        }
+
         impl Counters {
             $(pub(crate) fn $name(&self, by: u64) {
                 self.$name.fetch_add(by, Ordering::Relaxed);
@@ -62,16 +34,50 @@ macro_rules! counters {
         }
     };
 }
+
 counters!(
+    /// Bytes read.
     bytes,
+    /// Whole frames whose message could be read.
     frames,
-    skipped,
+    /// Whole frames of a message that the dialect does not know. Taps get them, the event queue does not.
+    unknown,
+    /// Whole frames of the dialect whose message could not be read (such as an unknown enum value). Taps get them, the
+    /// event queue does not.
     unreadable,
+    /// Bytes that belonged to no frame: noise, text, broken frames.
+    skipped,
+    /// What looked like a frame of the dialect but for its checksum; noise that happens to look so counts too.
+    bad_checksums,
+    /// Frames that got lost on the way, by the gaps in their senders' sequence numbers. A restart of a sender can count
+    /// as some. [`crate::LinkHandle::senders`] has them for each sender.
+    lost,
+    /// Frames dropped because they had waited in a buffer from before the link was opened.
     stale,
+    /// Frames without a signature while one is required.
+    unsigned,
+    /// Frames whose signature is wrong.
+    bad_signatures,
+    /// Frames whose signature is right but old: repeated, or recorded earlier by somebody.
+    replayed,
+    /// Frames dropped because nobody took them from the event queue in time.
     dropped,
+    /// Frames that taps lost because nobody emptied them in time, all taps together.
+    tap_lost,
+    /// Datagrams of somebody other than the autopilot's address.
     strangers,
+    /// Times that the link was opened.
     opens,
+    /// Times that opening it failed.
     open_failures,
+    /// Times that a host name was looked up again and led to another address.
+    moved,
+    /// Frames of ours written.
     sent,
-    send_failures
+    /// Frames of ours not written.
+    send_failures,
+    /// Guests' frames written.
+    guests_sent,
+    /// Guests' frames not written.
+    guests_send_failures,
 );

@@ -1,24 +1,38 @@
 //! MAVLink over any byte stream: one link to one autopilot that never gives up.
 //!
-//! Owns: link URLs ([`url`]), transports ([`transport`]), framing and resynchronisation ([`deframer`]), the backlog
-//! filter after an open ([`backlog`]), reconnecting ([`link`]), the bounded event queue ([`events`]) and counters
-//! ([`counters`]).
+//! Owns: link URLs ([`url`]), transports ([`transport`]), looking for an autopilot
+//! ([`auto`]), framing and resynchronisation ([`framing`], [`raw`],
+//! [`layout`]), reading messages ([`decode`]), signing ([`signing`]), the backlog filter after an open ([`backlog`]),
+//! reconnecting (`keeper`), writing ([`handle`]), the bounded event queue ([`events`]), copies of all frames
+//! ([`tap`]) and counters ([`counters`], [`sequence`]).
 //! Must not: know Kubernetes or gRPC, interpret a message beyond its time stamp, or decide what is sent.
 //!
 //! Reading never blocks (the oldest frame is dropped when nobody listens); writing is never queued (a frame is written
 //! now, within a deadline, or not at all).
 
+pub mod auto;
 pub mod backlog;
 pub mod counters;
-pub mod deframer;
+pub mod decode;
 pub mod events;
+pub mod framing;
+pub mod fuzz;
+pub mod handle;
+mod keeper;
+pub mod layout;
 pub mod link;
+pub mod raw;
+pub mod sequence;
+pub mod signing;
+pub mod tap;
 pub mod transport;
 pub mod url;
 
 pub use counters::CounterSnapshot;
 pub use events::{Events, Frame, LinkEvent};
-pub use link::{Link, LinkHandle, SendError};
+pub use handle::{LinkHandle, SendError};
+pub use link::{Link, Options};
+pub use tap::Tap;
 pub use url::LinkUrl;
 
 /// The MAVLink dialect spoken: ardupilotmega, a superset of common.

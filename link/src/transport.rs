@@ -1,32 +1,32 @@
 //! Transports: serial, UDP and TCP, behind one face of "read some bytes" and "write these bytes".
 //!
-//! Owns: opening each kind ([`UrlOpener`]) and what is special about it. Must not: frame, retry, or log.
+//! Owns: opening each kind ([`UrlOpener`]). What is special about serial lines and UDP is in [`serial`] and `datagrams`.
+//! Must not: frame, or retry.
 //!
-//! * Serial: exclusive, flushed at the open and before the close, so that what a stuck line still holds does not come
-//!   out later; a hang-up reads as end of file.
-//! * UDP: one socket for the life of the process, because PX4 answers only the first address and port that it heard.
-//! * TCP: no delay, and what the other end does not acknowledge within 2 s breaks the connection, so that the kernel
-//!   never delivers an old command late.
+//! TCP: no delay, and what the other end does not acknowledge within 2 s breaks the connection, so that the kernel never
+//! delivers an old command late.
 
+pub(crate) mod datagrams;
+pub mod serial;
+
+use crate::auto::Search;
 use crate::counters::Counters;
 use crate::url::{HostPort, LinkUrl};
+use datagrams::Datagrams;
 use futures::future::BoxFuture;
+use serial::SerialLine;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::Path;
-use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf, ReadHalf, WriteHalf};
-use tokio::net::{TcpStream, UdpSocket, lookup_host};
-use tokio::time::Instant;
-use tokio_serial::{ClearBuffer, SerialPort, SerialPortBuilderExt, SerialStream};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
+use tokio::net::{TcpStream, lookup_host};
 
 /// Unacknowledged TCP bytes break the connection after this long: the life of an arm command.
 const TCP_UNACKNOWLEDGED: Duration = fleet::safety::ARM_LIFE;
-/// A UDP listener stays with its autopilot until that has been silent for this long.
-const PEER_SILENT: Duration = Duration::from_secs(5);
+/// An opening takes no longer.
+const OPEN_DEADLINE: Duration = Duration::from_secs(5);
 
 /// Why a link could not be opened, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -50,6 +50,12 @@ pub enum OpenError {
         /// What the system says.
         why: String,
     },
+    /// There is no serial device to look at.
+    #[error("no serial device in {0}; is the autopilot plugged in, and given to the container?")]
+    NoDevice(String),
+    /// None of the serial devices has an autopilot.
+    #[error("no autopilot on any serial device ({0}); is it powered, and does its port speak MAVLink?")]
+    NoAutopilot(String),
     /// The host name is unknown.
     #[error("cannot find the address of {0}; check the host name")]
     Unresolved(String),
@@ -130,23 +136,44 @@ impl Writer {
 
 /// Opens a link, again and again.
 pub trait Opener: Send + 'static {
-    /// Opens it once. The caller sets the deadline.
+    /// Opens it once. The caller sets the deadline, [`Opener::open_deadline`].
     fn open(&mut self) -> BoxFuture<'_, Result<Wire, OpenError>>;
+
+    /// How long an opening may take.
+    fn open_deadline(&self) -> Duration {
+        OPEN_DEADLINE
+    }
+
+    /// After how long without a frame an open line counts as lost; `None` when only a hang-up says so.
+    fn silence_limit(&self) -> Option<Duration> {
+        None
+    }
+
+    /// What to check when bytes arrive and no frame is among them.
+    fn advice(&self) -> String {
+        "check that the other end speaks MAVLink".to_owned()
+    }
 }
 
 /// Opens what a [`LinkUrl`] names.
-#[derive(Debug)]
 pub struct UrlOpener {
     url: LinkUrl,
     counters: Arc<Counters>,
+    search: Search,
     socket: Option<Arc<Datagrams>>,
 }
 
 impl UrlOpener {
-    pub(crate) const fn new(url: LinkUrl, counters: Arc<Counters>) -> Self {
+    /// `devices` is where `auto` looks.
+    pub(crate) fn new(url: LinkUrl, devices: PathBuf, counters: Arc<Counters>) -> Self {
+        let baud = match url {
+            LinkUrl::Auto { baud } => baud,
+            _ => None,
+        };
         Self {
             url,
             counters,
+            search: Search::new(devices, baud),
             socket: None,
         }
     }
@@ -155,24 +182,15 @@ impl UrlOpener {
         if let Some(socket) = &self.socket {
             return Ok(Wire::datagrams(socket));
         }
+        let counters = Arc::clone(&self.counters);
         let socket = match &self.url {
-            LinkUrl::Serial { device, baud } => return serial(device, *baud),
+            LinkUrl::Serial { device, baud } => return Ok(SerialLine::open(device, *baud)?.into_wire()),
+            LinkUrl::Auto { .. } => return Ok(self.search.find().await?.into_wire()),
             LinkUrl::Tcp { remote } => return tcp(remote).await,
-            LinkUrl::UdpListen { local } => {
-                let address = resolve(local).await?;
-                (UdpSocket::bind(address).await.map_err(network(&self.url))?, None)
-            }
-            LinkUrl::Udp { remote } => {
-                let address = resolve(remote).await?;
-                (bind_steady(address).await.map_err(network(&self.url))?, Some(address))
-            }
+            LinkUrl::UdpListen { local } => Datagrams::listen(local, counters).await?,
+            LinkUrl::Udp { remote } => Datagrams::connect(remote, counters).await?,
         };
-        let socket = Arc::new(Datagrams {
-            socket: socket.0,
-            remote: socket.1,
-            peer: Mutex::default(),
-            counters: Arc::clone(&self.counters),
-        });
+        let socket = Arc::new(socket);
         self.socket = Some(Arc::clone(&socket));
         Ok(Wire::datagrams(&socket))
     }
@@ -182,10 +200,27 @@ impl Opener for UrlOpener {
     fn open(&mut self) -> BoxFuture<'_, Result<Wire, OpenError>> {
         Box::pin(self.open_url())
     }
+
+    fn open_deadline(&self) -> Duration {
+        match self.url {
+            LinkUrl::Auto { .. } => Search::DEADLINE,
+            _ => OPEN_DEADLINE,
+        }
+    }
+
+    fn silence_limit(&self) -> Option<Duration> {
+        matches!(self.url, LinkUrl::Auto { .. }).then_some(Search::SILENT)
+    }
+
+    fn advice(&self) -> String {
+        match self.url {
+            LinkUrl::Serial { baud, .. } => serial::advice(baud),
+            _ => "check that the other end speaks MAVLink".to_owned(),
+        }
+    }
 }
 
-fn network(url: &LinkUrl) -> impl Fn(io::Error) -> OpenError {
-    let what = url.to_string();
+fn network(what: String) -> impl Fn(io::Error) -> OpenError {
     move |why| OpenError::Network {
         what: what.clone(),
         why,
@@ -200,139 +235,14 @@ async fn resolve(at: &HostPort) -> Result<SocketAddr, OpenError> {
         .ok_or_else(|| OpenError::Unresolved(at.to_string()))
 }
 
-fn serial(device: &Path, baud: u32) -> Result<Wire, OpenError> {
-    let name = device.display().to_string();
-    let opened = tokio_serial::new(name.clone(), baud).open_native_async();
-    let port = opened.map_err(|error| {
-        use tokio_serial::ErrorKind::{Io, NoDevice};
-        match error.kind {
-            Io(io::ErrorKind::NotFound) => OpenError::Missing(name.clone()),
-            Io(io::ErrorKind::PermissionDenied) => OpenError::Forbidden(name.clone()),
-            NoDevice if device.exists() => OpenError::Busy(name.clone()),
-            NoDevice => OpenError::Missing(name.clone()),
-            _ if error.description.contains("lock") => OpenError::Busy(name.clone()),
-            _ => OpenError::Serial {
-                device: name.clone(),
-                why: error.description,
-            },
-        }
-    })?;
-    // What was said before is not for us. Not every device can flush; the backlog filter does the rest.
-    let _ = port.clear(ClearBuffer::All);
-    Ok(Wire::stream(Flushed(port)))
-}
-
-/// A serial line that throws away what it has not sent yet when it is closed. The system would go on sending it, and
-/// hold up the closing for up to 30 s.
-struct Flushed(SerialStream);
-
-impl Drop for Flushed {
-    fn drop(&mut self) {
-        let _ = self.0.clear(ClearBuffer::All);
-    }
-}
-
-impl AsyncRead for Flushed {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(cx, buffer)
-    }
-}
-
-impl AsyncWrite for Flushed {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(cx, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(cx)
-    }
-}
-
 async fn tcp(remote: &HostPort) -> Result<Wire, OpenError> {
-    let failed = |why| OpenError::Network {
-        what: format!("tcp:{remote}"),
-        why,
-    };
+    let failed = network(format!("tcp:{remote}"));
     let address = resolve(remote).await?;
-    let stream = TcpStream::connect(address).await.map_err(failed)?;
-    stream.set_nodelay(true).map_err(failed)?;
+    let stream = TcpStream::connect(address).await.map_err(&failed)?;
+    stream.set_nodelay(true).map_err(&failed)?;
     #[cfg(target_os = "linux")]
     socket2::SockRef::from(&stream)
         .set_tcp_user_timeout(Some(TCP_UNACKNOWLEDGED))
-        .map_err(failed)?;
+        .map_err(&failed)?;
     Ok(Wire::stream(stream))
-}
-
-/// A local port that is the same after a restart (PX4 answers only the first port that it heard), derived from the
-/// autopilot's address; any free one if that is taken.
-async fn bind_steady(remote: SocketAddr) -> io::Result<UdpSocket> {
-    let any = match remote.ip() {
-        IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-        IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
-    };
-    let hash = remote
-        .to_string()
-        .bytes()
-        .fold(0x811c_9dc5_u32, |h, b| (h ^ u32::from(b)).wrapping_mul(0x0100_0193));
-    // Below the range of ephemeral ports (32768 upwards), so that nobody gets it by chance.
-    let port = 20_000 + u16::try_from(hash % 12_000).unwrap_or(0);
-    match UdpSocket::bind((any, port)).await {
-        Ok(socket) => Ok(socket),
-        Err(_) => UdpSocket::bind((any, 0)).await,
-    }
-}
-
-/// A UDP socket that speaks with one autopilot.
-#[derive(Debug)]
-pub(crate) struct Datagrams {
-    socket: UdpSocket,
-    /// Where to send; `None` for a listener, which answers its peer.
-    remote: Option<SocketAddr>,
-    peer: Mutex<Option<(SocketAddr, Instant)>>,
-    counters: Arc<Counters>,
-}
-
-impl Datagrams {
-    async fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            let (len, from) = self.socket.recv_from(buffer).await?;
-            if len > 0 && self.is_ours(from) {
-                return Ok(len);
-            }
-            self.counters.strangers(1);
-        }
-    }
-
-    fn is_ours(&self, from: SocketAddr) -> bool {
-        if let Some(remote) = self.remote {
-            return remote.ip() == from.ip();
-        }
-        let mut peer = self.peer.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = Instant::now();
-        match *peer {
-            Some((known, heard)) if known != from && now.duration_since(heard) < PEER_SILENT => false,
-            _ => {
-                *peer = Some((from, now));
-                true
-            }
-        }
-    }
-
-    async fn write(&self, bytes: &[u8]) -> io::Result<()> {
-        let peer = self
-            .peer
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .map(|(address, _)| address);
-        let to = self.remote.or(peer).ok_or(io::ErrorKind::NotConnected)?;
-        match self.socket.send_to(bytes, to).await {
-            // Nobody listens there at present; like a datagram lost on the way.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(()),
-            result => result.map(|_| ()),
-        }
-    }
 }

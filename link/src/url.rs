@@ -16,6 +16,11 @@ pub enum LinkUrl {
         /// Baud rate.
         baud: u32,
     },
+    /// Look for an autopilot on the serial devices that there are.
+    Auto {
+        /// Only at this baud rate; at all usual ones when `None`.
+        baud: Option<u32>,
+    },
     /// Wait for the autopilot's datagrams on a local address and answer to their sender.
     UdpListen {
         /// Local address.
@@ -45,7 +50,7 @@ pub struct HostPort {
 /// A link URL that is none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{got:?} is not a link: {why}; use serial:/dev/ttyACM0:921600, udp-listen:0.0.0.0:14540, udp:HOST:PORT or tcp:HOST:PORT"
+    "{got:?} is not a link: {why}; use auto, auto:57600, serial:/dev/ttyACM0:921600, udp-listen:0.0.0.0:14540, udp:HOST:PORT or tcp:HOST:PORT"
 )]
 pub struct BadLinkUrl {
     /// What was given.
@@ -66,6 +71,9 @@ impl FromStr for LinkUrl {
 }
 
 fn parse(text: &str) -> Result<LinkUrl, &'static str> {
+    if text == "auto" {
+        return Ok(LinkUrl::Auto { baud: None });
+    }
     let (scheme, rest) = text.split_once(':').ok_or("it names no transport")?;
     match scheme {
         "serial" => {
@@ -73,16 +81,14 @@ fn parse(text: &str) -> Result<LinkUrl, &'static str> {
             if device.is_empty() {
                 return Err("the device is missing");
             }
-            let baud = baud
-                .parse()
-                .ok()
-                .filter(|&b| b > 0)
-                .ok_or("the baud rate is not a number above 0")?;
             Ok(LinkUrl::Serial {
                 device: device.into(),
-                baud,
+                baud: baud_rate(baud)?,
             })
         }
+        "auto" => Ok(LinkUrl::Auto {
+            baud: Some(baud_rate(rest)?),
+        }),
         "udp-listen" => Ok(LinkUrl::UdpListen {
             local: host_port(rest)?,
         }),
@@ -94,6 +100,11 @@ fn parse(text: &str) -> Result<LinkUrl, &'static str> {
         }),
         _ => Err("the transport is unknown"),
     }
+}
+
+fn baud_rate(text: &str) -> Result<u32, &'static str> {
+    let baud = text.parse().ok().filter(|&baud| baud > 0);
+    baud.ok_or("the baud rate is not a number above 0")
 }
 
 fn host_port(text: &str) -> Result<HostPort, &'static str> {
@@ -136,6 +147,8 @@ impl fmt::Display for LinkUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Serial { device, baud } => write!(f, "serial:{}:{baud}", device.display()),
+            Self::Auto { baud: None } => f.write_str("auto"),
+            Self::Auto { baud: Some(baud) } => write!(f, "auto:{baud}"),
             Self::UdpListen { local } => write!(f, "udp-listen:{local}"),
             Self::Udp { remote } => write!(f, "udp:{remote}"),
             Self::Tcp { remote } => write!(f, "tcp:{remote}"),
@@ -150,6 +163,8 @@ mod tests {
     #[test]
     fn every_form_of_link_reads_and_prints_the_same() {
         for text in [
+            "auto",
+            "auto:57600",
             "serial:/dev/ttyACM0:921600",
             "serial:/dev/serial/by-id/usb-a:b-if00:57600",
             "udp-listen:0.0.0.0:14540",
@@ -171,6 +186,8 @@ mod tests {
             ("serial:/dev/ttyACM0", "the baud rate is missing"),
             ("serial::57600", "the device is missing"),
             ("serial:/dev/ttyACM0:fast", "the baud rate is not a number above 0"),
+            ("auto:", "the baud rate is not a number above 0"),
+            ("auto:/dev/ttyACM0", "the baud rate is not a number above 0"),
             ("serial:/dev/ttyACM0:0", "the baud rate is not a number above 0"),
             ("udp:host", "the port is missing"),
             ("udp::14550", "the host is missing"),

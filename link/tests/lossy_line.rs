@@ -1,30 +1,17 @@
 //! A link over an in-memory line that loses, corrupts and delays bytes from a seeded generator.
 
-use futures::future::BoxFuture;
+mod support;
+
 use link::dialect::{HEARTBEAT_DATA, MavMessage, SYSTEM_TIME_DATA};
-use link::transport::{OpenError, Opener, Wire};
-use link::{Events, Link, LinkEvent, SendError};
+use link::{Link, LinkEvent, SendError};
 use mavlink::{MAVLinkV2MessageRaw, MavHeader};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+use support::{Lines, next};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
-
-/// Opens one end of each in-memory line that it is given; waits while there is none.
-struct Lines(mpsc::Receiver<DuplexStream>);
-
-impl Opener for Lines {
-    fn open(&mut self) -> BoxFuture<'_, Result<Wire, OpenError>> {
-        Box::pin(async {
-            match self.0.recv().await {
-                Some(line) => Ok(Wire::stream(line)),
-                None => std::future::pending().await,
-            }
-        })
-    }
-}
 
 fn frame(sequence: u8, message: &MavMessage) -> Vec<u8> {
     let header = MavHeader {
@@ -39,13 +26,6 @@ fn frame(sequence: u8, message: &MavMessage) -> Vec<u8> {
 
 fn beat(sequence: u8) -> Vec<u8> {
     frame(sequence, &MavMessage::HEARTBEAT(HEARTBEAT_DATA::default()))
-}
-
-async fn next(events: &mut Events) -> LinkEvent {
-    timeout(Duration::from_secs(60), events.recv())
-        .await
-        .expect("an event in time")
-        .expect("the link lives")
 }
 
 async fn settle() {

@@ -11,6 +11,8 @@
 mod agent;
 #[path = "coordinator/field.rs"]
 mod field;
+#[path = "coordinator/persons.rs"]
+mod persons;
 
 use agent::{Agent, Vehicle, from};
 use crds::Drone;
@@ -19,6 +21,11 @@ use futures::StreamExt;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::ResourceExt;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PropagationPolicy};
+use persons::{
+    a_ground_order_outlives_the_coordinator_that_could_not_write_it,
+    a_ground_order_that_only_agents_remember_is_given_anew, a_takeover_is_resumed_by_a_word_and_never_before_it,
+    motors_are_stopped_on_a_code_that_was_offered_and_on_nothing_else,
+};
 use proto::v1;
 use proto::v1::FlightTruth as Truth;
 use serde_json::json;
@@ -65,6 +72,10 @@ on_both! {
     a_user_may_name_a_node_but_not_one_that_serves_another_drone,
     a_coordinator_that_hears_of_a_higher_term_ends,
     a_stream_keeps_to_the_protocol_or_ends,
+    a_ground_order_that_only_agents_remember_is_given_anew,
+    a_ground_order_outlives_the_coordinator_that_could_not_write_it,
+    a_takeover_is_resumed_by_a_word_and_never_before_it,
+    motors_are_stopped_on_a_code_that_was_offered_and_on_nothing_else,
 }
 
 /// Vehicles on nodes, each with its agent connected to `coordinator`.

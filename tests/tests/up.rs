@@ -9,6 +9,8 @@
 
 #[path = "up/field.rs"]
 mod field;
+#[path = "up/output.rs"]
+mod output;
 #[path = "e2e/wire.rs"]
 mod wire;
 
@@ -190,6 +192,18 @@ fn a_second_station_on_the_same_folder_is_turned_away() -> anyhow::Result<()> {
     let said = second.stderr();
     assert!(said.contains("another `skein up` is using the data folder"), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
+    field.end_up().map(drop)
+}
+
+#[test]
+fn a_station_is_not_paused_by_ctrl_z() -> anyhow::Result<()> {
+    let mut field = Field::with(&["alpha"], "px4")?;
+    field.start_up(&["alpha"])?;
+    field.up()?.signal(Signal::SIGTSTP)?;
+    field
+        .up()?
+        .wait_for_line(PATIENCE, |line| line.starts_with("Not paused: nobody would look after"))?;
+    field.wait_readiness("alpha", "True", "AgentConnected")?;
     field.end_up().map(drop)
 }
 

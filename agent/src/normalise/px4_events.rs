@@ -1,12 +1,18 @@
 //! PX4's EVENT (410): why it does not arm, which it tells a companion computer in no other way.
 //!
-//! Owns: the arming-check events that were recorded from PX4 (main of August 2025), and how their arguments are laid
+//! Owns: what an event says about arming: by the autopilot's own descriptions once they are there ([`Table`]), and until then
+//! by a table of the arming checks that were recorded from PX4 (main of August 2025), and how their arguments are laid
 //! out: `navigation_mode_group_t` (u32, the modes that the check blocks), the health component (u8), then the check's own.
-//! Must not: decide. An event that is not in the table keeps its number.
+//! Must not: decide. An event that neither describes keeps its number.
 //!
 //! A report of the checks is a burst: the arming summary, one event for each failing check, the health summary.
 
-use link::dialect::EVENT_DATA;
+use super::classes::class;
+use crate::command::OUR_COMPONENT;
+use crate::metadata::{Sequence, Subject, Table};
+use fleet::time::Moment;
+use link::dialect::{EVENT_DATA, MavEventCurrentSequenceFlags, MavMessage};
+use std::sync::Arc;
 
 /// First of a burst: `commander_arming_check_summary`.
 const ARMING_SUMMARY: u32 = 27_825_120;
@@ -18,6 +24,11 @@ const ARM_DENIED: u32 = 16_910_493;
 const LOITER: u32 = 1 << 4;
 /// External log level up to which a check blocks: error. Warnings and information do not.
 const ERROR: u8 = 3;
+/// External log level up to which an event is worth a line in the log: information. Then come debugging and protocols.
+const INFORMATION: u8 = 6;
+/// A description of at most this many characters is told with the message.
+const SHORT: usize = 120;
+const DENIED: [&str; 2] = ["Arming denied: ", "Arming denied! "];
 
 /// Events of failing arming checks: id, and PX4's own text.
 const CHECKS: [(u32, &str); 13] = [
@@ -38,7 +49,7 @@ const CHECKS: [(u32, &str); 13] = [
 /// `check_mag_sys_has_mag_missing`: "Found {3} compass (required: {4})".
 const MAGNETOMETERS: u32 = 22_720_449;
 
-/// What an event says about arming.
+/// What an event says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
     /// A new report of the checks begins; earlier reasons are out of date.
@@ -50,111 +61,130 @@ pub enum Said {
         /// What it says.
         text: String,
     },
-    /// Arming was denied, for reasons told elsewhere.
-    Denied(&'static str),
-    /// Nothing about arming.
-    Nothing,
+    /// Arming was denied, for reasons told elsewhere or for this one.
+    Denied(String),
+    /// Nothing about arming; a line for the log.
+    Line(String),
 }
 
-/// Reads events in the order they come.
+/// Reads events in their order.
 #[derive(Clone, Debug, Default)]
 pub struct Events {
     in_report: bool,
+    sequence: Sequence,
+    table: Option<Arc<Table>>,
 }
 
 impl Events {
-    /// What `event` says about arming.
-    pub fn hear(&mut self, event: &EVENT_DATA) -> Said {
+    /// Events are read by the autopilot's own descriptions from now on.
+    pub fn described(&mut self, table: Arc<Table>) {
+        self.table = Some(table);
+    }
+
+    /// First and last number of events that were missed and are to be asked for now, once.
+    pub fn missed(&mut self, now: Moment) -> Option<(u16, u16)> {
+        self.sequence.wanted(now)
+    }
+
+    /// Takes a message; what the events that can be read now say, in their order.
+    pub fn hear(&mut self, message: &MavMessage, now: Moment) -> Vec<Said> {
+        let mut events = match message {
+            MavMessage::EVENT(m) => self.sequence.hear(m, now),
+            MavMessage::RESPONSE_EVENT_ERROR(m) if m.target_component == OUR_COMPONENT => {
+                self.sequence.lost(m.sequence, m.sequence_oldest_available)
+            }
+            MavMessage::CURRENT_EVENT_SEQUENCE(m) => {
+                let anew = MavEventCurrentSequenceFlags::MAV_EVENT_CURRENT_SEQUENCE_FLAGS_RESET;
+                self.sequence.current(m.sequence, m.flags.contains(anew), now);
+                Vec::new()
+            }
+            _ => Vec::new(),
+        };
+        events.extend(self.sequence.at(now));
+        let ours = |event: &&EVENT_DATA| [0, OUR_COMPONENT].contains(&event.destination_component);
+        events
+            .iter()
+            .filter(ours)
+            .filter_map(|event| self.read(event))
+            .collect()
+    }
+
+    fn read(&mut self, event: &EVENT_DATA) -> Option<Said> {
+        match self.table.clone() {
+            Some(table) => self.by_description(&table, event),
+            None => self.built_in(event),
+        }
+    }
+
+    fn by_description(&mut self, table: &Table, event: &EVENT_DATA) -> Option<Said> {
+        let Some(told) = table.tell(event.id, &event.arguments) else {
+            return self.built_in(event);
+        };
+        let level = event.log_levels & 0x0F;
+        match told.subject {
+            Subject::ReportBegins { chunk } => {
+                self.in_report = true;
+                (chunk == 0).then_some(Said::ChecksBegin)
+            }
+            Subject::ReportEnds => {
+                self.in_report = false;
+                None
+            }
+            Subject::Check { in_hold } => (level <= ERROR && in_hold).then(|| Said::Blocks {
+                code: event.id,
+                text: with_description(told.message, &told.description),
+            }),
+            Subject::Other if told.name.starts_with("commander_arm_denied") => {
+                let reason = DENIED.iter().find_map(|prefix| told.message.strip_prefix(prefix));
+                Some(Said::Denied(reason.unwrap_or(&told.message).to_owned()))
+            }
+            Subject::Other => (level <= INFORMATION).then_some(Said::Line(told.message)),
+        }
+    }
+
+    /// What an event says that the autopilot has not described.
+    fn built_in(&mut self, event: &EVENT_DATA) -> Option<Said> {
         match event.id {
             ARMING_SUMMARY => {
                 self.in_report = true;
-                return Said::ChecksBegin;
+                return Some(Said::ChecksBegin);
             }
             HEALTH_SUMMARY => {
                 self.in_report = false;
-                return Said::Nothing;
+                return None;
             }
-            ARM_DENIED => return Said::Denied("Resolve system health failures first"),
+            ARM_DENIED => return Some(Said::Denied("Resolve system health failures first".to_owned())),
             _ => {}
         }
         let known = CHECKS.iter().find(|(id, _)| *id == event.id).map(|(_, text)| *text);
         if known.is_none() && !self.in_report {
-            return Said::Nothing;
+            return None;
         }
         let a = &event.arguments;
         let modes = u32::from_le_bytes([a[0], a[1], a[2], a[3]]);
         if event.log_levels & 0x0F > ERROR || modes & LOITER == 0 {
-            return Said::Nothing;
+            return None;
         }
         let text = match known {
             Some(_) if event.id == MAGNETOMETERS => format!("Found {} compass (required: {})", a[5], a[6]),
             Some(text) => text.to_owned(),
             None => format!("PX4 event 0x{:08x}", event.id),
         };
-        Said::Blocks { code: event.id, text }
+        Some(Said::Blocks { code: event.id, text })
+    }
+}
+
+/// The message, and the description behind it if that is short and does not change whom the reason is for: the class of a
+/// reason is read from its text, and advice on calibrating makes no position estimate a matter for a person.
+fn with_description(message: String, description: &str) -> String {
+    let whole = format!("{message}: {description}");
+    let fits = !description.is_empty() && description.chars().count() <= SHORT;
+    if fits && class(&whole) == class(&message) {
+        whole
+    } else {
+        message
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// An event as recorded: levels, and the first bytes of its arguments.
-    fn event(id: u32, log_levels: u8, arguments: &[u8]) -> EVENT_DATA {
-        let mut data = EVENT_DATA {
-            id,
-            log_levels,
-            ..EVENT_DATA::default()
-        };
-        data.arguments[..arguments.len()].copy_from_slice(arguments);
-        data
-    }
-
-    #[test]
-    fn of_the_recorded_report_only_the_checks_that_block_our_mode_are_reasons() {
-        let mut events = Events::default();
-        assert_eq!(events.hear(&event(ARMING_SUMMARY, 0x88, &[])), Said::ChecksBegin);
-        let heard: Vec<_> = [
-            event(30_612_409, 0x33, &[0x7c, 0, 0x7e, 0, 0x11]),
-            event(26_788_467, 0x33, &[0x38, 0, 0, 0, 0x18]),
-            event(17_154_777, 0x66, &[0x08, 0, 0, 0, 0x14]),
-            event(19_865_031, 0x33, &[0, 0x40, 0, 0, 0x14]),
-            event(17_231_145, 0x44, &[0xff, 0xff, 0xff, 0xff, 7]),
-            event(23_579_003, 0x66, &[0xff, 0xff, 0xff, 0xff, 12]),
-            event(22_720_449, 0x33, &[0xff, 0xff, 0xff, 0xff, 0x1b, 1, 2]),
-            event(0x0123_4567, 0x22, &[0xff, 0xff, 0xff, 0xff, 1]),
-        ]
-        .iter()
-        .filter_map(|e| match events.hear(e) {
-            Said::Blocks { text, .. } => Some(text),
-            _ => None,
-        })
-        .collect();
-        assert_eq!(
-            heard,
-            [
-                "Navigation error: No valid position estimate",
-                "Navigation error: No valid global position estimate",
-                "Found 1 compass (required: 2)",
-                "PX4 event 0x01234567",
-            ]
-        );
-        assert_eq!(events.hear(&event(HEALTH_SUMMARY, 0x88, &[])), Said::Nothing);
-        assert_eq!(
-            events.hear(&event(0x0123_4567, 0x22, &[0xff; 4])),
-            Said::Nothing,
-            "outside a report"
-        );
-    }
-
-    #[test]
-    fn a_missing_ground_station_blocks_only_when_the_autopilot_says_so() {
-        let mut events = Events::default();
-        let all = [0xff, 0xff, 0xff, 0xff, 12];
-        assert_eq!(events.hear(&event(23_579_003, 0x66, &all)), Said::Nothing);
-        assert!(matches!(
-            events.hear(&event(23_579_003, 0x33, &all)),
-            Said::Blocks { .. }
-        ));
-    }
-}
+mod tests;

@@ -2,12 +2,13 @@
 //!
 //! Written from recordings of both stacks, and sharing nothing with the agent but the framing.
 
-use link::deframer::{Deframer, Found};
+use link::decode::decode;
 use link::dialect::{
     AUTOPILOT_VERSION_DATA, COMMAND_ACK_DATA, EXTENDED_SYS_STATE_DATA, GLOBAL_POSITION_INT_DATA, HEARTBEAT_DATA,
     HOME_POSITION_DATA, MavAutopilot, MavCmd, MavLandedState, MavMessage, MavModeFlag, MavResult, MavState,
     MavSysStatusSensor, MavType, STATUSTEXT_DATA, SYS_STATUS_DATA,
 };
+use link::framing::Framer;
 use mavlink::{MAVLinkV2MessageRaw, MavHeader};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -48,6 +49,8 @@ pub struct World {
     pub ready: bool,
     /// Battery, percent.
     pub remaining: i8,
+    /// From the takeoff command to the first movement.
+    pub lifts_off_after: Duration,
     pub received: Vec<Received>,
     pub beats_from_us: u32,
     pub strange_senders: u32,
@@ -59,6 +62,10 @@ pub struct World {
     pub mute_acks: bool,
     /// Reboot at the next tick.
     pub reboot: bool,
+    /// A test that ends in a kill has begun.
+    pub may_be_killed: bool,
+    /// Refuse to be killed.
+    pub refuse_kill: bool,
     streams: HashMap<u32, Duration>,
     sent: HashMap<u32, Instant>,
     boot: Instant,
@@ -79,6 +86,7 @@ pub fn world(kind: Kind) -> Shared {
         target: 0.0,
         ready: true,
         remaining: 90,
+        lifts_off_after: Duration::from_secs(1),
         received: Vec::new(),
         beats_from_us: 0,
         strange_senders: 0,
@@ -86,6 +94,8 @@ pub fn world(kind: Kind) -> Shared {
         lose_takeoff_acks: 0,
         mute_acks: false,
         reboot: false,
+        may_be_killed: false,
+        refuse_kill: false,
         streams: HashMap::new(),
         sent: HashMap::new(),
         boot: now,
@@ -97,7 +107,7 @@ pub fn world(kind: Kind) -> Shared {
 /// Runs for ever, speaking on the newest line.
 pub async fn run(world: Shared, mut lines: mpsc::Receiver<DuplexStream>) {
     let mut line: Option<DuplexStream> = None;
-    let mut deframer = Deframer::default();
+    let mut framer = Framer::default();
     let mut tick = interval(Duration::from_millis(50));
     let mut buffer = [0; 2048];
     let mut sequence = 0_u8;
@@ -105,7 +115,7 @@ pub async fn run(world: Shared, mut lines: mpsc::Receiver<DuplexStream>) {
         let mut out = Vec::new();
         tokio::select! {
             new = lines.recv() => match new {
-                Some(new) => { line = Some(new); deframer = Deframer::default(); }
+                Some(new) => { line = Some(new); framer = Framer::default(); }
                 None => return,
             },
             read = async { match line.as_mut() {
@@ -114,9 +124,9 @@ pub async fn run(world: Shared, mut lines: mpsc::Receiver<DuplexStream>) {
             }} => match read {
                 Ok(0) | Err(_) => line = None,
                 Ok(n) => {
-                    deframer.push(&buffer[..n]);
-                    while let Some(found) = deframer.next_frame() {
-                        if let Found::Message(header, message) = found {
+                    framer.push(&buffer[..n]);
+                    while let Some(frame) = framer.next_frame() {
+                        if let Ok((header, message)) = decode(&frame) {
                             world.lock().unwrap().hear(header, &message, &mut out);
                         }
                     }
@@ -239,8 +249,14 @@ impl World {
                 ACCEPTED
             }
             MavCmd::MAV_CMD_COMPONENT_ARM_DISARM => {
-                assert!(p[0] == 1.0 && p[1] == 0.0, "the agent never disarms and never forces");
-                if self.refuse_arm > 0 || !self.ready || self.custom_mode != self.station() {
+                let kill = p[0] == 0.0 && p[1] == 21_196.0 && self.may_be_killed;
+                assert!(
+                    kill || (p[0] == 1.0 && p[1] == 0.0),
+                    "the agent never disarms and never forces"
+                );
+                if kill {
+                    self.kill()
+                } else if self.refuse_arm > 0 || !self.ready || self.custom_mode != self.station() {
                     self.refuse_arm = self.refuse_arm.saturating_sub(1);
                     out.push(text("Arm: Compass not healthy"));
                     if self.kind == Kind::Px4 { LATER } else { FAILED }
@@ -260,7 +276,7 @@ impl World {
                 if possible {
                     self.target = height;
                     if self.climb_from.is_none() {
-                        self.climb_from = Some(Instant::now() + Duration::from_secs(1));
+                        self.climb_from = Some(Instant::now() + self.lifts_off_after);
                     }
                     if self.kind == Kind::Px4 {
                         self.custom_mode = 0x0204_0000;
@@ -280,6 +296,17 @@ impl World {
         if answer && !self.mute_acks {
             out.push(ack(command, result));
         }
+    }
+
+    /// The motors stop, and the vehicle says so and that it is on the ground, even while it falls.
+    fn kill(&mut self) -> MavResult {
+        if self.refuse_kill {
+            return MavResult::MAV_RESULT_FAILED;
+        }
+        self.armed = false;
+        self.landed = MavLandedState::MAV_LANDED_STATE_ON_GROUND;
+        self.altitude = 0.0;
+        MavResult::MAV_RESULT_ACCEPTED
     }
 
     fn tick(&mut self, out: &mut Vec<MavMessage>) {

@@ -7,6 +7,9 @@
 )]
 
 mod autopilot;
+mod ground_orders;
+mod kills;
+mod takeovers;
 
 use agent::clock::Clock;
 use agent::pilot::Pilot;
@@ -342,7 +345,9 @@ async fn a_battery_at_its_reserve_ends_the_flight_and_begins_no_other() {
         agent.until_holding().await;
         vehicle.see(|w| w.remaining = 15);
         // This autopilot cannot return, so the vehicle lands where it is.
-        agent.until("low battery", 30, |r| r.activity == Activity::LowBattery).await;
+        agent
+            .until("low battery", 30, |r| r.activity == Activity::LowBattery)
+            .await;
         agent
             .until("down and staying there", 90, |r| {
                 r.activity == Activity::HandsOff(HandsOff::FlightOver)
@@ -356,7 +361,11 @@ async fn a_battery_at_its_reserve_ends_the_flight_and_begins_no_other() {
         agent.until("refused", 30, |r| r.activity == Activity::NotArmable).await;
         let report = agent.report().unwrap();
         assert_eq!(report.ready, Some(false));
-        assert!(report.reasons[0].text.contains("battery at 15 %"), "{:?}", report.reasons);
+        assert!(
+            report.reasons[0].text.contains("battery at 15 %"),
+            "{:?}",
+            report.reasons
+        );
         vehicle.see(|w| w.remaining = 100);
         agent.until_holding().await;
         agent.kill().await;
@@ -414,21 +423,22 @@ async fn a_vehicle_that_is_not_ready_is_asked_why_and_not_armed() {
 #[tokio::test(start_paused = true)]
 async fn a_takeoff_whose_answer_is_lost_is_judged_by_the_climb() {
     for kind in BOTH {
-        let vehicle = Vehicle::new(kind);
-        vehicle.see(|w| w.lose_takeoff_acks = 1);
-        let agent = vehicle.agent();
-        agent.connect(flying(1)).await;
-        agent.until_holding().await;
-        vehicle.see(|w| {
-            assert_eq!(w.count(ARM), 1);
-            assert_eq!(
-                w.count(TAKEOFF),
-                2,
-                "{kind:?}: repeated once, and on ArduCopter refused while it climbed"
-            );
-            assert_eq!(w.count(LAND), 0);
-        });
-        agent.kill().await;
+        // One lifts off before the command would be repeated; of the other it is, and refused where it climbs already.
+        for (lifts_off_after, takeoffs) in [(1, 1), (3, 2)] {
+            let vehicle = Vehicle::new(kind);
+            vehicle.see(|w| {
+                w.lose_takeoff_acks = 1;
+                w.lifts_off_after = Duration::from_secs(lifts_off_after);
+            });
+            let agent = vehicle.agent();
+            agent.connect(flying(1)).await;
+            agent.until_holding().await;
+            vehicle.see(|w| {
+                let sent = (w.count(ARM), w.count(TAKEOFF), w.count(LAND));
+                assert_eq!(sent, (1, takeoffs, 0), "{kind:?}, lifts off after {lifts_off_after} s");
+            });
+            agent.kill().await;
+        }
     }
 }
 

@@ -19,6 +19,8 @@ pub struct Flight {
     pub stage: Stage,
     /// What was last said of it.
     pub vehicle: Vehicle,
+    /// Where it was when it was heard last.
+    heard: Stage,
     firsts: BTreeMap<Stage, Duration>,
     /// Metres above home when it first held.
     held_at: Option<f64>,
@@ -31,7 +33,10 @@ impl Flights {
         for vehicle in fleet.iter().filter(|vehicle| !vehicle.node.is_empty()) {
             let new = !self.0.contains_key(&vehicle.node);
             let flight = self.0.entry(vehicle.node.clone()).or_default();
-            let stage = Stage::of(vehicle, flight.stage);
+            let stage = Stage::of(vehicle, flight.heard);
+            if stage != Stage::Silent {
+                flight.heard = stage;
+            }
             if stage == Stage::Flying && flight.held_at.is_none() {
                 flight.held_at = vehicle.position.as_ref().map(|p| p.altitude_above_home_meters);
             }
@@ -159,6 +164,17 @@ mod tests {
         flights.note(at(2), &[seen("a", "Disarmed", "Idle")]);
         assert_eq!(flights.get("a").unwrap().reached(Stage::Flying), None);
         assert!(flights.summary().contains("holding never"), "{}", flights.summary());
+    }
+
+    #[test]
+    fn a_vehicle_that_is_silent_for_a_while_in_the_air_has_landed_when_it_is_heard_on_the_ground() {
+        let mut flights = Flights::default();
+        flights.note(at(1), &[seen("a", "InAir", "Holding")]);
+        flights.note(at(2), &[seen("a", "UnknownLinkLost", "Waiting")]);
+        flights.note(at(3), &[seen("a", "UnknownLinkLost", "Waiting")]);
+        assert_eq!(flights.counts(), [(Stage::Silent, 1)]);
+        flights.note(at(4), &[seen("a", "Disarmed", "Idle")]);
+        assert_eq!(flights.get("a").unwrap().reached(Stage::Landed), Some(at(4)));
     }
 
     #[test]

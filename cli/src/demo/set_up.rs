@@ -6,6 +6,7 @@ use crate::args::{Autopilots, DemoArgs};
 use crate::failure::Failure;
 use crate::file_limit;
 use crate::fleet_api::Source;
+use crate::log::Log;
 use crate::say;
 use crate::station::{NodeSetup, Setup, Station};
 use fleet::ids::NodeName;
@@ -16,6 +17,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 /// A port of this machine that is free.
 const ANY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
@@ -30,6 +32,7 @@ pub struct Parts {
     simulation: Simulation,
     log: PathBuf,
     folder: TempDir,
+    _written: Log,
 }
 
 impl Parts {
@@ -50,7 +53,7 @@ impl Parts {
         let log = folder.path().join("log");
         let file =
             File::create(&log).map_err(|why| Failure::Failed(format!("cannot write {}: {why}", log.display())))?;
-        coordinator::logging::start_in(file);
+        let written = Log::to_file(file)?;
         file_limit::raise();
 
         let names = names(args.drones);
@@ -91,6 +94,8 @@ impl Parts {
             listen: ANY,
             nodes,
             grounded: false,
+            // The demo deletes its Swarm first.
+            asked: CancellationToken::new(),
         };
         let station = Station::start(setup).await?;
         let started = say::duration(begun.elapsed());
@@ -104,6 +109,7 @@ impl Parts {
             simulation,
             log,
             folder,
+            _written: written,
         })
     }
 

@@ -61,7 +61,7 @@ impl Stage {
         matches!(self, Self::Climbing | Self::Flying | Self::Landing | Self::Landed)
     }
 
-    /// The stage of `vehicle`, which was at `before` when it was last looked at.
+    /// The stage of `vehicle`, which was at `before` when it was heard last.
     #[must_use]
     pub fn of(vehicle: &Vehicle, before: Self) -> Self {
         let activity = vehicle.activity.as_deref().unwrap_or_default();

@@ -61,12 +61,7 @@ impl View {
         while self.last.len() > KEPT {
             self.last.pop_front();
         }
-        let whole = table(flights);
-        let picture = if whole.len() + BELOW < rows {
-            whole
-        } else {
-            self.last.iter().cloned().collect()
-        };
+        let picture = picture(table(flights), &self.last, rows);
         self.draw(elapsed, flights, &picture);
     }
 
@@ -92,6 +87,16 @@ impl View {
         // If standard output is closed, nobody watches.
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     }
+}
+
+/// The whole table where the terminal has room for it; else of the last changes as many as it has room for: what has left
+/// the screen at its top cannot be drawn anew.
+fn picture(whole: Vec<String>, last: &VecDeque<String>, rows: usize) -> Vec<String> {
+    if whole.len() + BELOW < rows {
+        return whole;
+    }
+    let room = rows.saturating_sub(BELOW + 1);
+    last.iter().skip(last.len().saturating_sub(room)).cloned().collect()
 }
 
 /// `3 booting, 2 flying`.
@@ -215,6 +220,21 @@ mod tests {
         );
         assert!(lines[0].ends_with("and 44 more)"), "{lines:?}");
         assert_eq!(together(Duration::ZERO, &flights, &[]), [""; 0]);
+    }
+
+    #[test]
+    fn a_picture_is_never_taller_than_the_terminal() {
+        let last: VecDeque<String> = (0..KEPT).map(|n| n.to_string()).collect();
+        for size in [1, 2, 5, 50] {
+            for rows in 1..60 {
+                let drawn = picture(table(&fleet(size)), &last, rows);
+                assert!(
+                    drawn.is_empty() || drawn.len() + BELOW < rows,
+                    "{size} on {rows}: {drawn:?}"
+                );
+            }
+        }
+        assert_eq!(picture(table(&fleet(50)), &last, 5), ["6", "7"]);
     }
 
     #[test]

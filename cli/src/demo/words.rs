@@ -44,14 +44,14 @@ pub fn all_hold(wanted: usize, after: Duration) -> String {
 /// What a person may do from another terminal while the vehicles hold.
 #[must_use]
 pub fn things_to_try(station: &Station) -> String {
-    let skein = std::env::current_exe().map_or_else(|_| "skein".to_owned(), |path| path.display().to_string());
+    let skein = std::env::current_exe().map_or_else(|_| "skein".to_owned(), |path| say::shell_word(&path));
     format!(
         "The vehicles hold until Ctrl-C. Try, in another terminal:\n\
          \x20 export KUBECONFIG={} SKEIN_SERVER={}\n\
          \x20 kubectl get drones                        # what their own autopilots say\n\
          \x20 kubectl scale swarm/{SWARM} --replicas=1      # all but one land\n\
          \x20 {skein} ground {SWARM}    # all land and stay down, until `release`\n",
-        station.api.kubeconfig().display(),
+        say::shell_word(station.api.kubeconfig()),
         station.server(),
     )
 }

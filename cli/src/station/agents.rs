@@ -1,7 +1,8 @@
 //! The agents in this process.
 //!
 //! Owns: one task per agent, on threads that nothing else uses: whatever API and coordinator are busy with, an agent has to
-//! hear its autopilot. Starting an agent again that has died of a fault, and telling how each has ended.
+//! hear its autopilot. Starting an agent again that has died of a fault, and telling how each has ended: one that was lost
+//! has not brought its vehicle down.
 //! Must not: decide anything about flight. Dropping this is losing the agents: their vehicles go on by themselves.
 
 use crate::failure::Failure;
@@ -10,7 +11,7 @@ use fleet::backoff::Backoff;
 use fleet::ids::NodeName;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
-use tokio::task::JoinSet;
+use tokio::task::{Id, JoinSet};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tracing::error;
@@ -23,8 +24,9 @@ const RETRY: Backoff = Backoff {
 /// Agents that are kept running.
 #[derive(Debug)]
 pub struct Agents {
-    tasks: JoinSet<(NodeName, Ending)>,
-    nodes: Vec<NodeName>,
+    tasks: JoinSet<Ending>,
+    /// Whose each task is, in the order in which they were given.
+    lives: Vec<(Id, NodeName)>,
     stop: CancellationToken,
     /// Taken when this is dropped.
     threads: Option<Runtime>,
@@ -40,11 +42,24 @@ impl Drop for Agents {
 }
 
 impl Agents {
-    /// Starts those that are given, each with the configuration it was opened with.
+    /// Starts those that are given, each with the configuration it was opened with. When `asked` is cancelled each brings its
+    /// vehicle down and ends, whatever this program is busy with then.
     ///
     /// # Errors
     /// The system gives no thread.
-    pub fn start(agents: Vec<(Config, Agent)>) -> Result<Self, Failure> {
+    pub fn start(agents: Vec<(Config, Agent)>, asked: &CancellationToken) -> Result<Self, Failure> {
+        let stop = asked.child_token();
+        let lives = agents.into_iter().map(|(config, agent)| {
+            let node = config.node.clone();
+            (node, keep(config, agent, stop.clone()))
+        });
+        Self::running(lives, stop.clone())
+    }
+
+    fn running<L>(lives: impl Iterator<Item = (NodeName, L)>, stop: CancellationToken) -> Result<Self, Failure>
+    where
+        L: Future<Output = Ending> + Send + 'static,
+    {
         let threads = Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("agents")
@@ -53,13 +68,13 @@ impl Agents {
             .map_err(|why| Failure::Failed(format!("cannot start a thread for the agents: {why}")))?;
         let mut started = Self {
             tasks: JoinSet::new(),
-            nodes: agents.iter().map(|(config, _)| config.node.clone()).collect(),
-            stop: CancellationToken::new(),
+            lives: Vec::new(),
+            stop,
             threads: None,
         };
-        for (config, agent) in agents {
-            let life = keep(config, agent, started.stop.clone());
-            started.tasks.spawn_on(life, threads.handle());
+        for (node, life) in lives {
+            let task = started.tasks.spawn_on(life, threads.handle());
+            started.lives.push((task.id(), node));
         }
         started.threads = Some(threads);
         Ok(started)
@@ -67,8 +82,8 @@ impl Agents {
 
     /// Their nodes, in the order in which they were given.
     #[must_use]
-    pub fn nodes(&self) -> &[NodeName] {
-        &self.nodes
+    pub fn nodes(&self) -> Vec<NodeName> {
+        self.lives.iter().map(|(_, node)| node.clone()).collect()
     }
 
     /// Asks all of them to end: each brings its vehicle down first.
@@ -79,24 +94,30 @@ impl Agents {
     /// The next one that has ended, once they were asked to; `None` when none is left. Safe to cancel.
     pub async fn next_ended(&mut self) -> Option<(NodeName, Ending)> {
         loop {
-            match self.tasks.join_next().await? {
-                Ok(ended) => return Some(ended),
-                // What dies in an agent is caught in `keep`; this is said so that nothing is missed in silence.
-                Err(fault) => error!(%fault, "an agent was lost"),
+            let (task, ending) = match self.tasks.join_next_with_id().await? {
+                Ok((task, ending)) => (task, ending),
+                // What dies in an agent is caught in `keep`; this is so that no vehicle is forgotten in silence.
+                Err(fault) => {
+                    error!(%fault, "an agent was lost");
+                    (fault.id(), Ending::NotSettled)
+                }
+            };
+            if let Some((_, node)) = self.lives.iter().find(|(life, _)| *life == task) {
+                return Some((node.clone(), ending));
             }
         }
     }
 }
 
 /// Lives again and again until asked to end.
-async fn keep(config: Config, first: Agent, stop: CancellationToken) -> (NodeName, Ending) {
+async fn keep(config: Config, first: Agent, stop: CancellationToken) -> Ending {
     let node = config.node.clone();
     let (mut agent, mut failures) = (Some(first), 0);
     loop {
         if let Some(agent) = agent.take() {
             // Boxed: an agent's future is large.
             match tokio::spawn(Box::pin(agent.run(stop.clone()))).await {
-                Ok(ending) if stop.is_cancelled() => return (node, ending),
+                Ok(ending) if stop.is_cancelled() => return ending,
                 Ok(_) => error!(%node, "the agent has ended by a fault of its own; it is started again"),
                 Err(fault) => error!(%node, %fault, "the agent has died, which is a fault; it is started again"),
             }
@@ -110,5 +131,38 @@ async fn keep(config: Config, first: Agent, stop: CancellationToken) -> (NodeNam
             Ok(Err(error)) => error!(%node, %error, "the agent cannot start; will be tried again"),
             Err(fault) => error!(%node, %fault, "the agent cannot start; will be tried again"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::time::timeout;
+
+    #[tokio::test]
+    async fn an_agent_that_was_lost_has_not_brought_its_vehicle_down() {
+        let of = |name: &str| NodeName::parse(name).unwrap();
+        let lives = ["alpha", "bravo"].map(|name| {
+            let life = async move {
+                assert_eq!(name, "alpha", "a fault");
+                Ending::Settled
+            };
+            (of(name), life)
+        });
+        let mut agents = Agents::running(lives.into_iter(), CancellationToken::new()).unwrap();
+        assert_eq!(agents.nodes(), [of("alpha"), of("bravo")]);
+        let mut ended = Vec::new();
+        let all = async {
+            while let Some((node, ending)) = agents.next_ended().await {
+                ended.push((node.to_string(), ending));
+            }
+        };
+        timeout(Duration::from_secs(20), all).await.unwrap();
+        ended.sort_by(|a, b| a.0.cmp(&b.0));
+        let wanted = [
+            ("alpha".to_owned(), Ending::Settled),
+            ("bravo".to_owned(), Ending::NotSettled),
+        ];
+        assert_eq!(ended, wanted);
     }
 }

@@ -1,10 +1,11 @@
 //! `--node NAME=LINK`: a vehicle that is reached from this machine.
 //!
-//! Owns: reading it, and that no two of them are the same. Must not: open anything.
+//! Owns: reading it, and that no two of them are the same. Must not: open a link.
 
 use agent::LinkUrl;
 use fleet::ids::NodeName;
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// The name of a node and the link to its autopilot.
@@ -51,7 +52,7 @@ pub fn each_once(nodes: &[NodeLink]) -> Result<(), String> {
                 node.name
             ));
         }
-        if let Some(other) = before.iter().find(|other| other.link == node.link) {
+        if let Some(other) = before.iter().find(|other| same(&other.link, &node.link)) {
             return Err(format!(
                 "--node: {} and {} have the same link {}; one autopilot has one agent",
                 other.name, node.name, node.link
@@ -59,6 +60,19 @@ pub fn each_once(nodes: &[NodeLink]) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Whether both surely lead to one autopilot: a serial port has one, by whichever of its names and at whatever rate.
+fn same(one: &LinkUrl, other: &LinkUrl) -> bool {
+    match (one, other) {
+        (LinkUrl::Serial { device: one, .. }, LinkUrl::Serial { device: other, .. }) => real(one) == real(other),
+        _ => one == other,
+    }
+}
+
+/// The device behind names such as /dev/serial/by-id/...; one that is not plugged in is taken by its name.
+fn real(device: &Path) -> PathBuf {
+    device.canonicalize().unwrap_or_else(|_| device.to_owned())
 }
 
 #[cfg(test)]
@@ -82,7 +96,7 @@ mod tests {
             ("alpha", "NAME=LINK"),
             ("Alpha 1=udp:h:1", "is not a node name"),
             ("=udp:h:1", "is not a node name"),
-            ("alpha=/dev/ttyUSB0", "use serial:/dev/ttyACM0:921600"),
+            ("alpha=/dev/ttyUSB0", "use auto, auto:57600, serial:/dev/ttyACM0:921600"),
             ("alpha=serial:/dev/ttyUSB0", "the baud rate is missing"),
         ] {
             let refusal = text.parse::<NodeLink>().unwrap_err();
@@ -98,5 +112,22 @@ mod tests {
         assert!(name.contains("alpha is given twice"), "{name}");
         let link = each_once(&[a, of("bravo=udp:h:1")]).unwrap_err();
         assert!(link.contains("alpha and bravo have the same link"), "{link}");
+    }
+
+    #[test]
+    fn a_serial_port_has_one_autopilot_by_whichever_name_and_rate() {
+        let folder = tempfile::tempdir().unwrap();
+        let (device, by_id) = (folder.path().join("ttyUSB0"), folder.path().join("by-id"));
+        std::fs::write(&device, "").unwrap();
+        std::os::unix::fs::symlink(&device, &by_id).unwrap();
+        let node = |name: &str, device: &Path, baud: u32| of(&format!("{name}=serial:{}:{baud}", device.display()));
+        let a = node("alpha", &device, 57_600);
+        for other in [node("bravo", &device, 115_200), node("bravo", &by_id, 57_600)] {
+            let said = each_once(&[a.clone(), other]).unwrap_err();
+            assert!(said.contains("alpha and bravo have the same link"), "{said}");
+        }
+        let missing = |name, number: u32| node(name, &folder.path().join(number.to_string()), 57_600);
+        assert_eq!(each_once(&[a, missing("bravo", 1), missing("charlie", 2)]), Ok(()));
+        assert!(each_once(&[missing("alpha", 1), missing("bravo", 1)]).is_err());
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Owns: the sentences. Must not: print them.
 
+use crate::say;
 use crate::station::Station;
 use agent::Ending;
 use fleet::ids::NodeName;
@@ -12,6 +13,10 @@ use std::path::Path;
 pub const AT_ONCE: &str = "ended at once. Vehicles that are in the air go on by themselves, under their autopilots' own \
      failsafe; `skein up` on the same folder takes them up again";
 
+/// Ctrl-Z.
+pub const NOT_PAUSED: &str = "Not paused: nobody would look after the vehicles. Open another terminal, or press Ctrl-C to land \
+     the vehicles that are reached from here, and end";
+
 /// The station can be used.
 #[must_use]
 pub fn how_to_use(station: &Station, folder: &Path) -> String {
@@ -21,7 +26,7 @@ pub fn how_to_use(station: &Station, folder: &Path) -> String {
     } else {
         format!(" --server {server}")
     };
-    let nodes = match station.agents.nodes() {
+    let nodes = match station.agents.nodes().as_slice() {
         [] => "No vehicle is reached from here (--node).".to_owned(),
         nodes => format!("Vehicles reached from here: {}.", list(nodes)),
     };
@@ -33,7 +38,7 @@ pub fn how_to_use(station: &Station, folder: &Path) -> String {
          \x20 skein{option} status\n\
          Ctrl-C lands the vehicles that are reached from here, and ends.",
         folder.display(),
-        station.api.kubeconfig().display(),
+        say::shell_word(station.api.kubeconfig()),
     )
 }
 
@@ -86,15 +91,20 @@ const fn it(drones: usize) -> &'static str {
     if drones == 1 { "it" } else { "them" }
 }
 
+/// What becomes of vehicles that are not ours to land.
+const ELSEWHERE: &str = "Vehicles of agents elsewhere go on as assigned, until the time is over after which they do what \
+     their failsafe for a lost coordinator says (`kubectl explain swarm.spec.template.spec.failsafe`).";
+
 /// The end in order begins.
 #[must_use]
 pub fn landing(nodes: usize) -> String {
     if nodes == 0 {
-        return "Asked to end. Vehicles of agents elsewhere go on as assigned.".to_owned();
+        return format!("Asked to end. {ELSEWHERE}");
     }
-    "Asked to end: the vehicles that are reached from here land first. Ctrl-C again ends at once and leaves them to their \
-     autopilots' own failsafe. Vehicles of agents elsewhere go on as assigned."
-        .to_owned()
+    format!(
+        "Asked to end: the vehicles that are reached from here land first. Ctrl-C again ends at once and leaves them to \
+         their autopilots' own failsafe. {ELSEWHERE}"
+    )
 }
 
 /// An agent has ended.

@@ -3,12 +3,14 @@
 //! Owns: gathering it from the caches. Must not: call the API or decide.
 
 use crate::context::Context;
+use crate::ground;
 use crate::key::Key;
 use crate::world::{is_guarded, owner, uid};
 use crds::drone::{OnCoordinatorLoss as Loss, OnLowBattery as Low, Preflight as Look};
 use crds::{Drone, labels};
 use fleet::assignment::{Failsafe, OnCoordinatorLoss, OnLowBattery, Preflight, USUAL_RESERVE};
 use fleet::drone::{Claimed, Facts, Ground};
+use fleet::ground::GroundMark;
 use fleet::ids::{DroneName, DroneUid, NodeName};
 use fleet::report::Report;
 use fleet::units::{AltitudeAboveHome, Percent};
@@ -40,7 +42,7 @@ impl Seen {
             .node_name
             .as_deref()
             .and_then(|node| NodeName::parse(node).ok());
-        let report = node.as_ref().and_then(|node| context.sessions.current(node));
+        let report = report(context, &drone);
         let facts = facts(context, &drone);
         Self {
             key: Key::of(drone.as_ref()),
@@ -79,6 +81,12 @@ impl Seen {
     }
 }
 
+/// What the agent of the node that `drone` names reports, on its open session.
+fn report(context: &Context, drone: &Drone) -> Option<Arc<Report>> {
+    let node = NodeName::parse(drone.spec.node_name.as_deref()?).ok()?;
+    context.sessions.current(&node)
+}
+
 /// The facts of `drone`.
 #[must_use]
 pub fn facts(context: &Context, drone: &Drone) -> Facts {
@@ -94,7 +102,8 @@ pub fn facts(context: &Context, drone: &Drone) -> Facts {
         None => Some(false),
         Some((swarm, _)) => context.world.swarm_of_uid(swarm).map(|swarm| swarm.spec.grounded),
     };
-    let just_ordered = context.latch.covers(me) || owner(drone).is_some_and(|(swarm, _)| context.latch.covers(swarm));
+    let ground_mark = ground::mark(context, drone, report(context, drone).as_deref());
+    let just_ordered = matches!(ground_mark, Some(GroundMark::Given(_)));
     Facts {
         uid: DroneUid(me.to_owned()),
         name: DroneName::from(&Key::of(drone)),
@@ -135,7 +144,7 @@ pub fn facts(context: &Context, drone: &Drone) -> Facts {
                 },
             }),
         resume_after: u32::try_from(drone.spec.resume_after_takeovers).unwrap_or(0),
-        ground_mark: None,
+        ground_mark,
         ground: Ground::of(drone.spec.grounded, swarm, just_ordered),
     }
 }

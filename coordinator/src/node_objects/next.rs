@@ -15,6 +15,9 @@ use std::time::Duration;
 /// is started again within a few more.
 const GRACE: Duration = Duration::from_secs(10);
 
+/// Longest value of a label.
+const LONGEST_LABEL: usize = 63;
+
 const READY: &str = "Ready";
 
 /// The agent of a node.
@@ -87,15 +90,14 @@ pub fn is_ours(node: &Node) -> bool {
 /// The object for an agent that has none.
 #[must_use]
 pub fn object(node: &NodeName) -> Node {
-    let labels = [
-        (labels::DRONE_NODE, ""),
-        ("kubernetes.io/hostname", node.as_str()),
-        (labels::MANAGED_BY, labels::COORDINATOR),
-    ];
+    // A longer name is no label value.
+    let hostname = Some(("kubernetes.io/hostname", node.as_str())).filter(|(_, name)| name.len() <= LONGEST_LABEL);
+    let labels = [(labels::DRONE_NODE, ""), (labels::MANAGED_BY, labels::COORDINATOR)];
+    let labels = labels.into_iter().chain(hostname);
     Node {
         metadata: ObjectMeta {
             name: Some(node.to_string()),
-            labels: Some(labels.map(|(key, value)| (key.to_owned(), value.to_owned())).into()),
+            labels: Some(labels.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()),
             ..ObjectMeta::default()
         },
         ..Node::default()
@@ -181,6 +183,18 @@ mod tests {
         let facts = crate::world::NodeFacts::of(&told(Word::Connected, 0)).unwrap();
         assert!(facts.ready && !facts.cordoned && !facts.tainted);
         assert!(!crate::world::NodeFacts::of(&told(Word::Gone, 0)).unwrap().ready);
+    }
+
+    #[test]
+    fn a_node_whose_name_is_longer_than_a_label_may_be_has_no_label_that_would_be_refused() {
+        let hostname = |name: &str| {
+            let node = object(&NodeName::parse(name).unwrap());
+            assert!(node.labels().values().all(|value| value.len() <= LONGEST_LABEL) && is_ours(&node));
+            node.labels().get("kubernetes.io/hostname").cloned()
+        };
+        let longest = "a".repeat(LONGEST_LABEL);
+        assert_eq!(hostname(&longest), Some(longest.clone()));
+        assert_eq!(hostname(&format!("{longest}.field.example")), None);
     }
 
     #[test]

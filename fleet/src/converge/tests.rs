@@ -56,12 +56,13 @@ fn world(desired: Desired) -> World {
         fence: Fence {
             highest_term: Term(3),
             held: Some(held),
+            ground_latch: None,
         },
         confirmed: true,
         uplink_silent: Duration::ZERO,
         record: FlightRecord {
             uid: Some(uid),
-            stage: Stage::Fresh,
+            ..FlightRecord::default()
         },
         memory: Memory::default(),
         battery: Levels::default(),
@@ -414,14 +415,14 @@ fn a_vehicle_armed_for_a_superseded_leadership_does_not_take_off() {
 
 #[test]
 fn a_command_on_its_way_is_not_repeated_against_somebody_who_has_taken_over_since() {
-    use StepKind::{Arm, AskReasons, FailsafeLand, FailsafeReturn, Land, SetStation, TakeOff};
+    use StepKind::{Arm, FailsafeLand, FailsafeReturn, Land, SetStation, TakeOff};
     let overtaken = |w: &World, kind| overtaken(kind, &w.vehicle, w.now);
     let pilot = world(FLY).flying(Mode::Foreign);
     for kind in [SetStation, TakeOff, Land, FailsafeLand, FailsafeReturn] {
         assert!(overtaken(&pilot, kind), "{kind:?}");
     }
     let holding = world(FLY).flying(Mode::Station);
-    for kind in [TakeOff, Land, FailsafeLand, FailsafeReturn, AskReasons, Arm] {
+    for kind in [Land, FailsafeLand, FailsafeReturn, Arm] {
         assert!(!overtaken(&holding, kind), "{kind:?}");
     }
     assert!(overtaken(&world(FLY).flying(Mode::Land), FailsafeReturn));
@@ -429,6 +430,35 @@ fn a_command_on_its_way_is_not_repeated_against_somebody_who_has_taken_over_sinc
     assert!(!overtaken(&world(FLY).disarmed(Mode::Foreign), SetStation));
     let armed = world(FLY).vehicle(true, Some(LandedState::OnGround), Mode::Foreign, true);
     assert!(overtaken(&armed, SetStation));
+}
+
+#[test]
+fn a_command_on_its_way_is_not_repeated_once_it_has_shown_its_effect_or_nothing_is_heard() {
+    use StepKind::{AskReasons, FailsafeLand, FailsafeReturn, Land, TakeOff};
+    let overtaken = |w: &World, kind| overtaken(kind, &w.vehicle, w.now);
+    let on_the_ground = world(FLY).vehicle(true, Some(LandedState::OnGround), Mode::Station, true);
+    assert!(!overtaken(&on_the_ground, TakeOff));
+    assert!(overtaken(&world(FLY).flying(Mode::Station), TakeOff), "it climbs");
+    assert!(
+        overtaken(&world(FLY).disarmed(Mode::Station), TakeOff),
+        "it has disarmed itself"
+    );
+    let mut unheard = on_the_ground;
+    unheard.now = unheard.now.plus(Duration::from_secs(4));
+    assert!(overtaken(&unheard, TakeOff), "who knows what it does now");
+    for kind in [Land, FailsafeLand, FailsafeReturn] {
+        assert!(overtaken(&world(FLY).flying(Mode::Land), kind), "{kind:?}: it lands");
+        assert!(
+            overtaken(&world(FLY).disarmed(Mode::Station), kind),
+            "{kind:?}: it is down"
+        );
+        assert!(
+            !overtaken(&unheard, kind),
+            "{kind:?}: a command to come down is safe to repeat"
+        );
+    }
+    assert!(overtaken(&world(FLY).flying(Mode::Station), AskReasons));
+    assert!(!overtaken(&world(FLY).disarmed(Mode::Station), AskReasons));
 }
 
 fn any_world() -> impl Strategy<Value = World> {

@@ -5,6 +5,7 @@
 
 use crate::assignment::{Assignment, Desired, GroundedWhy, Held, Order};
 use crate::drone::{Claimed, Facts, Ground};
+use crate::ground::{GroundMark, GroundOrderId};
 use crate::ids::{DroneUid, Term};
 
 /// The order for the vehicle that serves `drone`; `held` is what the agent reports to hold.
@@ -92,15 +93,21 @@ fn served<'a>(drones: &'a [Facts], held: Option<&Held>) -> Option<&'a Facts> {
         .or_else(|| drones.iter().find(|drone| drone.claim == Claimed::Nobody))
 }
 
-/// Whether an agent that reports `held` acts on `order`. If not, the order is sent again.
+/// Whether an agent that reports `held`, and to keep the ground order `latch`, acts on `order`. If not, the order is sent
+/// again.
 #[must_use]
-pub fn taken(order: &Order, held: Option<&Held>) -> bool {
+pub fn taken(order: &Order, held: Option<&Held>, latch: Option<GroundOrderId>) -> bool {
     match (order, held) {
         (Order::Unassigned { .. }, held) => held.is_none(),
         (Order::Assigned(_), None) => false,
         (Order::Assigned(a), Some(h)) => {
             let grounded = matches!(a.desired, Desired::Grounded { .. });
-            (h.uid == a.uid) && (h.term, h.generation, h.grounded) == (a.term, a.generation, grounded)
+            let heard = match a.ground_mark {
+                Some(GroundMark::Given(id)) => latch == Some(id),
+                Some(GroundMark::Done(id)) => latch != Some(id),
+                None => true,
+            };
+            heard && (h.uid == a.uid) && (h.term, h.generation, h.grounded) == (a.term, a.generation, grounded)
         }
     }
 }
@@ -307,6 +314,7 @@ mod tests {
     #[test]
     fn an_order_counts_as_taken_only_when_the_report_shows_all_of_it() {
         let fly = order(TERM, &bound(), None).unwrap();
+        let taken = |order: &Order, held: Option<&Held>| super::taken(order, held, None);
         assert!(taken(&fly, Some(&held(false))));
         assert!(!taken(&fly, Some(&held(true))));
         assert!(!taken(
@@ -326,5 +334,25 @@ mod tests {
         assert!(!taken(&fly, None));
         assert!(taken(&Order::Unassigned { term: TERM }, None));
         assert!(!taken(&Order::Unassigned { term: TERM }, Some(&held(false))));
+    }
+
+    #[test]
+    fn an_agent_that_keeps_a_ground_order_that_is_done_or_misses_one_that_was_given_is_told_again() {
+        let with = |mark, ground| {
+            let drone = Facts {
+                ground_mark: mark,
+                ground,
+                ..bound()
+            };
+            order(TERM, &drone, None).unwrap()
+        };
+        let id = GroundOrderId(5);
+        let done = with(Some(GroundMark::Done(id)), Ground::No);
+        assert!(!taken(&done, Some(&held(false)), Some(id)));
+        assert!(taken(&done, Some(&held(false)), None));
+        let given = with(Some(GroundMark::Given(id)), Ground::Ordered);
+        assert!(!taken(&given, Some(&held(true)), None));
+        assert!(!taken(&given, Some(&held(true)), Some(GroundOrderId(4))));
+        assert!(taken(&given, Some(&held(true)), Some(id)));
     }
 }

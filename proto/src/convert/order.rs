@@ -25,7 +25,7 @@ impl From<&Order> for v1::ToAgent {
         };
         Self {
             order: Some(order),
-            notice: String::new(),
+            ..Self::default()
         }
     }
 }
@@ -323,7 +323,7 @@ mod tests {
         change(&mut assignment);
         v1::ToAgent {
             order: Some(v1::to_agent::Order::Assigned(assignment)),
-            notice: String::new(),
+            ..v1::ToAgent::default()
         }
     }
 

@@ -296,6 +296,7 @@ impl From<Activity> for v1::Activity {
             Activity::HandsOff(HandsOff::OtherMode) => Self::HandsOffOtherMode,
             Activity::HandsOff(HandsOff::ArmedByOther) => Self::HandsOffArmedByOther,
             Activity::HandsOff(HandsOff::FlightOver) => Self::HandsOffFlightOver,
+            Activity::HandsOff(HandsOff::Killed) => Self::HandsOffKilled,
         }
     }
 }
@@ -319,6 +320,7 @@ impl TryFrom<v1::Activity> for Activity {
             v1::Activity::HandsOffOtherMode => Self::HandsOff(HandsOff::OtherMode),
             v1::Activity::HandsOffArmedByOther => Self::HandsOff(HandsOff::ArmedByOther),
             v1::Activity::HandsOffFlightOver => Self::HandsOff(HandsOff::FlightOver),
+            v1::Activity::HandsOffKilled => Self::HandsOff(HandsOff::Killed),
         })
     }
 }

@@ -138,6 +138,81 @@ fn taints_of_a_node_have_a_form() {
 }
 
 #[test]
+fn what_a_node_is_bound_to_is_set_once() {
+    both(|s| {
+        let name = s.ns().to_owned();
+        let path = format!("{NODES}/{name}");
+        for spec in [
+            json!({"podCIDRs": ["10.0.0.0/24", "10.1.0.0/24"]}),
+            json!({"podCIDRs": ["here"]}),
+            json!({"podCIDRs": ["10.0.0.1/24"]}),
+        ] {
+            let mut object = node(&name);
+            object["spec"] = spec;
+            s.post(dry(NODES.to_owned()), &object);
+        }
+        s.given(NODES, &node(&name));
+        let bound = json!({"providerID": "one", "podCIDR": "10.0.0.0/24", "podCIDRs": ["10.0.0.0/24"]});
+        s.patch(MERGE, &path, &json!({"spec": bound}));
+        for spec in [
+            json!({"providerID": "two"}),
+            json!({"providerID": null}),
+            json!({"podCIDR": "10.1.0.0/24", "podCIDRs": ["10.1.0.0/24"]}),
+            json!({"podCIDR": null, "podCIDRs": null}),
+            json!({"providerID": "two", "podCIDR": null, "podCIDRs": null}),
+            json!({"unschedulable": true, "taints": [{"key": "a", "effect": "Never"}]}),
+            json!({"externalID": "x"}),
+        ] {
+            s.patch(MERGE, dry(path.clone()), &json!({"spec": spec}));
+        }
+    });
+}
+
+#[test]
+fn the_status_of_a_node_makes_sense() {
+    both(|s| {
+        let name = s.ns().to_owned();
+        let path = format!("{NODES}/{name}/status");
+        s.given(NODES, &node(&name));
+        let ready = json!({"type": "Ready", "status": "True"});
+        for status in [
+            json!({"addresses": [{"type": "Hostname", "address": "a"}, {"type": "Hostname", "address": "a"}]}),
+            json!({"capacity": {"cpu": "-1"}}),
+            json!({"capacity": {"drones": "1"}}),
+            json!({"capacity": {"skein.dev/drones": "1"}}),
+            json!({"capacity": {"skein.dev/drones": "1.5"}}),
+            json!({"capacity": {"a b": "1"}}),
+            json!({"phase": "Flying"}),
+            json!({"conditions": [{"type": "Ready"}]}),
+            json!({"conditions": [ready, ready]}),
+            json!({"conditions": [{"type": "Ready", "status": "Perhaps"}]}),
+            json!({"nodeInfo": {"machineID": "x"}}),
+        ] {
+            s.ask("PATCH", dry(path.clone()))
+                .text(MERGE, json!({"status": status}).to_string())
+                .send_and(|body| match body["kind"] == "Status" {
+                    true => body,
+                    false => Value::Null,
+                });
+        }
+    });
+}
+
+#[test]
+fn a_namespace_says_itself_whether_it_goes() {
+    both(|s| {
+        let path = format!("{NAMESPACES}/{}", s.ns());
+        let status = dry(format!("{path}/status"));
+        for phase in [json!("Terminating"), json!("Active"), json!("Gone"), Value::Null] {
+            s.patch(MERGE, &status, &json!({"status": {"phase": phase}}));
+        }
+        s.patch(MERGE, dry(path.clone()), &json!({"spec": {"finalizers": ["a.dev/x"]}}));
+        s.patch(MERGE, dry(path.clone()), &json!({"spec": {"finalizers": []}}));
+        s.patch(MERGE, dry(path), &json!({"status": {"phase": "Terminating"}}));
+    });
+}
+
+#[test]
 fn a_node_status_is_replaced_whole() {
     both(|s| {
         let (name, path) = (s.ns().to_owned(), format!("{NODES}/{}", s.ns()));

@@ -39,6 +39,21 @@ fn a_generated_name_has_five_random_characters() {
 }
 
 #[test]
+fn a_namespace_with_a_generated_name_bears_it_as_a_label() {
+    both(|s| {
+        s.random.push("field-".into());
+        let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "field-"}});
+        let made = s.post(NAMESPACES, &object).body;
+        let metadata = &made["metadata"];
+        s.note(
+            "the label",
+            json!(metadata["name"] == metadata["labels"]["kubernetes.io/metadata.name"]),
+        );
+        s.post(format!("{NAMESPACES}?dryRun=All"), &object);
+    });
+}
+
+#[test]
 fn an_object_needs_a_name() {
     both(|s| {
         s.post(

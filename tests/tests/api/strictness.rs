@@ -53,6 +53,43 @@ fn unknown_fields_are_warned_of_refused_or_ignored() {
 }
 
 #[test]
+fn unknown_fields_are_warned_of_though_the_object_is_refused() {
+    both(|s| {
+        let (all, one) = (s.swarm(""), s.swarm("a"));
+        let wrong = |name: &str, replicas: i64| swarm(name, json!({"replicas": replicas, "speed": 5}));
+        s.post(&all, &wrong("a", -1));
+        s.put(&one, &wrong("a", 1));
+        s.patch(MERGE, &one, &json!({"spec": {"speed": 5}}));
+        s.patch(APPLY, format!("{one}?fieldManager=me"), &wrong("a", -1));
+        s.given(&all, &swarm("a", json!({"replicas": 2})));
+        s.post(&all, &wrong("a", 1));
+        let mut elsewhere = wrong("b", 1);
+        elsewhere["metadata"]["namespace"] = json!("default");
+        s.post(&all, &elsewhere);
+        s.post("/apis/skein.dev/v1alpha1/namespaces/nowhere/swarms", &wrong("a", 1));
+        s.put(&one, &wrong("b", 1));
+        let mut stale = wrong("a", 1);
+        s.put(&one, &stale);
+        stale["metadata"]["resourceVersion"] = json!("1");
+        s.put(&one, &stale);
+        stale["metadata"]["uid"] = json!("x");
+        s.put(&one, &stale);
+        s.patch(MERGE, &one, &json!({"spec": {"replicas": -1, "speed": 5}}));
+        s.patch(
+            MERGE,
+            &one,
+            &json!({"metadata": {"resourceVersion": "1"}, "spec": {"speed": 5}}),
+        );
+        s.patch(MERGE, &one, &json!({"metadata": {"name": "b"}, "spec": {"speed": 5}}));
+        s.patch(APPLY, format!("{one}?fieldManager=me&force=true"), &wrong("a", -1));
+        s.patch(APPLY, format!("{one}?fieldManager=me"), &wrong("a", 5));
+        let mut finalized = wrong("a", 1);
+        finalized["metadata"]["finalizers"] = json!(["foo"]);
+        s.post(&all, &finalized);
+    });
+}
+
+#[test]
 fn unknown_fields_of_built_in_kinds_too() {
     both(|s| {
         let (name, path) = (s.ns().to_owned(), format!("{NODES}/{}", s.ns()));
@@ -204,6 +241,41 @@ fn bodies_of_unknown_form_are_not_supported() {
                 .send();
         }
         s.ask("POST", NODES).text("text/plain", node("a").to_string()).send();
+    });
+}
+
+#[test]
+fn an_apply_need_not_say_the_name_of_what_is_there() {
+    both(|s| {
+        let named = s.ns().to_owned();
+        let unnamed = |mut object: serde_json::Value, spec: serde_json::Value| {
+            object["metadata"].as_object_mut().unwrap().remove("name");
+            object["spec"] = spec;
+            object
+        };
+        for is_there in [false, true] {
+            if is_there {
+                s.given(s.swarm(""), &swarm("a", json!({})));
+                s.given(NODES, &node(&named));
+            }
+            for how in ["Strict", "Warn"] {
+                let path = format!("{}?fieldManager=me&force=true&fieldValidation={how}", s.swarm("a"));
+                for spec in [
+                    json!({"speed": 5}),
+                    json!({"replicas": "many"}),
+                    json!({"replicas": -1}),
+                    json!({}),
+                ] {
+                    s.patch(APPLY, &path, &unnamed(swarm("a", json!({})), spec));
+                }
+                let bare = json!({"apiVersion": "skein.dev/v1alpha1", "kind": "Swarm", "spec": {"grounded": true}});
+                s.patch(APPLY, &path, &bare);
+                let path = format!("{NODES}/{named}?fieldManager=me&fieldValidation={how}");
+                for spec in [json!({"wings": 5}), json!({"unschedulable": true})] {
+                    s.patch(APPLY, &path, &unnamed(node(&named), spec));
+                }
+            }
+        }
     });
 }
 

@@ -28,6 +28,10 @@ pub struct State {
     /// Whether it comes down when told to.
     pub lands: bool,
     pub fence: Fence,
+    /// How often somebody has taken over.
+    pub takeovers: u32,
+    /// Every kill that came.
+    pub kills: Vec<v1::Kill>,
     /// Every order that came, in this order.
     pub orders: Vec<Order>,
     ticks: u64,
@@ -45,6 +49,8 @@ impl Vehicle {
             pace: 2,
             lands: true,
             fence: Fence::default(),
+            takeovers: 0,
+            kills: vec![],
             orders: vec![],
             ticks: 0,
         })))
@@ -109,6 +115,17 @@ impl State {
         self.orders.push(order);
     }
 
+    fn stop_motors(&mut self, kill: v1::Kill) -> v1::from_agent::Message {
+        let nonce = kill.nonce;
+        self.truth = Truth::Disarmed;
+        self.kills.push(kill);
+        v1::from_agent::Message::KillAnswer(v1::KillAnswer {
+            nonce,
+            outcome: v1::KillOutcome::Accepted.into(),
+            words: String::new(),
+        })
+    }
+
     fn report(&self) -> v1::Report {
         let activity = match (self.grounded(), self.truth) {
             (None, _) => v1::Activity::Idle,
@@ -157,6 +174,9 @@ impl State {
                 settled: self.truth == Truth::Disarmed,
             }),
             activity: activity.into(),
+            made_ms: self.ticks * 100,
+            takeovers: self.takeovers,
+            ground_latch: self.fence.ground_latch.map_or(0, |id| id.0),
             ..v1::Report::default()
         }
     }
@@ -210,7 +230,10 @@ async fn session(vehicle: &Vehicle, server: String) -> Result<(), Box<dyn std::e
             }
             order = orders.next() => {
                 let order = order.ok_or("the stream has ended")??;
-                vehicle.state().take(Order::try_from(order)?);
+                match order.kill {
+                    Some(kill) => sender.try_send(from(vehicle.state().stop_motors(kill)))?,
+                    None => vehicle.state().take(Order::try_from(order)?),
+                }
             }
         }
     }

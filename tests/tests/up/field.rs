@@ -79,7 +79,20 @@ impl Field {
 
     /// A command line of `skein up` on this laptop's data, with agents for these vehicles.
     pub fn station(&self, vehicles: &[&str]) -> anyhow::Result<Launch> {
-        let mut launch = Launch::workspace("skein")?
+        Ok(self.on_this_laptop(Launch::workspace("skein")?, vehicles))
+    }
+
+    /// The same, started by a shell that has its output go elsewhere, such as `2>/dev/full`.
+    pub fn station_with_output(&self, vehicles: &[&str], redirection: &str) -> anyhow::Result<Launch> {
+        let shell = Launch::program("/bin/sh")
+            .named("skein")
+            .args(["-c", &format!("exec \"$0\" \"$@\" {redirection}")])
+            .arg(tests::launch::workspace_binary("skein")?);
+        Ok(self.on_this_laptop(shell, vehicles))
+    }
+
+    fn on_this_laptop(&self, skein: Launch, vehicles: &[&str]) -> Launch {
+        let mut launch = skein
             .args(["up", "--listen", &format!("127.0.0.1:{}", self.port)])
             .arg("--data-dir")
             .arg(self.data())
@@ -89,7 +102,7 @@ impl Field {
         for vehicle in vehicles {
             launch = launch.args(["--node", &format!("{vehicle}={}", self.link(vehicle))]);
         }
-        Ok(launch)
+        launch
     }
 
     /// The laptop's data folder.

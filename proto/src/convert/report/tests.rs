@@ -24,6 +24,7 @@ fn activities() -> Vec<Activity> {
         HandsOff::TakenOver,
         HandsOff::ArmedByOther,
         HandsOff::FlightOver,
+        HandsOff::Killed,
     ]
     .map(Activity::HandsOff);
     let own = [
@@ -43,8 +44,11 @@ fn identity() -> impl Strategy<Value = Identity> {
 }
 
 fn battery() -> impl Strategy<Value = Battery> {
-    (of((0..=100u8).prop_map(|p| Percent::new(p).unwrap())), of(0.0..1e4))
-        .prop_map(|(remaining, volts)| Battery { remaining, volts, charge: Charge::Unknown })
+    (of((0..=100u8).prop_map(|p| Percent::new(p).unwrap())), of(0.0..1e4)).prop_map(|(remaining, volts)| Battery {
+        remaining,
+        volts,
+        charge: Charge::Unknown,
+    })
 }
 
 fn position() -> impl Strategy<Value = Position> {

@@ -1,0 +1,105 @@
+//! Names of log files: `skein-NODE-UTC-N.tlog`, such as `skein-pine-20261121T080000Z-17.tlog`.
+//!
+//! Owns: writing and reading them. Must not: touch the disk, or take another node's file for ours.
+//!
+//! N counts up over all files of a node: a companion computer may start with a clock of 1970, so the time does not tell
+//! which file is the oldest.
+
+use fleet::ids::NodeName;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+const DAY: u64 = 86_400;
+
+/// The name for the `number`-th file of `node`, begun at `wall`.
+#[must_use]
+pub fn name(node: &NodeName, wall: SystemTime, number: u64) -> String {
+    format!("skein-{}-{}-{number}.tlog", node.as_str(), utc(wall))
+}
+
+/// The number in a file's name, if it is a log of `node`.
+#[must_use]
+pub fn number(node: &NodeName, name: &str) -> Option<u64> {
+    let rest = name.strip_prefix("skein-")?.strip_prefix(node.as_str())?;
+    let rest = rest.strip_prefix('-')?.strip_suffix(".tlog")?;
+    let (time, number) = rest.split_once('-')?;
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let (day, clock) = time.split_once('T')?;
+    let is_time = day.len() >= 8 && digits(day) && clock.len() == 7 && clock.strip_suffix('Z').is_some_and(digits);
+    (is_time && digits(number)).then(|| number.parse().ok())?
+}
+
+/// `20261121T080000Z`.
+fn utc(wall: SystemTime) -> String {
+    let seconds = wall.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let (year, month, day) = date(seconds / DAY);
+    let of_day = seconds % DAY;
+    let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
+    format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z")
+}
+
+/// The Gregorian date `days` after 1970-01-01. Years are counted from March, so that the leap day is their last.
+const fn date(days: u64) -> (u64, u64, u64) {
+    const ERA: u64 = 146_097;
+    // 1970-01-01 is this many days after 0000-03-01.
+    let days = days + 719_468;
+    let (era, of_era) = (days / ERA, days % ERA);
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 {
+        from_march + 3
+    } else {
+        from_march - 9
+    };
+    let year = era * 400 + year_of_era + if month <= 2 { 1 } else { 0 };
+    (year, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn node(name: &str) -> NodeName {
+        NodeName::parse(name).unwrap()
+    }
+
+    fn at(seconds: u64) -> SystemTime {
+        UNIX_EPOCH + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn a_name_tells_the_node_the_time_and_the_number() {
+        for (seconds, text) in [
+            (0, "skein-pine-19700101T000000Z-1.tlog"),
+            (951_782_400, "skein-pine-20000229T000000Z-1.tlog"),
+            (951_868_799, "skein-pine-20000229T235959Z-1.tlog"),
+            (951_868_800, "skein-pine-20000301T000000Z-1.tlog"),
+            (1_795_248_123, "skein-pine-20261121T080203Z-1.tlog"),
+            (4_107_542_400, "skein-pine-21000301T000000Z-1.tlog"),
+        ] {
+            assert_eq!(name(&node("pine"), at(seconds), 1), text);
+        }
+    }
+
+    #[test]
+    fn only_our_own_logs_are_known_by_their_names() {
+        for wall in [at(0), at(1_795_248_123)] {
+            assert_eq!(number(&node("pine-2"), &name(&node("pine-2"), wall, 17)), Some(17));
+            assert_eq!(number(&node("pine"), &name(&node("pine-2"), wall, 17)), None);
+            assert_eq!(number(&node("pine-2"), &name(&node("pine"), wall, 17)), None);
+        }
+        for other in [
+            "skein-pine-1.tlog",
+            "skein-pine-20261121T080203Z-.tlog",
+            "skein-pine-20261121T080203Z-1.tlog.gz",
+            "skein-pine-20261121T080203Z--1.tlog",
+            "skein-pine-2026-11-21-1.tlog",
+            "skein-pine-20261121T080203Z-99999999999999999999999.tlog",
+            "notes.txt",
+        ] {
+            assert_eq!(number(&node("pine"), other), None, "{other}");
+        }
+    }
+}

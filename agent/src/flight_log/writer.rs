@@ -1,0 +1,201 @@
+//! What is done with records: into the file of the day, a new file when it is time, old files out.
+//!
+//! Owns: [`Writer`], and its thread ([`Writer::run`]), which may hang with the disk. Must not: be waited for by anything that flies.
+//!
+//! * The files of a node take no more than their limit together: the oldest are removed before a new one is begun, and
+//!   never the one that is being written.
+//! * The disk is left room for others, first of all for the agent's own memory, without which no order to fly is taken.
+//! * After an error the file is cut to its last whole record and left; a new one is begun after a while.
+//! * What was written survives a loss of power after at most 5 s.
+
+use super::counters::Counters;
+use super::file_name;
+use super::shelf::{LogFile, Shelf};
+use fleet::ids::NodeName;
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant, SystemTime};
+use tracing::{info, warn};
+
+/// Left free on the disk.
+pub const LEFT_FREE: u64 = 64 << 20;
+/// Before the disk is tried again.
+const AGAIN_AFTER: Duration = Duration::from_secs(5);
+const SYNC_EVERY: Duration = Duration::from_secs(5);
+
+/// Records, whole ones.
+#[derive(Debug)]
+pub struct Chunk {
+    /// They belong into a new file, begun at this time.
+    pub new_file: Option<SystemTime>,
+    /// The records.
+    pub bytes: Vec<u8>,
+    /// How many.
+    pub frames: u64,
+}
+
+struct Current {
+    file: Box<dyn LogFile>,
+    name: String,
+    bytes: u64,
+    synced: Instant,
+}
+
+/// Writes records to files.
+pub struct Writer<S> {
+    shelf: S,
+    node: NodeName,
+    /// All files together.
+    limit: u64,
+    /// One file.
+    longest: u64,
+    counters: Arc<Counters>,
+    current: Option<Current>,
+    /// When the next file is to be begun, and as of when.
+    wall: SystemTime,
+    broken_until: Option<Instant>,
+}
+
+impl<S: Shelf> Writer<S> {
+    /// Nothing is open yet. The files of `node` take at most `limit` bytes together, one of them at most `longest`.
+    pub const fn new(shelf: S, node: NodeName, limit: u64, longest: u64, counters: Arc<Counters>) -> Self {
+        Self {
+            shelf,
+            node,
+            limit,
+            longest,
+            counters,
+            current: None,
+            wall: SystemTime::UNIX_EPOCH,
+            broken_until: None,
+        }
+    }
+
+    /// Takes chunks until there will be no more.
+    pub fn run(mut self, chunks: &Receiver<Chunk>) {
+        loop {
+            match chunks.recv_timeout(SYNC_EVERY) {
+                Ok(chunk) => self.take(&chunk, Instant::now()),
+                Err(RecvTimeoutError::Timeout) => self.sync(Instant::now()),
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.leave_file();
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Writes a chunk, or counts it as lost.
+    pub fn take(&mut self, chunk: &Chunk, now: Instant) {
+        if let Some(wall) = chunk.new_file {
+            self.leave_file();
+            self.wall = wall;
+        }
+        if self.broken_until.is_some_and(|until| now < until) {
+            self.counters.lost(chunk.frames);
+            return;
+        }
+        match self.write(chunk, now) {
+            Ok(()) => {
+                self.counters.written(chunk.frames);
+                if self.broken_until.take().is_some() {
+                    info!("the flight log is written again");
+                }
+            }
+            Err(error) => {
+                self.counters.lost(chunk.frames);
+                self.counters.disk_errors(1);
+                if self.broken_until.is_none() {
+                    warn!(%error, "the flight log cannot be written; flying goes on without it");
+                }
+                self.broken_until = Some(now + AGAIN_AFTER);
+                self.abandon_file();
+            }
+        }
+        self.sync(now);
+    }
+
+    fn write(&mut self, chunk: &Chunk, now: Instant) -> io::Result<()> {
+        let length = chunk.bytes.len() as u64;
+        if self.current.as_ref().is_some_and(|c| c.bytes + length > self.longest) {
+            self.leave_file();
+        }
+        let mut current = match self.current.take() {
+            Some(current) => current,
+            None => self.begin(now)?,
+        };
+        let result = match self.shelf.free() {
+            Ok(free) if free < LEFT_FREE + length => Err(io::Error::new(
+                io::ErrorKind::StorageFull,
+                format!(
+                    "only {} MiB are free, and {} MiB are left for others",
+                    free >> 20,
+                    LEFT_FREE >> 20
+                ),
+            )),
+            Ok(_) => current.file.append(&chunk.bytes),
+            Err(error) => Err(error),
+        };
+        if result.is_ok() {
+            current.bytes += length;
+        }
+        self.current = Some(current);
+        result
+    }
+
+    fn begin(&mut self, now: Instant) -> io::Result<Current> {
+        let mut kept = self.shelf.kept()?;
+        kept.sort_by_key(|file| file.number);
+        let number = kept.last().map_or(1, |last| last.number.saturating_add(1));
+        let mut total: u64 = kept.iter().map(|file| file.bytes).sum();
+        for oldest in kept {
+            if total + self.longest <= self.limit {
+                break;
+            }
+            self.shelf.remove(&oldest.name)?;
+            self.counters.removed(1);
+            total -= oldest.bytes;
+        }
+        let name = file_name::name(&self.node, self.wall, number);
+        let file = self.shelf.begin(&name)?;
+        self.counters.files(1);
+        info!(file = name, "flight log begun");
+        Ok(Current {
+            file,
+            name,
+            bytes: 0,
+            synced: now,
+        })
+    }
+
+    fn sync(&mut self, now: Instant) {
+        if let Some(current) = &mut self.current
+            && now.saturating_duration_since(current.synced) >= SYNC_EVERY
+        {
+            current.synced = now;
+            // The next write tells of a broken disk.
+            let _ = current.file.sync();
+        }
+    }
+
+    fn leave_file(&mut self) {
+        if let Some(mut current) = self.current.take() {
+            let _ = current.file.sync();
+        }
+    }
+
+    /// Leaves a file behind in which the last record may be torn.
+    fn abandon_file(&mut self) {
+        if let Some(mut current) = self.current.take() {
+            // A torn record at the end of a file is no harm to readers; an empty file says nothing.
+            let _ = current.file.cut(current.bytes);
+            if current.bytes == 0 {
+                let _ = self.shelf.remove(&current.name);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

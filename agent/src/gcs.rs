@@ -1,0 +1,174 @@
+//! Ground stations connect to the agent and reach the autopilot through it, while the agent flies: QGroundControl,
+//! MAVProxy, MAVSDK and the like, by UDP and TCP. We call them guests.
+//!
+//! Owns: meeting them ([`flags`], [`udp`], [`tcp`], [`guest`]), where frames go ([`routes`], [`switch`]), whose heartbeats the
+//! autopilot hears ([`charge`]), what onlookers may ask ([`read_only`], [`notice`]), and what is written and sent when
+//! ([`outbox`], [`guest_queue`], [`hub`]).
+//! Must not: change a byte of a frame, hold up the line or the agent, or answer in the autopilot's name.
+//!
+//! A guest's command is the guest's. The autopilot's answer goes to it alone, and the agent takes what the vehicle then
+//! does for somebody else's doing: it keeps its hands off. Signed frames pass with the guest's signature; the agent
+//! signs nothing for it.
+
+pub mod autopilots;
+pub mod charge;
+pub mod counters;
+pub mod fields;
+pub mod flags;
+pub mod guest;
+pub mod guest_queue;
+pub mod hub;
+pub mod notice;
+pub mod outbox;
+pub mod read_only;
+pub mod routes;
+pub mod switch;
+pub mod tcp;
+pub mod udp;
+
+pub use counters::Snapshot;
+pub use flags::{BadGcs, Config, GcsFlags, Place};
+
+use counters::Counters;
+use guest::Door;
+use hub::{Hub, Out, write_out};
+use link::LinkHandle;
+use std::convert::Infallible;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::net::{TcpListener, UdpSocket, lookup_host};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use tracing::{Instrument, debug, info, warn};
+
+/// Most frames of the line that wait for the hub: nearly two seconds of the busiest autopilot.
+const TAPPED: usize = 1024;
+/// Most frames of guests that wait for the hub; then guests are read more slowly.
+const FROM_GUESTS: usize = 64;
+/// Before a place that could not be opened is tried again.
+const OPEN_AGAIN: Duration = Duration::from_secs(5);
+const LOOKUP_WITHIN: Duration = Duration::from_secs(5);
+
+/// The pass-through, as long as it is kept.
+#[derive(Debug)]
+pub struct Gcs {
+    tasks: JoinSet<()>,
+    counters: Arc<Counters>,
+    opened: Opened,
+}
+
+type Opened = Arc<Mutex<Vec<(Place, SocketAddr)>>>;
+
+/// Lets guests in as `config` says. Needs a tokio runtime. A place that cannot be opened is tried again and again: flying does
+/// not wait for it.
+#[must_use]
+pub fn start(config: Config, link: LinkHandle) -> Gcs {
+    let mut gcs = Gcs {
+        tasks: JoinSet::new(),
+        counters: Arc::default(),
+        opened: Opened::default(),
+    };
+    if config.places.is_empty() {
+        return gcs;
+    }
+    if config.remote {
+        let read_only = config.policy.read_only;
+        warn!(read_only, places = ?config.places, "ground stations on other computers are let in; whoever reaches these places can speak to the autopilot");
+    }
+    let out = Arc::new(Out::new(config.bytes_per_second));
+    let (to_hub, from_guests) = mpsc::channel(FROM_GUESTS);
+    let door = Door::new(to_hub, Arc::clone(&gcs.counters));
+    let hub = Hub::new(config.policy, Arc::clone(&out), Arc::clone(&gcs.counters));
+    gcs.tasks
+        .spawn(hub.run(link.tap(TAPPED), from_guests).in_current_span());
+    gcs.tasks
+        .spawn(write_out(out, link, Arc::clone(&gcs.counters)).in_current_span());
+    for place in config.places {
+        let meet = keep_open(place, door.clone(), Arc::clone(&gcs.opened));
+        gcs.tasks.spawn(meet.in_current_span());
+    }
+    gcs
+}
+
+impl Gcs {
+    /// The counters now.
+    #[must_use]
+    pub fn counters(&self) -> Snapshot {
+        self.counters.snapshot()
+    }
+
+    /// The places that are open, and our own address at each.
+    #[must_use]
+    pub fn addresses(&self) -> Vec<(Place, SocketAddr)> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Parts with all guests.
+    pub async fn close(mut self) {
+        self.tasks.shutdown().await;
+    }
+}
+
+async fn keep_open(place: Place, door: Door, opened: Opened) {
+    let mut said = String::new();
+    loop {
+        let Err(error) = meet(&place, &door, &opened).await;
+        let why = error.to_string();
+        if why == said {
+            debug!(?place, why, "still cannot meet ground stations");
+        } else {
+            warn!(?place, why, "cannot meet ground stations here; retrying for ever");
+            said = why;
+        }
+        sleep(OPEN_AGAIN).await;
+    }
+}
+
+async fn meet(place: &Place, door: &Door, opened: &Opened) -> io::Result<Infallible> {
+    let open = |address: SocketAddr| {
+        info!(?place, %address, "ground stations may connect");
+        let mut opened = opened.lock().unwrap_or_else(PoisonError::into_inner);
+        opened.retain(|(there, _)| there != place);
+        opened.push((place.clone(), address));
+    };
+    match place {
+        Place::Tcp(address) => {
+            let listener = TcpListener::bind(address).await?;
+            open(listener.local_addr()?);
+            Ok(tcp::serve(listener, door.clone()).await)
+        }
+        Place::Udp(address) => {
+            let socket = UdpSocket::bind(address).await?;
+            open(socket.local_addr()?);
+            Ok(udp::serve(socket, None, door.clone()).await)
+        }
+        Place::UdpTo(text) => {
+            let mut found = timeout(LOOKUP_WITHIN, lookup_host(text))
+                .await
+                .map_err(|_| io::Error::new(io::ErrorKind::TimedOut, "the name server does not answer"))??;
+            let known = found
+                .next()
+                .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the name has no address"))?;
+            let socket = UdpSocket::bind(any_like(known.ip())).await?;
+            open(socket.local_addr()?);
+            Ok(udp::serve(socket, Some(known), door.clone()).await)
+        }
+    }
+}
+
+/// A local address with which `there` can be reached, and no more than that if it is on this computer.
+fn any_like(there: IpAddr) -> SocketAddr {
+    let ip: IpAddr = match there {
+        IpAddr::V4(ip) if ip.is_loopback() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_loopback() => Ipv6Addr::LOCALHOST.into(),
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    (ip, 0).into()
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,114 @@
+//! Which autopilots speak on the line, and whether one of them is armed.
+//!
+//! Owns: [`Autopilots`]. Must not: say which of them is ours; [`crate::discovery`] does, which is in no hurry and needs to be
+//! sure, whereas here it is safe to take any autopilot for one that flies.
+
+use super::fields;
+use super::routes::Address;
+use link::raw::RawFrame;
+use std::collections::BTreeMap;
+
+/// Most autopilots that are told apart; a line has one or two.
+const AT_MOST: usize = 16;
+
+/// The autopilots on the line.
+#[derive(Debug, Default)]
+pub struct Autopilots(BTreeMap<Address, bool>);
+
+/// What an autopilot's heartbeat says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Says {
+    /// It was not armed, or not known to be, and is now.
+    Arms,
+    /// Nothing new in that.
+    Nothing,
+}
+
+impl Autopilots {
+    /// Takes a frame that was heard on the line. `None` when it is not the heartbeat of an autopilot.
+    pub fn hear(&mut self, frame: &RawFrame) -> Option<Says> {
+        let beat = fields::beat(frame).filter(|beat| beat.autopilot)?;
+        let who = (frame.system, frame.component);
+        if who.0 == 0 || (self.0.len() >= AT_MOST && !self.0.contains_key(&who)) {
+            return None;
+        }
+        let was = self.0.insert(who, beat.armed);
+        Some(if beat.armed && was != Some(true) {
+            Says::Arms
+        } else {
+            Says::Nothing
+        })
+    }
+
+    /// Whether one of them is armed. Before one was heard, nobody knows.
+    #[must_use]
+    pub fn armed(&self) -> bool {
+        self.0.values().any(|armed| *armed)
+    }
+
+    /// Whether an autopilot of this system was heard.
+    #[must_use]
+    pub fn has_system(&self, system: u8) -> bool {
+        self.0.keys().any(|who| who.0 == system)
+    }
+
+    /// The system of one of them.
+    #[must_use]
+    pub fn system(&self) -> Option<u8> {
+        self.0.keys().next().map(|who| who.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gcs::tests::{frame, heartbeat};
+    use link::dialect::{MavAutopilot, MavType};
+
+    fn beat(who: Address, autopilot: MavAutopilot, mavtype: MavType, armed: bool) -> RawFrame {
+        frame(who, &heartbeat(mavtype, autopilot, armed))
+    }
+
+    const PX4: MavAutopilot = MavAutopilot::MAV_AUTOPILOT_PX4;
+    const QUAD: MavType = MavType::MAV_TYPE_QUADROTOR;
+
+    #[test]
+    fn arming_is_told_once_and_also_when_it_was_armed_at_first_sight() {
+        let mut autopilots = Autopilots::default();
+        let mut says = |armed| autopilots.hear(&beat((7, 1), PX4, QUAD, armed));
+        let told: Vec<_> = [true, true, false, true].into_iter().map(&mut says).collect();
+        let expected = [Says::Arms, Says::Nothing, Says::Nothing, Says::Arms];
+        assert_eq!(told, expected.map(Some));
+        assert!(autopilots.armed());
+    }
+
+    #[test]
+    fn one_that_is_armed_is_enough() {
+        let mut autopilots = Autopilots::default();
+        assert!(!autopilots.armed());
+        for (who, armed) in [((7, 1), true), ((8, 1), false)] {
+            autopilots.hear(&beat(who, PX4, QUAD, armed));
+            assert!(autopilots.armed(), "{who:?}");
+        }
+        assert!(autopilots.has_system(8) && !autopilots.has_system(9));
+    }
+
+    #[test]
+    fn what_is_no_autopilot_does_not_count() {
+        let mut autopilots = Autopilots::default();
+        let invalid = MavAutopilot::MAV_AUTOPILOT_INVALID;
+        for (autopilot, mavtype) in [(invalid, MavType::MAV_TYPE_GIMBAL), (PX4, MavType::MAV_TYPE_GCS)] {
+            assert_eq!(autopilots.hear(&beat((7, 1), autopilot, mavtype, true)), None);
+        }
+        assert_eq!((autopilots.armed(), autopilots.system()), (false, None));
+    }
+
+    #[test]
+    fn many_names_are_not_remembered_without_bound() {
+        let mut autopilots = Autopilots::default();
+        for n in 0..=255 {
+            autopilots.hear(&beat((n, 1), PX4, QUAD, true));
+        }
+        assert_eq!(autopilots.0.len(), AT_MOST);
+    }
+}

@@ -1,0 +1,71 @@
+//! What guests do and what they lose, in numbers, for summaries and metrics.
+//!
+//! Owns: [`Counters`] and their [`Snapshot`]. Must not: log.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
+        /// Counters of the pass-through. All only grow, but `guests`.
+        #[derive(Debug, Default)]
+        pub struct Counters {
+            $($name: AtomicU64,)*
+        }
+
+        /// The counters at one moment.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct Snapshot {
+            $($(#[$doc])* pub $name: u64,)*
+        }
+
+        impl Counters {
+            $(pub(super) fn $name(&self, by: u64) {
+                self.$name.fetch_add(by, Ordering::Relaxed);
+            })*
+
+            /// The counters now.
+            #[must_use]
+            pub fn snapshot(&self) -> Snapshot {
+                Snapshot { $($name: self.$name.load(Ordering::Relaxed)),* }
+            }
+        }
+    };
+}
+counters!(
+    /// Guests that came.
+    joined,
+    /// Guests that went.
+    left,
+    /// Guests that were turned away because there were too many.
+    turned_away,
+    /// TCP guests that were disconnected because they did not read.
+    too_slow,
+    /// Frames heard from guests.
+    heard,
+    /// Bytes from guests that belonged to no frame.
+    skipped,
+    /// Frames of guests written to the autopilot's line.
+    written,
+    /// Frames handed to guests; each guest counts.
+    handed_out,
+    /// Frames that a guest lost because it was too slow.
+    lost_by_guests,
+    /// Frames that all guests lost because the agent was busy.
+    lost_by_us,
+    /// Frames not written because the guest sent more than its share of the line.
+    crowded,
+    /// Frames not written because they had waited too long.
+    stale,
+    /// Frames not written because the line was down or did not take them.
+    not_taken,
+    /// SETUP_SIGNING frames.
+    setup_signing,
+    /// Frames of guests that spoke as somebody else.
+    impostors,
+    /// RADIO_STATUS and RADIO frames of guests.
+    radio,
+    /// Heartbeats that were held back from the autopilot.
+    held_heartbeats,
+    /// Frames refused in read-only mode.
+    read_only,
+);

@@ -1,0 +1,236 @@
+//! A guest's way in: a place at the table, frames cut from its bytes, and no more of them than the agent can bear.
+//!
+//! Owns: [`Door`] and [`Guest`]. Must not: know sockets, or decide where a frame goes.
+
+use super::counters::Counters;
+use super::guest_queue::GuestQueue;
+use super::routes::GuestId;
+use link::framing::Framer;
+use link::raw::RawFrame;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::time::Instant;
+use tracing::{info, warn};
+
+/// Most guests at a time.
+pub const GUESTS: usize = 8;
+/// A guest that sends more bytes a second is read no faster: what flies the vehicle shares a processor with this. A ground
+/// station that writes a thousand parameters sends a tenth.
+const BYTES_PER_SECOND: f64 = 262_144.0;
+const BURST: f64 = 65_536.0;
+
+/// What the hub is told.
+#[derive(Debug)]
+pub enum FromGuest {
+    /// A guest is there; frames for it go into the queue.
+    Joined(GuestId, GuestQueue),
+    /// A guest said this.
+    Heard(GuestId, Arc<RawFrame>),
+    /// A guest has gone.
+    Left(GuestId),
+}
+
+/// Lets guests in, up to [`GUESTS`].
+#[derive(Clone, Debug)]
+pub struct Door {
+    next: Arc<AtomicU64>,
+    /// Somebody was turned away and it was said.
+    full: Arc<AtomicBool>,
+    places: Arc<Semaphore>,
+    hub: mpsc::Sender<FromGuest>,
+    counters: Arc<Counters>,
+}
+
+/// One guest. To be ended with [`Guest::leave`].
+#[derive(Debug)]
+pub struct Guest {
+    id: GuestId,
+    name: String,
+    /// What waits to be sent to it.
+    pub queue: GuestQueue,
+    framer: Framer,
+    pace: Pace,
+    hub: mpsc::Sender<FromGuest>,
+    counters: Arc<Counters>,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Door {
+    /// The door to the hub behind `hub`.
+    #[must_use]
+    pub fn new(hub: mpsc::Sender<FromGuest>, counters: Arc<Counters>) -> Self {
+        Self {
+            next: Arc::default(),
+            full: Arc::default(),
+            places: Arc::new(Semaphore::new(GUESTS)),
+            hub,
+            counters,
+        }
+    }
+
+    /// Lets a guest in, unless there are too many. Its queue rings `news`.
+    pub async fn enter(&self, name: String, news: Arc<Notify>) -> Option<Guest> {
+        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
+            self.counters.turned_away(1);
+            if !self.full.swap(true, Ordering::Relaxed) {
+                warn!(
+                    guest = name,
+                    most = GUESTS,
+                    "a ground station was turned away: there are too many"
+                );
+            }
+            return None;
+        };
+        self.full.store(false, Ordering::Relaxed);
+        let id = GuestId(self.next.fetch_add(1, Ordering::Relaxed));
+        let queue = GuestQueue::new(news);
+        self.hub.send(FromGuest::Joined(id, queue.clone())).await.ok()?;
+        self.counters.joined(1);
+        info!(guest = name, "a ground station is connected");
+        Some(Guest {
+            id,
+            name,
+            queue,
+            framer: Framer::default(),
+            pace: Pace::new(Instant::now()),
+            hub: self.hub.clone(),
+            counters: Arc::clone(&self.counters),
+            _place: place,
+        })
+    }
+
+    /// Whether another guest may come.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.places.available_permits() > 0
+    }
+
+    /// The counters of all guests.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+}
+
+impl Guest {
+    /// Takes bytes of a stream. How long it must not be listened to now, so that it sends no more than it may.
+    pub async fn hear(&mut self, bytes: &[u8]) -> Duration {
+        self.framer.push(bytes);
+        while let Some(frame) = self.framer.next_frame() {
+            self.tell(frame).await;
+        }
+        self.counters.skipped(self.framer.take_skipped());
+        self.pace.spend(bytes.len(), Instant::now())
+    }
+
+    /// Whether an unfinished frame of it waits, which may be none: see [`Guest::falls_silent`].
+    #[must_use]
+    pub fn is_unfinished(&self) -> bool {
+        self.framer.unfinished()
+    }
+
+    /// Nothing has come for a while: what is unfinished may be noise with frames behind it.
+    pub async fn falls_silent(&mut self) {
+        while let Some(frame) = self.framer.next_after_silence() {
+            self.tell(frame).await;
+        }
+        self.counters.skipped(self.framer.take_skipped());
+    }
+
+    async fn tell(&self, frame: RawFrame) {
+        self.counters.heard(1);
+        // It fails only when the hub has ended, and then so do we.
+        let _ = self.hub.send(FromGuest::Heard(self.id, Arc::new(frame))).await;
+    }
+
+    /// Takes a datagram, in which no frame of the one before continues.
+    pub async fn hear_datagram(&mut self, bytes: &[u8]) -> Duration {
+        let wait = self.hear(bytes).await;
+        self.framer.forget_unfinished();
+        wait
+    }
+
+    /// It has gone.
+    pub async fn leave(self, why: &str) {
+        let lost = self.queue.lost();
+        self.counters.left(1);
+        info!(guest = self.name, why, lost, "a ground station has gone");
+        let _ = self.hub.send(FromGuest::Left(self.id)).await;
+    }
+}
+
+/// How fast a guest may be read.
+#[derive(Debug)]
+struct Pace {
+    credit: f64,
+    counted_at: Instant,
+}
+
+impl Pace {
+    const fn new(now: Instant) -> Self {
+        Self {
+            credit: BURST,
+            counted_at: now,
+        }
+    }
+
+    /// Counts `bytes`. How long to wait before more is taken.
+    fn spend(&mut self, bytes: usize, now: Instant) -> Duration {
+        let passed = now.saturating_duration_since(self.counted_at).as_secs_f64();
+        self.counted_at = now;
+        #[allow(clippy::cast_precision_loss, reason = "one read, a few kilobytes")]
+        let bytes = bytes as f64;
+        self.credit = BURST.min(self.credit + passed * BYTES_PER_SECOND) - bytes;
+        Duration::from_secs_f64((-self.credit / BYTES_PER_SECOND).max(0.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guest_is_read_no_faster_than_the_agent_can_bear() {
+        let began = Instant::now();
+        let (mut pace, mut now, mut bytes) = (Pace::new(began), began, 0_u32);
+        while now.duration_since(began) < Duration::from_secs(10) {
+            bytes += 4096;
+            now += pace.spend(4096, now) + Duration::from_micros(10);
+        }
+        assert!((2_600_000..2_750_000).contains(&bytes), "{bytes} bytes in 10 s");
+    }
+
+    #[test]
+    fn a_usual_ground_station_never_waits() {
+        let mut now = Instant::now();
+        let mut pace = Pace::new(now);
+        for _ in 0..1000 {
+            assert_eq!(pace.spend(280, now), Duration::ZERO);
+            now += Duration::from_millis(10);
+        }
+    }
+
+    #[tokio::test]
+    async fn the_ninth_guest_is_turned_away_until_another_goes() {
+        let (hub, mut told) = mpsc::channel(64);
+        let door = Door::new(hub, Arc::default());
+        let mut guests = Vec::new();
+        for n in 0..GUESTS {
+            guests.push(door.enter(n.to_string(), Arc::default()).await.unwrap());
+        }
+        assert!(door.enter("ninth".into(), Arc::default()).await.is_none() && !door.has_room());
+        guests.pop().unwrap().leave("test").await;
+        let late = door.enter("tenth".into(), Arc::default()).await.unwrap();
+        let ids: Vec<GuestId> = std::iter::from_fn(|| told.try_recv().ok())
+            .filter_map(|from| match from {
+                FromGuest::Joined(id, _) => Some(id),
+                FromGuest::Heard(..) | FromGuest::Left(_) => None,
+            })
+            .collect();
+        assert_eq!(ids.last(), Some(&late.id));
+        assert_eq!(ids.len(), 9);
+        assert_eq!(door.counters().snapshot().turned_away, 1);
+    }
+}

@@ -1,0 +1,189 @@
+//! Between the line and the guests: every frame goes through here, and nothing here waits for anybody.
+//!
+//! Owns: the loop that hands frames on ([`Hub`]), and the one that writes those of guests to the line ([`write_out`]).
+//! Must not: decide; [`super::switch`] does.
+
+use super::counters::Counters;
+use super::guest::FromGuest;
+use super::guest_queue::GuestQueue;
+use super::notice::Notices;
+use super::outbox::{Next, Outbox};
+use super::routes::GuestId;
+use super::switch::{Policy, Refusal, Switch};
+use link::raw::RawFrame;
+use link::{LinkHandle, Tap};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::{Notify, mpsc};
+use tokio::time::{Instant, sleep};
+use tracing::info;
+
+/// A guest's frame must be on the line within this, else it is dropped; as long as the agent's own.
+const WRITE_WITHIN: Duration = Duration::from_millis(500);
+/// Most frames of the line that are handed on before guests are heard again.
+const AT_ONCE: usize = 64;
+
+/// The [`Outbox`], shared by the loop that fills it and the one that empties it.
+#[derive(Debug)]
+pub struct Out {
+    outbox: Mutex<Outbox>,
+    news: Notify,
+}
+
+impl Out {
+    /// Nothing waits.
+    #[must_use]
+    pub fn new(bytes_per_second: u32) -> Self {
+        Self {
+            outbox: Mutex::new(Outbox::new(bytes_per_second, Instant::now())),
+            news: Notify::new(),
+        }
+    }
+
+    /// A frame of `guest`, to be written when it is its turn. `beat`: it is a heartbeat.
+    pub fn push(&self, guest: GuestId, frame: Arc<RawFrame>, beat: bool) {
+        self.look().push(guest, frame, beat, Instant::now());
+        self.news.notify_one();
+    }
+
+    fn look(&self) -> MutexGuard<'_, Outbox> {
+        self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Hands frames on.
+#[derive(Debug)]
+pub struct Hub {
+    switch: Switch,
+    queues: BTreeMap<GuestId, GuestQueue>,
+    notices: Notices,
+    out: Arc<Out>,
+    counters: Arc<Counters>,
+    in_charge: Option<GuestId>,
+}
+
+impl Hub {
+    /// Nobody is there.
+    #[must_use]
+    pub fn new(policy: Policy, out: Arc<Out>, counters: Arc<Counters>) -> Self {
+        Self {
+            switch: Switch::new(policy),
+            queues: BTreeMap::new(),
+            notices: Notices::default(),
+            out,
+            counters,
+            in_charge: None,
+        }
+    }
+
+    /// Hands frames on until the link or the guests' doors have ended.
+    pub async fn run(mut self, mut tap: Tap, mut guests: mpsc::Receiver<FromGuest>) {
+        let mut lost = tap.lost();
+        loop {
+            tokio::select! {
+                frame = tap.recv() => {
+                    let Some(frame) = frame else { return };
+                    self.hear_line(&frame);
+                    for _ in 1..AT_ONCE {
+                        let Some(frame) = tap.try_recv() else { break };
+                        self.hear_line(&frame);
+                    }
+                    let now_lost = tap.lost();
+                    self.counters.lost_by_us(now_lost - lost);
+                    lost = now_lost;
+                }
+                from = guests.recv() => match from {
+                    Some(FromGuest::Joined(guest, queue)) => {
+                        self.switch.join(guest, Instant::now());
+                        self.queues.insert(guest, queue);
+                    }
+                    Some(FromGuest::Heard(guest, frame)) => self.hear_guest(guest, &frame),
+                    Some(FromGuest::Left(guest)) => {
+                        self.switch.leave(guest);
+                        self.queues.remove(&guest);
+                        self.notices.leave(guest);
+                        self.out.look().leave(guest);
+                    }
+                    None => return,
+                }
+            }
+        }
+    }
+
+    fn hear_line(&mut self, frame: &Arc<RawFrame>) {
+        let guests = self.switch.hear_line(frame, Instant::now());
+        self.hand_out(&guests, frame);
+    }
+
+    fn hear_guest(&mut self, guest: GuestId, frame: &Arc<RawFrame>) {
+        let now = Instant::now();
+        let verdict = self.switch.hear_guest(guest, frame, now);
+        self.count(verdict.refusal);
+        self.hand_out(&verdict.to.guests, frame);
+        if verdict.to.autopilot {
+            let beat = frame.message_id == super::fields::HEARTBEAT;
+            self.out.push(guest, Arc::clone(frame), beat);
+        }
+        if verdict.refusal == Some(Refusal::ReadOnly)
+            && let Some(notice) = self.notices.read_only(guest, self.switch.ours(), now)
+        {
+            self.hand_out(&[guest], &Arc::new(notice));
+        }
+        let in_charge = self.switch.in_charge();
+        if in_charge != self.in_charge {
+            self.in_charge = in_charge;
+            if in_charge == Some(guest) {
+                let (system, component) = (frame.system, frame.component);
+                info!(
+                    system,
+                    component, "the autopilot now hears the heartbeats of this ground station"
+                );
+            }
+        }
+    }
+
+    fn hand_out(&self, guests: &[GuestId], frame: &Arc<RawFrame>) {
+        for queue in guests.iter().filter_map(|guest| self.queues.get(guest)) {
+            self.counters.handed_out(1);
+            if queue.push(Arc::clone(frame)) {
+                self.counters.lost_by_guests(1);
+            }
+        }
+    }
+
+    fn count(&self, refusal: Option<Refusal>) {
+        let counters = &self.counters;
+        match refusal {
+            None => {}
+            Some(Refusal::SetupSigning) => counters.setup_signing(1),
+            Some(Refusal::Impostor) => counters.impostors(1),
+            Some(Refusal::Radio) => counters.radio(1),
+            Some(Refusal::HeldHeartbeat) => counters.held_heartbeats(1),
+            Some(Refusal::ReadOnly) => counters.read_only(1),
+        }
+    }
+}
+
+/// Writes what guests want written, for ever.
+pub async fn write_out(out: Arc<Out>, link: LinkHandle, counters: Arc<Counters>) {
+    let mut lost = out.look().lost();
+    loop {
+        let news = out.news.notified();
+        let (next, now_lost) = {
+            let mut outbox = out.look();
+            (outbox.next(Instant::now()), outbox.lost())
+        };
+        counters.crowded(now_lost.crowded - lost.crowded);
+        counters.stale(now_lost.stale - lost.stale);
+        lost = now_lost;
+        match next {
+            Next::Write(frame) => match link.send_raw(&frame, WRITE_WITHIN).await {
+                Ok(()) => counters.written(1),
+                Err(_) => counters.not_taken(1),
+            },
+            Next::Wait(wait) => sleep(wait).await,
+            Next::Nothing => news.await,
+        }
+    }
+}

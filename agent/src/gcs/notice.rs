@@ -1,0 +1,76 @@
+//! What a guest is told when it is refused: a STATUSTEXT (253) of the agent. No answer is ever made up in the autopilot's name.
+//!
+//! Owns: the words and how often they are said. Must not: send them.
+
+use super::routes::{Address, GuestId};
+use link::dialect::{MavMessage, MavSeverity, STATUSTEXT_DATA};
+use link::raw::RawFrame;
+use mavlink::{MAVLinkV2MessageRaw, MavHeader};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// A guest is told so no more often than this.
+const EVERY: Duration = Duration::from_secs(10);
+/// At most 50 bytes.
+const READ_ONLY: &str = "Skein: read-only, this was not passed on";
+
+/// Tells guests that they were refused.
+#[derive(Debug, Default)]
+pub struct Notices {
+    told: BTreeMap<GuestId, Instant>,
+    sequence: u8,
+}
+
+impl Notices {
+    /// What to tell `guest` as `ours`, if it was not told lately.
+    pub fn read_only(&mut self, guest: GuestId, ours: Address, now: Instant) -> Option<RawFrame> {
+        let lately = |at: &Instant| now.saturating_duration_since(*at) < EVERY;
+        if self.told.get(&guest).is_some_and(lately) {
+            return None;
+        }
+        self.told.insert(guest, now);
+        self.sequence = self.sequence.wrapping_add(1);
+        let header = MavHeader {
+            system_id: u32::from(ours.0),
+            component_id: ours.1,
+            sequence: self.sequence,
+        };
+        let text = MavMessage::STATUSTEXT(STATUSTEXT_DATA {
+            severity: MavSeverity::MAV_SEVERITY_NOTICE,
+            text: READ_ONLY.into(),
+            ..STATUSTEXT_DATA::default()
+        });
+        let mut raw = MAVLinkV2MessageRaw::new();
+        raw.serialize_message(header, &text);
+        RawFrame::parse(raw.raw_bytes()).ok()
+    }
+
+    /// A guest has gone.
+    pub fn leave(&mut self, guest: GuestId) {
+        self.told.remove(&guest);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guest_is_told_once_in_a_while_and_each_guest_for_itself() {
+        let (mut notices, now) = (Notices::default(), Instant::now());
+        let mut told = |guest: u64, s: u64| {
+            let now = now + Duration::from_secs(s);
+            notices.read_only(GuestId(guest), (7, 191), now)
+        };
+        let frame = told(1, 0).unwrap();
+        assert_eq!((frame.system, frame.component, frame.message_id), (7, 191, 253));
+        assert!(frame.bytes.windows(9).any(|w| w == b"read-only"));
+        assert!(told(1, 9).is_none() && told(2, 9).is_some() && told(1, 10).is_some());
+    }
+
+    #[test]
+    fn the_words_fit() {
+        assert!(READ_ONLY.len() <= 50);
+    }
+}

@@ -1,0 +1,185 @@
+//! What becomes of each frame: where it goes, or why it is not let through.
+//!
+//! Owns: [`Switch`], a plain state machine: frames and instants in, verdicts out. Must not: touch a socket, change a frame,
+//! or read a clock.
+//!
+//! Before the routes are asked, a guest's frame is dropped when
+//!
+//! * it is SETUP_SIGNING (256), which carries a key and is never forwarded, from whichever side;
+//! * it speaks as the agent, or as a component that was heard on the autopilot's line with the system of a vehicle:
+//!   nobody may fly on borrowed authority, and other guests must not be lied to about the vehicle;
+//! * it is RADIO_STATUS (109) or RADIO (166): it tells of the guest's own radio, and an autopilot would slow our line for it;
+//! * it would reach the autopilot and is a heartbeat that [`super::charge`] holds back, or in read-only mode is not on the list
+//!   of [`super::read_only`]. Other guests get it all the same.
+
+use super::autopilots::Autopilots;
+use super::charge::Charge;
+use super::fields;
+use super::read_only::only_asks;
+use super::routes::{Address, Destinations, GuestId, Origin, Routes};
+use crate::command::OUR_COMPONENT;
+use link::raw::{Direction, RawFrame};
+use std::collections::BTreeMap;
+use tokio::time::Instant;
+
+const SETUP_SIGNING: u32 = 256;
+const RADIO_STATUS: u32 = 109;
+const RADIO: u32 = 166;
+/// The system as which the agent speaks before it knows its vehicle's.
+const SYSTEM_AT_FIRST: u8 = 1;
+
+/// What guests may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// Guests only look.
+    pub read_only: bool,
+    /// The heartbeats of the ground station in charge reach the autopilot; else none do.
+    pub pass_heartbeats: bool,
+}
+
+/// Why a guest's frame is not let through, in part or at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It carries a signing key.
+    SetupSigning,
+    /// It speaks as somebody else.
+    Impostor,
+    /// It tells of a radio that is not ours.
+    Radio,
+    /// A heartbeat that must not reach the autopilot.
+    HeldHeartbeat,
+    /// Guests only look.
+    ReadOnly,
+}
+
+/// What becomes of a guest's frame.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// Where it goes.
+    pub to: Destinations,
+    /// Why not further.
+    pub refusal: Option<Refusal>,
+}
+
+/// Decides what becomes of each frame.
+#[derive(Debug)]
+pub struct Switch {
+    policy: Policy,
+    routes: Routes,
+    charge: Charge,
+    joined: BTreeMap<GuestId, Instant>,
+    autopilots: Autopilots,
+    ours: Option<Address>,
+}
+
+impl Switch {
+    /// Nobody is there yet.
+    #[must_use]
+    pub fn new(policy: Policy) -> Self {
+        Self {
+            policy,
+            routes: Routes::default(),
+            charge: Charge::default(),
+            joined: BTreeMap::new(),
+            autopilots: Autopilots::default(),
+            ours: None,
+        }
+    }
+
+    /// A guest has come.
+    pub fn join(&mut self, guest: GuestId, now: Instant) {
+        self.routes.join(guest);
+        self.joined.insert(guest, now);
+    }
+
+    /// A guest has gone.
+    pub fn leave(&mut self, guest: GuestId) {
+        self.routes.leave(guest);
+        self.charge.leave(guest);
+        self.joined.remove(&guest);
+    }
+
+    /// The guests that get a frame that was heard on the autopilot's line or that the agent wrote there.
+    pub fn hear_line(&mut self, frame: &RawFrame, now: Instant) -> Vec<GuestId> {
+        let who = (frame.system, frame.component);
+        let origin = match frame.from {
+            Direction::Autopilot => Origin::Autopilot,
+            Direction::Us => Origin::Us,
+            // It went its ways when it came.
+            Direction::Guest => return Vec::new(),
+        };
+        // It may also beat as a ground station; that name is not its own, but that of every ground station.
+        if origin == Origin::Us && who.1 == OUR_COMPONENT {
+            self.ours = Some(who);
+        }
+        self.routes.learn(origin, who);
+        if origin == Origin::Autopilot && self.autopilots.hear(frame).is_some() {
+            self.charge.autopilot_is(self.autopilots.armed());
+        }
+        if fields::beat(frame).is_some_and(|beat| beat.gcs) {
+            self.charge.beats_elsewhere(now);
+        }
+        if frame.message_id == SETUP_SIGNING {
+            return Vec::new();
+        }
+        self.routes.destinations(origin, frame.target).guests
+    }
+
+    /// What becomes of a guest's frame.
+    pub fn hear_guest(&mut self, guest: GuestId, frame: &RawFrame, now: Instant) -> Verdict {
+        let who = (frame.system, frame.component);
+        let refused = |refusal| Verdict {
+            refusal: Some(refusal),
+            ..Verdict::default()
+        };
+        match frame.message_id {
+            SETUP_SIGNING => return refused(Refusal::SetupSigning),
+            RADIO_STATUS | RADIO => return refused(Refusal::Radio),
+            _ if self.is_taken(who) => return refused(Refusal::Impostor),
+            _ => {}
+        }
+        let Some(joined) = self.joined.get(&guest).copied() else {
+            return Verdict::default();
+        };
+        self.routes.learn(Origin::Guest(guest), who);
+        let mut to = self.routes.destinations(Origin::Guest(guest), frame.target);
+        let mut refusal = None;
+        if to.autopilot {
+            refusal = self.holds_back(guest, frame, joined, now);
+            to.autopilot = refusal.is_none();
+        }
+        Verdict { to, refusal }
+    }
+
+    /// As whom the agent speaks.
+    #[must_use]
+    pub fn ours(&self) -> Address {
+        let system = self.autopilots.system().unwrap_or(SYSTEM_AT_FIRST);
+        self.ours.unwrap_or((system, OUR_COMPONENT))
+    }
+
+    /// The guest that is the ground station in charge, if one is.
+    #[must_use]
+    pub fn in_charge(&self) -> Option<GuestId> {
+        self.charge.guest()
+    }
+
+    fn holds_back(&mut self, guest: GuestId, frame: &RawFrame, joined: Instant, now: Instant) -> Option<Refusal> {
+        if let Some(beat) = fields::beat(frame) {
+            let address = (frame.system, frame.component);
+            let passes = self.policy.pass_heartbeats && beat.gcs && self.charge.beats(guest, address, joined, now);
+            return (!passes).then_some(Refusal::HeldHeartbeat);
+        }
+        (self.policy.read_only && !only_asks(frame)).then_some(Refusal::ReadOnly)
+    }
+
+    fn is_taken(&self, who: Address) -> bool {
+        let of_vehicle = self.autopilots.has_system(who.0);
+        let at_first = self.autopilots.system().is_none() && who.0 == SYSTEM_AT_FIRST;
+        let ours = who.1 == OUR_COMPONENT && (of_vehicle || at_first);
+        ours || self.ours == Some(who) || (of_vehicle && self.routes.is_on_line(who))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,44 @@
+//! Frames for the tests of the pass-through and of the flight log.
+
+use link::dialect::{HEARTBEAT_DATA, MavAutopilot, MavMessage, MavModeFlag, MavType};
+use link::raw::{Direction, RawFrame};
+use mavlink::{MAVLinkV2MessageRaw, MavHeader};
+
+/// `message` as a guest sends it.
+pub fn frame(from: (u8, u8), message: &MavMessage) -> RawFrame {
+    let header = MavHeader {
+        system_id: u32::from(from.0),
+        component_id: from.1,
+        sequence: 0,
+    };
+    let mut raw = MAVLinkV2MessageRaw::new();
+    raw.serialize_message(header, message);
+    RawFrame::parse(raw.raw_bytes()).unwrap()
+}
+
+/// The same, seen on the line.
+pub fn from_line(mut frame: RawFrame, direction: Direction) -> RawFrame {
+    frame.from = direction;
+    frame
+}
+
+pub fn heartbeat(mavtype: MavType, autopilot: MavAutopilot, armed: bool) -> MavMessage {
+    let armed = if armed {
+        MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED
+    } else {
+        MavModeFlag::empty()
+    };
+    MavMessage::HEARTBEAT(HEARTBEAT_DATA {
+        mavtype,
+        autopilot,
+        base_mode: armed,
+        mavlink_version: 3,
+        ..HEARTBEAT_DATA::default()
+    })
+}
+
+/// A frame that changes nothing, to nobody in particular.
+#[allow(deprecated, reason = "old, and every autopilot still answers it")]
+pub fn ping() -> MavMessage {
+    MavMessage::PING(link::dialect::PING_DATA::default())
+}

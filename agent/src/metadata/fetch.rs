@@ -1,0 +1,334 @@
+//! The way to the descriptions of the autopilot's events: ask where the index is, get the index, get the events file.
+//!
+//! Owns: [`Fetch`], a plain state machine: the order of these, each file from the shelf if it is there and else by MAVLink
+//! FTP, and how long to wait after a failure. Must not: send, wait, read a clock, touch the disk.
+//!
+//!   Waiting --due--> Asked --URI and checksum--> Working (shelf) --not there--> Downloading --file--> Working (read)
+//!     the same again for the events file, then Ready. Any failure: Waiting, longer each time.
+//!
+//! Whoever drives it calls [`Fetch::next`] only while the vehicle is disarmed and nothing else is to be sent. What has come
+//! of a file is kept over a loss of the link, a reboot or a flight, and the download goes on from there.
+
+use super::ftp::{Download, Failed, Progress};
+use super::job::{Done, Found, Job, Which};
+use super::named::{MESSAGES, named};
+use super::packet::Request;
+use super::place::{Place, place};
+use super::shelf::Shelf;
+use super::table::Table;
+use fleet::backoff::Backoff;
+use fleet::memory::Outcome;
+use fleet::time::Moment;
+use fleet::vehicle::Identity;
+use link::dialect::{FILE_TRANSFER_PROTOCOL_DATA, MavMessage};
+use std::sync::Arc;
+use std::time::Duration;
+use tracing::{debug, info};
+
+/// After a failure.
+const AGAIN: Backoff = Backoff {
+    first: Duration::from_secs(10),
+    cap: Duration::from_secs(3600),
+};
+/// How long the message with the URI may take once it was asked for.
+const MESSAGE_WITHIN: Duration = Duration::from_secs(3);
+/// A download does not begin so soon after somebody else's was heard: PX4 has one session for all.
+const AFTER_OTHERS: Duration = Duration::from_secs(10);
+/// So many downloads in a row find the session taken before it is ended by us: it is one that nobody uses.
+const BUSY_AT_MOST: u32 = 3;
+
+/// See the module text.
+#[derive(Clone, Debug)]
+pub struct Fetch {
+    /// `None`: nothing is fetched.
+    shelf: Option<Shelf>,
+    stage: Stage,
+    /// Which of the messages is asked for.
+    message: usize,
+    /// What has come of a file so far.
+    partial: Option<(Target, Vec<u8>)>,
+    failures: u32,
+    busy: u32,
+    /// End all sessions before the next download.
+    reset: bool,
+    others_heard: Option<Moment>,
+    job: Option<Job>,
+    jobs: u64,
+    seq: u16,
+    said: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Target {
+    which: Which,
+    crc: Option<u32>,
+    uri: String,
+}
+
+#[derive(Clone, Debug)]
+enum Stage {
+    Waiting(Moment),
+    Asked { until: Moment },
+    Working { target: Target, number: u64 },
+    Downloading { target: Target, download: Option<Download> },
+    Ready,
+}
+
+impl Fetch {
+    /// One that keeps its files on `shelf`; without a shelf it never does anything.
+    #[must_use]
+    pub const fn new(shelf: Option<Shelf>) -> Self {
+        Self {
+            shelf,
+            stage: Stage::Waiting(Moment::at(Duration::ZERO)),
+            message: 0,
+            partial: None,
+            failures: 0,
+            busy: 0,
+            reset: false,
+            others_heard: None,
+            job: None,
+            jobs: 0,
+            seq: 0,
+            said: None,
+        }
+    }
+
+    /// The autopilot has rebooted: it may be another firmware, with other descriptions.
+    pub fn rebooted(&mut self, now: Moment) {
+        self.keep_partial();
+        self.stage = Stage::Waiting(now);
+        self.job = None;
+        (self.message, self.failures, self.busy) = (0, 0, 0);
+    }
+
+    /// The message to ask for now by MAV_CMD_REQUEST_MESSAGE, if any.
+    #[must_use]
+    pub fn wanted(&self, now: Moment) -> Option<u16> {
+        match self.stage {
+            Stage::Waiting(until) if self.shelf.is_some() && now >= until => MESSAGES.get(self.message).copied(),
+            _ => None,
+        }
+    }
+
+    /// It is being asked for.
+    pub fn asked(&mut self, now: Moment) {
+        let until = now.plus(MESSAGE_WITHIN);
+        self.stage = Stage::Asked { until };
+    }
+
+    /// The asking has ended so.
+    pub fn answered(&mut self, outcome: &Outcome, now: Moment, jitter: f64) {
+        if !matches!(self.stage, Stage::Asked { .. }) {
+            return;
+        }
+        match outcome {
+            Outcome::Accepted | Outcome::NoAnswer => {}
+            Outcome::NotSent => self.stage = Stage::Waiting(now.plus(AGAIN.delay(1, jitter))),
+            Outcome::Refused { .. } if self.message + 1 < MESSAGES.len() => {
+                self.message += 1;
+                self.stage = Stage::Waiting(now);
+            }
+            Outcome::Refused { .. } => self.failed("the autopilot offers none", now, jitter),
+        }
+    }
+
+    /// Takes a message of our autopilot. `us` are our system and component id.
+    pub fn hear(&mut self, message: &MavMessage, us: (u8, u8), now: Moment, jitter: f64) {
+        if let (Stage::Asked { .. }, Some((uri, crc))) = (&self.stage, named(message)) {
+            let which = Which::Index;
+            let crc = Some(crc);
+            self.seek(Target { which, crc, uri }, now, jitter);
+        }
+        let MavMessage::FILE_TRANSFER_PROTOCOL(m) = message else {
+            return;
+        };
+        if (m.target_system, m.target_component) != us {
+            self.others_heard = Some(now);
+            return;
+        }
+        if let Stage::Downloading {
+            download: Some(download),
+            ..
+        } = &mut self.stage
+        {
+            download.hear(&m.payload, now);
+            self.look_at_download(now, jitter);
+        }
+    }
+
+    /// The next packet of a download, if one is due.
+    pub fn next(&mut self, to: &Identity, now: Moment, jitter: f64) -> Option<MavMessage> {
+        if matches!(self.stage, Stage::Asked { until } if now >= until) {
+            self.failed("the autopilot does not say where they are", now, jitter);
+        }
+        let Stage::Downloading { target, download } = &mut self.stage else {
+            return None;
+        };
+        if download.is_none() {
+            let others = self.others_heard.is_some_and(|at| now.since(at) < AFTER_OTHERS);
+            let path = path(&target.uri, to);
+            match path {
+                Ok(_) if others => return None,
+                Ok(path) => {
+                    let same = self.partial.take_if(|(of, _)| of == target);
+                    let got = same.map_or_else(Vec::new, |(_, got)| got);
+                    *download = Some(Download::new(path, got, self.seq, std::mem::take(&mut self.reset)));
+                }
+                Err(why) => {
+                    self.failed(why, now, jitter);
+                    return None;
+                }
+            }
+        }
+        let request = download.as_mut().and_then(|download| download.next(now, jitter));
+        if request.is_none() {
+            self.look_at_download(now, jitter);
+        }
+        request.map(|request| packet(&request, to))
+    }
+
+    /// Work to be done elsewhere, once; its end is told by [`Self::done`].
+    pub const fn take_job(&mut self) -> Option<Job> {
+        self.job.take()
+    }
+
+    /// A job has ended; `None` when it broke off. The table, once it is there.
+    pub fn done(&mut self, done: Option<Done>, now: Moment, jitter: f64) -> Option<Arc<Table>> {
+        let Stage::Working { target, number } = &self.stage else {
+            return None;
+        };
+        let target = target.clone();
+        let found = match done {
+            Some(done) if done.number != *number => return None,
+            Some(done) => done.found,
+            None => Found::Unusable("reading them broke off".to_owned()),
+        };
+        match found {
+            Found::Nothing => self.stage = Stage::Downloading { target, download: None },
+            Found::Index { uri, crc } => {
+                let which = Which::Events;
+                self.seek(Target { which, crc, uri }, now, jitter);
+            }
+            Found::Events(table) => {
+                info!(
+                    events = table.len(),
+                    "the autopilot's own descriptions of its events are known"
+                );
+                self.stage = Stage::Ready;
+                (self.failures, self.busy) = (0, 0);
+                return Some(table);
+            }
+            Found::Unusable(why) => self.failed(&why, now, jitter),
+            Found::Damaged => self.failed("a file is not the one that was named", now, jitter),
+        }
+        None
+    }
+
+    /// Looks for a file, on the shelf first.
+    fn seek(&mut self, target: Target, now: Moment, jitter: f64) {
+        match place(&target.uri) {
+            Place::Vehicle { .. } => self.work(target, None),
+            Place::Unknown => self.failed("the autopilot offers none", now, jitter),
+            Place::Internet => {
+                let why = "they are on the Internet, which is not asked: the built-in ones are used";
+                self.say(why);
+                self.stage = Stage::Ready;
+            }
+        }
+    }
+
+    fn work(&mut self, target: Target, bytes: Option<Vec<u8>>) {
+        let Some(shelf) = self.shelf.clone() else { return };
+        self.jobs += 1;
+        let number = self.jobs;
+        self.job = Some(Job {
+            number,
+            shelf,
+            which: target.which,
+            crc: target.crc,
+            bytes,
+        });
+        self.stage = Stage::Working { target, number };
+    }
+
+    fn look_at_download(&mut self, now: Moment, jitter: f64) {
+        let Stage::Downloading {
+            target,
+            download: Some(download),
+        } = &mut self.stage
+        else {
+            return;
+        };
+        let (target, progress) = (target.clone(), download.progress());
+        self.seq = download.seq();
+        match progress {
+            Progress::Going => {}
+            Progress::Done(bytes) => {
+                self.busy = 0;
+                self.work(target, Some(bytes));
+            }
+            Progress::Failed(why, got) => {
+                let worth = !got.is_empty() && why != Failed::Changed;
+                self.partial = worth.then_some((target, got));
+                if why == Failed::Busy {
+                    self.busy += 1;
+                }
+                // A session that was ours, or that nobody has ended for long, is ended before the next attempt.
+                self.reset = why == Failed::NoAnswer || self.busy >= BUSY_AT_MOST;
+                if self.reset {
+                    self.busy = 0;
+                }
+                self.failed(&why.to_string(), now, jitter);
+            }
+        }
+    }
+
+    fn keep_partial(&mut self) {
+        if let Stage::Downloading {
+            target,
+            download: Some(download),
+        } = &mut self.stage
+        {
+            self.seq = download.seq();
+            self.partial = Some((target.clone(), download.give_up()));
+        }
+    }
+
+    fn failed(&mut self, why: &str, now: Moment, jitter: f64) {
+        self.failures = self.failures.saturating_add(1);
+        self.message = 0;
+        self.stage = Stage::Waiting(now.plus(AGAIN.delay(self.failures, jitter)));
+        self.say(why);
+    }
+
+    /// Says each thing once.
+    fn say(&mut self, why: &str) {
+        if self.said.as_deref() == Some(why) {
+            debug!(why, "no descriptions of the autopilot's events");
+            return;
+        }
+        self.said = Some(why.to_owned());
+        info!(why, "no descriptions of the autopilot's events");
+    }
+}
+
+fn path(uri: &str, to: &Identity) -> Result<String, &'static str> {
+    match place(uri) {
+        Place::Vehicle { component, path } if component.is_none_or(|it| it == to.component.0) => Ok(path),
+        Place::Vehicle { .. } => Err("another component than the autopilot has them"),
+        Place::Internet | Place::Unknown => Err("the autopilot offers none"),
+    }
+}
+
+fn packet(request: &Request, to: &Identity) -> MavMessage {
+    MavMessage::FILE_TRANSFER_PROTOCOL(FILE_TRANSFER_PROTOCOL_DATA {
+        target_network: 0,
+        target_system: to.system.0,
+        target_component: to.component.0,
+        payload: request.encode(),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,210 @@
+//! What takes time: looking on the shelf, unpacking and reading. Done on a thread of its own, one job at a time.
+//!
+//! Owns: [`Job`] and what it finds ([`Found`]): the checksum decides whether a file is the right one. Must not: touch the
+//! link or the pilot.
+
+use super::events;
+use super::packet::crc32;
+use super::shelf::Shelf;
+use super::table::Table;
+use super::unpack::unpack;
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// COMP_METADATA_TYPE_EVENTS.
+const TYPE_EVENTS: u32 = 4;
+/// Most entries of the index that are looked at.
+const ENTRIES_AT_MOST: usize = 64;
+
+/// Which file it is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Which {
+    /// The index of all metadata.
+    Index,
+    /// The descriptions of events.
+    Events,
+}
+
+/// A piece of work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// Told with its end.
+    pub(super) number: u64,
+    pub(super) shelf: Shelf,
+    pub(super) which: Which,
+    /// Its checksum by whoever named it; the index need not give one for its files.
+    pub(super) crc: Option<u32>,
+    /// The file as it was downloaded; `None`: look on the shelf.
+    pub(super) bytes: Option<Vec<u8>>,
+}
+
+/// A job that has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Done {
+    pub(super) number: u64,
+    pub(super) found: Found,
+}
+
+/// What a job has come to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// It is not on the shelf.
+    Nothing,
+    /// The events file is named in the index: its URI and checksum.
+    Index {
+        /// Where it is.
+        uri: String,
+        /// Its checksum, if the index gives one.
+        crc: Option<u32>,
+    },
+    /// The descriptions of events.
+    Events(Arc<Table>),
+    /// The file is of no use; the line says why.
+    Unusable(String),
+    /// The file is not the one that was named: it was damaged on the way, or has changed.
+    Damaged,
+}
+
+#[derive(Deserialize)]
+struct Index {
+    #[serde(rename = "metadataTypes", default)]
+    types: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    #[serde(rename = "type")]
+    kind: u32,
+    #[serde(default)]
+    uri: String,
+    #[serde(rename = "fileCrc")]
+    crc: Option<u32>,
+}
+
+impl Job {
+    /// Does it. Blocks while it does, for some tens of milliseconds.
+    #[must_use]
+    pub fn run(self) -> Done {
+        Done {
+            number: self.number,
+            found: self.look(),
+        }
+    }
+
+    fn look(self) -> Found {
+        let fresh = self.bytes.is_some();
+        let Some(bytes) = self.bytes.or_else(|| self.shelf.load(self.crc?)) else {
+            return Found::Nothing;
+        };
+        let right = self.crc.is_none_or(|crc| crc32(&bytes) == crc);
+        if !right {
+            return Found::Damaged;
+        }
+        let found = match read(self.which, &bytes) {
+            Ok(found) => found,
+            Err(why) => return Found::Unusable(why),
+        };
+        if let Some(crc) = self.crc.filter(|_| fresh)
+            && let Err(why) = self.shelf.keep(crc, &bytes)
+        {
+            tracing::warn!(%why, "cannot keep the autopilot's event descriptions; they will be downloaded again");
+        }
+        found
+    }
+}
+
+fn read(which: Which, bytes: &[u8]) -> Result<Found, String> {
+    let text = unpack(bytes).map_err(|why| why.to_string())?;
+    match which {
+        Which::Events => match events::read(&text) {
+            Ok(table) => Ok(Found::Events(Arc::new(table))),
+            Err(why) => Err(why.to_string()),
+        },
+        Which::Index => {
+            let index: Index =
+                serde_json::from_slice(&text).map_err(|why| format!("the index of the metadata is no JSON: {why}"))?;
+            let mut entries = index.types.into_iter().take(ENTRIES_AT_MOST);
+            match entries.find(|entry| entry.kind == TYPE_EVENTS && !entry.uri.is_empty()) {
+                Some(Entry { uri, crc, .. }) => Ok(Found::Index { uri, crc }),
+                None => Err("the autopilot describes itself, but not its events".to_owned()),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INDEX: &[u8] = br#"{"version": 1, "metadataTypes": [{"type": 1, "uri": "mftp://p", "fileCrc": 1},
+        {"type": 4, "uri": "mftp://e", "fileCrc": 77, "uriFallback": "https://x"}]}"#;
+    const EVENTS: &[u8] = br#"{"version": 1, "components": {"1": {"namespace": "a", "event_groups": {"default":
+        {"events": {"3": {"name": "e", "message": "Hello"}}}}}}}"#;
+
+    fn job(shelf: &Shelf, which: Which, crc: Option<u32>, bytes: Option<&[u8]>) -> Found {
+        Job {
+            number: 1,
+            shelf: shelf.clone(),
+            which,
+            crc,
+            bytes: bytes.map(<[u8]>::to_vec),
+        }
+        .run()
+        .found
+    }
+
+    #[test]
+    fn a_file_that_was_downloaded_is_found_on_the_shelf_from_then_on() {
+        let dir = tempfile::tempdir().unwrap();
+        let shelf = Shelf::in_state(dir.path());
+        let crc = Some(crc32(INDEX));
+        assert_eq!(job(&shelf, Which::Index, crc, None), Found::Nothing);
+        let found = Found::Index {
+            uri: "mftp://e".to_owned(),
+            crc: Some(77),
+        };
+        assert_eq!(job(&shelf, Which::Index, crc, Some(INDEX)), found);
+        assert_eq!(job(&shelf, Which::Index, crc, None), found);
+        let mut packed = Vec::new();
+        lzma_rs::xz_compress(&mut &EVENTS[..], &mut packed).unwrap();
+        let Found::Events(table) = job(&shelf, Which::Events, Some(crc32(&packed)), Some(&packed)) else {
+            unreachable!("it is an events file")
+        };
+        assert_eq!(table.tell(0x0100_0003, &[]).unwrap().message, "Hello");
+    }
+
+    #[test]
+    fn a_file_with_another_checksum_is_not_taken_and_not_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let shelf = Shelf::in_state(dir.path());
+        assert_eq!(job(&shelf, Which::Index, Some(5), Some(INDEX)), Found::Damaged);
+        assert_eq!(job(&shelf, Which::Index, Some(5), None), Found::Nothing);
+    }
+
+    #[test]
+    fn a_file_without_a_checksum_is_taken_but_not_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let shelf = Shelf::in_state(dir.path());
+        assert!(matches!(
+            job(&shelf, Which::Events, None, Some(EVENTS)),
+            Found::Events(_)
+        ));
+        assert_eq!(job(&shelf, Which::Events, None, None), Found::Nothing);
+        assert!(!dir.path().join("metadata").exists());
+    }
+
+    #[test]
+    fn what_is_of_no_use_says_why_and_is_not_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let shelf = Shelf::in_state(dir.path());
+        let why = |which, bytes: &[u8]| match job(&shelf, which, Some(crc32(bytes)), Some(bytes)) {
+            Found::Unusable(why) => why,
+            other => unreachable!("{other:?}"),
+        };
+        assert!(why(Which::Index, b"[").contains("no JSON"));
+        assert!(why(Which::Index, br#"{"metadataTypes": []}"#).contains("not its events"));
+        assert!(why(Which::Events, b"{}").contains("events file"));
+        assert!(why(Which::Events, b"\xFD7zXZ\0").contains("damaged"));
+        assert!(!dir.path().join("metadata").exists());
+    }
+}

@@ -1,0 +1,207 @@
+//! The packet inside a FILE_TRANSFER_PROTOCOL message (110), from the side that asks (MAVLink guide, services/ftp).
+//!
+//! Owns: its layout, the operations that only read, and why a server refuses. Must not: know files or time.
+//!
+//!   seq u16 | session u8 | opcode u8 | size u8 | req_opcode u8 | burst_complete u8 | padding | offset u32 | data 239
+
+/// Bytes of a whole packet.
+pub(super) const PACKET: usize = 251;
+const HEADER: usize = 12;
+/// Most bytes of data in one packet.
+pub(super) const DATA: usize = PACKET - HEADER;
+
+const ACK: u8 = 128;
+const NAK: u8 = 129;
+
+/// What a server is asked to do. None of it changes anything on the vehicle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operation {
+    Terminate,
+    Reset,
+    Open,
+    Read,
+}
+
+impl Operation {
+    const fn code(self) -> u8 {
+        match self {
+            Self::Terminate => 1,
+            Self::Reset => 2,
+            Self::Open => 4,
+            Self::Read => 5,
+        }
+    }
+}
+
+/// Why a server refuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    InvalidSession,
+    NoSessionsAvailable,
+    EndOfFile,
+    FileNotFound,
+    /// Any other, by its number.
+    Other(u8),
+}
+
+/// A request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Request {
+    pub(super) seq: u16,
+    pub(super) session: u8,
+    pub(super) operation: Operation,
+    pub(super) offset: u32,
+    /// Bytes wanted by a read.
+    pub(super) want: u8,
+    /// A path, cut at [`DATA`] bytes.
+    pub(super) data: Vec<u8>,
+}
+
+impl Request {
+    pub(super) fn encode(&self) -> [u8; PACKET] {
+        let mut bytes = [0; PACKET];
+        let (header, data) = bytes.split_at_mut(HEADER);
+        let size = match self.operation {
+            Operation::Read => self.want,
+            _ => u8::try_from(self.data.len().min(DATA)).unwrap_or(u8::MAX),
+        };
+        let [low, high] = self.seq.to_le_bytes();
+        let fields = [low, high, self.session, self.operation.code(), size, 0, 0, 0];
+        let all = fields.into_iter().chain(self.offset.to_le_bytes());
+        header.iter_mut().zip(all).for_each(|(slot, byte)| *slot = byte);
+        data.iter_mut().zip(&self.data).for_each(|(slot, byte)| *slot = *byte);
+        bytes
+    }
+}
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) seq: u16,
+    pub(super) session: u8,
+    pub(super) offset: u32,
+    /// The code of the operation that is answered.
+    operation: u8,
+    pub(super) result: Result<Vec<u8>, Refusal>,
+}
+
+impl Answer {
+    /// Reads a packet; `None` when it is no answer. Bytes that are not there count as zero.
+    pub(super) fn decode(payload: &[u8]) -> Option<Self> {
+        let byte = |index: usize| payload.get(index).copied().unwrap_or(0);
+        let size = usize::from(byte(4)).min(DATA);
+        let result = match byte(3) {
+            ACK => Ok((HEADER..HEADER + size).map(byte).collect()),
+            NAK => Err(match byte(HEADER) {
+                4 => Refusal::InvalidSession,
+                5 => Refusal::NoSessionsAvailable,
+                6 => Refusal::EndOfFile,
+                10 => Refusal::FileNotFound,
+                other => Refusal::Other(other),
+            }),
+            _ => return None,
+        };
+        Some(Self {
+            seq: u16::from_le_bytes([byte(0), byte(1)]),
+            session: byte(2),
+            offset: u32::from_le_bytes([byte(8), byte(9), byte(10), byte(11)]),
+            operation: byte(5),
+            result,
+        })
+    }
+
+    /// Whether this answers `request`.
+    pub(super) const fn is_to(&self, request: &Request) -> bool {
+        self.seq == request.seq.wrapping_add(1) && self.operation == request.operation.code()
+    }
+}
+
+/// The checksum of the protocol and of component metadata: CRC-32 (reflected 0x04C11DB7) from 0, without a final
+/// inversion.
+pub(super) fn crc32(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| (crc >> 1) ^ (0xEDB8_8320 * (crc & 1)))
+    })
+}
+
+#[cfg(test)]
+pub(super) use tests::answer as server_answer;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// An answer as a server makes it, for the tests of this module and of the client.
+    pub(in crate::metadata) fn answer(request: &[u8; PACKET], result: Result<&[u8], u8>) -> Vec<u8> {
+        let mut bytes = request.to_vec();
+        let seq = u16::from_le_bytes([bytes[0], bytes[1]]).wrapping_add(1);
+        bytes[..2].copy_from_slice(&seq.to_le_bytes());
+        bytes[5] = bytes[3];
+        let (code, data) = match result {
+            Ok(data) => (ACK, data.to_vec()),
+            Err(why) => (NAK, vec![why]),
+        };
+        bytes[3] = code;
+        bytes[4] = u8::try_from(data.len()).unwrap();
+        bytes.truncate(HEADER);
+        bytes.extend(data);
+        bytes
+    }
+
+    #[test]
+    fn a_request_is_laid_out_as_the_guide_says() {
+        let request = Request {
+            seq: 0x0102,
+            session: 3,
+            operation: Operation::Read,
+            offset: 0x0405_0607,
+            want: 239,
+            data: Vec::new(),
+        };
+        assert_eq!(request.encode()[..HEADER], [2, 1, 3, 5, 239, 0, 0, 0, 7, 6, 5, 4]);
+        let open = Request {
+            operation: Operation::Open,
+            data: b"etc/x".to_vec(),
+            ..request
+        };
+        assert_eq!(open.encode()[3..5], [4, 5]);
+        assert_eq!(&open.encode()[HEADER..HEADER + 6], b"etc/x\0");
+    }
+
+    #[test]
+    fn an_answer_belongs_to_the_request_before_it_and_to_no_other() {
+        let request = Request {
+            seq: u16::MAX,
+            session: 0,
+            operation: Operation::Read,
+            offset: 0,
+            want: 10,
+            data: Vec::new(),
+        };
+        let answer = Answer::decode(&answer(&request.encode(), Ok(b"ab"))).unwrap();
+        assert!(answer.is_to(&request));
+        assert_eq!(answer.result, Ok(b"ab".to_vec()));
+        assert!(!answer.is_to(&Request {
+            operation: Operation::Open,
+            ..request.clone()
+        }));
+        assert!(!answer.is_to(&Request { seq: 7, ..request }));
+    }
+
+    #[test]
+    fn the_checksum_is_that_of_the_protocol() {
+        // Of "123456789": computed from the usual CRC-32's table, from 0 and without the final inversion.
+        assert_eq!(crc32(b"123456789"), 0x2DFD_2D88);
+        assert_eq!(crc32(b""), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_an_answer_with_bounded_data_or_none(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            if let Some(Answer { result: Ok(data), .. }) = Answer::decode(&bytes) {
+                prop_assert!(data.len() <= DATA);
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The descriptions of an autopilot's events, and what an event says by them.
+//!
+//! Owns: [`Table`]: the texts, argument layouts and enums of all events, by number. Must not: read JSON, or judge.
+
+use super::template::fill;
+use super::value::{Base, Value};
+use std::collections::{BTreeMap, HashMap};
+
+/// Descriptions of events.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Table {
+    pub(super) events: HashMap<u32, Event>,
+    pub(super) enums: Vec<Enum>,
+    /// Bit of the mode group in which the vehicle holds its place; `None` when the table does not say.
+    pub(super) hold: Option<u64>,
+}
+
+/// What an event is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// A report of the arming checks begins; chunk 0 is the first of a report in several.
+    ReportBegins {
+        /// Which part of the report.
+        chunk: u64,
+    },
+    /// A report of the arming checks ends.
+    ReportEnds,
+    /// One check that fails.
+    Check {
+        /// Whether it stands against arming in the mode in which the vehicle holds its place.
+        in_hold: bool,
+    },
+    /// Anything else.
+    Other,
+}
+
+/// What an event says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told<'a> {
+    /// The event's name, without the namespace.
+    pub name: &'a str,
+    /// What it is about.
+    pub subject: Subject,
+    /// One line, with the arguments put in.
+    pub message: String,
+    /// More about it, often how to mend it; may be empty.
+    pub description: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Event {
+    pub(super) name: String,
+    pub(super) kind: Kind,
+    pub(super) message: String,
+    pub(super) description: String,
+    pub(super) arguments: Vec<Argument>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    ArmingSummary,
+    HealthSummary,
+    Check,
+    Other,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Argument {
+    pub(super) base: Base,
+    /// Its enum, by its place in the table.
+    pub(super) of: Option<usize>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Enum {
+    pub(super) base: Base,
+    pub(super) bitfield: bool,
+    pub(super) separator: String,
+    /// Names for people by value, or by bit.
+    pub(super) entries: BTreeMap<u64, String>,
+}
+
+/// Most names that one bit field is told with.
+const BITS_AT_MOST: u32 = 16;
+
+impl Table {
+    /// How many events it describes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    /// Whether it describes none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
+    /// What event `id` says with these arguments; `None` when it is not in the table.
+    #[must_use]
+    pub fn tell(&self, id: u32, arguments: &[u8]) -> Option<Told<'_>> {
+        let event = self.events.get(&id)?;
+        let values = event.values(arguments);
+        let shown = |number: usize, decimals| {
+            let index = number.checked_sub(1)?;
+            let (argument, value) = (event.arguments.get(index)?, *values.get(index)?);
+            Some(match argument.of.and_then(|place| self.enums.get(place)) {
+                Some(of) => of.shown(value),
+                None => value.shown(decimals),
+            })
+        };
+        let first = values.first().map_or(0, |value| value.bits());
+        let subject = match event.kind {
+            Kind::ArmingSummary => Subject::ReportBegins { chunk: first },
+            Kind::HealthSummary => Subject::ReportEnds,
+            Kind::Check => Subject::Check {
+                in_hold: first & self.hold.unwrap_or(1 << 4) != 0,
+            },
+            Kind::Other => Subject::Other,
+        };
+        Some(Told {
+            name: &event.name,
+            subject,
+            message: fill(&event.message, shown),
+            description: fill(&event.description, shown),
+        })
+    }
+}
+
+impl Event {
+    /// The values, as many as the bytes suffice for.
+    fn values(&self, bytes: &[u8]) -> Vec<Value> {
+        let mut rest = bytes;
+        let value = |argument: &Argument| {
+            let value = argument.base.read(rest)?;
+            rest = rest.get(argument.base.size()..)?;
+            Some(value)
+        };
+        self.arguments.iter().map_while(value).collect()
+    }
+}
+
+impl Enum {
+    fn shown(&self, value: Value) -> String {
+        let (bits, size) = (value.bits(), self.base.size());
+        let mask = if size < 8 { (1_u64 << (8 * size)) - 1 } else { u64::MAX };
+        let unknown = |bits: u64| format!("unknown ({bits})");
+        if !self.bitfield {
+            let name = self.entries.get(&(bits & mask));
+            return name.cloned().unwrap_or_else(|| unknown(bits & mask));
+        }
+        let set = (0..64).map(|n| 1_u64 << n).filter(|bit| bits & mask & bit != 0);
+        let names: Vec<String> = set
+            .take(BITS_AT_MOST as usize)
+            .map(|bit| self.entries.get(&bit).cloned().unwrap_or_else(|| unknown(bit)))
+            .collect();
+        let more = (bits & mask).count_ones() > BITS_AT_MOST;
+        names.join(&self.separator) + if more { " …" } else { "" }
+    }
+}

@@ -1,0 +1,82 @@
+//! The pilot's part in getting the autopilot's descriptions of its events, and events that were missed.
+//!
+//! Owns: when there is time for it: descriptions only while the vehicle is disarmed, and both only when no command is on its
+//! way and nothing else is to be sent. Must not: decide what is fetched ([`crate::metadata::Fetch`] does).
+
+use super::{Pilot, WRITE_WITHIN};
+use crate::command::{Outstanding, Patience};
+use crate::metadata::{Done, Fetch, Job, Shelf};
+use crate::outgoing::{Outgoing, Purpose};
+use crate::recipe::{Command, Form};
+use fleet::time::Moment;
+use fleet::vehicle::{Autopilot, FlightTruth};
+use link::dialect::{MavCmd, MavMessage, REQUEST_EVENT_DATA};
+
+impl Pilot {
+    /// A pilot that reads PX4's own descriptions of its events and keeps them on `shelf`. Without them it knows the arming
+    /// checks that are built in.
+    #[must_use]
+    pub fn keeping_descriptions(mut self, shelf: Shelf) -> Self {
+        self.descriptions = Fetch::new(Some(shelf));
+        self
+    }
+
+    /// Work that takes longer than the pilot may: do it elsewhere, one at a time, and tell [`Self::job_done`].
+    pub const fn take_job(&mut self) -> Option<Job> {
+        self.descriptions.take_job()
+    }
+
+    /// A job has ended; `None` when it broke off.
+    pub fn job_done(&mut self, done: Option<Done>, now: Moment, jitter: f64) {
+        if let Some(table) = self.descriptions.done(done, now, jitter) {
+            self.normaliser.events_described(table);
+        }
+    }
+
+    pub(super) fn next_description(&mut self, now: Moment, jitter: f64) -> Option<Outgoing> {
+        let identity = self.vehicle.identity.clone()?;
+        let free = self.outstanding.is_none() && self.link_up.is_some() && !self.terminating;
+        if !free || identity.autopilot != Autopilot::Px4 || !self.vehicle.link_alive(now) {
+            return None;
+        }
+        if let Some((first_sequence, last_sequence)) = self.normaliser.events_missed(now) {
+            return Some(self.aside(MavMessage::REQUEST_EVENT(REQUEST_EVENT_DATA {
+                first_sequence,
+                last_sequence,
+                target_system: identity.system.0,
+                target_component: identity.component.0,
+            })));
+        }
+        // Armed is known only with the next heartbeat.
+        if self.vehicle.truth(now) != FlightTruth::Disarmed || self.memory.arm_under_way(now) {
+            return None;
+        }
+        if let Some(message) = self.descriptions.wanted(now) {
+            self.descriptions.asked(now);
+            let command = Command {
+                command: MavCmd::MAV_CMD_REQUEST_MESSAGE,
+                params: [f32::from(message), 0.0, 0.0, 0.0],
+                no_place: false,
+                z: 0.0,
+                form: Form::Long,
+            };
+            let patience = Patience::for_request();
+            let (outstanding, message) = Outstanding::begin(Purpose::Descriptions, identity, command, patience, now);
+            self.outstanding = Some(outstanding);
+            return Some(self.outgoing(message, None));
+        }
+        let message = self.descriptions.next(&identity, now, jitter)?;
+        Some(self.aside(message))
+    }
+
+    /// A message that is no command: nobody waits for its end.
+    fn aside(&mut self, message: MavMessage) -> Outgoing {
+        self.handed_out_command = false;
+        Outgoing {
+            from: self.from(),
+            message,
+            within: WRITE_WITHIN,
+            permit: None,
+        }
+    }
+}

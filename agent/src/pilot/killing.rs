@@ -1,0 +1,48 @@
+//! The pilot's part in a kill: it knows whom the vehicle serves, and remembers that its motors were stopped.
+//!
+//! Owns: putting the question together. Must not: be reached from anything but a kill order on the open stream; the
+//! command itself is made in [`crate::kill`].
+
+use super::Pilot;
+use crate::kill::Shot;
+use crate::outgoing::Written;
+use fleet::kill::{KillAnswer, KillOrder, KillQuestion};
+use fleet::memory::Outcome;
+use fleet::time::Moment;
+
+impl Pilot {
+    /// Takes a kill order that came at `heard`: the command to write now, if it is to be carried out. Tell
+    /// [`Self::kill_written`] how that went; [`Self::kill_answer`] says what came of it.
+    pub fn kill(&mut self, order: &KillOrder, heard: Moment, now: Moment, jitter: f64) -> Option<Shot> {
+        let from = self.from();
+        let used = self.kills.used().clone();
+        let question = KillQuestion {
+            order,
+            heard,
+            held: self.state.fence.held.as_ref(),
+            highest_term: self.state.fence.highest_term,
+            confirmed: self.contact.confirmed(),
+            used: &used,
+            now,
+        };
+        let to = self.vehicle.identity.as_ref().filter(|_| self.link_up.is_some());
+        let shot = self.kills.order(&question, to, from)?;
+        // Whatever else is on its way is not repeated any more, and its answer not taken for this one's.
+        self.end(&Outcome::NoAnswer, now, jitter);
+        Some(shot)
+    }
+
+    /// The command of [`Self::kill`] was written, or not. If it may have left, the flight is over for good.
+    pub fn kill_written(&mut self, how: Written) {
+        self.kills.written(how);
+        if how != Written::No {
+            self.state.record = self.state.record.killed();
+        }
+    }
+
+    /// What came of the last kill order.
+    #[must_use]
+    pub const fn kill_answer(&self) -> Option<&KillAnswer> {
+        self.kills.answer()
+    }
+}

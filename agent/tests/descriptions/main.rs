@@ -1,0 +1,356 @@
+//! The pilot against the simulated PX4: it fetches the autopilot's descriptions of its events, and holds up nothing by it.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
+
+mod life;
+
+use agent::metadata::Shelf;
+use agent::outgoing::{Outgoing, Written};
+use agent::pilot::Pilot;
+use agent::state_file::State;
+use fleet::assignment::{Assignment, Desired, Failsafe, GroundedWhy, Order};
+use fleet::ids::{DroneName, DroneUid, NodeName, Term};
+use fleet::time::Moment;
+use fleet::units::AltitudeAboveHome;
+use fleet::vehicle::FlightTruth;
+use link::dialect::{MavCmd, MavMessage};
+use link::{Frame, LinkEvent};
+use mavlink::{MAVLinkV2MessageRaw, MavHeader, MavlinkVersion, Message};
+use sitl::model::{Autopilot, Fault, Vehicle, VehicleConfig, Wgs84};
+use sitl::wire::{FrameReader, Incoming, Sender};
+use std::path::Path;
+use std::time::Duration;
+
+const STEP_MS: u64 = 20;
+const HOME: Wgs84 = Wgs84 {
+    lat_deg: 47.397_742,
+    lon_deg: 8.545_594,
+    amsl_m: 488.0,
+};
+const FLY: Desired = Desired::Flying {
+    altitude: AltitudeAboveHome(10.0),
+};
+
+/// Pilot and vehicle, on a line that may lose one frame in `loses`.
+struct World {
+    pilot: Pilot,
+    vehicle: Vehicle,
+    sender: Sender,
+    ms: u64,
+    loses: Option<u64>,
+    frames: u64,
+    /// What the pilot wrote, and when.
+    wrote: Vec<(u64, MavMessage)>,
+    /// Bytes on the wire of the download, both ways.
+    bytes: usize,
+    dir: tempfile::TempDir,
+}
+
+fn pilot(dir: Option<&Path>) -> Pilot {
+    let pilot = Pilot::new(NodeName::parse("pine").unwrap(), State::default(), Moment::default());
+    match dir {
+        Some(dir) => pilot.keeping_descriptions(Shelf::in_state(dir)),
+        None => pilot,
+    }
+}
+
+impl World {
+    fn with(autopilot: Autopilot) -> Self {
+        Self::of(VehicleConfig::new(autopilot, 7, HOME))
+    }
+
+    fn of(config: VehicleConfig) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let mut world = Self {
+            pilot: pilot(Some(dir.path())),
+            vehicle: Vehicle::new(config),
+            sender: Sender::new(7, 1),
+            ms: 0,
+            loses: None,
+            frames: 0,
+            wrote: Vec::new(),
+            bytes: 0,
+            dir,
+        };
+        world.pilot.hear(&LinkEvent::Up, world.now(), 0.5);
+        world
+    }
+
+    fn now(&self) -> Moment {
+        Moment::at(Duration::from_millis(self.ms))
+    }
+
+    fn lost(&mut self) -> bool {
+        self.frames += 1;
+        // A fixed series that looks like chance.
+        self.loses
+            .is_some_and(|one_in| self.frames.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33 & 0xFFFF < 0xFFFF / one_in)
+    }
+
+    fn arrives(&mut self, said: Vec<sitl::wire::Outgoing>) {
+        for message in said {
+            let bytes = self.sender.encode(&message);
+            if self.lost() {
+                continue;
+            }
+            let mut reader = FrameReader::default();
+            reader.push(&bytes);
+            let frame = reader.next_frame().unwrap();
+            let Ok(message) = MavMessage::parse(MavlinkVersion::V2, frame.id, &frame.payload) else {
+                continue;
+            };
+            if is_packet(&message) {
+                self.bytes += bytes.len();
+            }
+            let frame = Frame {
+                header: header(frame.system, frame.component),
+                message,
+                at: tokio::time::Instant::now(),
+            };
+            self.pilot.hear(&LinkEvent::Frame(Box::new(frame)), self.now(), 0.5);
+        }
+    }
+
+    fn write(&mut self, out: Outgoing) {
+        self.pilot.written(Written::Yes, self.now(), 0.5);
+        let mut raw = MAVLinkV2MessageRaw::new();
+        raw.serialize_message(header(out.from.0, out.from.1), &out.message);
+        if is_packet(&out.message) {
+            self.bytes += raw.raw_bytes().len();
+        }
+        self.wrote.push((self.ms, out.message));
+        if self.lost() {
+            return;
+        }
+        let mut reader = FrameReader::default();
+        reader.push(raw.raw_bytes());
+        while let Some(frame) = reader.next_frame() {
+            let said = self.vehicle.on_message(&Incoming::decode(&frame));
+            self.arrives(said);
+        }
+    }
+
+    /// Lets 20 ms pass: first the vehicle speaks, then the pilot writes.
+    fn step(&mut self) {
+        self.ms += STEP_MS;
+        let said = self.vehicle.step(Duration::from_millis(STEP_MS));
+        self.arrives(said);
+        if let Some(job) = self.pilot.take_job() {
+            let done = job.run();
+            self.pilot.job_done(Some(done), self.now(), 0.5);
+        }
+        while let Some(out) = self.pilot.next(self.now(), 0.5) {
+            self.write(out);
+        }
+    }
+
+    fn pass(&mut self, seconds: u64) {
+        for _ in 0..seconds * 1000 / STEP_MS {
+            self.step();
+        }
+    }
+
+    /// Lets time pass until `holds`; how long that took, in milliseconds.
+    fn until(&mut self, what: &str, seconds: u64, holds: impl Fn(&Self) -> bool) -> u64 {
+        let began = self.ms;
+        while !holds(self) {
+            assert!(self.ms - began < seconds * 1000, "not within {seconds} s: {what}");
+            self.step();
+        }
+        self.ms - began
+    }
+
+    fn until_described(&mut self) -> u64 {
+        self.until("the descriptions are on the shelf", 120, |w| w.kept() == 2)
+    }
+
+    /// Files on the shelf.
+    fn kept(&self) -> usize {
+        std::fs::read_dir(self.dir.path().join("metadata")).map_or(0, Iterator::count)
+    }
+
+    fn wish(&mut self, generation: i64, desired: Desired) {
+        self.pilot.uplink_opened(self.now());
+        let fence = self.pilot.consider(&order(generation, desired), self.now()).unwrap();
+        self.pilot.adopt(fence, self.now());
+    }
+
+    fn truth(&self) -> FlightTruth {
+        self.pilot.report(self.now()).truth
+    }
+
+    fn reasons(&self) -> Vec<String> {
+        self.pilot
+            .report(self.now())
+            .reasons
+            .into_iter()
+            .map(|r| r.text)
+            .collect()
+    }
+
+    fn packets(&self) -> impl Iterator<Item = u64> {
+        self.wrote
+            .iter()
+            .filter(|(_, message)| is_packet(message))
+            .map(|(ms, _)| *ms)
+    }
+
+    fn commanded(&self, wanted: MavCmd) -> Option<u64> {
+        let is = |message: &MavMessage| match message {
+            MavMessage::COMMAND_LONG(m) => m.command == wanted,
+            MavMessage::COMMAND_INT(m) => m.command == wanted,
+            _ => false,
+        };
+        self.wrote.iter().find(|(_, message)| is(message)).map(|(ms, _)| *ms)
+    }
+}
+
+/// The wish for this node's Drone.
+fn order(generation: i64, desired: Desired) -> Order {
+    Order::Assigned(Assignment {
+        term: Term(3),
+        uid: DroneUid("u-1".into()),
+        name: DroneName {
+            namespace: "field".into(),
+            name: "alpha-brave-finch".into(),
+        },
+        generation,
+        desired,
+        failsafe: Failsafe::default(),
+        resume_after: 0,
+        ground_mark: None,
+    })
+}
+
+fn header(system: u8, component: u8) -> MavHeader {
+    MavHeader {
+        system_id: system.into(),
+        component_id: component,
+        sequence: 0,
+    }
+}
+
+const fn is_packet(message: &MavMessage) -> bool {
+    matches!(message, MavMessage::FILE_TRANSFER_PROTOCOL(_))
+}
+
+const ARM: MavCmd = MavCmd::MAV_CMD_COMPONENT_ARM_DISARM;
+const LAND: MavCmd = MavCmd::MAV_CMD_NAV_LAND;
+
+#[test]
+fn px4s_descriptions_are_fetched_on_the_ground_and_found_on_the_shelf_by_the_next_life() {
+    let mut world = World::with(Autopilot::Px4);
+    let took = world.until_described();
+    println!(
+        "descriptions: {took} ms, {} packets, {} bytes on the wire",
+        world.packets().count(),
+        world.bytes
+    );
+    assert!(took < 30_000, "{took} ms");
+    world.pass(1);
+    let before = world.packets().count();
+    // Another life of the agent, with the same state directory.
+    world.pilot = pilot(Some(world.dir.path()));
+    world.pilot.hear(&LinkEvent::Up, world.now(), 0.5);
+    world.pass(60);
+    assert_eq!(world.packets().count(), before);
+}
+
+#[test]
+fn a_reason_that_is_not_built_in_is_told_in_the_autopilots_words() {
+    for described in [false, true] {
+        let mut world = World::with(Autopilot::Px4);
+        if described {
+            world.until_described();
+        } else {
+            world.pilot = pilot(None);
+            world.pilot.hear(&LinkEvent::Up, world.now(), 0.5);
+        }
+        world.pass(20);
+        world.vehicle.suffer(Fault::MotorStops);
+        world.wish(1, FLY);
+        world.pass(30);
+        let reasons = world.reasons();
+        let told = reasons.iter().any(|r| r == "A motor has failed");
+        assert_eq!(told, described, "{reasons:?}");
+        assert!(!reasons.is_empty());
+    }
+}
+
+#[test]
+fn nothing_of_it_is_asked_of_ardupilot() {
+    let mut world = World::with(Autopilot::ArduPilot);
+    world.pass(60);
+    assert_eq!((world.packets().count(), world.kept()), (0, 0));
+    let asked = |message: &MavMessage| {
+        matches!(message, MavMessage::COMMAND_LONG(m)
+            if m.command == MavCmd::MAV_CMD_REQUEST_MESSAGE && [395.0, 397.0].contains(&m.param1))
+    };
+    assert!(!world.wrote.iter().any(|(_, message)| asked(message)));
+}
+
+/// When the vehicle was armed and in the air, in milliseconds after the wish, which comes `after` so many packets of the
+/// download; and the world as it is then.
+fn take_off(world: &mut World, packets: usize) -> (u64, u64) {
+    world.until("ready to fly", 90, |w| w.pilot.report(w.now()).ready == Some(true));
+    world.until("so many packets", 90, |w| w.packets().count() >= packets);
+    let wished = world.ms;
+    world.wish(1, FLY);
+    world.until("in the air", 60, |w| matches!(w.truth(), FlightTruth::Airborne(_)));
+    (world.commanded(ARM).unwrap() - wished, world.ms - wished)
+}
+
+/// A world in which the vehicle is ready before the download begins, and the download is not over yet.
+fn downloading() -> World {
+    let mut world = World::with(Autopilot::Px4);
+    world.pilot = pilot(None);
+    world.pilot.hear(&LinkEvent::Up, world.now(), 0.5);
+    world.pass(40);
+    world.pilot = pilot(Some(world.dir.path()));
+    world.pilot.hear(&LinkEvent::Up, world.now(), 0.5);
+    world
+}
+
+#[test]
+fn a_wish_to_fly_during_the_download_is_carried_out_as_fast_as_without_it() {
+    let mut plain = World::with(Autopilot::Px4);
+    plain.pilot = pilot(None);
+    plain.pilot.hear(&LinkEvent::Up, plain.now(), 0.5);
+    plain.pass(40);
+    plain.pilot = pilot(None);
+    plain.pilot.hear(&LinkEvent::Up, plain.now(), 0.5);
+    let (arm, air) = take_off(&mut plain, 0);
+    let mut world = downloading();
+    let (arm_during, air_during) = take_off(&mut world, 5);
+    println!("arm and air after {arm} and {air} ms without, {arm_during} and {air_during} ms during the download");
+    assert!(world.kept() < 2, "the download was under way");
+    assert!(arm_during <= arm + 2 * STEP_MS && air_during <= air + 500);
+    // Nothing of it is sent in the air, and it goes on after the landing.
+    let armed = world.commanded(ARM).unwrap();
+    assert!(!world.packets().any(|ms| ms > armed));
+    world.wish(
+        2,
+        Desired::Grounded {
+            why: GroundedWhy::Deleted,
+        },
+    );
+    world.until("on the ground", 90, |w| w.truth() == FlightTruth::Disarmed);
+    assert!(world.commanded(LAND).is_some());
+    world.until_described();
+}
+
+#[test]
+fn a_line_that_loses_one_frame_in_ten_brings_the_descriptions_in_the_end() {
+    let mut world = World::with(Autopilot::Px4);
+    world.loses = Some(10);
+    let took = world.until("the descriptions are there", 600, |w| w.kept() == 2);
+    println!("with one frame in ten lost: {took} ms");
+}
+
+#[test]
+fn a_reboot_during_the_download_only_delays_it() {
+    let mut world = downloading();
+    world.until("it has begun", 90, |w| w.packets().count() >= 10);
+    assert!(world.kept() < 2);
+    world.vehicle.power_cycle();
+    world.until_described();
+}

@@ -1,0 +1,122 @@
+//! The command lines about one Drone: `skein resume` and `skein kill`.
+//!
+//! Owns: how a person names a Drone. Must not: do anything.
+
+use super::ServerArg;
+use clap::Args;
+use std::fmt;
+use std::str::FromStr;
+
+/// The namespace of a Drone that was named without one.
+const DEFAULT_NAMESPACE: &str = "default";
+
+/// Which Drone.
+#[derive(Debug, Args)]
+#[group(skip)]
+pub struct DroneArgs {
+    /// Which coordinator.
+    #[command(flatten)]
+    pub server: ServerArg,
+    /// The Drone, as NAME or NAMESPACE/NAME.
+    pub drone: DroneRef,
+    /// Namespace of the Drone.
+    #[arg(short, long, value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
+}
+
+/// Arguments of `skein kill`.
+#[derive(Debug, Args)]
+#[group(skip)]
+pub struct KillArgs {
+    /// Which Drone.
+    #[command(flatten)]
+    pub drone: DroneArgs,
+    /// The Drone's name once more, where nobody can be asked.
+    #[arg(long, value_name = "NAME")]
+    pub confirm: Option<String>,
+    /// Stop the motors, in the air too, where nobody can be asked.
+    #[arg(long)]
+    pub yes_stop_the_motors: bool,
+}
+
+/// A Drone as a person names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DroneRef {
+    namespace: Option<String>,
+    name: String,
+}
+
+/// A Drone by namespace and name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DroneKey {
+    /// The namespace.
+    pub namespace: String,
+    /// The name.
+    pub name: String,
+}
+
+impl DroneArgs {
+    /// The Drone that is meant.
+    ///
+    /// # Errors
+    /// Two namespaces were given; the text says what to leave out.
+    pub fn key(&self) -> Result<DroneKey, String> {
+        let DroneRef { namespace, name } = &self.drone;
+        let namespace = match (namespace, &self.namespace) {
+            (Some(a), Some(b)) if a != b => {
+                return Err(format!("{a}/{name} is not in namespace {b}; leave out one of them"));
+            }
+            (Some(n), _) | (None, Some(n)) => n.clone(),
+            (None, None) => DEFAULT_NAMESPACE.to_owned(),
+        };
+        let name = name.clone();
+        Ok(DroneKey { namespace, name })
+    }
+}
+
+impl fmt::Display for DroneKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+impl FromStr for DroneRef {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (namespace, name) = match text.split_once('/') {
+            Some((namespace, name)) => (Some(namespace.to_owned()), name),
+            None => (None, text),
+        };
+        if name.is_empty() || name.contains('/') || namespace.as_deref() == Some("") {
+            return Err("give the Drone as NAME or NAMESPACE/NAME".into());
+        }
+        let name = name.to_owned();
+        Ok(Self { namespace, name })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(drone: &str, namespace: Option<&str>) -> Result<String, String> {
+        let args = DroneArgs {
+            server: ServerArg::default(),
+            drone: drone.parse()?,
+            namespace: namespace.map(Into::into),
+        };
+        args.key().map(|key| key.to_string())
+    }
+
+    #[test]
+    fn a_drone_without_a_namespace_is_in_the_default_one() {
+        assert_eq!(key("goose", None).unwrap(), "default/goose");
+        assert_eq!(key("goose", Some("field")).unwrap(), "field/goose");
+        assert_eq!(key("field/goose", Some("field")).unwrap(), "field/goose");
+        assert!(key("field/goose", Some("other")).unwrap_err().contains("leave out"));
+        for bad in ["", "/", "a/", "/a", "a/b/c"] {
+            assert!(key(bad, None).unwrap_err().contains("NAME or NAMESPACE/NAME"), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! `skein kill`: stops the motors of one vehicle, in the air too.
+//!
+//! Owns: asking the person twice, and telling what the autopilot answered and what the vehicle is seen to do.
+//! Must not: be called by any other command, or give the order twice.
+
+use crate::args::{DroneKey, KillArgs};
+use crate::failure::Failure;
+use crate::server::{Server, ServerUrl};
+use crate::vehicle::Vehicle;
+use proto::v1;
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// How long the vehicle has to be seen with its motors off. Reports come at least once a second.
+const SEEN_WITHIN: Duration = Duration::from_secs(5);
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// What has to be typed the second time.
+const WORD: &str = "KILL";
+
+/// Stops the motors, if the person means it.
+///
+/// # Errors
+/// [`Failure`], when the vehicle was not seen with its motors off.
+pub async fn run(url: &ServerUrl, args: &KillArgs) -> Result<(), Failure> {
+    let drone = args.drone.key().map_err(Failure::Usage)?;
+    let ask = must_ask(args, &drone, std::io::stdin().is_terminal())?;
+    let mut server = Server::connect(url).await?;
+    let (vehicle, _) = server.offer_kill(&drone).await?;
+    say(&would(&drone, &Vehicle::from(vehicle)))?;
+    if ask {
+        typed(&format!("Type the name of the Drone ({}): ", drone.name), &drone.name).await?;
+    }
+    // The code lives for seconds, and the first question took its time.
+    let (_, offer) = server.offer_kill(&drone).await?;
+    if ask {
+        let seconds = offer.lives_ms / 1000;
+        typed(&format!("Type {WORD} within {seconds} s to stop the motors: "), WORD).await?;
+    }
+    let answer = server.kill(&drone, offer.code).await?;
+    let outcome = answer.outcome();
+    if outcome == v1::KillOutcome::NotSent {
+        return Err(Failure::Failed(format!("nothing was sent: {}", answer.words)));
+    }
+    say(&answered(outcome, &answer.words))?;
+    let seen = look(&mut server, &drone).await?;
+    judged(outcome, &seen)
+        .map_err(Failure::Failed)
+        .and_then(|text| say(&text))
+}
+
+fn say(text: &str) -> Result<(), Failure> {
+    Ok(writeln!(std::io::stdout(), "{text}")?)
+}
+
+/// Whether the person has to be asked; a script says it with both flags.
+fn must_ask(args: &KillArgs, drone: &DroneKey, terminal: bool) -> Result<bool, Failure> {
+    match (&args.confirm, args.yes_stop_the_motors) {
+        (Some(name), _) if *name != drone.name => Err(Failure::Usage(format!(
+            "--confirm is {name:?}, but the Drone is {}; nothing was done",
+            drone.name
+        ))),
+        (Some(_), true) => Ok(false),
+        _ if terminal => Ok(true),
+        _ => Err(Failure::Usage(
+            "there is nobody to ask: give both --confirm NAME and --yes-stop-the-motors; nothing was done".into(),
+        )),
+    }
+}
+
+/// Asks for `word`; anything else ends it.
+async fn typed(question: &str, word: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout();
+    write!(out, "{question}")?;
+    out.flush()?;
+    // On a thread of its own: the connection is looked after meanwhile.
+    let line = tokio::task::spawn_blocking(|| {
+        let mut line = String::new();
+        std::io::stdin().read_line(&mut line).map(|_| line)
+    });
+    let line = line.await.map_err(|fault| Failure::Failed(fault.to_string()))??;
+    if line.trim() == word {
+        Ok(())
+    } else {
+        Err(Failure::Failed("that is something else; nothing was done".into()))
+    }
+}
+
+fn would(drone: &DroneKey, vehicle: &Vehicle) -> String {
+    let place = match vehicle.flying {
+        Some(true) => "in the air: IT WILL FALL",
+        Some(false) => "on the ground",
+        None => "perhaps in the air: IT MAY FALL",
+    };
+    let height = vehicle.position.as_ref().map_or_else(String::new, |p| {
+        format!(", {:.1} m above home", p.altitude_above_home_meters)
+    });
+    let mode = vehicle.mode.as_deref().unwrap_or("unknown");
+    format!(
+        "This stops the motors of Drone {drone}, the vehicle of node {}, at once. It is {place} ({}, mode {mode}{height}).\n\
+         To land it instead: skein ground",
+        vehicle.node, vehicle.truth
+    )
+}
+
+fn answered(outcome: v1::KillOutcome, words: &str) -> String {
+    match outcome {
+        v1::KillOutcome::Accepted => "The autopilot accepted it.".into(),
+        v1::KillOutcome::Refused => format!("The autopilot refused it ({words})."),
+        v1::KillOutcome::NotSent | v1::KillOutcome::NoAnswer | v1::KillOutcome::Unspecified => {
+            "The command was sent once; the autopilot did not answer.".into()
+        }
+    }
+}
+
+/// The vehicle once its motors are seen to be off, or as it is when the time is over.
+async fn look(server: &mut Server, drone: &DroneKey) -> Result<Vehicle, Failure> {
+    let until = Instant::now() + SEEN_WITHIN;
+    loop {
+        let seen = Vehicle::from(server.get(drone).await?);
+        if motors_off(&seen) || Instant::now() >= until {
+            return Ok(seen);
+        }
+        sleep(LOOK_EVERY).await;
+    }
+}
+
+/// Disarmed by its own account; one that falls is disarmed and not on the ground.
+fn motors_off(vehicle: &Vehicle) -> bool {
+    matches!(vehicle.truth.as_str(), "Disarmed" | "UnknownContradiction")
+}
+
+/// What is to be said at last, as a success or a failure.
+fn judged(outcome: v1::KillOutcome, seen: &Vehicle) -> Result<String, String> {
+    if motors_off(seen) {
+        return Ok(
+            "The vehicle says that its motors are off. It stays down: delete the Drone once the vehicle is fit to \
+                   fly again."
+                .into(),
+        );
+    }
+    let says = format!(
+        "the vehicle says {} (mode {})",
+        seen.truth,
+        seen.mode.as_deref().unwrap_or("unknown")
+    );
+    Err(match outcome {
+        v1::KillOutcome::Refused => format!("the motors were not stopped: {says}"),
+        _ => format!("it is not known whether the motors have stopped: {says}; look at it"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::Cli;
+    use crate::vehicle::tests::holding;
+    use clap::Parser;
+
+    fn args(more: &[&str]) -> (KillArgs, DroneKey) {
+        let line = [&["skein", "kill", "goose", "-n", "field"], more].concat();
+        match Cli::try_parse_from(line).unwrap().command {
+            crate::args::Command::Kill(args) => {
+                let key = args.drone.key().unwrap();
+                (args, key)
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_script_has_to_say_it_with_both_flags_and_a_person_is_asked() {
+        let ask = |more: &[&str], terminal| {
+            let (args, key) = args(more);
+            must_ask(&args, &key, terminal)
+        };
+        let both = ["--confirm", "goose", "--yes-stop-the-motors"];
+        for terminal in [true, false] {
+            assert!(!ask(&both, terminal).unwrap());
+        }
+        for one in [&[][..], &["--confirm", "goose"], &["--yes-stop-the-motors"]] {
+            assert!(ask(one, true).unwrap(), "{one:?}");
+            assert!(matches!(ask(one, false), Err(Failure::Usage(_))), "{one:?}");
+        }
+        for terminal in [true, false] {
+            let wrong = ask(&["--confirm", "gosling", "--yes-stop-the-motors"], terminal);
+            assert!(matches!(wrong, Err(Failure::Usage(_))));
+        }
+    }
+
+    fn seen(truth: v1::FlightTruth) -> Vehicle {
+        let mut vehicle = holding("goose");
+        if let Some(report) = vehicle.report.as_mut() {
+            report.truth = truth.into();
+        }
+        Vehicle::from(vehicle)
+    }
+
+    #[test]
+    fn a_person_reads_what_would_fall_and_what_to_do_instead() {
+        let (_, key) = args(&[]);
+        let told = would(&key, &seen(v1::FlightTruth::InAir));
+        assert!(
+            told.contains("Drone field/goose, the vehicle of node node-goose"),
+            "{told}"
+        );
+        assert!(
+            told.contains("IT WILL FALL (InAir, mode AUTO.LOITER, 10.0 m above home)"),
+            "{told}"
+        );
+        assert!(told.contains("skein ground"), "{told}");
+        assert!(would(&key, &seen(v1::FlightTruth::UnknownLinkLost)).contains("IT MAY FALL"));
+        assert!(would(&key, &seen(v1::FlightTruth::Disarmed)).contains("It is on the ground"));
+    }
+
+    #[test]
+    fn success_is_what_the_vehicle_is_seen_to_do_and_not_what_the_autopilot_answered() {
+        use v1::KillOutcome::{Accepted, NoAnswer, Refused};
+        for outcome in [Accepted, NoAnswer, Refused] {
+            for off in [v1::FlightTruth::Disarmed, v1::FlightTruth::UnknownContradiction] {
+                assert!(judged(outcome, &seen(off)).is_ok());
+            }
+            assert!(judged(outcome, &seen(v1::FlightTruth::InAir)).is_err());
+        }
+        let refused = judged(Refused, &seen(v1::FlightTruth::InAir)).unwrap_err();
+        assert!(
+            refused.starts_with("the motors were not stopped: the vehicle says InAir"),
+            "{refused}"
+        );
+        let open = judged(Accepted, &seen(v1::FlightTruth::UnknownLinkLost)).unwrap_err();
+        assert!(open.starts_with("it is not known"), "{open}");
+        assert!(answered(Refused, "FAILED").contains("(FAILED)"));
+    }
+}

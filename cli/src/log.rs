@@ -1,0 +1,91 @@
+//! The log of the commands that run for a while.
+//!
+//! Owns: its format and where it goes. Must not: decide what is worth a line, or wait for whoever reads it ([`agent::lines`]
+//! sees to that).
+
+use crate::args::LogFormat;
+use crate::failure::Failure;
+use agent::lines::Lines;
+use std::fs::File;
+use std::io;
+use std::time::Duration;
+use tracing_subscriber::EnvFilter;
+
+/// How long the last lines have at the end.
+const LAST_LINES: Duration = Duration::from_secs(1);
+
+/// The same as the coordinator's: kube logs each failed connection as an error, and its Controller repeats the object's name.
+const DEFAULT: &str = "info,kube_client::client::builder=off,kube_runtime::controller=warn";
+
+/// A running log. Dropping it writes what still waits, as far as that goes quickly.
+#[derive(Debug)]
+pub struct Log(Lines);
+
+impl Log {
+    /// Logs to standard error; `RUST_LOG` says what.
+    ///
+    /// # Errors
+    /// The system gives no thread or no file.
+    pub fn to_standard_error(format: LogFormat) -> Result<Self, Failure> {
+        Ok(Self::start(
+            Lines::to_standard_error().map_err(|why| cannot(&why))?,
+            format,
+        ))
+    }
+
+    /// Logs to `file` as text; `RUST_LOG` says what.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn to_file(file: File) -> Result<Self, Failure> {
+        Ok(Self::start(
+            Lines::to(file).map_err(|why| cannot(&why))?,
+            LogFormat::Text,
+        ))
+    }
+
+    fn start(lines: Lines, format: LogFormat) -> Self {
+        let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(DEFAULT));
+        let builder = tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            .with_ansi(false)
+            .log_internal_errors(false)
+            .with_writer(lines.clone());
+        // Fails only if somebody logs already.
+        let _ = match format {
+            LogFormat::Text => builder.try_init(),
+            LogFormat::Json => builder.json().flatten_event(true).try_init(),
+        };
+        Self(lines)
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.0.write_out(LAST_LINES);
+    }
+}
+
+fn cannot(why: &io::Error) -> Failure {
+    Failure::Failed(format!(
+        "cannot start the log: {why}; end other programs, or allow more files and threads"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn the_last_lines_are_written_before_the_log_ends() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let lines = Lines::to(file.reopen().unwrap()).unwrap();
+        let log = Log(lines.clone());
+        for number in 0..100 {
+            lines.clone().write_all(format!("{number}\n").as_bytes()).unwrap();
+        }
+        drop(log);
+        assert_eq!(std::fs::read_to_string(file.path()).unwrap().lines().count(), 100);
+    }
+}

@@ -1,0 +1,74 @@
+//! `skein resume`.
+//!
+//! Owns: telling what was done, and what else has to happen before the vehicle moves. Must not: ask back.
+
+use crate::args::{DroneArgs, DroneKey};
+use crate::failure::Failure;
+use crate::server::{Server, ServerUrl};
+use crate::vehicle::Vehicle;
+use proto::v1;
+use std::io::Write;
+
+/// Lets Skein go on after somebody else has taken over.
+///
+/// # Errors
+/// [`Failure`].
+pub async fn run(url: &ServerUrl, args: &DroneArgs) -> Result<(), Failure> {
+    let drone = args.key().map_err(Failure::Usage)?;
+    let answer = Server::connect(url).await?.resume(&drone).await?;
+    Ok(writeln!(std::io::stdout(), "{}", resumed(&drone, &answer))?)
+}
+
+fn resumed(drone: &DroneKey, answer: &v1::ResumeResponse) -> String {
+    let of = |n: u32| {
+        if n == 1 {
+            "1 takeover".to_owned()
+        } else {
+            format!("{n} takeovers")
+        }
+    };
+    let vehicle = answer.vehicle.clone().map(Vehicle::from).unwrap_or_default();
+    let next = match vehicle.activity.as_deref() {
+        Some("HandsOffOtherMode") => format!(
+            "Its vehicle is still in somebody else's mode ({}); Skein takes it up when it is back in one of its own.",
+            vehicle.mode.as_deref().unwrap_or("unknown")
+        ),
+        Some("HandsOffFlightOver") => {
+            "Its vehicle is on the ground and stays there: ground and release it to fly again.".to_owned()
+        }
+        _ => "Skein takes its vehicle up again now (`skein watch`).".to_owned(),
+    };
+    format!("Drone {drone} goes on after {}. {next}", of(answer.takeovers))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vehicle::tests::holding;
+
+    #[test]
+    fn a_person_is_told_what_the_vehicle_waits_for_yet() {
+        let drone = DroneKey {
+            namespace: "field".into(),
+            name: "goose".into(),
+        };
+        let told = |activity: v1::Activity, takeovers| {
+            let mut vehicle = holding("goose");
+            if let Some(report) = vehicle.report.as_mut() {
+                report.activity = activity.into();
+            }
+            let vehicle = Some(vehicle);
+            resumed(&drone, &v1::ResumeResponse { takeovers, vehicle })
+        };
+        assert_eq!(
+            told(v1::Activity::HandsOffTakenOver, 1),
+            "Drone field/goose goes on after 1 takeover. Skein takes its vehicle up again now (`skein watch`)."
+        );
+        let still = told(v1::Activity::HandsOffOtherMode, 2);
+        assert!(
+            still.contains("after 2 takeovers") && still.contains("(AUTO.LOITER)"),
+            "{still}"
+        );
+        assert!(told(v1::Activity::HandsOffFlightOver, 1).contains("ground and release it"));
+    }
+}

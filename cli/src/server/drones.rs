@@ -1,0 +1,67 @@
+//! The coordinator's answers about one Drone.
+//!
+//! Owns: Get, Resume and Kill, each with a deadline. Must not: call one of them twice.
+
+use super::{ANSWER, Server, within};
+use crate::args::DroneKey;
+use crate::failure::Failure;
+use proto::v1;
+use proto::v1::kill_response::Step;
+
+impl Server {
+    /// One Drone and its vehicle.
+    ///
+    /// # Errors
+    /// [`Failure`].
+    pub async fn get(&mut self, drone: &DroneKey) -> Result<v1::Vehicle, Failure> {
+        let DroneKey { namespace, name } = drone.clone();
+        let request = v1::GetRequest { namespace, name };
+        let answer = self.client.get(within(ANSWER, request)).await;
+        Ok(answer.map_err(|s| self.failure(&s))?.into_inner())
+    }
+
+    /// Lets Skein go on after a takeover.
+    ///
+    /// # Errors
+    /// [`Failure`]; then nothing goes on.
+    pub async fn resume(&mut self, drone: &DroneKey) -> Result<v1::ResumeResponse, Failure> {
+        let DroneKey { namespace, name } = drone.clone();
+        let request = v1::ResumeRequest { namespace, name };
+        let answer = self.client.resume(within(ANSWER, request)).await;
+        Ok(answer.map_err(|s| self.failure(&s))?.into_inner())
+    }
+
+    /// What a kill would stop, and the code for it. Does nothing.
+    ///
+    /// # Errors
+    /// [`Failure`].
+    pub async fn offer_kill(&mut self, drone: &DroneKey) -> Result<(v1::Vehicle, v1::KillOffer), Failure> {
+        let answer = self.call_kill(drone, String::new()).await?;
+        match (answer.vehicle, answer.step) {
+            (Some(vehicle), Some(Step::Offer(offer))) => Ok((vehicle, offer)),
+            _ => Err(no_sense()),
+        }
+    }
+
+    /// Stops the motors; `code` is that of an offer.
+    ///
+    /// # Errors
+    /// [`Failure`].
+    pub async fn kill(&mut self, drone: &DroneKey, code: String) -> Result<v1::KillAnswer, Failure> {
+        match self.call_kill(drone, code).await?.step {
+            Some(Step::Answer(answer)) => Ok(answer),
+            Some(Step::Offer(_)) | None => Err(no_sense()),
+        }
+    }
+
+    async fn call_kill(&mut self, drone: &DroneKey, code: String) -> Result<v1::KillResponse, Failure> {
+        let DroneKey { namespace, name } = drone.clone();
+        let request = v1::KillRequest { namespace, name, code };
+        let answer = self.client.kill(within(ANSWER, request)).await;
+        Ok(answer.map_err(|s| self.failure(&s))?.into_inner())
+    }
+}
+
+fn no_sense() -> Failure {
+    Failure::Failed("the coordinator's answer makes no sense; is it of another version?".into())
+}

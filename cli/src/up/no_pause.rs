@@ -1,0 +1,36 @@
+//! Ctrl-Z must not pause a ground station: its agents would stop, and its vehicles be left to themselves without a word.
+//!
+//! Owns: catching that signal, and saying what to do instead. Must not: end anything.
+
+use super::words;
+use crate::failure::Failure;
+use crate::say;
+use nix::sys::signal::Signal;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinHandle;
+
+/// While this lives, Ctrl-Z pauses nothing.
+#[derive(Debug)]
+pub struct NoPause(JoinHandle<()>);
+
+impl NoPause {
+    /// From now on.
+    ///
+    /// # Errors
+    /// The system does not let us.
+    pub fn begin() -> Result<Self, Failure> {
+        let mut asked = signal(SignalKind::from_raw(Signal::SIGTSTP as i32))
+            .map_err(|why| Failure::Failed(format!("cannot wait for signals: {why}")))?;
+        Ok(Self(tokio::spawn(async move {
+            while asked.recv().await.is_some() {
+                say::line(words::NOT_PAUSED);
+            }
+        })))
+    }
+}
+
+impl Drop for NoPause {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

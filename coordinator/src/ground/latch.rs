@@ -1,0 +1,128 @@
+//! Ground orders in memory: given, in force, and not in the caches yet.
+//!
+//! Owns: [`Latch`]: which objects they cover, by which number, and in which order calls came. Must not: write to the API.
+
+use super::object::Marked;
+use fleet::ground::GroundOrderId;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Ground orders that were given and are not in the caches yet, by the uid of the Swarm or Drone.
+#[derive(Debug, Default)]
+pub struct Latch {
+    orders: Mutex<HashMap<String, Latched>>,
+    /// Held while objects are being marked: one call at a time.
+    pub(super) writing: tokio::sync::Mutex<()>,
+    calls: AtomicU64,
+}
+
+/// An order in the latch. Only calls that came later than it may take it out: a release that was under way when the order
+/// was given does not undo it.
+#[derive(Clone, Debug)]
+struct Latched {
+    call: Call,
+    id: GroundOrderId,
+    marked: Marked,
+}
+
+/// One ground order or release; later ones compare greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Call(u64);
+
+/// A number that no other order has.
+pub(super) fn new_id() -> GroundOrderId {
+    GroundOrderId(rand::random_range(1..=u64::MAX))
+}
+
+impl Latch {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Latched>> {
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A call begins.
+    pub(super) fn begin(&self) -> Call {
+        Call(self.calls.fetch_add(1, Ordering::SeqCst))
+    }
+
+    /// The order `id` is in force for all of `marked`.
+    pub(super) fn put(&self, id: GroundOrderId, call: Call, marked: &[Marked]) {
+        self.lock().extend(marked.iter().map(|m| {
+            let marked = m.clone();
+            (m.uid.clone(), Latched { call, id, marked })
+        }));
+    }
+
+    /// What `call` has brought about for the object with this uid is in the caches.
+    pub(super) fn remove(&self, uid: &str, call: Call) {
+        let mut orders = self.lock();
+        if orders.get(uid).is_some_and(|latched| latched.call <= call) {
+            orders.remove(uid);
+        }
+    }
+
+    /// The order that `call` finds in force for the object with this uid.
+    pub(super) fn before(&self, uid: &str, call: Call) -> Option<GroundOrderId> {
+        let orders = self.lock();
+        orders
+            .get(uid)
+            .filter(|latched| latched.call <= call)
+            .map(|latched| latched.id)
+    }
+
+    /// All that is in force.
+    pub(super) fn all(&self) -> Vec<(Marked, GroundOrderId)> {
+        let orders = self.lock();
+        orders.values().map(|l| (l.marked.clone(), l.id)).collect()
+    }
+
+    /// The order that was given to the Swarm or Drone with this uid and is not in the caches yet.
+    #[must_use]
+    pub fn given(&self, uid: &str) -> Option<GroundOrderId> {
+        self.lock().get(uid).map(|latched| latched.id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::object::Kind;
+    use super::*;
+    use crate::key::Key;
+
+    fn swarm(uid: &str) -> Marked {
+        Marked {
+            uid: uid.into(),
+            key: Key::new("north", "alpha"),
+            kind: Kind::Swarm,
+        }
+    }
+
+    #[test]
+    fn a_release_that_was_under_way_does_not_undo_an_order_given_meanwhile() {
+        let latch = Latch::default();
+        let release = latch.begin();
+        let id = new_id();
+        latch.put(id, latch.begin(), &[swarm("s")]);
+        assert_eq!(latch.before("s", release), None);
+        latch.remove("s", release);
+        assert_eq!(latch.given("s"), Some(id));
+        let later = latch.begin();
+        assert_eq!(latch.before("s", later), Some(id));
+        latch.remove("s", later);
+        assert_eq!(latch.given("s"), None);
+    }
+
+    #[test]
+    fn the_newest_order_for_an_object_is_the_one_in_force() {
+        let latch = Latch::default();
+        let older = latch.begin();
+        latch.put(GroundOrderId(1), older, &[swarm("s"), swarm("t")]);
+        latch.put(GroundOrderId(2), latch.begin(), &[swarm("s")]);
+        latch.remove("s", older);
+        assert_eq!(
+            (latch.given("s"), latch.given("t")),
+            (Some(GroundOrderId(2)), Some(GroundOrderId(1)))
+        );
+        assert_eq!(latch.all().len(), 2);
+    }
+}

@@ -1,0 +1,140 @@
+//! What a ground order leaves on a Swarm or Drone: `spec.grounded`, and the order's number in an annotation.
+//!
+//! Owns: [`Marked`], an object to be marked, and [`Recorded`], the mark. The number stays when the order is released, so
+//! that an agent which was away meanwhile, and a coordinator that was started since, know that it is done.
+//! Must not: call the API.
+
+use crate::key::Key;
+use crate::world::uid;
+use crds::{Drone, Swarm};
+use fleet::ground::GroundOrderId;
+use kube::ResourceExt;
+use serde_json::{Value, json};
+
+/// Annotation on a Swarm or Drone: the number of the last ground order to it that was recorded, and the word "released"
+/// once it was. For Skein only.
+pub const GROUND_ORDER: &str = "skein.dev/ground-order";
+
+/// After the number, once the order was released.
+const RELEASED: &str = "released";
+
+/// An object to be marked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Marked {
+    /// `metadata.uid`.
+    pub uid: String,
+    /// Namespace and name.
+    pub key: Key,
+    /// Of which kind.
+    pub kind: Kind,
+}
+
+/// The kinds that can be grounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A Swarm, and with it all its Drones.
+    Swarm,
+    /// One Drone.
+    Drone,
+}
+
+impl Marked {
+    /// A Drone.
+    #[must_use]
+    pub fn drone(drone: &Drone) -> Self {
+        Self {
+            uid: uid(drone).to_owned(),
+            key: Key::of(drone),
+            kind: Kind::Drone,
+        }
+    }
+
+    /// A Swarm.
+    #[must_use]
+    pub fn swarm(swarm: &Swarm) -> Self {
+        Self {
+            uid: uid(swarm).to_owned(),
+            key: Key::of(swarm),
+            kind: Kind::Swarm,
+        }
+    }
+}
+
+/// The last ground order that is recorded on an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// Its number.
+    pub id: GroundOrderId,
+    /// Whether it was released since.
+    pub released: bool,
+}
+
+impl Recorded {
+    /// What stands on `object`; `None` when nothing does, or nothing that can be understood.
+    #[must_use]
+    pub fn on(object: &impl ResourceExt) -> Option<Self> {
+        let mut words = object.annotations().get(GROUND_ORDER)?.split(' ');
+        let id = GroundOrderId(words.next()?.parse().ok()?);
+        match (words.next(), words.next()) {
+            (None, None) => Some(Self { id, released: false }),
+            (Some(RELEASED), None) => Some(Self { id, released: true }),
+            _ => None,
+        }
+    }
+
+    fn text(self) -> String {
+        let Self { id, released } = self;
+        if released {
+            format!("{} {RELEASED}", id.0)
+        } else {
+            id.0.to_string()
+        }
+    }
+}
+
+/// The change to an object with `uid` that grounds or releases it and records `order`, if there is one to record.
+pub(super) fn patch(uid: &str, grounded: bool, order: Option<Recorded>) -> Value {
+    let mut patch = json!({"metadata": {"uid": uid}, "spec": {"grounded": grounded}});
+    if let Some(order) = order {
+        patch["metadata"]["annotations"] = json!({GROUND_ORDER: order.text()});
+    }
+    patch
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crds::DroneSpec;
+
+    fn with(annotation: &str) -> Drone {
+        let mut drone = Drone::new("alpha-1", DroneSpec::default());
+        drone.annotations_mut().insert(GROUND_ORDER.into(), annotation.into());
+        drone
+    }
+
+    #[test]
+    fn an_order_and_its_release_are_read_as_they_are_written() {
+        for released in [false, true] {
+            let order = Recorded {
+                id: GroundOrderId(u64::MAX),
+                released,
+            };
+            let change = patch("u", !released, Some(order));
+            let text = change["metadata"]["annotations"][GROUND_ORDER].as_str().unwrap();
+            assert_eq!(Recorded::on(&with(text)), Some(order));
+            assert_eq!(
+                (&change["metadata"]["uid"], &change["spec"]["grounded"]),
+                (&json!("u"), &json!(!released))
+            );
+        }
+        assert!(patch("u", false, None)["metadata"].get("annotations").is_none());
+    }
+
+    #[test]
+    fn what_people_wrote_there_is_no_order() {
+        for text in ["", "7 maybe", "seven", "7 released 8", "-1"] {
+            assert_eq!(Recorded::on(&with(text)), None, "{text:?}");
+        }
+        assert_eq!(Recorded::on(&Drone::new("alpha-1", DroneSpec::default())), None);
+    }
+}

@@ -1,0 +1,141 @@
+//! Sessions of agents, as sentences about one node.
+
+use super::*;
+use crate::world::Wakes;
+use fleet::ids::Term;
+use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
+use fleet::vehicle::{Charge, FlightTruth, Position};
+
+fn node() -> NodeName {
+    NodeName::parse("n").unwrap()
+}
+
+fn sessions() -> Sessions {
+    let wakes = Wakes::default();
+    Sessions::new(Arc::new(World::new(wakes.clone())), wakes.nodes)
+}
+
+fn report() -> Report {
+    Report {
+        link_alive: true,
+        truth: FlightTruth::Disarmed,
+        ..Report::of_nothing(node())
+    }
+}
+
+#[tokio::test]
+async fn a_newer_session_of_a_node_ends_the_older_and_the_older_cannot_close_it() {
+    let sessions = sessions();
+    let first = sessions.open(&node()).unwrap();
+    let second = sessions.open(&node()).unwrap();
+    assert!(first.replaced.is_cancelled() && !second.replaced.is_cancelled());
+    sessions.report(&node(), first.epoch, report());
+    assert_eq!(
+        sessions.holding(&node()),
+        Holding::NotYetReported,
+        "a late report of the old session counts for nothing"
+    );
+    sessions.close(&node(), first.epoch);
+    assert!(sessions.seen(&node()).connected);
+    sessions.close(&node(), second.epoch);
+    assert!(!sessions.seen(&node()).connected);
+}
+
+#[tokio::test]
+async fn nothing_is_concluded_from_a_report_of_an_earlier_session() {
+    let sessions = sessions();
+    let first = sessions.open(&node()).unwrap();
+    sessions.report(&node(), first.epoch, report());
+    assert!(sessions.current(&node()).is_some());
+    let _second = sessions.open(&node()).unwrap();
+    assert!(sessions.current(&node()).is_none());
+    assert!(sessions.seen(&node()).report.is_some(), "it is still shown to people");
+}
+
+#[tokio::test]
+async fn position_and_small_battery_changes_are_not_significant() {
+    let position = Position {
+        at: Wgs84 {
+            latitude_deg: 1.0,
+            longitude_deg: 2.0,
+        },
+        amsl: AltitudeAmsl(1.0),
+        above_home: AltitudeAboveHome(0.0),
+    };
+    let with = |percent: u8| Report {
+        battery: Some(Battery {
+            charge: Charge::Unknown,
+            remaining: Percent::new(percent),
+            volts: Some(12.1),
+        }),
+        position: Some(position),
+        ..report()
+    };
+    assert_eq!(
+        significant(&with(88)),
+        significant(&Report {
+            position: None,
+            ..with(81)
+        })
+    );
+    assert_ne!(significant(&with(80)), significant(&with(79)));
+}
+
+#[tokio::test]
+async fn an_order_to_stop_motors_is_for_the_stream_that_is_open_now_and_goes_with_it() {
+    let sessions = sessions();
+    let shot = |nonce| {
+        let (answer, answered) = oneshot::channel();
+        let uid = DroneUid("u".into());
+        let until = Instant::now();
+        (
+            KillShot {
+                nonce,
+                uid,
+                until,
+                answer,
+            },
+            answered,
+        )
+    };
+    assert!(!sessions.kill(&node(), shot(1).0), "nobody is there");
+    let mut first = sessions.open(&node()).unwrap();
+    assert!(!sessions.kill(&node(), shot(2).0), "nothing was heard on it yet");
+    sessions.report(&node(), first.epoch, report());
+    assert!(sessions.kill(&node(), shot(3).0));
+    assert!(!sessions.kill(&node(), shot(4).0), "one at a time");
+    assert_eq!(first.kills.recv().await.map(|shot| shot.nonce), Some(3));
+    let (left_over, answered) = shot(5);
+    assert!(sessions.kill(&node(), left_over));
+    let mut second = sessions.open(&node()).unwrap();
+    drop(first);
+    assert!(answered.await.is_err(), "its stream is gone");
+    assert!(second.kills.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn a_ground_order_that_an_agent_keeps_or_drops_has_its_order_looked_at() {
+    let wakes = Wakes::default();
+    let sessions = Sessions::new(Arc::new(World::new(wakes.clone())), Arc::clone(&wakes.nodes));
+    let opened = sessions.open(&node()).unwrap();
+    let mut woken = Box::pin(wakes.nodes.stream());
+    let kept = |id: Option<u64>| Report {
+        ground_latch: id.map(fleet::ground::GroundOrderId),
+        ..report()
+    };
+    for id in [None, Some(7), None] {
+        sessions.report(&node(), opened.epoch, kept(id));
+        assert_eq!(futures::StreamExt::next(&mut woken).await, Some(node()), "{id:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_order_is_told_once_until_it_changes() {
+    let sessions = sessions();
+    let order = Order::Unassigned { term: Term(1) };
+    assert!(!sessions.tell(&node(), &order), "nobody is there to be told");
+    let _session = sessions.open(&node()).unwrap();
+    assert!(sessions.tell(&node(), &order));
+    assert!(!sessions.tell(&node(), &order));
+    assert!(sessions.tell(&node(), &Order::Unassigned { term: Term(2) }));
+}

@@ -1,0 +1,219 @@
+//! What people are told of a Drone, as sentences about one.
+
+use super::*;
+use crate::assignment::Failsafe;
+use crate::drone::Claimed;
+use crate::ids::{DroneName, DroneUid, Term};
+use crate::time::Moment;
+use crate::units::AltitudeAboveHome;
+use crate::vehicle::ArmingReason;
+
+fn drone() -> Facts {
+    Facts {
+        uid: DroneUid("u-1".into()),
+        name: DroneName {
+            namespace: "field".into(),
+            name: "alpha-good-bird".into(),
+        },
+        generation: 2,
+        deleting: false,
+        guarded: true,
+        claim: Claimed::Ours,
+        altitude: AltitudeAboveHome(10.0),
+        failsafe: Failsafe::default(),
+        ground: Ground::No,
+        resume_after: 0,
+        ground_mark: None,
+    }
+}
+
+fn report(truth: FlightTruth, activity: Activity) -> Report {
+    let held = Held {
+        uid: DroneUid("u-1".into()),
+        term: Term(1),
+        generation: 2,
+        grounded: false,
+        settled: false,
+    };
+    Report {
+        link_alive: true,
+        truth,
+        mode: Some("GUIDED".into()),
+        ready: Some(true),
+        held: Some(held),
+        activity,
+        ..Report::of_nothing(NodeName::parse("n").unwrap())
+    }
+}
+
+fn bound() -> Binding {
+    Binding::Bound(NodeName::parse("n").unwrap())
+}
+
+fn of(drone: &Facts, report: Option<&Report>) -> Status {
+    status(&Question {
+        drone,
+        binding: &bound(),
+        report,
+        kept: None,
+    })
+}
+
+fn get(status: &Status, kind: Kind) -> (Option<bool>, &str, &str) {
+    let c = status.conditions.iter().find(|c| c.kind == kind).unwrap();
+    (c.value, c.reason, &c.message)
+}
+
+const IN_AIR: FlightTruth = FlightTruth::Airborne(Airborne::InAir);
+
+#[test]
+fn a_drone_does_not_fly_because_it_was_bound_but_because_its_autopilot_says_so() {
+    let told = of(&drone(), Some(&report(FlightTruth::Disarmed, Activity::Arming)));
+    assert_eq!((told.phase, told.flying), (Phase::Arming, Some(false)));
+    let flies = of(&drone(), Some(&report(IN_AIR, Activity::Holding)));
+    assert_eq!((flies.phase, flies.flying), (Phase::Flying, Some(true)));
+    assert_eq!(get(&flies, Kind::Ready).0, Some(true));
+}
+
+#[test]
+fn a_silent_agent_or_autopilot_makes_flying_unknown_and_never_false() {
+    let silent = of(&drone(), None);
+    assert_eq!((silent.phase, silent.flying), (Phase::Unknown, None));
+    assert_eq!(get(&silent, Kind::Flying).0, None);
+    assert_eq!(get(&silent, Kind::Connected).1, "AgentSilent");
+    for why in [
+        WhyUnknown::NeverHeard,
+        WhyUnknown::LinkLost,
+        WhyUnknown::LandedStateUnknown,
+        WhyUnknown::Contradiction,
+    ] {
+        let s = of(&drone(), Some(&report(FlightTruth::Unknown(why), Activity::Waiting)));
+        assert_eq!((s.phase, s.flying), (Phase::Unknown, None), "{why:?}");
+    }
+}
+
+#[test]
+fn a_refused_arming_is_told_in_the_autopilots_own_words() {
+    let mut r = report(FlightTruth::Disarmed, Activity::NotArmable);
+    r.ready = Some(false);
+    r.reasons = vec![
+        ArmingReason::told("GPS 1: Bad fix".into(), Moment::default()),
+        ArmingReason::told("Battery low".into(), Moment::default()),
+    ];
+    let s = of(&drone(), Some(&r));
+    assert_eq!(s.phase, Phase::Preparing);
+    assert_eq!(
+        get(&s, Kind::Armable),
+        (Some(false), "ArmingChecksFail", "GPS 1: Bad fix; Battery low")
+    );
+    assert_eq!(get(&s, Kind::Ready).2, "GPS 1: Bad fix; Battery low");
+}
+
+#[test]
+fn an_unbound_drone_says_why_it_waits() {
+    let binding = Binding::NoFreeVehicle("no vehicle is free: of 1 drone node 1 are cordoned".into());
+    let s = status(&Question {
+        drone: &drone(),
+        binding: &binding,
+        report: None,
+        kept: None,
+    });
+    assert_eq!((s.phase, s.flying), (Phase::Pending, Some(false)));
+    assert_eq!(get(&s, Kind::Assigned).1, "NoFreeVehicle");
+    assert!(get(&s, Kind::Ready).2.contains("cordoned"));
+}
+
+#[test]
+fn a_drone_that_is_kept_tells_why_and_how_to_force_it() {
+    let deleting = Facts {
+        deleting: true,
+        ..drone()
+    };
+    let q = Question {
+        drone: &deleting,
+        binding: &bound(),
+        report: None,
+        kept: Some(Keep::AgentSilent),
+    };
+    let s = status(&q);
+    let message = get(&s, Kind::Ready).2;
+    assert!(message.contains("agent on its node is not connected"), "{message}");
+    assert!(
+        message.contains("kubectl annotate -n field drone/alpha-good-bird skein.dev/force-release=u-1"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_drone_wished_down_lands_and_is_grounded_once_disarmed() {
+    let grounded = Facts {
+        ground: Ground::Ordered,
+        ..drone()
+    };
+    assert_eq!(
+        of(&grounded, Some(&report(IN_AIR, Activity::Landing))).phase,
+        Phase::Landing
+    );
+    assert_eq!(
+        of(&grounded, Some(&report(FlightTruth::ArmedOnGround, Activity::Landing))).phase,
+        Phase::Landing
+    );
+    let s = of(&grounded, Some(&report(FlightTruth::Disarmed, Activity::Idle)));
+    assert_eq!((s.phase, get(&s, Kind::Ready).1), (Phase::Grounded, "Grounded"));
+}
+
+#[test]
+fn somebody_elses_command_is_an_interruption_and_still_flies() {
+    let mut r = report(IN_AIR, Activity::HandsOff(HandsOff::OtherMode));
+    r.mode = Some("LOITER".into());
+    let s = of(&drone(), Some(&r));
+    assert_eq!((s.phase, s.flying), (Phase::Interrupted, Some(true)));
+    assert!(get(&s, Kind::Ready).2.contains("LOITER"));
+    let over = of(
+        &drone(),
+        Some(&report(FlightTruth::Disarmed, Activity::HandsOff(HandsOff::FlightOver))),
+    );
+    assert_eq!(get(&over, Kind::Ready).1, "FlightOver");
+}
+
+#[test]
+fn a_vehicle_in_the_air_for_somebody_else_is_never_ready() {
+    let mut r = report(IN_AIR, Activity::Holding);
+    r.held = None;
+    let s = of(&drone(), Some(&r));
+    assert_eq!((s.phase, get(&s, Kind::Ready).0), (Phase::Interrupted, Some(false)));
+}
+
+#[test]
+fn a_takeover_says_by_which_word_the_vehicle_goes_on() {
+    let waits = report(IN_AIR, Activity::HandsOff(HandsOff::TakenOver));
+    let s = of(&drone(), Some(&waits));
+    assert_eq!((s.phase, get(&s, Kind::Ready).1), (Phase::Interrupted, "TakenOver"));
+    assert!(
+        get(&s, Kind::Ready)
+            .2
+            .ends_with("skein resume alpha-good-bird -n field")
+    );
+    let mut over = report(FlightTruth::Disarmed, Activity::HandsOff(HandsOff::FlightOver));
+    over.takeovers = 1;
+    let s = of(&drone(), Some(&over));
+    assert!(
+        get(&s, Kind::Ready)
+            .2
+            .contains("skein resume alpha-good-bird -n field, then ground and release")
+    );
+    let resumed = Facts {
+        resume_after: 1,
+        ..drone()
+    };
+    let s = of(&resumed, Some(&over));
+    assert!(!get(&s, Kind::Ready).2.contains("skein resume"), "it has been resumed");
+}
+
+#[test]
+fn a_kill_is_told_with_what_is_left_to_do() {
+    let killed = report(FlightTruth::Disarmed, Activity::HandsOff(HandsOff::Killed));
+    let s = of(&drone(), Some(&killed));
+    assert_eq!((s.phase, get(&s, Kind::Ready).1), (Phase::Interrupted, "Killed"));
+    assert!(get(&s, Kind::Ready).2.contains("delete the Drone"));
+}

@@ -1,0 +1,40 @@
+//! From a whole frame to the message that the agent reads.
+//!
+//! Owns: [`decode`]. Must not: judge what a message says.
+
+use crate::layout::layout_of;
+use crate::raw::{RawFrame, Version};
+use mavlink::dialects::ardupilotmega::MavMessage;
+use mavlink::{MavHeader, MavlinkVersion, Message};
+
+/// Why a whole frame could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unread {
+    /// The dialect does not know the message.
+    #[error("the message is not of the dialect that is spoken here; it is only passed on")]
+    Unknown,
+    /// The payload holds what its fields cannot, such as an enum value from a newer dialect.
+    #[error("a field of the message has a value that is not known here; it is only passed on")]
+    Payload,
+}
+
+/// Header and message of a frame.
+///
+/// # Errors
+/// [`Unread`]; the frame is whole all the same.
+pub fn decode(frame: &RawFrame) -> Result<(MavHeader, MavMessage), Unread> {
+    layout_of(frame.message_id).ok_or(Unread::Unknown)?;
+    let version = match frame.version {
+        Version::V1 => MavlinkVersion::V1,
+        Version::V2 => MavlinkVersion::V2,
+    };
+    let header = MavHeader {
+        system_id: u32::from(frame.system),
+        component_id: frame.component,
+        sequence: frame.sequence(),
+    };
+    match MavMessage::parse(version, frame.message_id, frame.payload()) {
+        Ok(message) => Ok((header, message)),
+        Err(_) => Err(Unread::Payload),
+    }
+}

@@ -1,0 +1,156 @@
+//! The `auto` link on pseudo-terminals in a folder that stands for `/dev`.
+
+mod support;
+
+use link::dialect::MavAutopilot;
+use link::{Link, LinkEvent, LinkUrl, Options};
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use support::{down, frame, heartbeat, until, up};
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
+use tokio_serial::{SerialPort, SerialStream};
+
+/// What is at the other end of a port. It hangs up when dropped.
+struct Device {
+    speaker: JoinHandle<()>,
+    /// Whether a byte was written to it.
+    written_to: Arc<AtomicBool>,
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        self.speaker.abort();
+    }
+}
+
+/// A terminal with the name `name`. `speak` is asked 20 times a second what to say at the baud rate that is set.
+fn plug(dev: &Path, name: &str, speak: impl Fn(u32, u64) -> Vec<u8> + Send + Sync + 'static) -> Device {
+    // Without echo: what comes back was written by the link.
+    let (master, slave) = SerialStream::pair().expect("a pseudo-terminal");
+    let path = dev.join(name);
+    let fresh = dev.join("fresh");
+    let slave_name = slave.name().expect("a terminal has a name");
+    symlink(slave_name, &fresh).expect("the folder is ours");
+    std::fs::rename(&fresh, &path).expect("the folder is ours");
+    drop(slave);
+    let written_to = Arc::new(AtomicBool::new(false));
+    let noted = Arc::clone(&written_to);
+    let speaker = tokio::spawn(async move { talk(master, &speak, &noted).await });
+    Device { speaker, written_to }
+}
+
+async fn talk(mut master: SerialStream, speak: &(impl Fn(u32, u64) -> Vec<u8> + Send + Sync), written_to: &AtomicBool) {
+    for tick in 0.. {
+        // Errors: nobody has it open, and nobody hears.
+        let baud = master.baud_rate().unwrap_or(0);
+        let _ = master.try_write(&speak(baud, tick));
+        let mut buffer = [0; 256];
+        if matches!(master.try_read(&mut buffer), Ok(n) if n > 0) {
+            written_to.store(true, Ordering::Relaxed);
+        }
+        sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// An autopilot of system `system` that beats twice a second at `baud`, and makes noise at any other rate.
+fn autopilot(system: u8, baud: u32) -> impl Fn(u32, u64) -> Vec<u8> + Send + Sync + 'static {
+    let beat = frame((system, 1), 0, &heartbeat(MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA));
+    move |set, tick| match (set == baud, tick % 10) {
+        (true, 0) => beat.clone(),
+        (true, _) => Vec::new(),
+        (false, _) => vec![0xFE; 100],
+    }
+}
+
+fn open(dev: &Path, url: &str) -> (Link, link::LinkHandle, link::Events) {
+    let options = Options {
+        devices: dev.to_owned(),
+        ..Options::default()
+    };
+    Link::open_with(url.parse::<LinkUrl>().expect("a link"), options)
+}
+
+fn heard(system: u32) -> impl Fn(&LinkEvent) -> bool {
+    move |e| matches!(e, LinkEvent::Frame(f) if f.header.system_id == system)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_autopilot_is_found_among_other_things_at_its_baud_rate_without_a_byte_being_written() {
+    let dev = tempfile::tempdir().unwrap();
+    let silent = plug(dev.path(), "ttyUSB0", |_, _| Vec::new());
+    let station = frame((255, 190), 0, &heartbeat(MavAutopilot::MAV_AUTOPILOT_INVALID));
+    let other = plug(dev.path(), "ttyACM0", move |_, tick| {
+        if tick % 10 == 0 { station.clone() } else { Vec::new() }
+    });
+    let modem = plug(dev.path(), "ttyACM1", |_, _| b"\r\n+CREG: 0,1\r\nOK\r\n".repeat(8));
+    let in_use = plug(dev.path(), "ttyACM2", autopilot(66, 115_200));
+    let holder_url = format!("serial:{}:115200", dev.path().join("ttyACM2").display());
+    let (_holder, _, mut holder_events) = Link::open(holder_url.parse().unwrap());
+    until(&mut holder_events, up).await;
+    // Nothing but those: the reason says what each port is.
+    let (link, handle, mut events) = open(dev.path(), "auto");
+    let LinkEvent::Down(why) = until(&mut events, down("no autopilot")).await else {
+        unreachable!("it was asked for");
+    };
+    for expected in [
+        "ttyACM0: MAVLink, but no autopilot",
+        "ttyACM1: bytes, but no MAVLink",
+        "ttyACM2: in use",
+        "ttyUSB0: silent",
+    ] {
+        assert!(why.contains(expected), "{why}");
+    }
+    let ours = plug(dev.path(), "ttyAMA0", autopilot(3, 57_600));
+    until(&mut events, up).await;
+    until(&mut events, heard(3)).await;
+    for device in [&silent, &other, &modem, &in_use, &ours] {
+        assert!(!device.written_to.load(Ordering::Relaxed));
+    }
+    assert!(handle.is_up());
+    link.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_an_unplugging_the_same_port_is_taken_again_though_another_autopilot_is_there() {
+    let dev = tempfile::tempdir().unwrap();
+    let first = plug(dev.path(), "ttyUSB5", autopilot(5, 57_600));
+    let (link, handle, mut events) = open(dev.path(), "auto:57600");
+    until(&mut events, heard(5)).await;
+    let _second = plug(dev.path(), "ttyUSB0", autopilot(6, 57_600));
+    drop(first);
+    std::fs::remove_file(dev.path().join("ttyUSB5")).unwrap();
+    until(&mut events, |e| matches!(e, LinkEvent::Down(_))).await;
+    until(&mut events, down("ttyUSB5: gone")).await;
+    let _again = plug(dev.path(), "ttyUSB5", autopilot(5, 57_600));
+    until(&mut events, up).await;
+    let frame = until(&mut events, |e| matches!(e, LinkEvent::Frame(_))).await;
+    assert!(heard(5)(&frame), "{frame:?}");
+    assert_eq!(handle.counters().opens, 2);
+    link.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_autopilot_whose_baud_rate_was_changed_is_found_at_the_new_one() {
+    let dev = tempfile::tempdir().unwrap();
+    let changed = Arc::new(AtomicBool::new(false));
+    let (before, after) = (autopilot(5, 115_200), autopilot(5, 57_600));
+    let now = Arc::clone(&changed);
+    let _device = plug(dev.path(), "ttyAMA0", move |set, tick| {
+        if now.load(Ordering::Relaxed) {
+            after(set, tick)
+        } else {
+            before(set, tick)
+        }
+    });
+    let (link, _, mut events) = open(dev.path(), "auto");
+    until(&mut events, heard(5)).await;
+    changed.store(true, Ordering::Relaxed);
+    until(&mut events, down("no frame for 10 s")).await;
+    until(&mut events, up).await;
+    until(&mut events, heard(5)).await;
+    link.close().await;
+}

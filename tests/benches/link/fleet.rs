@@ -1,0 +1,116 @@
+//! Many vehicles in one process on one core, flown by another process.
+//!
+//! Owns: starting them, and whether they kept real time. Must not: fly them (see `flown`).
+
+use crate::flown::Flown;
+use crate::machine;
+use anyhow::{Context, ensure};
+use serde_json::Value;
+use std::time::{Duration, Instant};
+use tests::{Launch, Scratch, wait_for};
+
+/// No step may be later than this.
+pub const LATEST: Duration = Duration::from_millis(100);
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Below the ports that the system hands out by itself.
+const FIRST_PORT: u16 = 14_000;
+/// A PX4 can be armed this long after it was switched on.
+const WARM: Duration = Duration::from_secs(10);
+
+/// How the vehicles are reached.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Wire {
+    Nowhere,
+    Udp,
+    Pty,
+}
+
+impl Wire {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Nowhere => "none",
+            Self::Udp => "udp",
+            Self::Pty => "pty",
+        }
+    }
+}
+
+/// How a fleet did.
+pub struct Seen {
+    /// Worst second of the span: p50, p99, p99.9, maximum.
+    pub late_ms: [u64; 4],
+    pub cpu_percent: f64,
+    pub frames_per_s: f64,
+    all_in_air: bool,
+}
+
+impl Seen {
+    pub fn in_real_time(&self) -> bool {
+        self.all_in_air && u128::from(self.late_ms[3]) <= LATEST.as_millis()
+    }
+}
+
+/// Flies `count` vehicles and looks at them for `span`.
+pub fn measure(wire: Wire, count: usize, span: Duration) -> anyhow::Result<Seen> {
+    let scratch = Scratch::new("skein-bench-")?;
+    let ports = scratch.folder("ports")?;
+    let link = match wire {
+        Wire::Nowhere => "none".to_owned(),
+        Wire::Udp => format!("udp:127.0.0.1:{FIRST_PORT}"),
+        Wire::Pty => format!("pty:{}", ports.display()),
+    };
+    let flown = Flown::udp(if wire == Wire::Udp { count } else { 0 }, FIRST_PORT)?;
+    let simulator = Launch::program("taskset")
+        .named("skein-sitl")
+        .args(["--cpu-list", "0"])
+        .arg(tests::launch::workspace_binary("skein-sitl")?)
+        .args(["--autopilot", "px4", "--print-pace", "--link", &link])
+        .args(["--count", &count.to_string()])
+        .env("RUST_LOG", "warn")
+        .logs_in(scratch.folder("logs")?)
+        .start()?;
+    simulator.wait_for_line(PATIENCE, |line| line.contains("late_max_ms"))?;
+    if wire == Wire::Pty {
+        let names = (1..=count).map(|number| ports.join(format!("vehicle-{number}")));
+        flown.open(names)?;
+    }
+    std::thread::sleep(WARM);
+    flown.take_off();
+    if wire != Wire::Nowhere {
+        wait_for("all vehicles to be in the air", PATIENCE, || {
+            ensure!(flown.in_air() == count, "{} of {count}", flown.in_air());
+            Ok(())
+        })?;
+    }
+
+    let pid = simulator.pid();
+    let lines_before = paces(&simulator.stdout()).len();
+    let (frames, cpu, begun) = (flown.frames(), machine::cpu_seconds(pid)?, Instant::now());
+    std::thread::sleep(span);
+    let seconds = begun.elapsed().as_secs_f64();
+    let cpu_percent = (machine::cpu_seconds(pid)? - cpu) / seconds * 100.0;
+    let frames_per_s = (flown.frames() - frames) as f64 / seconds;
+    let all_in_air = wire == Wire::Nowhere || flown.in_air() == count;
+    let paces = paces(&simulator.stdout());
+    let window = paces.get(lines_before..).context("no pace was told")?;
+    ensure!(!window.is_empty(), "no pace was told in {seconds:.0} s");
+    let worst = |name: &str| {
+        window
+            .iter()
+            .filter_map(|pace| pace[name].as_u64())
+            .max()
+            .unwrap_or(u64::MAX)
+    };
+    Ok(Seen {
+        late_ms: ["late_p50_ms", "late_p99_ms", "late_p999_ms", "late_max_ms"].map(worst),
+        cpu_percent,
+        frames_per_s,
+        all_in_air,
+    })
+}
+
+fn paces(stdout: &str) -> Vec<Value> {
+    let lines = stdout.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
+    let told = lines.filter(|line| line.contains("late_max_ms"));
+    told.filter_map(|line| serde_json::from_str(line).ok()).collect()
+}

@@ -72,6 +72,7 @@ async fn live(config: Config, store: Store, state: State, terminate: Cancellatio
         endpoint: config.endpoint,
         address: config.coordinator,
         node: config.node.clone(),
+        life: rand::random(),
         outward,
         pilot: to_pilot,
         farewell: farewell.clone(),

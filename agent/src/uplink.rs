@@ -65,6 +65,8 @@ pub struct Uplink {
     pub address: String,
     /// Who we are.
     pub node: NodeName,
+    /// A random number of this life of the agent.
+    pub life: u64,
     /// What to tell.
     pub outward: watch::Receiver<Outward>,
     /// Whom to tell what was said.
@@ -175,6 +177,7 @@ impl Uplink {
             node: self.node.to_string(),
             agent_version: env!("CARGO_PKG_VERSION").to_owned(),
             highest_term,
+            life: self.life,
         };
         if tx.try_send(from_agent(v1::from_agent::Message::Hello(hello))).is_err() {
             return End::Lost("the stream is full before it began".to_owned());

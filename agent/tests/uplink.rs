@@ -125,6 +125,7 @@ fn agent(coordinator: SocketAddr) -> Agent {
     let uplink = Uplink {
         endpoint: endpoint(&address).unwrap(),
         address,
+        life: 1,
         node: NodeName::parse("pine").unwrap(),
         outward: rx,
         pilot: tx,

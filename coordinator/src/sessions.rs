@@ -35,6 +35,10 @@ pub struct Sessions {
 #[derive(Debug)]
 struct Session {
     epoch: u64,
+    /// Which life of the agent opened it.
+    life: u64,
+    /// When it was opened, or last reported.
+    heard: Instant,
     connected: bool,
     orders: watch::Sender<Option<Order>>,
     kills: mpsc::Sender<KillShot>,
@@ -43,6 +47,20 @@ struct Session {
     /// Whether the report came on the session that is open now.
     current: bool,
     significant: Option<Report>,
+}
+
+/// An agent that was heard within this time is alive: it reports at least once a second.
+const HEARD_LATELY: Duration = Duration::from_millis(2500);
+
+/// Why a session was not opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotOpened {
+    /// Too many nodes are kept in mind.
+    #[error("too many agents for this coordinator")]
+    TooMany,
+    /// Another agent of the same node is connected and heard.
+    #[error("another agent with the same NODE is connected; give each agent the name of its own node")]
+    Taken,
 }
 
 /// A session just opened.
@@ -107,12 +125,21 @@ impl Sessions {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens a session for `node`; an older one ends. `None` when there are too many.
-    pub fn open(&self, node: &NodeName) -> Option<Opened> {
+    /// Opens a session for `node`; an older one of the same `life` of its agent ends, and so does one that has not been
+    /// heard for a while.
+    ///
+    /// # Errors
+    /// [`NotOpened`]. Of two agents that claim one node, the first is heard and the second is not: each would fly a vehicle
+    /// of its own for one Drone.
+    pub fn open(&self, node: &NodeName, life: u64) -> Result<Opened, NotOpened> {
         let mut inner = self.lock();
+        let rival = |old: &Session| old.connected && old.life != life && old.heard.elapsed() < HEARD_LATELY;
+        if inner.get(node).is_some_and(rival) {
+            return Err(NotOpened::Taken);
+        }
         let old = inner.remove(node);
         if old.is_none() && inner.len() >= MOST_SESSIONS {
-            return None;
+            return Err(NotOpened::TooMany);
         }
         if let Some(old) = &old {
             old.replaced.cancel();
@@ -120,6 +147,8 @@ impl Sessions {
         let (kills, kills_out) = mpsc::channel(1);
         let session = Session {
             epoch: self.opened.fetch_add(1, Ordering::Relaxed),
+            life,
+            heard: Instant::now(),
             connected: true,
             orders: watch::Sender::new(None),
             kills,
@@ -137,7 +166,7 @@ impl Sessions {
         inner.insert(node.clone(), session);
         drop(inner);
         self.wake_order.wake(node.clone());
-        Some(opened)
+        Ok(opened)
     }
 
     /// Takes in a report of the session `epoch`.
@@ -148,7 +177,8 @@ impl Sessions {
         };
         let significant = significant(&report);
         let before = session.significant.replace(significant.clone());
-        session.report = Some((Arc::new(report), Instant::now()));
+        session.heard = Instant::now();
+        session.report = Some((Arc::new(report), session.heard));
         session.current = true;
         drop(inner);
         if before.as_ref() == Some(&significant) {

@@ -4,7 +4,7 @@
 
 use crate::context::{Context, NO_TERM};
 use crate::serve::Gate;
-use crate::sessions::{KillShot, Opened};
+use crate::sessions::{KillShot, NotOpened, Opened};
 use fleet::assignment::Order;
 use fleet::drone::order::taken;
 use fleet::ids::{NodeName, Term};
@@ -72,9 +72,13 @@ async fn serve(context: &Arc<Context>, mut inbound: Streaming<v1::FromAgent>, se
     if context.term < Term(hello.highest_term) {
         return Err(Status::unavailable("this coordinator no longer leads; reconnect"));
     }
-    let Some(opened) = context.sessions.open(&node) else {
-        return Err(Status::resource_exhausted("too many agents for this coordinator"));
-    };
+    let opened = context.sessions.open(&node, hello.life).map_err(|error| {
+        tracing::warn!(%node, %error, "agent refused");
+        match error {
+            NotOpened::TooMany => Status::resource_exhausted(error.to_string()),
+            NotOpened::Taken => Status::already_exists(error.to_string()),
+        }
+    })?;
     tracing::info!(%node, version = hello.agent_version, "agent connected");
     context.agent_came_or_went(&node);
     if !has_object(context, &node) {

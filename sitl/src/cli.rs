@@ -2,9 +2,13 @@
 //!
 //! Owns: flags, their checks and error lines. Must not: open anything.
 
+mod error;
 mod places;
+mod port;
 
+pub use error::ArgsError;
 pub use places::{Home, LinkSpec};
+pub use port::PortKind;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,7 +27,7 @@ const ROW: usize = 10;
 /// Prints one JSON line per vehicle once its endpoint can be opened:
 /// {"name":..,"system_id":..,"autopilot":..,"endpoint":..}
 #[derive(Clone, Debug, Parser)]
-#[command(name = "skein-sitl", version)]
+#[command(name = "skein-sitl", version, after_long_help = crate::faults::HELP)]
 pub struct Args {
     /// Number of vehicles (default: as many as --names, else 1)
     #[arg(long)]
@@ -34,7 +38,8 @@ pub struct Args {
     /// Simulated seconds per real second
     #[arg(long, default_value_t = 1.0)]
     pub speedup: f64,
-    /// Where vehicles are reached: pty:FOLDER, udp:HOST:PORT or tcp:HOST:PORT (PORT is the first vehicle's, then counted up)
+    /// Where vehicles are reached: pty:FOLDER, udp:HOST:PORT or tcp:HOST:PORT (PORT is the first vehicle's, then counted
+    /// up); none: nowhere
     #[arg(long)]
     pub link: LinkSpec,
     /// Names become PREFIX-1, PREFIX-2, ...
@@ -61,6 +66,15 @@ pub struct Args {
     /// Also end when standard input closes, so that the simulator never outlives the process that started it
     #[arg(long)]
     pub until_stdin_closes: bool,
+    /// File of scripted faults, a fault per line; --help lists them
+    #[arg(long)]
+    pub faults: Option<PathBuf>,
+    /// What the port of a PX4 is set up for
+    #[arg(long, value_enum, default_value_t = PortKind::Radio)]
+    pub port: PortKind,
+    /// Each second print one JSON line more: how late the steps of the vehicles were in it, in milliseconds
+    #[arg(long)]
+    pub print_pace: bool,
     /// Where the first vehicle stands: latitude, longitude, metres above mean sea level
     #[arg(long, default_value_t = Home::USUAL, allow_hyphen_values = true)]
     pub home: Home,
@@ -83,6 +97,9 @@ impl Args {
             initial_battery: Vec::new(),
             never_ready: Vec::new(),
             until_stdin_closes: false,
+            faults: None,
+            port: PortKind::Radio,
+            print_pace: false,
             home: Home::USUAL,
         }
     }
@@ -97,60 +114,6 @@ pub enum Fleet {
     Px4,
     /// Both, in turn.
     Mixed,
-}
-
-/// What is wrong with a combination of flags.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ArgsError {
-    /// Names and count disagree.
-    #[error("--count {count} but {names} names in --names; leave --count out")]
-    CountAndNames {
-        /// --count.
-        count: usize,
-        /// How many names.
-        names: usize,
-    },
-    /// A name occurs twice.
-    #[error("--names has `{0}` twice; every vehicle needs its own name")]
-    NameTwice(String),
-    /// A name cannot be a file name.
-    #[error("`{0}` cannot be a vehicle's name; use letters, digits, `-`, `_` and `.`")]
-    BadName(String),
-    /// A flag names a vehicle that does not exist.
-    #[error("{flag}: there is no vehicle `{name}`; vehicles are {known}")]
-    NoSuchVehicle {
-        /// The flag.
-        flag: &'static str,
-        /// The name in it.
-        name: String,
-        /// The names there are.
-        known: String,
-    },
-    /// Not a number in range.
-    #[error("{flag}: `{value}` is not a number from 0 up; write PERCENT or NAME=PERCENT")]
-    BadNumber {
-        /// The flag.
-        flag: &'static str,
-        /// What was written.
-        value: String,
-    },
-    /// Speed must be positive.
-    #[error("--speedup {0} is out of range; use 0.01 to 100")]
-    Speedup(String),
-    /// No vehicle.
-    #[error("--count 0 makes no vehicle; use 1 or more")]
-    None,
-    /// System ids are numbers from 1 to 255.
-    #[error("--system-id-base {0} is out of range; use 1 to 255")]
-    SystemId(u16),
-    /// Not enough ports.
-    #[error("{count} vehicles do not fit above port {port}; choose a lower port")]
-    Ports {
-        /// Vehicles.
-        count: usize,
-        /// First port.
-        port: u16,
-    },
 }
 
 /// One vehicle to run.
@@ -202,6 +165,7 @@ impl Args {
             config.battery_percent = charge.get(name).unwrap_or(config.battery_percent);
             config.battery_percent_per_minute = drain.get(name).unwrap_or(config.battery_percent_per_minute);
             config.never_ready = self.never_ready.contains(name);
+            config.port = self.port.into();
             config.seconds_per_peer_second = self.speedup.max(1.0);
             VehiclePlan {
                 name: name.clone(),

@@ -944,6 +944,7 @@ async fn a_stream_keeps_to_the_protocol_or_ends(mut field: Field) {
             node: node.into(),
             agent_version: "test".into(),
             highest_term: 0,
+            life: 0,
         }))
     };
     let report = || from(v1::from_agent::Message::Report(v1::Report::default()));

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// Largest file that is taken.
 pub(super) const LARGEST: usize = 4 * 1024 * 1024;
-/// A request that is not answered is sent again after this, and later each time.
+/// A request that is not answered is sent again after this and twice what the last answer took, and later each time.
 const AGAIN: Backoff = Backoff {
     first: Duration::from_millis(600),
     cap: Duration::from_secs(3),
@@ -26,7 +26,7 @@ const AGAIN: Backoff = Backoff {
 /// How often a request is sent in all.
 const TRANSMISSIONS: u32 = 6;
 /// Shortest and longest rest after an answer.
-const REST: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(500));
+const REST: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(2));
 /// How often the file is opened again because the server has forgotten the session.
 const REOPENED_AT_MOST: u32 = 5;
 
@@ -83,6 +83,8 @@ pub(super) struct Download {
     seq: u16,
     sent: Option<Sent>,
     not_before: Moment,
+    /// What the last answer took.
+    took: Duration,
     reopened: u32,
 }
 
@@ -90,6 +92,7 @@ pub(super) struct Download {
 struct Sent {
     request: Request,
     times: u32,
+    /// When it was sent first.
     at: Moment,
     again: Moment,
 }
@@ -105,6 +108,7 @@ impl Download {
             seq,
             sent: None,
             not_before: Moment::default(),
+            took: Duration::ZERO,
             reopened: 0,
         }
     }
@@ -121,14 +125,14 @@ impl Download {
 
     /// The packet to send now, if any. Call it only while nothing else is to be sent.
     pub(super) fn next(&mut self, now: Moment, jitter: f64) -> Option<Request> {
+        let patience = self.took * 2;
         if let Some(sent) = &mut self.sent {
             if now < sent.again {
                 return None;
             }
             if sent.times < TRANSMISSIONS {
                 sent.times += 1;
-                sent.at = now;
-                sent.again = now.plus(AGAIN.delay(sent.times, jitter));
+                sent.again = now.plus(AGAIN.delay(sent.times, jitter) + patience);
                 return Some(sent.request.clone());
             }
             self.sent = None;
@@ -166,7 +170,7 @@ impl Download {
             request: request.clone(),
             times: 1,
             at: now,
-            again: now.plus(AGAIN.delay(1, jitter)),
+            again: now.plus(AGAIN.delay(1, jitter) + patience),
         });
         Some(request)
     }
@@ -177,8 +181,8 @@ impl Download {
         let Some(sent) = self.sent.take_if(|sent| answer.is_to(&sent.request)) else {
             return;
         };
-        let took = now.since(sent.at);
-        self.not_before = now.plus(took.clamp(REST.0, REST.1));
+        self.took = now.since(sent.at).clamp(REST.0, REST.1);
+        self.not_before = now.plus(self.took);
         self.stage = match (&self.stage, answer.result) {
             (Stage::Reset, _) => Stage::Open,
             (Stage::Open, Ok(data)) => self.opened(answer.session, &data),

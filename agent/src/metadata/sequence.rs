@@ -77,9 +77,10 @@ impl Sequence {
 
     /// Takes a CURRENT_EVENT_SEQUENCE (411): the number of the latest event, and whether the count began anew.
     pub fn current(&mut self, latest: u16, began_anew: bool, now: Moment) {
+        // After a boot the event itself often follows. Otherwise it was before us, and what was before is not asked for.
+        let first = if began_anew { latest } else { latest.wrapping_add(1) };
         let Some(next) = self.next else {
-            // The event itself often follows; what was before is not asked for.
-            self.next = Some(latest);
+            self.next = Some(first);
             return;
         };
         if next == latest.wrapping_add(1) {
@@ -91,7 +92,7 @@ impl Sequence {
             None if !began_anew && !std::mem::replace(&mut self.behind, true) => {}
             _ => {
                 *self = Self {
-                    next: Some(latest),
+                    next: Some(first),
                     ..Self::default()
                 }
             }

@@ -216,7 +216,9 @@ impl World {
             .into_iter()
             .partition(|(at, _)| *at <= self.now);
         self.in_flight = later;
-        let ours_speaks = due.iter().any(|(_, message)| matches!(message, MavMessage::HEARTBEAT(_)));
+        let ours_speaks = due
+            .iter()
+            .any(|(_, message)| matches!(message, MavMessage::HEARTBEAT(_)));
         for (_, message) in due {
             self.oracle.shown(&message, self.now);
             self.hear(message, SYSTEM);

@@ -26,8 +26,8 @@ fn report() -> Report {
 #[tokio::test]
 async fn a_newer_session_of_a_node_ends_the_older_and_the_older_cannot_close_it() {
     let sessions = sessions();
-    let first = sessions.open(&node()).unwrap();
-    let second = sessions.open(&node()).unwrap();
+    let first = sessions.open(&node(), 1).unwrap();
+    let second = sessions.open(&node(), 1).unwrap();
     assert!(first.replaced.is_cancelled() && !second.replaced.is_cancelled());
     sessions.report(&node(), first.epoch, report());
     assert_eq!(
@@ -41,13 +41,32 @@ async fn a_newer_session_of_a_node_ends_the_older_and_the_older_cannot_close_it(
     assert!(!sessions.seen(&node()).connected);
 }
 
+#[tokio::test(start_paused = true)]
+async fn of_two_agents_that_claim_one_node_the_first_is_heard() {
+    let sessions = sessions();
+    let first = sessions.open(&node(), 1).unwrap();
+    assert_eq!(sessions.open(&node(), 2).unwrap_err(), NotOpened::Taken);
+    for _ in 0..5 {
+        tokio::time::advance(Duration::from_secs(2)).await;
+        sessions.report(&node(), first.epoch, report());
+        assert_eq!(sessions.open(&node(), 2).unwrap_err(), NotOpened::Taken);
+    }
+    assert!(!first.replaced.is_cancelled());
+    // It has hung up, or has not been heard for too long to be alive.
+    tokio::time::advance(Duration::from_secs(3)).await;
+    let second = sessions.open(&node(), 2).unwrap();
+    assert!(first.replaced.is_cancelled());
+    sessions.close(&node(), second.epoch);
+    assert!(sessions.open(&node(), 3).is_ok());
+}
+
 #[tokio::test]
 async fn nothing_is_concluded_from_a_report_of_an_earlier_session() {
     let sessions = sessions();
-    let first = sessions.open(&node()).unwrap();
+    let first = sessions.open(&node(), 1).unwrap();
     sessions.report(&node(), first.epoch, report());
     assert!(sessions.current(&node()).is_some());
-    let _second = sessions.open(&node()).unwrap();
+    let _second = sessions.open(&node(), 1).unwrap();
     assert!(sessions.current(&node()).is_none());
     assert!(sessions.seen(&node()).report.is_some(), "it is still shown to people");
 }
@@ -99,7 +118,7 @@ async fn an_order_to_stop_motors_is_for_the_stream_that_is_open_now_and_goes_wit
         )
     };
     assert!(!sessions.kill(&node(), shot(1).0), "nobody is there");
-    let mut first = sessions.open(&node()).unwrap();
+    let mut first = sessions.open(&node(), 1).unwrap();
     assert!(!sessions.kill(&node(), shot(2).0), "nothing was heard on it yet");
     sessions.report(&node(), first.epoch, report());
     assert!(sessions.kill(&node(), shot(3).0));
@@ -107,7 +126,7 @@ async fn an_order_to_stop_motors_is_for_the_stream_that_is_open_now_and_goes_wit
     assert_eq!(first.kills.recv().await.map(|shot| shot.nonce), Some(3));
     let (left_over, answered) = shot(5);
     assert!(sessions.kill(&node(), left_over));
-    let mut second = sessions.open(&node()).unwrap();
+    let mut second = sessions.open(&node(), 1).unwrap();
     drop(first);
     assert!(answered.await.is_err(), "its stream is gone");
     assert!(second.kills.try_recv().is_err());
@@ -117,7 +136,7 @@ async fn an_order_to_stop_motors_is_for_the_stream_that_is_open_now_and_goes_wit
 async fn a_ground_order_that_an_agent_keeps_or_drops_has_its_order_looked_at() {
     let wakes = Wakes::default();
     let sessions = Sessions::new(Arc::new(World::new(wakes.clone())), Arc::clone(&wakes.nodes));
-    let opened = sessions.open(&node()).unwrap();
+    let opened = sessions.open(&node(), 1).unwrap();
     let mut woken = Box::pin(wakes.nodes.stream());
     let kept = |id: Option<u64>| Report {
         ground_latch: id.map(fleet::ground::GroundOrderId),
@@ -134,7 +153,7 @@ async fn an_order_is_told_once_until_it_changes() {
     let sessions = sessions();
     let order = Order::Unassigned { term: Term(1) };
     assert!(!sessions.tell(&node(), &order), "nobody is there to be told");
-    let _session = sessions.open(&node()).unwrap();
+    let _session = sessions.open(&node(), 1).unwrap();
     assert!(sessions.tell(&node(), &order));
     assert!(!sessions.tell(&node(), &order));
     assert!(sessions.tell(&node(), &Order::Unassigned { term: Term(2) }));

@@ -48,7 +48,13 @@ fn records() -> Choices<FlightRecord> {
 
 fn vehicles() -> Choices<Vehicle> {
     let mut all = Vec::new();
-    let beats = [(None, true), (Some(0), false), (Some(2000), false), (Some(2001), true), (Some(3001), true)];
+    let beats = [
+        (None, true),
+        (Some(0), false),
+        (Some(2000), false),
+        (Some(2001), true),
+        (Some(3001), true),
+    ];
     let landed = [
         (None, true),
         (Some((None, 0)), true),
@@ -91,8 +97,17 @@ fn vehicles() -> Choices<Vehicle> {
 #[test]
 fn a_vehicle_is_armed_when_nothing_stands_in_the_way_and_never_else() {
     let (vehicles, held, records) = (vehicles(), held(), records());
-    let batteries = [(Level::Unknown, false), (Level::Fine, false), (Level::Low, true), (Level::Emergency, true)];
-    let preflights = [(Clearance::Clear, false), (Clearance::Reading, true), (Clearance::Amiss, true)];
+    let batteries = [
+        (Level::Unknown, false),
+        (Level::Fine, false),
+        (Level::Low, true),
+        (Level::Emergency, true),
+    ];
+    let preflights = [
+        (Clearance::Clear, false),
+        (Clearance::Reading, true),
+        (Clearance::Amiss, true),
+    ];
     let latches = [(None, false), (Some(GroundOrderId(1)), true)];
     let (mut asked, mut allowed) = (0_u32, 0_u32);
     for (vehicle, by_vehicle) in &vehicles {
@@ -140,7 +155,11 @@ fn a_vehicle_is_armed_when_nothing_stands_in_the_way_and_never_else() {
 #[test]
 fn takeovers_stand_in_the_way_until_the_drone_was_told_to_go_on_after_the_last_of_them() {
     let vehicles = vehicles();
-    let ready = vehicles.iter().find(|(_, forbidden)| !forbidden).map(|(vehicle, _)| vehicle).unwrap();
+    let ready = vehicles
+        .iter()
+        .find(|(_, forbidden)| !forbidden)
+        .map(|(vehicle, _)| vehicle)
+        .unwrap();
     for takeovers in 0..5 {
         for resume_after in 0..5 {
             let held = Assignment {
@@ -161,7 +180,11 @@ fn takeovers_stand_in_the_way_until_the_drone_was_told_to_go_on_after_the_last_o
 #[test]
 fn leave_to_arm_is_good_for_two_seconds_from_the_decision() {
     let vehicles = vehicles();
-    let ready = vehicles.iter().find(|(_, forbidden)| !forbidden).map(|(vehicle, _)| vehicle).unwrap();
+    let ready = vehicles
+        .iter()
+        .find(|(_, forbidden)| !forbidden)
+        .map(|(vehicle, _)| vehicle)
+        .unwrap();
     let (held, record) = (wish("d", HIGHEST, FLYING), FlightRecord::default());
     for (after, good) in [(0, true), (1999, true), (2000, true), (2001, false), (60_000, false)] {
         let permit = may_arm(&question(ready, &held, &record)).unwrap();

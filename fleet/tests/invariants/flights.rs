@@ -42,15 +42,20 @@ struct Look {
 }
 
 fn look() -> impl Strategy<Value = Look> {
-    (truth(), mode(), prop::bool::weighted(0.8), prop::bool::weighted(0.2), 0_u32..3).prop_map(
-        |(truth, mode, wished_up, landing_ours, resume_after)| Look {
+    (
+        truth(),
+        mode(),
+        prop::bool::weighted(0.8),
+        prop::bool::weighted(0.2),
+        0_u32..3,
+    )
+        .prop_map(|(truth, mode, wished_up, landing_ours, resume_after)| Look {
             truth,
             mode,
             wished_up,
             landing_ours,
             resume_after,
-        },
-    )
+        })
 }
 
 impl Look {
@@ -143,9 +148,17 @@ fn a_descent_is_ours_only_where_it_was_sent_or_wished() {
                     (Mode::Land, Some(_)) | (Mode::Return, Some(Descent::Return)) => true,
                     _ => false,
                 };
-                assert_eq!(after != InCommand::SomebodyElse, ours, "{mode:?} {sent:?} {wished_down}");
+                assert_eq!(
+                    after != InCommand::SomebodyElse,
+                    ours,
+                    "{mode:?} {sent:?} {wished_down}"
+                );
                 let theirs = InCommand::SomebodyElse.after(UP, Some(mode), sent, wished_down);
-                assert_eq!(theirs, InCommand::SomebodyElse, "the descent of whoever has taken over is theirs");
+                assert_eq!(
+                    theirs,
+                    InCommand::SomebodyElse,
+                    "the descent of whoever has taken over is theirs"
+                );
             }
         }
     }

@@ -12,7 +12,13 @@ fn motors_are_stopped_by_an_order_of_now_for_the_drone_that_is_held_given_by_who
     used.note(2);
     let (mut asked, mut allowed) = (0, 0);
     for nonce in [1, 2] {
-        for held in [None, Some(("d", 3, FLYING)), Some(("d", 3, GROUNDED)), Some(("d", 2, FLYING)), Some(("e", 3, FLYING))] {
+        for held in [
+            None,
+            Some(("d", 3, FLYING)),
+            Some(("d", 3, GROUNDED)),
+            Some(("d", 2, FLYING)),
+            Some(("e", 3, FLYING)),
+        ] {
             let held = held.map(|(name, term, desired)| wish(name, term, desired));
             for term in [2, 3, 4] {
                 for highest in [2, 3, 4] {
@@ -34,7 +40,9 @@ fn motors_are_stopped_by_an_order_of_now_for_the_drone_that_is_held_given_by_who
                                     used: &used,
                                     now: at(HEARD + waited),
                                 };
-                                let serves = held.as_ref().is_some_and(|held| held.uid.0 == "d" && held.term == Term(term));
+                                let serves = held
+                                    .as_ref()
+                                    .is_some_and(|held| held.uid.0 == "d" && held.term == Term(term));
                                 let good = nonce == 1 && serves && term == highest && confirmed;
                                 let in_time = seen_before <= 3000 && waited <= 2000;
                                 let answer = may_kill(&question);

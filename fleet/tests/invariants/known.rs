@@ -15,5 +15,9 @@ fn a_takeoff_that_follows_a_land_command_ends_that_landing() {
     memory.began(StepKind::TakeOff, at(NOW));
     memory.observe(&vehicle(true, Mode::Takeoff, Some(LandedState::TakingOff), 0), at(NOW));
     assert!(!memory.landing_ours(), "whatever lands it now, it is not that command");
-    assert_eq!(memory.descent_sent(), None, "and a mode LAND that is seen now is somebody else's");
+    assert_eq!(
+        memory.descent_sent(),
+        None,
+        "and a mode LAND that is seen now is somebody else's"
+    );
 }

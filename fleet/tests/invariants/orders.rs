@@ -16,13 +16,14 @@ fn mark() -> impl Strategy<Value = Option<GroundMark>> {
 
 fn order() -> impl Strategy<Value = Order> {
     let desired = prop_oneof![Just(FLYING), Just(FLYING), Just(ORDERED), Just(GROUNDED)];
-    let assigned = (0_u64..4, 0..2_u8, 0_i64..4, desired, mark()).prop_map(|(term, drone, generation, desired, mark)| {
-        Order::Assigned(Assignment {
-            generation,
-            ground_mark: mark,
-            ..wish(&format!("drone-{drone}"), term, desired)
-        })
-    });
+    let assigned =
+        (0_u64..4, 0..2_u8, 0_i64..4, desired, mark()).prop_map(|(term, drone, generation, desired, mark)| {
+            Order::Assigned(Assignment {
+                generation,
+                ground_mark: mark,
+                ..wish(&format!("drone-{drone}"), term, desired)
+            })
+        });
     prop_oneof![5 => assigned, 1 => (0_u64..4).prop_map(|term| Order::Unassigned { term: Term(term) })]
 }
 

@@ -57,12 +57,19 @@ fn a_bound_drone_goes_when_its_vehicle_is_down_by_the_wish_of_its_deletion_or_wh
         generation: 7,
     };
     let reports = reports();
-    assert_eq!(reports.iter().filter(|(_, landed)| *landed).count(), 2, "generation 7 and 8");
+    assert_eq!(
+        reports.iter().filter(|(_, landed)| *landed).count(),
+        2,
+        "generation 7 and 8"
+    );
     for (report, landed) in &reports {
         let released = may_release(wish, true, report.as_ref(), false);
         assert_eq!(released == Ok(Release::Landed), *landed, "{report:?}");
         assert_eq!(released.is_ok(), *landed, "{report:?}");
         assert_eq!(may_release(wish, true, report.as_ref(), true), Ok(Release::Forced));
-        assert_eq!(may_release(wish, false, report.as_ref(), false), Ok(Release::NeverBound));
+        assert_eq!(
+            may_release(wish, false, report.as_ref(), false),
+            Ok(Release::NeverBound)
+        );
     }
 }

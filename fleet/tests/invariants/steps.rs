@@ -60,7 +60,11 @@ fn memories() -> [(Memory, bool, bool); 3] {
     let shown = vehicle(true, Mode::Station, Some(LandedState::OnGround), 500);
     armed.observe(&shown, at(NOW - 500));
     assert!(armed.armed_by_us() && under_way.arm_under_way(at(NOW)));
-    [(Memory::default(), false, false), (under_way, true, false), (armed, false, true)]
+    [
+        (Memory::default(), false, false),
+        (under_way, true, false),
+        (armed, false, true),
+    ]
 }
 
 fn records() -> [(FlightRecord, bool, bool); 4] {
@@ -98,7 +102,11 @@ fn arounds() -> Vec<Around> {
         for superseded in [false, true] {
             for confirmed in [true, false] {
                 for silent in [false, true] {
-                    for on_loss in [OnCoordinatorLoss::Continue, OnCoordinatorLoss::Return, OnCoordinatorLoss::Land] {
+                    for on_loss in [
+                        OnCoordinatorLoss::Continue,
+                        OnCoordinatorLoss::Return,
+                        OnCoordinatorLoss::Land,
+                    ] {
                         for low in [Level::Fine, Level::Low, Level::Emergency] {
                             for on_low in [OnLowBattery::Continue, OnLowBattery::Return, OnLowBattery::Land] {
                                 for terminating in [false, true] {
@@ -150,7 +158,11 @@ fn no_combination_of_circumstances_makes_a_step_that_an_invariant_forbids() {
                         vehicle: &shown.vehicle,
                         fence: &fence,
                         confirmed: around.confirmed,
-                        uplink_silent: if around.silent { AFTER } else { AFTER - Duration::from_millis(1) },
+                        uplink_silent: if around.silent {
+                            AFTER
+                        } else {
+                            AFTER - Duration::from_millis(1)
+                        },
                         record,
                         memory,
                         battery: Levels {
@@ -164,15 +176,24 @@ fn no_combination_of_circumstances_makes_a_step_that_an_invariant_forbids() {
                     let step = converge(&situation).step;
                     let Some(kind) = step.kind() else { continue };
                     sent[kind as usize] += 1;
-                    assert!(shown.fresh, "sent to a vehicle of which nothing is known: {situation:#?}");
+                    assert!(
+                        shown.fresh,
+                        "sent to a vehicle of which nothing is known: {situation:#?}"
+                    );
                     assert!(!let_go, "sent after a takeover: {situation:#?}");
-                    assert!(shown.mode != Mode::Foreign || step == Step::SetStation, "{situation:#?}");
+                    assert!(
+                        shown.mode != Mode::Foreign || step == Step::SetStation,
+                        "{situation:#?}"
+                    );
                     judge(&step, &around, shown, *under_way, *by_us, *may_rise);
                 }
             }
         }
     }
-    assert!(sent.iter().all(|count| *count > 0), "a kind of step was never seen: {sent:?}");
+    assert!(
+        sent.iter().all(|count| *count > 0),
+        "a kind of step was never seen: {sent:?}"
+    );
 }
 
 fn judge(step: &Step, around: &Around, shown: &Shown, under_way: bool, by_us: bool, may_rise: bool) {
@@ -199,11 +220,17 @@ fn judge(step: &Step, around: &Around, shown: &Shown, under_way: bool, by_us: bo
         Step::FailsafeLand | Step::FailsafeReturn => {
             assert!(up && shown.armed && !on_ground && OURS.contains(&shown.mode));
             let returns = *step == Step::FailsafeReturn;
-            let wanted = if returns { OnCoordinatorLoss::Return } else { OnCoordinatorLoss::Land };
+            let wanted = if returns {
+                OnCoordinatorLoss::Return
+            } else {
+                OnCoordinatorLoss::Land
+            };
             let alone = around.silent && around.on_loss == wanted;
             let low = match (around.low, around.on_low) {
                 (Level::Low, OnLowBattery::Return) => returns,
-                (Level::Low, OnLowBattery::Land) | (Level::Emergency, OnLowBattery::Return | OnLowBattery::Land) => !returns,
+                (Level::Low, OnLowBattery::Land) | (Level::Emergency, OnLowBattery::Return | OnLowBattery::Land) => {
+                    !returns
+                }
                 _ => false,
             };
             assert!(alone || low);

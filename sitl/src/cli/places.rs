@@ -18,12 +18,17 @@ pub enum LinkSpec {
     Udp(SocketAddr),
     /// Listens on this address, the port counted up per vehicle.
     Tcp(SocketAddr),
+    /// Nowhere: nobody talks to the vehicle.
+    None,
 }
 
 impl FromStr for LinkSpec {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        if text == "none" {
+            return Ok(Self::None);
+        }
         let wrong = || format!("`{text}` is not a link; write pty:FOLDER, udp:HOST:PORT or tcp:HOST:PORT");
         let (kind, place) = text.split_once(':').ok_or_else(wrong)?;
         if place.is_empty() {

@@ -122,6 +122,13 @@ pub enum Around {
     },
     /// So many frames a second with ids that no dialect knows.
     UnknownIds(f64),
+    /// The vehicle also sends this message so many times a second; every byte of it is 1, but for the time since boot.
+    Extra {
+        /// Message id of the dialect.
+        id: u32,
+        /// Times a second.
+        hertz: f64,
+    },
     /// EXTENDED_SYS_STATE says this MAV_LANDED_STATE, whatever is so.
     LandedState(u8),
     /// Another autopilot with this system id is on the wire, armed and in the air.

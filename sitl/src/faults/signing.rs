@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use mavlink::dialects::ardupilotmega::MavMessage;
 use mavlink::calculate_crc;
+use mavlink::dialects::ardupilotmega::MavMessage;
 use sha2::{Digest, Sha256};
 
 const SIGNED: u8 = 1;
@@ -105,7 +105,10 @@ impl Signer {
         if key.proof(body, tail) != *proof {
             return false;
         }
-        let stamp = tail[1..].iter().rev().fold(0, |stamp, &byte| stamp << 8 | u64::from(byte));
+        let stamp = tail[1..]
+            .iter()
+            .rev()
+            .fold(0, |stamp, &byte| stamp << 8 | u64::from(byte));
         let last = self.heard.entry((frame[5], frame[6], tail[0])).or_insert(0);
         let newer = stamp > *last;
         *last = stamp.max(*last);

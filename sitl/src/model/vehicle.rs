@@ -69,6 +69,8 @@ pub struct Vehicle {
     pilot: Box<dyn Pilot>,
     left_over_s: f64,
     reboots: u32,
+    /// Switched off in the air: the board boots once the vehicle lies on the ground.
+    dark: bool,
 }
 
 impl Vehicle {
@@ -80,6 +82,7 @@ impl Vehicle {
             pilot,
             left_over_s: 0.0,
             reboots: 0,
+            dark: false,
         }
     }
 
@@ -88,6 +91,11 @@ impl Vehicle {
         self.left_over_s += dt.as_secs_f64();
         while self.left_over_s + 1e-9 >= STEP_S {
             self.left_over_s -= STEP_S;
+            if self.dark {
+                self.core.airframe.fall(STEP_S);
+                self.dark = !self.core.airframe.on_ground();
+                continue;
+            }
             self.core.uptime_s += STEP_S;
             self.pilot.tick(&mut self.core, STEP_S);
             if self.core.reboot_at_s.is_some_and(|at| self.core.uptime_s >= at) {
@@ -99,6 +107,9 @@ impl Vehicle {
 
     /// A message arrives now; returns the answers.
     pub fn on_message(&mut self, incoming: &Incoming) -> Vec<Outgoing> {
+        if self.dark {
+            return Vec::new();
+        }
         self.pilot.receive(&mut self.core, incoming);
         self.core.heard_peer = true;
         self.core.take_outbox()
@@ -125,6 +136,24 @@ impl Vehicle {
     /// Switched off and on: it boots again where it is, with the parameters and the charge it had.
     pub fn power_cycle(&mut self) {
         self.reboot();
+    }
+
+    /// The board restarts where it is. In the air its motors stop, it falls, and it boots where it came down.
+    pub fn brown_out(&mut self) {
+        self.reboot();
+        self.dark = !self.core.airframe.on_ground();
+    }
+
+    /// The charge is this many percent from now on.
+    pub fn set_battery(&mut self, percent: f64) {
+        self.core.battery.use_up(100.0, percent);
+    }
+
+    /// A wish of a pilot with a transmitter. It is no message on the link: what the vehicle says comes with the next step.
+    pub fn hear_pilot(&mut self, wish: &Incoming) {
+        if !self.dark {
+            self.pilot.receive(&mut self.core, wish);
+        }
     }
 
     /// How often the vehicle rebooted by command. A change means: its link went down.

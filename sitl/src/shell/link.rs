@@ -7,6 +7,7 @@ use std::io;
 use super::pty::PtyLink;
 use super::tcp::TcpLink;
 use super::udp::UdpLink;
+use crate::faults::LinkChange;
 
 /// See the module text.
 pub(super) enum Link {
@@ -16,6 +17,8 @@ pub(super) enum Link {
     Udp(UdpLink),
     /// A listening socket and its client.
     Tcp(TcpLink),
+    /// Nobody at the other end.
+    Nowhere,
 }
 
 impl Link {
@@ -25,25 +28,42 @@ impl Link {
             Self::Pty(link) => link.receive(buffer).await,
             Self::Udp(link) => link.receive(buffer).await,
             Self::Tcp(link) => link.receive(buffer).await,
+            Self::Nowhere => std::future::pending().await,
         }
     }
 
-    /// Sends a frame if it can go now or soon; drops it otherwise.
+    /// Sends a frame with the next [`Self::flush`] if it can go then or soon; drops it otherwise.
     pub(super) fn send(&mut self, frame: &[u8]) {
         match self {
             Self::Pty(link) => link.send(frame),
             Self::Udp(link) => link.send(frame),
             Self::Tcp(link) => link.send(frame),
+            Self::Nowhere => {}
         }
     }
 
-    /// The vehicle lost power for a moment: connections end.
-    pub(super) fn power_cycle(&mut self) {
+    /// Hands over what was sent since the last time, at once.
+    pub(super) fn flush(&mut self) {
         match self {
-            Self::Pty(_) => {}
-            Self::Udp(link) => link.forget_peer(),
-            Self::Tcp(link) => link.hang_up(),
+            Self::Pty(link) => link.flush(),
+            Self::Tcp(link) => link.flush(),
+            Self::Udp(_) | Self::Nowhere => {}
         }
+    }
+
+    /// What happens to the vehicle's end of the link. Errors: it cannot come back.
+    pub(super) fn change(&mut self, change: LinkChange) -> anyhow::Result<()> {
+        match (self, change) {
+            (Self::Nowhere, _) | (Self::Pty(_), LinkChange::PowerCycle) => {}
+            (Self::Pty(link), LinkChange::HangUp) => link.hang_up(),
+            (Self::Pty(link), LinkChange::Back) => link.come_back()?,
+            (Self::Udp(link), LinkChange::PowerCycle) => link.forget_peer(),
+            (Self::Udp(link), change) => link.set_up(change == LinkChange::Back),
+            (Self::Tcp(link), LinkChange::PowerCycle) => link.drop_client(),
+            (Self::Tcp(link), LinkChange::HangUp) => link.hang_up(),
+            (Self::Tcp(link), LinkChange::Back) => link.come_back()?,
+        }
+        Ok(())
     }
 
     /// What a client opens.
@@ -52,6 +72,7 @@ impl Link {
             Self::Pty(link) => link.endpoint(),
             Self::Udp(link) => link.endpoint(),
             Self::Tcp(link) => link.endpoint(),
+            Self::Nowhere => "none".to_owned(),
         }
     }
 }

@@ -2,8 +2,10 @@
 //!
 //! Owns: every clock, file and socket of the simulator. Must not: decide what a vehicle does.
 
+mod fault_file;
 mod link;
 mod out_buffer;
+mod pace;
 mod pty;
 mod run;
 mod simulation;
@@ -12,5 +14,6 @@ mod udp;
 mod vehicle_task;
 mod wire_log;
 
+pub use pace::PaceSeen;
 pub use run::run;
 pub use simulation::{Listed, Simulation};

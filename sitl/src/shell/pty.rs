@@ -20,47 +20,29 @@ use super::out_buffer::OutBuffer;
 
 /// See the module text. Dropping it removes the symbolic link.
 pub(super) struct PtyLink {
+    path: PathBuf,
+    pair: Option<Pair>,
+    out: OutBuffer,
+}
+
+/// Both ends of an open terminal.
+struct Pair {
     from_client: Receiver,
     to_client: File,
     _client_end: OwnedFd,
     device: PathBuf,
-    path: PathBuf,
-    out: OutBuffer,
 }
 
 impl PtyLink {
     /// Makes the pair and the link FOLDER/NAME. A stale link of an earlier run is replaced, anything else is not.
     pub(super) fn open(folder: &Path, name: &str) -> anyhow::Result<Self> {
-        let pair = openpty(None, None).context("cannot open a pseudo-terminal; are there too many already?")?;
-        let mut mode = tcgetattr(&pair.slave).context("cannot read the pseudo-terminal's mode")?;
-        cfmakeraw(&mut mode);
-        tcsetattr(&pair.slave, SetArg::TCSANOW, &mode).context("cannot make the pseudo-terminal raw")?;
-        fcntl(&pair.master, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))
-            .context("cannot make the pseudo-terminal non-blocking")?;
-        let device = ttyname(&pair.slave).context("the pseudo-terminal has no name")?;
         fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
         let path = std::path::absolute(folder.join(name))
             .with_context(|| format!("{} has no absolute form", folder.display()))?;
-        match fs::symlink_metadata(&path) {
-            Ok(found) if found.file_type().is_symlink() => {
-                fs::remove_file(&path).with_context(|| format!("cannot replace the old link {}", path.display()))?;
-            }
-            Ok(_) => anyhow::bail!(
-                "{} exists and is not a link of ours; move it away or choose another folder",
-                path.display()
-            ),
-            Err(_) => {}
-        }
-        symlink(&device, &path).with_context(|| format!("cannot make the link {}", path.display()))?;
-        let to_client = File::from(pair.master);
-        let from_client = to_client.try_clone().and_then(Receiver::from_file_unchecked);
-        let from_client = from_client.context("cannot watch the pseudo-terminal")?;
+        let pair = Pair::open(&path)?;
         Ok(Self {
-            from_client,
-            to_client,
-            _client_end: pair.slave,
-            device,
             path,
+            pair: Some(pair),
             out: OutBuffer::default(),
         })
     }
@@ -69,30 +51,92 @@ impl PtyLink {
         self.path.display().to_string()
     }
 
+    /// Takes the terminal away, as a pulled plug does: who has it open gets an error, and its name is gone.
+    pub(super) fn hang_up(&mut self) {
+        self.out.clear();
+        if let Some(pair) = self.pair.take() {
+            pair.unlink(&self.path);
+        }
+    }
+
+    /// Makes a new terminal of the same name.
+    pub(super) fn come_back(&mut self) -> anyhow::Result<()> {
+        if self.pair.is_none() {
+            self.pair = Some(Pair::open(&self.path)?);
+        }
+        Ok(())
+    }
+
     pub(super) async fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Some(pair) = &self.pair else {
+            return std::future::pending().await;
+        };
         loop {
-            self.from_client.readable().await?;
-            match self.from_client.try_read(buffer) {
+            pair.from_client.readable().await?;
+            match pair.from_client.try_read(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 result => return result,
             }
         }
     }
 
+    /// Takes whole frames for the next [`Self::flush`].
     pub(super) fn send(&mut self, frame: &[u8]) {
-        let mut end = &self.to_client;
-        let mut write = |bytes: &[u8]| end.write(bytes);
+        if self.pair.is_some() && !self.out.push(frame) {
+            // What waited may fit now.
+            self.flush();
+            self.out.push(frame);
+        }
+    }
+
+    pub(super) fn flush(&mut self) {
+        let Some(pair) = &self.pair else { return };
+        let mut end = &pair.to_client;
         // An error here means the terminal is gone, which cannot be while both ends are held.
-        let _ = self.out.flush(&mut write);
-        self.out.push(frame);
-        let _ = self.out.flush(&mut write);
+        let _ = self.out.flush(|bytes: &[u8]| end.write(bytes));
+    }
+}
+
+impl Pair {
+    fn open(path: &Path) -> anyhow::Result<Self> {
+        let pair = openpty(None, None).context("cannot open a pseudo-terminal; are there too many already?")?;
+        let mut mode = tcgetattr(&pair.slave).context("cannot read the pseudo-terminal's mode")?;
+        cfmakeraw(&mut mode);
+        tcsetattr(&pair.slave, SetArg::TCSANOW, &mode).context("cannot make the pseudo-terminal raw")?;
+        fcntl(&pair.master, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))
+            .context("cannot make the pseudo-terminal non-blocking")?;
+        let device = ttyname(&pair.slave).context("the pseudo-terminal has no name")?;
+        match fs::symlink_metadata(path) {
+            Ok(found) if found.file_type().is_symlink() => {
+                fs::remove_file(path).with_context(|| format!("cannot replace the old link {}", path.display()))?;
+            }
+            Ok(_) => anyhow::bail!(
+                "{} exists and is not a link of ours; move it away or choose another folder",
+                path.display()
+            ),
+            Err(_) => {}
+        }
+        symlink(&device, path).with_context(|| format!("cannot make the link {}", path.display()))?;
+        let to_client = File::from(pair.master);
+        let from_client = to_client.try_clone().and_then(Receiver::from_file_unchecked);
+        let from_client = from_client.context("cannot watch the pseudo-terminal")?;
+        Ok(Self {
+            from_client,
+            to_client,
+            _client_end: pair.slave,
+            device,
+        })
+    }
+
+    fn unlink(&self, path: &Path) {
+        if fs::read_link(path).is_ok_and(|target| target == self.device) {
+            let _ = fs::remove_file(path);
+        }
     }
 }
 
 impl Drop for PtyLink {
     fn drop(&mut self) {
-        if fs::read_link(&self.path).is_ok_and(|target| target == self.device) {
-            let _ = fs::remove_file(&self.path);
-        }
+        self.hang_up();
     }
 }

@@ -3,6 +3,7 @@
 //! Owns: the printed lines, the signals. Must not: know vehicles or links.
 
 use std::io::Write;
+use std::time::Duration;
 
 use anyhow::Context;
 use tokio::signal::unix::{SignalKind, signal};
@@ -15,11 +16,16 @@ pub async fn run(args: Args) -> anyhow::Result<()> {
     let mut terminated = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
     let mut interrupted = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
     let mut simulation = Simulation::start(&args, |vehicle| print_line(&serde_json::to_string(&vehicle)?)).await?;
-    tokio::select! {
-        _ = terminated.recv() => {}
-        _ = interrupted.recv() => {}
-        () = stdin_closed(args.until_stdin_closes) => {}
-        () = simulation.all_failed() => anyhow::bail!("every vehicle's link failed; see the lines above"),
+    let mut second = tokio::time::interval(Duration::from_secs(1));
+    let mut closed = std::pin::pin!(stdin_closed(args.until_stdin_closes));
+    loop {
+        tokio::select! {
+            _ = terminated.recv() => break,
+            _ = interrupted.recv() => break,
+            () = &mut closed => break,
+            () = simulation.all_failed() => anyhow::bail!("every vehicle's link failed; see the lines above"),
+            _ = second.tick(), if args.print_pace => print_line(&serde_json::to_string(&simulation.pace())?)?,
+        }
     }
     simulation.end().await;
     Ok(())

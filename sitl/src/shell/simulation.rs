@@ -4,18 +4,24 @@
 //! link works.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::fault_file;
 use super::link::Link;
+use super::pace::{Pace, PaceSeen};
 use super::pty::PtyLink;
 use super::tcp::TcpLink;
 use super::udp::UdpLink;
 use super::vehicle_task::VehicleTask;
 use super::wire_log::WireLog;
 use crate::cli::{Args, LinkSpec, VehiclePlan};
+use crate::faults::Script;
+use crate::wired::WiredVehicle;
 
 /// A vehicle whose endpoint can be opened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -35,25 +41,58 @@ pub struct Listed {
 pub struct Simulation {
     tasks: JoinSet<()>,
     stop: CancellationToken,
+    pace: Arc<Pace>,
 }
+
+/// 2015-01-01 UTC in Unix time, from which MAVLink counts the time stamps of signatures.
+const SIGNING_EPOCH: Duration = Duration::from_secs(1_420_070_400);
+/// Steps of vehicles are spread over this much time.
+const SPREAD_MS: usize = 25;
 
 impl Simulation {
     /// Switches on the vehicles that `args` ask for; `tell` is told of each once its endpoint can be opened.
     ///
     /// # Errors
     /// What is wrong with the flags, what could not be opened, with what to do; or what `tell` says.
-    pub async fn start(args: &Args, mut tell: impl FnMut(Listed) -> anyhow::Result<()>) -> anyhow::Result<Self> {
+    pub async fn start(args: &Args, tell: impl FnMut(Listed) -> anyhow::Result<()>) -> anyhow::Result<Self> {
+        let script = fault_file::read(args.faults.as_deref())?;
+        Self::start_with(args, &script, tell).await
+    }
+
+    /// As [`Self::start`], with the faults of `script` instead of those in a file.
+    ///
+    /// # Errors
+    /// As there; or the script names a vehicle that does not exist.
+    pub async fn start_with(
+        args: &Args,
+        script: &Script,
+        mut tell: impl FnMut(Listed) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Self> {
+        let vehicles = args.vehicles()?;
+        fault_file::check_names(script, &vehicles)?;
         let mut simulation = Self {
             tasks: JoinSet::new(),
             stop: CancellationToken::new(),
+            pace: Arc::new(Pace::default()),
         };
-        for (index, plan) in args.vehicles()?.into_iter().enumerate() {
-            tell(simulation.switch_on(args, index, plan).await?)?;
+        for (index, plan) in vehicles.into_iter().enumerate() {
+            tell(simulation.switch_on(args, script, index, plan).await?)?;
         }
         Ok(simulation)
     }
 
-    async fn switch_on(&mut self, args: &Args, index: usize, plan: VehiclePlan) -> anyhow::Result<Listed> {
+    /// How late steps were since this was asked last.
+    pub fn pace(&self) -> PaceSeen {
+        self.pace.take()
+    }
+
+    async fn switch_on(
+        &mut self,
+        args: &Args,
+        script: &Script,
+        index: usize,
+        plan: VehiclePlan,
+    ) -> anyhow::Result<Listed> {
         let link = open(&args.link, index, &plan.name).await?;
         let log = WireLog::open(args.wire_log.as_deref(), &plan.name)?;
         let listed = Listed {
@@ -62,8 +101,18 @@ impl Simulation {
             autopilot: plan.config.autopilot.name(),
             endpoint: link.endpoint(),
         };
-        let vehicle = VehicleTask::new(plan.name, plan.config, args.speedup, link, log);
-        self.tasks.spawn(vehicle.run(self.stop.clone()));
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH + SIGNING_EPOCH);
+        let epoch_s = since_epoch.unwrap_or_default().as_secs_f64();
+        let vehicle = VehicleTask {
+            vehicle: WiredVehicle::with_faults(plan.config, script, &plan.name, epoch_s),
+            name: plan.name,
+            link,
+            log,
+            speedup: args.speedup,
+            pace: Arc::clone(&self.pace),
+        };
+        let offset = Duration::from_millis((index % SPREAD_MS) as u64);
+        self.tasks.spawn(vehicle.run(offset, self.stop.clone()));
         Ok(listed)
     }
 
@@ -83,7 +132,8 @@ async fn open(spec: &LinkSpec, index: usize, name: &str) -> anyhow::Result<Link>
     Ok(match spec {
         LinkSpec::Pty(folder) => Link::Pty(PtyLink::open(folder, name)?),
         LinkSpec::Udp(first) => Link::Udp(UdpLink::open(counted_up(*first, index)).await?),
-        LinkSpec::Tcp(first) => Link::Tcp(TcpLink::open(counted_up(*first, index)).await?),
+        LinkSpec::Tcp(first) => Link::Tcp(TcpLink::open(counted_up(*first, index))?),
+        LinkSpec::None => Link::Nowhere,
     })
 }
 

@@ -6,26 +6,27 @@ use std::io;
 use std::net::SocketAddr;
 
 use anyhow::Context;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 use super::out_buffer::OutBuffer;
 
+/// Clients that may wait to be served.
+const WAITING: u32 = 16;
+
 /// See the module text. Without a client, frames are dropped.
 pub(super) struct TcpLink {
-    listener: TcpListener,
+    listener: Option<TcpListener>,
     address: SocketAddr,
     client: Option<TcpStream>,
     out: OutBuffer,
 }
 
 impl TcpLink {
-    pub(super) async fn open(address: SocketAddr) -> anyhow::Result<Self> {
-        let listener = TcpListener::bind(address).await.with_context(|| {
-            format!("cannot listen on {address}; is another simulator running? choose another port")
-        })?;
+    pub(super) fn open(address: SocketAddr) -> anyhow::Result<Self> {
+        let listener = listen(address)?;
         let address = listener.local_addr().context("the listener has no address")?;
         Ok(Self {
-            listener,
+            listener: Some(listener),
             address,
             client: None,
             out: OutBuffer::default(),
@@ -37,8 +38,11 @@ impl TcpLink {
     }
 
     pub(super) async fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Some(listener) = &self.listener else {
+            return std::future::pending().await;
+        };
         let Some(client) = &self.client else {
-            let (client, _) = self.listener.accept().await?;
+            let (client, _) = listener.accept().await?;
             client.set_nodelay(true)?;
             self.out.clear();
             self.client = Some(client);
@@ -59,17 +63,52 @@ impl TcpLink {
         Ok(0)
     }
 
+    /// Takes whole frames for the next [`Self::flush`].
     pub(super) fn send(&mut self, frame: &[u8]) {
-        let Some(client) = &self.client else { return };
-        let mut write = |bytes: &[u8]| client.try_write(bytes);
-        // A broken connection is noticed by the reading side.
-        let _ = self.out.flush(&mut write);
-        self.out.push(frame);
-        let _ = self.out.flush(&mut write);
+        if self.client.is_some() && !self.out.push(frame) {
+            // What waited may fit now.
+            self.flush();
+            self.out.push(frame);
+        }
     }
 
-    pub(super) fn hang_up(&mut self) {
+    pub(super) fn flush(&mut self) {
+        let Some(client) = &self.client else { return };
+        // A broken connection is noticed by the reading side.
+        let _ = self.out.flush(|bytes: &[u8]| client.try_write(bytes));
+    }
+
+    /// Ends the connection; the next client may come at once.
+    pub(super) fn drop_client(&mut self) {
         self.client = None;
         self.out.clear();
     }
+
+    /// Ends the connection, and nobody can connect.
+    pub(super) fn hang_up(&mut self) {
+        self.drop_client();
+        self.listener = None;
+    }
+
+    /// Listens again at the same address.
+    pub(super) fn come_back(&mut self) -> anyhow::Result<()> {
+        if self.listener.is_none() {
+            self.listener = Some(listen(self.address)?);
+        }
+        Ok(())
+    }
+}
+
+fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4(),
+        SocketAddr::V6(_) => TcpSocket::new_v6(),
+    };
+    let opened = socket.and_then(|socket| {
+        // Connections of the last run, or of before a hang-up, may linger.
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        socket.listen(WAITING)
+    });
+    opened.with_context(|| format!("cannot listen on {address}; is another simulator running? choose another port"))
 }

@@ -14,6 +14,7 @@ pub(super) struct UdpLink {
     socket: UdpSocket,
     configured: SocketAddr,
     peer: Option<SocketAddr>,
+    up: bool,
 }
 
 impl UdpLink {
@@ -28,6 +29,7 @@ impl UdpLink {
             socket,
             configured,
             peer: None,
+            up: true,
         })
     }
 
@@ -37,6 +39,7 @@ impl UdpLink {
 
     pub(super) async fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.socket.recv_from(buffer).await {
+            Ok(_) if !self.up => Ok(0),
             Ok((len, from)) if from == *self.peer.get_or_insert(from) => Ok(len),
             Ok(_) => Ok(0),
             // Nobody listens there yet; the socket reports it on the next read.
@@ -46,11 +49,19 @@ impl UdpLink {
     }
 
     pub(super) fn send(&mut self, frame: &[u8]) {
+        if !self.up {
+            return;
+        }
         // A datagram that cannot go now is lost, as on the air.
         let _ = self.socket.try_send_to(frame, self.peer.unwrap_or(self.configured));
     }
 
     pub(super) fn forget_peer(&mut self) {
         self.peer = None;
+    }
+
+    /// Datagrams pass in both directions, or are lost.
+    pub(super) fn set_up(&mut self, up: bool) {
+        self.up = up;
     }
 }

@@ -1,16 +1,17 @@
-//! One running vehicle: ticks its model, carries frames between model, link and wire log.
+//! One running vehicle: lets its time pass, carries bytes between it and its link, keeps its wire log.
 //!
 //! Owns: the pace of simulated time. Must not: decide anything a vehicle decides.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use tokio_util::sync::CancellationToken;
 
 use super::link::Link;
+use super::pace::Pace;
 use super::wire_log::WireLog;
-use crate::model::{Vehicle, VehicleConfig};
-use crate::wire::{FrameReader, Incoming, Outgoing, Sender};
+use crate::wired::{Event, WiredVehicle};
 
 /// Real time between steps of the model.
 const TICK: Duration = Duration::from_millis(25);
@@ -19,88 +20,78 @@ const LONGEST_STEP: Duration = Duration::from_millis(500);
 
 /// See the module text.
 pub(super) struct VehicleTask {
-    name: String,
-    vehicle: Vehicle,
-    sender: Sender,
-    link: Link,
-    log: WireLog,
-    reader: FrameReader,
-    speedup: f64,
-    stepped: Instant,
-    reboots: u32,
+    pub(super) name: String,
+    pub(super) vehicle: WiredVehicle,
+    pub(super) link: Link,
+    pub(super) log: WireLog,
+    pub(super) speedup: f64,
+    pub(super) pace: Arc<Pace>,
 }
 
 impl VehicleTask {
-    pub(super) fn new(name: String, config: VehicleConfig, speedup: f64, link: Link, log: WireLog) -> Self {
-        let sender = Sender::new(config.system_id, 1);
-        let vehicle = Vehicle::new(config);
-        let reader = FrameReader::default();
-        Self {
-            name,
-            vehicle,
-            sender,
-            link,
-            log,
-            reader,
-            speedup,
-            stepped: Instant::now(),
-            reboots: 0,
-        }
-    }
-
-    /// Runs until `stop`.
-    pub(super) async fn run(mut self, stop: CancellationToken) {
-        let mut tick = interval(TICK);
+    /// Runs until `stop`. Its steps begin `offset` from now, so that vehicles that start together do not step together.
+    pub(super) async fn run(mut self, offset: Duration, stop: CancellationToken) {
+        let mut stepped = Instant::now();
+        let mut tick = interval_at(stepped + offset, TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut buffer = [0u8; 1024];
-        self.stepped = Instant::now();
         loop {
-            tokio::select! {
+            let done = tokio::select! {
                 () = stop.cancelled() => return,
-                _ = tick.tick() => self.step(),
+                due = tick.tick() => {
+                    let now = Instant::now();
+                    self.pace.stepped(now.saturating_duration_since(due));
+                    self.step(&mut stepped, now)
+                }
                 received = self.link.receive(&mut buffer) => match received {
-                    Ok(len) => self.take(&buffer[..len]),
-                    Err(error) => {
-                        tracing::error!(vehicle = %self.name, %error, "link failed, the vehicle is off");
-                        return;
-                    }
+                    Ok(len) => self.take(&buffer[..len], &mut stepped),
+                    Err(error) => Err(error.into()),
                 },
+            };
+            if let Err(error) = done {
+                tracing::error!(vehicle = %self.name, %error, "link failed, the vehicle is off");
+                return;
             }
         }
     }
 
-    fn step(&mut self) {
-        let now = Instant::now();
-        let passed = now.duration_since(self.stepped).min(LONGEST_STEP);
-        self.stepped = now;
-        let said = self.vehicle.step(passed.mul_f64(self.speedup));
-        self.send(&said);
-        if self.vehicle.reboots() != self.reboots {
-            self.reboots = self.vehicle.reboots();
-            self.sender = self.sender.restarted();
-            self.link.power_cycle();
-        }
+    fn step(&mut self, stepped: &mut Instant, now: Instant) -> anyhow::Result<()> {
+        let passed = now.duration_since(*stepped).min(LONGEST_STEP);
+        *stepped = now;
+        let events = self.vehicle.step(passed.mul_f64(self.speedup));
+        self.act(events)
     }
 
-    fn take(&mut self, bytes: &[u8]) {
+    fn take(&mut self, bytes: &[u8], stepped: &mut Instant) -> anyhow::Result<()> {
         if bytes.is_empty() {
-            return;
+            return Ok(());
         }
-        self.step();
-        self.reader.push(bytes);
-        while let Some(frame) = self.reader.next_frame() {
-            self.log.record(&frame.raw);
-            let said = self.vehicle.on_message(&Incoming::decode(&frame));
-            self.send(&said);
-        }
+        self.step(stepped, Instant::now())?;
+        let events = self.vehicle.receive(bytes);
+        self.act(events)
     }
 
-    fn send(&mut self, said: &[Outgoing]) {
-        for message in said {
-            let frame = self.sender.encode(message);
-            // Logged even when nobody takes it: the log tells what the vehicle said, not who listened.
-            self.log.record(&frame);
-            self.link.send(&frame);
+    fn act(&mut self, events: Vec<Event>) -> anyhow::Result<()> {
+        if events.is_empty() {
+            return Ok(());
         }
+        for event in events {
+            match event {
+                // Logged even when nobody takes it: the log tells what the vehicle said, not who listened.
+                Event::Said(frame) => {
+                    self.log.record(&frame);
+                    self.link.send(&frame);
+                }
+                Event::Frame(frame) => self.log.record(&frame),
+                Event::Bytes(bytes) => self.link.send(&bytes),
+                Event::Link(change) => {
+                    // What was said before belongs to the old connection.
+                    self.link.flush();
+                    self.link.change(change)?;
+                }
+            }
+        }
+        self.link.flush();
+        Ok(())
     }
 }

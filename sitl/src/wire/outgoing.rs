@@ -82,6 +82,15 @@ impl Sender {
         }
     }
 
+    /// A sender whose next frame has this sequence.
+    pub(crate) fn continuing(system: u8, component: u8, sequence: u8) -> Self {
+        Self {
+            system,
+            component,
+            sequence,
+        }
+    }
+
     /// The same component after a power cycle: counts from 0 again.
     #[must_use]
     pub fn restarted(&self) -> Self {
@@ -101,9 +110,14 @@ impl Sender {
                 (id, bytes.len())
             }
         };
+        self.frame(id, &payload[..len], MavMessage::extra_crc(id))
+    }
+
+    /// The next MAVLink 2 frame of this component with any id and payload; `extra_crc` is the id's own checksum byte.
+    pub(crate) fn frame(&mut self, id: u32, payload: &[u8], extra_crc: u8) -> Vec<u8> {
         let sequence = self.sequence;
         self.sequence = sequence.wrapping_add(1);
-        let payload = &payload[..trimmed(&payload[..len])];
+        let payload = &payload[..trimmed(payload)];
         let [id0, id1, id2, _] = id.to_le_bytes();
         let mut frame = Vec::with_capacity(12 + payload.len());
         frame.extend([
@@ -119,7 +133,7 @@ impl Sender {
             id2,
         ]);
         frame.extend(payload);
-        let crc = calculate_crc(&frame[1..], MavMessage::extra_crc(id));
+        let crc = calculate_crc(&frame[1..], extra_crc);
         frame.extend(crc.to_le_bytes());
         frame
     }

@@ -213,6 +213,7 @@ async fn session(vehicle: &Vehicle, server: String) -> Result<(), Box<dyn std::e
             node: state.node.clone(),
             agent_version: "test".into(),
             highest_term: state.fence.highest_term.0,
+            life: 0,
         }
     };
     sender.try_send(from(v1::from_agent::Message::Hello(hello)))?;

@@ -102,6 +102,14 @@ fn only_one_request_is_on_its_way_and_the_link_is_left_half_free() {
 }
 
 #[test]
+fn on_a_radio_that_is_slower_than_the_first_patience_hardly_anything_is_asked_twice() {
+    let mut server = Server::of(file(239 * 40));
+    let (end, _) = run(&mut download(), &mut server, || vec![900]);
+    assert!(matches!(end, Progress::Done(_)));
+    assert!(server.asked.len() <= 42 + 2, "{} requests", server.asked.len());
+}
+
+#[test]
 fn an_answer_that_never_comes_ends_it_after_a_few_repeats_and_what_came_is_kept() {
     let mut server = Server::of(file(2000));
     let mut answers = 4;

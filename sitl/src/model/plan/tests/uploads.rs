@@ -188,7 +188,10 @@ fn two_stations_cannot_upload_at_once_but_one_may_start_over() {
     let mut plans = Plans::new(&LENIENT);
     say(&mut plans, 1.0, PlanAsk::Count(3));
     let denied = to(OTHER, PlanKind::Mission, plan_ack(verdict::DENIED));
-    assert_eq!(hear(&mut plans, 1.0, OTHER, 0, PlanAsk::Count(2)), std::slice::from_ref(&denied));
+    assert_eq!(
+        hear(&mut plans, 1.0, OTHER, 0, PlanAsk::Count(2)),
+        std::slice::from_ref(&denied)
+    );
     assert_eq!(hear(&mut plans, 1.0, OTHER, 0, PlanAsk::List), [denied]);
     bring(&mut plans, 0, 16);
     assert_eq!(say(&mut plans, 1.0, PlanAsk::Count(2)), [asks(&LENIENT, 0)]);

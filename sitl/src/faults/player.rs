@@ -1,0 +1,362 @@
+//! Playing a script for one vehicle.
+//!
+//! Owns: when each fault begins and ends, and what passes meanwhile in each direction. Must not: carry bytes; the caller
+//! does, in the order of the methods: [`Player::pass`], then what is heard and said.
+
+use std::time::Duration;
+
+use super::acks::Acks;
+use super::bytes::Damage;
+use super::chance::Chance;
+use super::neighbours::{self, Neighbour, Who};
+use super::reframe;
+use super::script::{Around, Bytes, CommandFault, Line, Script, Sudden, Turn, What, When};
+use super::signing::Signer;
+use crate::model::{Autopilot, Fault, Vehicle, VehicleConfig};
+use crate::wire::{Address, Frame, Incoming, Outgoing, Request, Sender};
+
+/// More bytes than this are not held back for later.
+const BACKLOG_LIMIT: usize = 64 * 1024;
+/// A pilot's transmitter is no MAVLink component; its wishes carry this id here, and acks to it are not said.
+const PILOT: u8 = 0;
+const EXTENDED_SYS_STATE: u32 = 245;
+
+/// What the caller does with its link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkChange {
+    /// The vehicle restarted: connections end, and may come again at once.
+    PowerCycle,
+    /// The link is gone.
+    HangUp,
+    /// The link is there again.
+    Back,
+}
+
+/// What becomes of a message to the vehicle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// The vehicle hears it.
+    Yes,
+    /// It does not.
+    No,
+}
+
+/// A fault that lasts.
+#[derive(Clone, Debug)]
+struct Lasting<T> {
+    fault: T,
+    until_s: f64,
+    /// When it speaks next, if it speaks.
+    next_s: f64,
+}
+
+/// See the module text.
+#[derive(Clone, Debug)]
+pub struct Player {
+    system: u8,
+    autopilot: Autopilot,
+    near: (i32, i32, i32),
+    /// Lines that wait for a command, and how often it came.
+    triggers: Vec<(Line, u32)>,
+    /// What begins at a time.
+    timed: Vec<(f64, What)>,
+    bytes: Vec<Lasting<Bytes>>,
+    around: Vec<Lasting<Around>>,
+    neighbours: Vec<(Around, Neighbour)>,
+    acks: Acks,
+    signer: Signer,
+    /// Seconds from the beginning of 2015 to the start of this clock.
+    epoch_s: f64,
+    backlog: Vec<Vec<u8>>,
+    chance: Chance,
+    now_s: f64,
+}
+
+impl Player {
+    /// Plays the lines for the vehicle `name`. `epoch_s`: seconds from the beginning of 2015 (UTC) until now, for time stamps
+    /// of signatures.
+    pub fn new(script: &Script, name: &str, config: &VehicleConfig, epoch_s: f64) -> Self {
+        let lines = script.lines_of(name);
+        let (timed, triggers): (Vec<&Line>, Vec<&Line>) = lines.partition(|line| matches!(line.when, When::At(_)));
+        let at = |line: &Line| match line.when {
+            When::At(at_s) => Some((at_s, line.what.clone())),
+            When::On { .. } => None,
+        };
+        Self {
+            system: config.system_id,
+            autopilot: config.autopilot,
+            near: neighbours::numbers(config.home),
+            triggers: triggers.into_iter().map(|line| (line.clone(), 0)).collect(),
+            timed: timed.into_iter().filter_map(at).collect(),
+            bytes: Vec::new(),
+            around: Vec::new(),
+            neighbours: Vec::new(),
+            acks: Acks::default(),
+            signer: Signer::default(),
+            epoch_s,
+            backlog: Vec::new(),
+            chance: Chance::new(script.seed, name),
+            now_s: 0.0,
+        }
+    }
+
+    /// Nothing goes wrong and nothing will.
+    pub fn is_idle(&self) -> bool {
+        self.triggers.is_empty() && self.timed.is_empty() && self.bytes.is_empty() && self.around.is_empty()
+    }
+
+    /// Time passes: faults end and begin.
+    pub fn pass(&mut self, dt_s: f64, vehicle: &mut Vehicle) -> Vec<LinkChange> {
+        self.now_s += dt_s;
+        let (now_s, was_up) = (self.now_s, self.link_is_up());
+        let lasts = |until_s: f64| until_s > now_s + 1e-9;
+        let had_gps = !self.suffers(&Around::NoGps);
+        self.bytes.retain(|fault| lasts(fault.until_s));
+        self.around.retain(|fault| lasts(fault.until_s));
+        let around = &self.around;
+        self.neighbours
+            .retain(|(kind, _)| around.iter().any(|fault| fault.fault == *kind));
+        let (due, later): (Vec<_>, Vec<_>) = self.timed.drain(..).partition(|(at_s, _)| !lasts(*at_s));
+        self.timed = later;
+        for (_, what) in due {
+            self.begin(what, vehicle);
+        }
+        match (had_gps, !self.suffers(&Around::NoGps)) {
+            (true, false) => vehicle.suffer(Fault::GpsLost),
+            (false, true) => vehicle.suffer(Fault::GpsBack),
+            _ => {}
+        }
+        match (was_up, self.link_is_up()) {
+            (true, false) => vec![LinkChange::HangUp],
+            (false, true) => vec![LinkChange::Back],
+            _ => Vec::new(),
+        }
+    }
+
+    fn begin(&mut self, what: What, vehicle: &mut Vehicle) {
+        let until_s = |lasts_s: Option<f64>| lasts_s.map_or(f64::INFINITY, |lasts_s| self.now_s + lasts_s);
+        match what {
+            // Only arrivals trigger these.
+            What::Command(_) => {}
+            What::Bytes(fault, lasts_s) => self.bytes.push(Lasting {
+                fault,
+                until_s: until_s(lasts_s),
+                next_s: self.now_s,
+            }),
+            What::Around(fault, lasts_s) => {
+                let until_s = until_s(lasts_s);
+                if let Some(who) = self.neighbour(&fault) {
+                    self.neighbours.push((fault.clone(), Neighbour::new(who, self.now_s)));
+                }
+                self.around.push(Lasting {
+                    fault,
+                    until_s,
+                    next_s: self.now_s,
+                });
+            }
+            What::Sudden(Sudden::Reboot) => {
+                self.acks.clear();
+                vehicle.brown_out();
+            }
+            What::Sudden(Sudden::MotorFailure) => vehicle.suffer(Fault::MotorStops),
+            What::Sudden(Sudden::Battery(percent)) => vehicle.set_battery(percent),
+            What::Sudden(Sudden::Mode(mode)) => {
+                let Some(custom_mode) = mode.of(self.autopilot) else {
+                    return;
+                };
+                let request = Request::SetMode {
+                    system: self.system,
+                    base_mode: 1,
+                    custom_mode,
+                };
+                vehicle.hear_pilot(&Incoming {
+                    from: Address {
+                        system: self.system,
+                        component: PILOT,
+                    },
+                    request,
+                });
+            }
+        }
+    }
+
+    fn neighbour(&self, fault: &Around) -> Option<Who> {
+        Some(match fault {
+            Around::SecondAutopilot(system) => Who::SecondAutopilot {
+                system: *system,
+                px4: self.autopilot == Autopilot::Px4,
+                near: self.near,
+            },
+            Around::Gimbal => Who::Gimbal { system: self.system },
+            Around::GroundStation => Who::GroundStation,
+            _ => return None,
+        })
+    }
+
+    fn suffers(&self, fault: &Around) -> bool {
+        self.around.iter().any(|lasting| lasting.fault == *fault)
+    }
+
+    /// The link carries bytes.
+    pub fn link_is_up(&self) -> bool {
+        !self.suffers(&Around::HangUp)
+    }
+
+    /// Bytes to the vehicle, as they arrive.
+    pub fn arriving(&mut self, bytes: &[u8]) -> Vec<u8> {
+        if self.suffers(&Around::Deaf) || !self.link_is_up() {
+            return Vec::new();
+        }
+        self.damage().run(bytes, &mut self.chance)
+    }
+
+    /// A whole frame arrived: does the vehicle hear it?
+    pub fn hears(&mut self, frame: &Frame, incoming: &Incoming) -> Heard {
+        for lasting in &self.around {
+            if let Around::Signed { key, only: true } = &lasting.fault
+                && !self.signer.believes(key, &frame.raw)
+            {
+                return Heard::No;
+            }
+        }
+        let Request::Command(command) = &incoming.request else {
+            return Heard::Yes;
+        };
+        if command.to.system != self.system || !matches!(command.to.component, 0 | 1) {
+            return Heard::Yes;
+        }
+        let fault = self.triggered(command.id);
+        if self.acks.arrived(command.id, incoming.from, fault, self.now_s) {
+            Heard::Yes
+        } else {
+            Heard::No
+        }
+    }
+
+    /// Counts the arrival; what follows later is noted, what happens to the command itself is returned.
+    fn triggered(&mut self, arrived: u16) -> Option<CommandFault> {
+        let mut own = None;
+        for (line, count) in &mut self.triggers {
+            let When::On { command, turn, after_s } = line.when else {
+                continue;
+            };
+            if command.is_some_and(|command| command != arrived) {
+                continue;
+            }
+            *count += 1;
+            if matches!(turn, Turn::Nth(nth) if nth != *count) {
+                continue;
+            }
+            match &line.what {
+                What::Command(fault) => own = own.or(Some(*fault)),
+                what => self.timed.push((self.now_s + after_s, what.clone())),
+            }
+        }
+        own
+    }
+
+    /// What is said in place of what the vehicle says.
+    pub fn says(&mut self, said: Outgoing) -> Vec<Outgoing> {
+        match said {
+            Outgoing::Ack(ack) if (ack.target_system, ack.target_component) == (self.system, PILOT) => Vec::new(),
+            Outgoing::Ack(ack) => {
+                let acks = self.acks.said(ack, self.now_s);
+                acks.into_iter().map(Outgoing::Ack).collect()
+            }
+            other => vec![other],
+        }
+    }
+
+    /// Acks that are due now.
+    pub fn due_acks(&mut self) -> Vec<Outgoing> {
+        self.acks.due(self.now_s).into_iter().map(Outgoing::Ack).collect()
+    }
+
+    /// The frame of the vehicle as it goes onto the wire; `None` when it does not.
+    pub fn framed(&mut self, mut frame: Vec<u8>) -> Option<Vec<u8>> {
+        for lasting in &self.around {
+            match &lasting.fault {
+                Around::Silence => return None,
+                Around::LandedState(state) => frame = with_landed_state(frame, *state),
+                Around::MavLink1 => frame = reframe::as_mavlink1(&frame)?,
+                Around::Signed { key, .. } => frame = self.signer.sign(key, &frame, self.epoch_s + self.now_s),
+                _ => {}
+            }
+        }
+        Some(frame)
+    }
+
+    /// Frames of others that are due now, and those of the vehicle that only a script makes it say, `uptime` after its boot;
+    /// and what the vehicle hears of them.
+    pub fn others(&mut self, sender: &mut Sender, uptime: Duration) -> (Vec<Vec<u8>>, Vec<Incoming>) {
+        let (mut frames, mut heard) = (Vec::new(), Vec::new());
+        for (_, neighbour) in &mut self.neighbours {
+            let said = neighbour.say(self.now_s);
+            if let (false, Some((from, kind))) = (said.is_empty(), neighbour.heard()) {
+                let request = Request::Heartbeat { kind };
+                heard.push(Incoming { from, request });
+            }
+            frames.extend(said);
+        }
+        for lasting in &mut self.around {
+            let (hertz, extra) = match lasting.fault {
+                Around::UnknownIds(hertz) => (hertz, None),
+                Around::Extra { id, hertz } => (hertz, Some(id)),
+                _ => continue,
+            };
+            while lasting.next_s <= self.now_s {
+                lasting.next_s += 1.0 / hertz;
+                frames.push(match extra {
+                    None => neighbours::unknown(sender, &mut self.chance),
+                    Some(id) => neighbours::meaningless(sender, id, uptime),
+                });
+            }
+        }
+        (frames, heard)
+    }
+
+    /// Takes a frame that is on the wire; what reaches the other end of it now.
+    pub fn carried(&mut self, frame: &[u8]) -> Option<Vec<u8>> {
+        let arrives = self.damage().frame(frame, &mut self.chance);
+        if self.suffers(&Around::Backlog) {
+            let held: usize = self.backlog.iter().map(Vec::len).sum();
+            if held + arrives.len() <= BACKLOG_LIMIT {
+                self.backlog.push(arrives);
+            }
+            return None;
+        }
+        self.link_is_up().then_some(arrives)
+    }
+
+    /// What was held back, once nothing holds it any more.
+    pub fn released(&mut self) -> Vec<Vec<u8>> {
+        if self.backlog.is_empty() || self.suffers(&Around::Backlog) || !self.link_is_up() {
+            return Vec::new();
+        }
+        std::mem::take(&mut self.backlog)
+    }
+
+    fn damage(&self) -> Damage {
+        let mut damage = Damage::default();
+        for lasting in &self.bytes {
+            damage.add(lasting.fault);
+        }
+        damage
+    }
+}
+
+/// EXTENDED_SYS_STATE with another landed_state; any other frame as it is.
+fn with_landed_state(frame: Vec<u8>, state: u8) -> Vec<u8> {
+    let (Some(system), Some(component), Some(sequence)) = (frame.get(5), frame.get(6), frame.get(4)) else {
+        return frame;
+    };
+    if frame.get(7..10) != Some(&(EXTENDED_SYS_STATE.to_le_bytes()[..3])) {
+        return frame;
+    }
+    let vtol = if frame[1] > 0 { frame[10] } else { 0 };
+    Sender::continuing(*system, *component, *sequence).frame(
+        EXTENDED_SYS_STATE,
+        &[vtol, state],
+        <mavlink::dialects::ardupilotmega::MavMessage as mavlink::Message>::extra_crc(EXTENDED_SYS_STATE),
+    )
+}

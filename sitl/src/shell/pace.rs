@@ -1,0 +1,91 @@
+//! How late the steps of all vehicles are, to tell whether this process still keeps real time.
+//!
+//! Owns: a count per millisecond of lateness. Must not: slow a vehicle down: a count is one atomic addition.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use serde::Serialize;
+
+/// Lateness from here on is counted together.
+const LONGEST_MS: usize = 1000;
+
+/// See the module text.
+#[derive(Debug)]
+pub(super) struct Pace {
+    late_ms: Vec<AtomicU64>,
+}
+
+/// Lateness of all steps of a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct PaceSeen {
+    /// Steps taken.
+    pub steps: u64,
+    /// Half of all steps were at most this late, in whole milliseconds, rounded down.
+    pub late_p50_ms: u64,
+    /// 99 % of all steps.
+    pub late_p99_ms: u64,
+    /// 99.9 % of all steps.
+    pub late_p999_ms: u64,
+    /// All steps; a second and more counts as a second.
+    pub late_max_ms: u64,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            late_ms: (0..=LONGEST_MS).map(|_| AtomicU64::new(0)).collect(),
+        }
+    }
+}
+
+impl Pace {
+    /// A step was this late.
+    pub(super) fn stepped(&self, late: Duration) {
+        let ms = usize::try_from(late.as_millis()).unwrap_or(LONGEST_MS);
+        if let Some(count) = self.late_ms.get(ms.min(LONGEST_MS)) {
+            count.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// All since the last time this was asked.
+    pub(super) fn take(&self) -> PaceSeen {
+        let counts: Vec<u64> = self.late_ms.iter().map(|count| count.swap(0, Relaxed)).collect();
+        let steps: u64 = counts.iter().sum();
+        let within = |share: f64| {
+            let wanted = (steps as f64 * share).ceil() as u64;
+            let mut seen = 0;
+            let found = counts.iter().position(|count| {
+                seen += count;
+                seen >= wanted
+            });
+            found.unwrap_or(0) as u64
+        };
+        PaceSeen {
+            steps,
+            late_p50_ms: within(0.5),
+            late_p99_ms: within(0.99),
+            late_p999_ms: within(0.999),
+            late_max_ms: within(1.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_latest_step_and_the_usual_one_are_told_apart() {
+        let pace = Pace::default();
+        for _ in 0..995 {
+            pace.stepped(Duration::from_micros(1_900));
+        }
+        for _ in 0..5 {
+            pace.stepped(Duration::from_secs(3));
+        }
+        let seen = pace.take();
+        assert_eq!((seen.steps, seen.late_p99_ms, seen.late_max_ms), (1000, 1, 1000));
+        assert_eq!(pace.take().late_max_ms, 0);
+    }
+}

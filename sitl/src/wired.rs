@@ -1,0 +1,154 @@
+//! A vehicle at the end of its wire: bytes come in, bytes go out, and faults befall both, with explicit time.
+//!
+//! Owns: the order of it all. Must not: read a clock, open a port, write a log: events tell the caller.
+
+use std::time::Duration;
+
+use crate::faults::{Heard, LinkChange, Player, Script};
+use crate::model::{Vehicle, VehicleConfig};
+use crate::wire::{FrameReader, Incoming, Outgoing, Sender};
+
+/// Faults are looked at this often.
+const SLICE: Duration = Duration::from_millis(20);
+
+/// What the caller is to do, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A frame came or went: for the wire log.
+    Frame(Vec<u8>),
+    /// A frame went, unharmed: for the wire log and the link.
+    Said(Vec<u8>),
+    /// Bytes for the link.
+    Bytes(Vec<u8>),
+    /// For the link.
+    Link(LinkChange),
+}
+
+/// See the module text.
+pub struct WiredVehicle {
+    vehicle: Vehicle,
+    sender: Sender,
+    reader: FrameReader,
+    player: Option<Player>,
+    reboots: u32,
+}
+
+impl WiredVehicle {
+    /// A vehicle that is switched on now.
+    pub fn new(config: VehicleConfig) -> Self {
+        Self {
+            sender: Sender::new(config.system_id, 1),
+            vehicle: Vehicle::new(config),
+            reader: FrameReader::default(),
+            player: None,
+            reboots: 0,
+        }
+    }
+
+    /// A vehicle that is switched on now and to which the faults of `script` happen. `epoch_s`: seconds from the beginning
+    /// of 2015 (UTC) until now.
+    pub fn with_faults(config: VehicleConfig, script: &Script, name: &str, epoch_s: f64) -> Self {
+        let player = Player::new(script, name, &config, epoch_s);
+        Self {
+            player: (!player.is_idle()).then_some(player),
+            ..Self::new(config)
+        }
+    }
+
+    /// The vehicle itself.
+    pub fn vehicle(&self) -> &Vehicle {
+        &self.vehicle
+    }
+
+    /// Lets `dt` of simulated time pass.
+    pub fn step(&mut self, dt: Duration) -> Vec<Event> {
+        let mut events = Vec::new();
+        if self.player.is_none() {
+            self.pass(dt, &mut events);
+            return events;
+        }
+        let mut left = dt;
+        while !left.is_zero() {
+            let slice = left.min(SLICE);
+            left -= slice;
+            self.pass(slice, &mut events);
+        }
+        events
+    }
+
+    /// Bytes arrive now.
+    pub fn receive(&mut self, bytes: &[u8]) -> Vec<Event> {
+        let mut events = Vec::new();
+        match &mut self.player {
+            None => self.reader.push(bytes),
+            Some(player) => self.reader.push(&player.arriving(bytes)),
+        }
+        while let Some(frame) = self.reader.next_frame() {
+            let incoming = Incoming::decode(&frame);
+            let heard = match &mut self.player {
+                None => Heard::Yes,
+                Some(player) => player.hears(&frame, &incoming),
+            };
+            events.push(Event::Frame(frame.raw));
+            if heard == Heard::Yes {
+                let said = self.vehicle.on_message(&incoming);
+                self.say(said, &mut events);
+            }
+        }
+        events
+    }
+
+    fn pass(&mut self, dt: Duration, events: &mut Vec<Event>) {
+        let said = self.vehicle.step(dt);
+        self.say(said, events);
+        let Some(player) = &mut self.player else {
+            return self.notice_reboot(events);
+        };
+        let changes = player.pass(dt.as_secs_f64(), &mut self.vehicle);
+        events.extend(changes.into_iter().map(Event::Link));
+        events.extend(player.released().into_iter().map(Event::Bytes));
+        let (frames, heard) = player.others(&mut self.sender, self.vehicle.truth().uptime);
+        for frame in frames {
+            events.push(Event::Frame(frame.clone()));
+            events.extend(player.carried(&frame).map(Event::Bytes));
+        }
+        for due in player.due_acks() {
+            put(player, &mut self.sender, &due, events);
+        }
+        self.notice_reboot(events);
+        for incoming in heard {
+            let said = self.vehicle.on_message(&incoming);
+            self.say(said, events);
+        }
+    }
+
+    fn notice_reboot(&mut self, events: &mut Vec<Event>) {
+        if self.vehicle.reboots() != self.reboots {
+            self.reboots = self.vehicle.reboots();
+            self.sender = self.sender.restarted();
+            events.push(Event::Link(LinkChange::PowerCycle));
+        }
+    }
+
+    fn say(&mut self, said: Vec<Outgoing>, events: &mut Vec<Event>) {
+        let Some(player) = &mut self.player else {
+            let sender = &mut self.sender;
+            events.extend(said.iter().map(|message| Event::Said(sender.encode(message))));
+            return;
+        };
+        for message in said {
+            for message in player.says(message) {
+                put(player, &mut self.sender, &message, events);
+            }
+        }
+    }
+}
+
+fn put(player: &mut Player, sender: &mut Sender, message: &Outgoing, events: &mut Vec<Event>) {
+    let Some(frame) = player.framed(sender.encode(message)) else {
+        return;
+    };
+    let carried = player.carried(&frame);
+    events.push(Event::Frame(frame));
+    events.extend(carried.map(Event::Bytes));
+}

@@ -52,6 +52,13 @@ pub struct Flags {
     gcs: GcsFlags,
     #[command(flatten)]
     flight_log: FlightLogFlags,
+    /// File with the key of MAVLink 2 signing: 32 bytes, or 64 hexadecimal digits, readable by its owner alone. With it our
+    /// frames are signed, and the autopilot's must be. Off by default.
+    #[arg(long, env = "SKEIN_SIGNING_KEY", value_name = "FILE")]
+    signing_key: Option<PathBuf>,
+    /// Link id of our signatures; programs that use the same key need different ones.
+    #[arg(long, env = "SKEIN_SIGNING_LINK_ID", default_value = "0", value_name = "ID")]
+    signing_link_id: String,
     /// Only look at the ready file of the agent that runs: status 0 when it is fresh, else 1. For a readiness probe.
     #[arg(long, requires = "ready_file")]
     pub(crate) check_ready: bool,
@@ -85,6 +92,8 @@ pub struct Config {
     pub landing_timeout: Duration,
     /// The file that is kept fresh while the autopilot is heard.
     pub ready_file: Option<PathBuf>,
+    /// Key file and link id of MAVLink 2 signing; `None` for none.
+    pub signing: Option<(PathBuf, u8)>,
     /// System id as which the agent plays the ground station while the coordinator is in contact; `None` for not at all.
     pub ground_station: Option<SystemId>,
     /// Ground stations that connect to the agent.
@@ -109,6 +118,7 @@ impl Config {
             log: LogFormat::Text,
             landing_timeout: PATIENT_LANDING,
             ready_file: None,
+            signing: None,
             ground_station: None,
             gcs: gcs::Config::default(),
             flight_log: flight_log::Config::default(),
@@ -156,6 +166,12 @@ impl Flags {
             )
         })?;
         let landing_timeout = Duration::from_secs(seconds);
+        let link_id: u8 = self.signing_link_id.parse().map_err(|_| {
+            format!(
+                "SKEIN_SIGNING_LINK_ID: {:?} is not a link id; use a number from 0 to 255",
+                self.signing_link_id
+            )
+        })?;
         let system = self.gcs_system.parse().ok().filter(|&id| id != 0).map(SystemId);
         let system = system.ok_or_else(|| {
             format!(
@@ -172,6 +188,7 @@ impl Flags {
             log,
             landing_timeout,
             ready_file: self.ready_file,
+            signing: self.signing_key.map(|file| (file, link_id)),
             ground_station: self.gcs_heartbeat.then_some(system),
             gcs: self.gcs.try_into().map_err(|e: gcs::BadGcs| e.to_string())?,
             flight_log: self.flight_log.into(),
@@ -215,6 +232,8 @@ mod tests {
             check_ready: false,
             gcs_heartbeat: false,
             gcs_system: "255".into(),
+            signing_key: None,
+            signing_link_id: "0".into(),
             gcs: GcsFlags::default(),
             flight_log: FlightLogFlags::default(),
         }

@@ -13,6 +13,8 @@ use crate::state_file::{State, Store, StoreError};
 use crate::uplink::{Outward, Uplink};
 use crate::{flight_log, gcs};
 use link::Link;
+use link::signing::{Signing, SigningError};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
@@ -22,10 +24,25 @@ use tracing::{Instrument, info, info_span, warn};
 
 const FAREWELL_WITHIN: Duration = Duration::from_secs(3);
 
+/// Where the time stamp of signing is kept, in the state directory.
+const STAMP_FILE: &str = "signing-stamp";
+
+/// Why an agent cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum CannotStart {
+    /// Its state directory cannot be used.
+    #[error(transparent)]
+    State(#[from] StoreError),
+    /// It cannot sign.
+    #[error(transparent)]
+    Signing(#[from] SigningError),
+}
+
 /// An agent that holds its state directory and has not begun yet.
 #[derive(Debug)]
 pub struct Agent {
     config: Config,
+    signing: Option<Signing>,
     store: Store,
     state: State,
 }
@@ -34,27 +51,49 @@ impl Agent {
     /// Takes the state directory and reads what is remembered in it. Blocks while it does.
     ///
     /// # Errors
-    /// [`StoreError`]; the agent must not start then.
-    pub fn open(config: Config) -> Result<Self, StoreError> {
+    /// [`CannotStart`]; the agent must not start then.
+    pub fn open(config: Config) -> Result<Self, CannotStart> {
         let (store, state) = Store::open(&config.state_dir, &config.node)?;
-        Ok(Self { config, store, state })
+        let stamps = config.state_dir.join(STAMP_FILE);
+        let load = |(key, link_id): &(PathBuf, u8)| Signing::load(key, *link_id, stamps);
+        let signing = config.signing.as_ref().map(load).transpose()?;
+        Ok(Self {
+            config,
+            signing,
+            store,
+            state,
+        })
     }
 
     /// Flies its vehicle until `stop` is cancelled and the vehicle is down, or was not seen down in time. All it logs
     /// carries the node's name.
     pub async fn run(self, stop: CancellationToken) -> Ending {
         let span = info_span!("agent", node = %self.config.node);
-        live(self.config, self.store, self.state, stop).instrument(span).await
+        live(self.config, self.signing, self.store, self.state, stop)
+            .instrument(span)
+            .await
     }
 }
 
-async fn live(config: Config, store: Store, state: State, terminate: CancellationToken) -> Ending {
+async fn live(
+    config: Config,
+    signing: Option<Signing>,
+    store: Store,
+    state: State,
+    terminate: CancellationToken,
+) -> Ending {
     let clock = Clock::start();
     info!(version = env!("CARGO_PKG_VERSION"), link = %config.link, coordinator = %config.coordinator, "agent started");
     if let Some(held) = &state.fence.held {
         info!(drone = %held.name, desired = ?held.desired, "remembering an assignment; nothing is sent before the vehicle's state is known");
     }
-    let (link, handle, events) = Link::open(config.link.clone());
+    let (link, handle, events) = Link::open_with(
+        config.link.clone(),
+        link::Options {
+            signing,
+            ..link::Options::default()
+        },
+    );
     let flight_log = flight_log::start(config.flight_log, config.node.clone(), &handle);
     let guests = config.gcs.beside(&config.link, config.ground_station.is_some());
     let gcs = gcs::start(guests, handle.clone());

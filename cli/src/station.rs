@@ -10,6 +10,7 @@ pub mod commander;
 use crate::failure::Failure;
 use crate::fleet_api::{FleetApi, SYSTEM, Source};
 use crate::objects::Objects;
+use agent::life::CannotStart;
 use agent::state_file::StoreError;
 use agent::{Agent, Config};
 use agents::Agents;
@@ -111,19 +112,21 @@ impl Station {
 }
 
 /// Why an agent cannot remember, with what to do here: its folder is one of the data folder.
-fn cannot(node: &NodeName, error: StoreError) -> Failure {
+fn cannot(node: &NodeName, error: CannotStart) -> Failure {
     Failure::Failed(match error {
-        StoreError::Unusable { dir, why } => format!(
+        CannotStart::State(StoreError::Unusable { dir, why }) => format!(
             "node {node}: cannot use its folder {dir}: {why}; see to its permissions and to the space on the disk, or choose \
              another data folder with --data-dir"
         ),
-        StoreError::InUse(dir) => {
+        CannotStart::State(StoreError::InUse(dir)) => {
             format!("node {node}: another agent is using its folder {dir}; stop that agent first")
         }
-        StoreError::OtherNode { dir, theirs, .. } => {
+        CannotStart::State(StoreError::OtherNode { dir, theirs, .. }) => {
             format!("node {node}: its folder {dir} is that of node {theirs}; put each back in its place")
         }
-        corrupt @ StoreError::Corrupt { .. } => format!("node {node}: {corrupt}"),
+        other @ (CannotStart::State(StoreError::Corrupt { .. }) | CannotStart::Signing(_)) => {
+            format!("node {node}: {other}")
+        }
     })
 }
 

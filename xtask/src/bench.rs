@@ -7,6 +7,7 @@ use clap::ValueEnum;
 
 use crate::generate::cargo;
 use crate::say;
+use crate::test::peers;
 
 /// What is measured.
 #[derive(clap::Args)]
@@ -14,6 +15,9 @@ pub struct Args {
     /// The benchmark.
     #[arg(value_enum)]
     what: What,
+    /// Only as long as it takes to see that it works, for machines that test every change.
+    #[arg(long)]
+    short: bool,
 }
 
 /// The benchmarks.
@@ -23,6 +27,9 @@ enum What {
     Api,
     /// From a Swarm that is applied to the first arm command on the wire, on both.
     Arm,
+    /// What the agent needs to read an autopilot at PX4's ONBOARD rate, beside MAVProxy; and how many simulated vehicles one
+    /// process flies in real time.
+    Link,
 }
 
 /// Builds for speed and measures.
@@ -36,12 +43,18 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let name = match args.what {
         What::Api => "api",
         What::Arm => "arm",
+        What::Link => "link",
     };
+    let mut measuring = cargo();
+    measuring.args(["bench", "--package", "tests", "--bench", name]);
+    if args.short {
+        measuring.args(["--", "--short"]);
+    }
+    if matches!(args.what, What::Link) {
+        measuring.env("SKEIN_TEST_PYTHON", peers::VENV.set_up()?);
+    }
     say::heading("measuring; leave the machine alone");
-    let measured = cargo()
-        .args(["bench", "--package", "tests", "--bench", name])
-        .status()
-        .context("cannot start cargo")?;
+    let measured = measuring.status().context("cannot start cargo")?;
     anyhow::ensure!(measured.success(), "the benchmark failed; see above");
     Ok(())
 }

@@ -5,8 +5,10 @@
 mod bench;
 mod cluster;
 mod demo;
+mod fuzz;
 mod generate;
 mod interrupt;
+mod mutate;
 mod replay;
 mod say;
 mod soak;
@@ -39,6 +41,10 @@ enum Command {
     Bench(bench::Args),
     /// Gives recorded inputs of real autopilots to the simulator and compares what it answers.
     Replay(replay::Args),
+    /// Tries inputs, guided by coverage, on the link's reader and the agent's pilot.
+    Fuzz(fuzz::Args),
+    /// Breaks each safety invariant on purpose and sees that a test goes red.
+    Mutate(mutate::Args),
     /// Runs the end-to-end tests again and again beside a busy core.
     Soak(soak::Args),
 }
@@ -51,6 +57,8 @@ fn main() -> ExitCode {
         Command::Demo(args) => demo::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Replay(args) => replay::run(&args),
+        Command::Fuzz(args) => fuzz::run(&args),
+        Command::Mutate(args) => mutate::run(&args),
         Command::Soak(args) => soak::run(&args),
     };
     match result {

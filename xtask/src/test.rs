@@ -3,7 +3,7 @@
 //! Owns: the steps and their order. Must not: skip one in silence.
 
 mod clients;
-mod peers;
+pub mod peers;
 mod tools;
 mod venv;
 

@@ -1,0 +1,141 @@
+//! `cargo xtask mutate`: breaks each safety invariant on purpose, one rule at a time, and sees that a test goes red.
+//!
+//! Owns: the copy of the tree in which the rules are broken, the order of things, the account. Must not: touch the work
+//! tree, or take a mutation that does not compile, or that finds nothing to break, for one that was noticed.
+
+mod table;
+mod tree;
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+
+use crate::say;
+use table::Mutation;
+use tree::Tree;
+
+/// A test run that takes longer than this hangs, which is noticed, too.
+const DEADLINE: Duration = Duration::from_secs(600);
+
+/// Which rules are broken.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Only those that the quick tests of `fleet` and `agent` must notice.
+    #[arg(long)]
+    quick: bool,
+    /// Only mutations of which the name contains this.
+    #[arg(long, value_name = "PART")]
+    only: Option<String>,
+}
+
+/// How one mutation ended.
+enum End {
+    /// These tests went red.
+    Noticed(Vec<String>),
+    /// Everything stayed green.
+    Survived,
+}
+
+/// Breaks them all, one by one; an error when one survives or cannot be tried.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let chosen: Vec<&Mutation> = table::MUTATIONS
+        .iter()
+        .filter(|m| !args.quick || m.quick())
+        .filter(|m| args.only.as_ref().is_none_or(|part| m.name.contains(part.as_str())))
+        .collect();
+    anyhow::ensure!(!chosen.is_empty(), "there is no such mutation");
+    let tree = Tree::copy()?;
+    let begin = Instant::now();
+    say::heading("unbroken, all tests must be green");
+    let mut suites: Vec<&[&str]> = chosen.iter().map(|m| m.tests).collect();
+    suites.sort_unstable();
+    suites.dedup();
+    for suite in suites {
+        let red = red_tests(&tree, suite)?;
+        anyhow::ensure!(
+            red.is_none(),
+            "cargo test {} is red before anything is broken",
+            suite.join(" ")
+        );
+    }
+    say::heading(&format!("{} mutations", chosen.len()));
+    let mut survived = Vec::new();
+    for mutation in &chosen {
+        match one(&tree, mutation).with_context(|| format!("mutation {:?}", mutation.name))? {
+            End::Noticed(tests) => {
+                let first = tests.first().map_or("a test that hangs", String::as_str);
+                let more = match tests.len() {
+                    0 | 1 => String::new(),
+                    count => format!(" and {} more", count - 1),
+                };
+                say::line(&format!(
+                    "invariant {:<2}  {}: noticed by {first}{more}",
+                    mutation.invariant, mutation.name
+                ));
+            }
+            End::Survived => {
+                say::line(&format!(
+                    "invariant {:<2}  {}: SURVIVED",
+                    mutation.invariant, mutation.name
+                ));
+                survived.push(mutation.name);
+            }
+        }
+    }
+    say::heading(&format!(
+        "{} mutations, {} survived, {}",
+        chosen.len(),
+        survived.len(),
+        say::duration(begin.elapsed())
+    ));
+    anyhow::ensure!(survived.is_empty(), "no test noticed: {}", survived.join(", "));
+    Ok(())
+}
+
+fn one(tree: &Tree, mutation: &Mutation) -> anyhow::Result<End> {
+    let _broken = tree.break_it(mutation)?;
+    let built = cargo_test(tree, mutation.tests, true)?.status.success();
+    anyhow::ensure!(built, "it does not compile, so it proves nothing; mend the table");
+    Ok(match red_tests(tree, mutation.tests)? {
+        Some(tests) => End::Noticed(tests),
+        None => End::Survived,
+    })
+}
+
+/// The tests that fail, `None` if none does. Empty when the run hangs.
+fn red_tests(tree: &Tree, tests: &[&str]) -> anyhow::Result<Option<Vec<String>>> {
+    let output = cargo_test(tree, tests, false)?;
+    if output.status.success() {
+        return Ok(None);
+    }
+    const HANGS: i32 = 124;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let red: Vec<String> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"))
+        .map(str::to_owned)
+        .collect();
+    let hangs = output.status.code() == Some(HANGS);
+    anyhow::ensure!(
+        hangs || !red.is_empty(),
+        "cargo test {} failed, but no test did: {}",
+        tests.join(" "),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(Some(red))
+}
+
+fn cargo_test(tree: &Tree, tests: &[&str], build_only: bool) -> anyhow::Result<std::process::Output> {
+    // Ends the tests with cargo when they hang.
+    let mut command = Command::new("timeout");
+    command.args(["--kill-after=10", &DEADLINE.as_secs().to_string()]);
+    command.arg(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(["test", "--no-fail-fast"]).args(tests);
+    if build_only {
+        command.arg("--no-run");
+    }
+    command.current_dir(tree.root()).env("CARGO_TARGET_DIR", tree.target());
+    command.env("RUST_BACKTRACE", "0");
+    command.output().context("cannot start cargo under timeout")
+}

@@ -1,0 +1,57 @@
+//! An input, read piece by piece; what is not there reads as 0.
+//!
+//! Owns: [`Bytes`]. Must not: fail. Any byte string is an input, and a small change of it a small change of the run.
+
+/// What is left of an input.
+#[derive(Clone, Copy, Debug)]
+pub struct Bytes<'a>(&'a [u8]);
+
+impl<'a> Bytes<'a> {
+    /// All of `input`.
+    #[must_use]
+    pub const fn new(input: &'a [u8]) -> Self {
+        Self(input)
+    }
+
+    /// Whether nothing is left.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The next byte.
+    pub fn byte(&mut self) -> u8 {
+        match self.0 {
+            [first, rest @ ..] => {
+                self.0 = rest;
+                *first
+            }
+            [] => 0,
+        }
+    }
+
+    /// The next byte, below `bound` (which is not 0).
+    pub fn below(&mut self, bound: u8) -> u8 {
+        self.byte() % bound
+    }
+
+    /// One of `choices`.
+    ///
+    /// # Panics
+    /// When there are none.
+    pub fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[usize::from(self.byte()) % choices.len()]
+    }
+
+    /// The next `count` bytes, or as many as are left.
+    pub fn take(&mut self, count: usize) -> &'a [u8] {
+        let (taken, rest) = self.0.split_at(count.min(self.0.len()));
+        self.0 = rest;
+        taken
+    }
+
+    /// A number of two bytes.
+    pub fn short(&mut self) -> u16 {
+        u16::from_le_bytes([self.byte(), self.byte()])
+    }
+}

@@ -1,0 +1,221 @@
+//! What the vehicle has told, as the oracle reads it.
+//!
+//! Owns: [`Facts`], and its own tables of modes (ArduCopter's numbers; PX4's main and sub modes, from the MAVLink guide and
+//! the autopilots' documentation). Must not: use the agent's reading of a message.
+
+use link::dialect::{
+    MavAutopilot, MavBatteryChargeState as Charge, MavLandedState, MavMessage, MavModeFlag, MavParamType,
+    MavSysStatusSensor, MavType,
+};
+
+/// The autopilot that the agent has found.
+#[derive(Clone, Copy, Debug)]
+pub struct Ours {
+    pub system: u8,
+    pub component: u8,
+    pub autopilot: MavAutopilot,
+    pub kind: MavType,
+}
+
+/// What a mode means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// GUIDED, AUTO.LOITER.
+    Station,
+    /// AUTO.TAKEOFF.
+    TakeOff,
+    Land,
+    Return,
+    /// A pilot's, or anybody's.
+    Foreign,
+}
+
+/// What may be said of the vehicle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    Unknown,
+    /// On the ground and disarmed.
+    Down,
+    ArmedOnGround,
+    InTheAir,
+}
+
+/// Facts of this life of the agent, each with its moment in milliseconds.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    pub armed: bool,
+    custom_mode: u32,
+    pub beat_at: Option<u64>,
+    landed: Option<(MavLandedState, u64)>,
+    /// What the arming checks said last, since the mode was set.
+    ready: Option<(bool, u64)>,
+    /// The last BATTERY_STATUS: share left, whether the autopilot complains, when.
+    battery: Option<(i8, bool, u64)>,
+    /// When a share left, or a complaint (at 101), was first told.
+    first_told: Vec<(u8, u64)>,
+    /// Names of parameters that are known to be other than 0.
+    switched_on: Vec<String>,
+    clock: u32,
+    /// It may have rebooted since the last heartbeat: the mode of before says nothing.
+    rebooted: bool,
+}
+
+/// Words count for this long.
+const FRESH: u64 = 3000;
+
+impl Facts {
+    /// The vehicle has said so.
+    pub fn tell(&mut self, ours: &Ours, message: &MavMessage, now: u64) {
+        match message {
+            MavMessage::HEARTBEAT(m) => {
+                let before = self
+                    .beat_at
+                    .filter(|_| !self.rebooted)
+                    .map(|_| mode(ours.autopilot, self.custom_mode));
+                if before.is_some_and(|before| before != mode(ours.autopilot, m.custom_mode)) {
+                    self.ready = None;
+                }
+                self.rebooted = false;
+                self.armed = m.base_mode.contains(MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED);
+                self.custom_mode = m.custom_mode;
+                self.beat_at = Some(now);
+            }
+            MavMessage::EXTENDED_SYS_STATE(m) => self.landed = Some((m.landed_state, now)),
+            MavMessage::SYS_STATUS(m) => {
+                let health = m.onboard_control_sensors_health;
+                self.ready = Some((health.contains(MavSysStatusSensor::MAV_SYS_STATUS_PREARM_CHECK), now));
+                self.note_share(m.battery_remaining, false, now);
+            }
+            MavMessage::BATTERY_STATUS(m) => {
+                let complains = !matches!(
+                    m.charge_state,
+                    Charge::MAV_BATTERY_CHARGE_STATE_UNDEFINED
+                        | Charge::MAV_BATTERY_CHARGE_STATE_OK
+                        | Charge::MAV_BATTERY_CHARGE_STATE_CHARGING
+                );
+                self.note_share(m.battery_remaining, complains, now);
+                self.battery = Some((m.battery_remaining, complains, now));
+            }
+            MavMessage::PARAM_VALUE(m) => {
+                let name = m.param_id.to_str().unwrap_or_default().to_owned();
+                self.switched_on.retain(|known| *known != name);
+                let bits = m.param_type == MavParamType::MAV_PARAM_TYPE_INT32
+                    || m.param_type == MavParamType::MAV_PARAM_TYPE_UINT32;
+                let zero = match ours.autopilot {
+                    MavAutopilot::MAV_AUTOPILOT_PX4 if bits => m.param_value.to_bits() == 0,
+                    _ => m.param_value == 0.0,
+                };
+                if !zero {
+                    self.switched_on.push(name);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn note_share(&mut self, share: i8, complains: bool, now: u64) {
+        let told = u8::try_from(share).ok().into_iter().chain(complains.then_some(101));
+        for told in told {
+            if !self.first_told.iter().any(|(known, _)| *known == told) {
+                self.first_told.push((told, now));
+            }
+        }
+    }
+
+    /// Whether this message shows a clock that went back: the agent may forget all that was said before.
+    pub fn clock_went_back(&mut self, message: &MavMessage) -> bool {
+        let clock = match message {
+            MavMessage::SYSTEM_TIME(m) => m.time_boot_ms,
+            MavMessage::GLOBAL_POSITION_INT(m) => m.time_boot_ms,
+            MavMessage::ATTITUDE(m) => m.time_boot_ms,
+            MavMessage::ATTITUDE_QUATERNION(m) => m.time_boot_ms,
+            MavMessage::LOCAL_POSITION_NED(m) => m.time_boot_ms,
+            _ => return false,
+        };
+        let back = clock < self.clock;
+        self.clock = self.clock.max(clock);
+        back
+    }
+
+    /// It may have rebooted.
+    pub const fn may_have_rebooted(&mut self) {
+        self.rebooted = true;
+    }
+
+    /// Nothing that was said before counts.
+    pub fn forget(&mut self) {
+        *self = Self {
+            clock: self.clock,
+            ..Self::default()
+        };
+    }
+
+    /// What the vehicle does, as far as it has said so lately.
+    pub fn state(&self, now: u64) -> State {
+        let beat = self.beat_at.is_some_and(|at| now.saturating_sub(at) <= FRESH);
+        let landed = self.landed.filter(|(_, at)| now.saturating_sub(*at) <= FRESH);
+        match (beat, self.armed, landed.map(|(landed, _)| landed)) {
+            (false, _, _) | (_, _, None | Some(MavLandedState::MAV_LANDED_STATE_UNDEFINED)) => State::Unknown,
+            (true, false, Some(MavLandedState::MAV_LANDED_STATE_ON_GROUND)) => State::Down,
+            (true, true, Some(MavLandedState::MAV_LANDED_STATE_ON_GROUND)) => State::ArmedOnGround,
+            (true, true, Some(_)) => State::InTheAir,
+            (true, false, Some(_)) => State::Unknown,
+        }
+    }
+
+    /// The mode, if it was told lately.
+    pub fn mode(&self, ours: &Ours, now: u64) -> Option<Mode> {
+        let fresh = self.heard_within(FRESH, now);
+        fresh.then(|| mode(ours.autopilot, self.custom_mode))
+    }
+
+    /// Whether a heartbeat came within `limit`.
+    pub fn heard_within(&self, limit: u64, now: u64) -> bool {
+        self.beat_at.is_some_and(|at| now.saturating_sub(at) <= limit)
+    }
+
+    /// Whether the arming checks passed lately.
+    pub fn is_ready(&self, now: u64) -> bool {
+        self.ready
+            .is_some_and(|(ready, at)| ready && now.saturating_sub(at) <= FRESH)
+    }
+
+    /// Whether the last word on the battery was a bad one.
+    pub fn is_low(&self, reserve: u8, now: u64) -> bool {
+        self.battery.is_some_and(|(share, complains, at)| {
+            let low = u8::try_from(share).is_ok_and(|share| (1..=reserve).contains(&share));
+            now.saturating_sub(at) <= 10_000 && (complains || low)
+        })
+    }
+
+    /// Whether the battery may have been low for three seconds.
+    pub fn may_be_low(&self, reserve: u8, now: u64) -> bool {
+        let long_ago = |at: u64| now.saturating_sub(at) >= 3000;
+        self.first_told
+            .iter()
+            .any(|&(told, at)| (told <= reserve || told == 101) && long_ago(at))
+    }
+
+    /// Whether the autopilot's own failsafes are known to be on.
+    pub fn looks_after_itself(&self, ours: &Ours) -> bool {
+        let names = match ours.autopilot {
+            MavAutopilot::MAV_AUTOPILOT_PX4 => ["NAV_DLL_ACT", "COM_LOW_BAT_ACT"],
+            _ => ["FS_GCS_ENABLE", "BATT_FS_LOW_ACT"],
+        };
+        names.iter().all(|name| self.switched_on.iter().any(|on| on == name))
+    }
+}
+
+fn mode(autopilot: MavAutopilot, custom_mode: u32) -> Mode {
+    let [_, _, main, sub] = custom_mode.to_le_bytes();
+    match (autopilot, custom_mode, main, sub) {
+        (MavAutopilot::MAV_AUTOPILOT_PX4, _, 4, 2) => Mode::TakeOff,
+        (MavAutopilot::MAV_AUTOPILOT_PX4, _, 4, 3) => Mode::Station,
+        (MavAutopilot::MAV_AUTOPILOT_PX4, _, 4, 5) => Mode::Return,
+        (MavAutopilot::MAV_AUTOPILOT_PX4, _, 4, 6 | 9) => Mode::Land,
+        (MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA, 4, _, _) => Mode::Station,
+        (MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA, 9, _, _) => Mode::Land,
+        (MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA, 6 | 21 | 27, _, _) => Mode::Return,
+        _ => Mode::Foreign,
+    }
+}

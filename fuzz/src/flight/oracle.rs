@@ -1,0 +1,181 @@
+//! Whether what leaves the agent is allowed, judged from what it was told and shown.
+//!
+//! Owns: the ten invariants of design.md as far as one agent can break them, written a second time. Two readings of the
+//! vehicle are kept: `perhaps` forgets nothing and is what a command must be justified by; `certain` forgets everything at
+//! each doubt about a reboot and is what a command must not contradict.
+//! Must not: share a rule with `fleet` or believe the agent, except for whom it has found on the wire.
+
+mod judge;
+
+use super::facts::{Facts, Ours};
+use super::ledger::Ledger;
+use fleet::assignment::Order;
+use fleet::vehicle::{Autopilot, Identity};
+use link::dialect::{HEARTBEAT_DATA, MavAutopilot, MavCmd, MavMessage, MavType};
+
+const ARM: MavCmd = MavCmd::MAV_CMD_COMPONENT_ARM_DISARM;
+const OUR_COMPONENT: u8 = 191;
+/// Operations of MAVLink FTP that change no file: none, end a session, end all, list, open to read, read, checksum, read a
+/// burst.
+const READS: [u8; 8] = [0, 1, 2, 3, 4, 5, 14, 15];
+
+/// An autopilot that was heard before one was chosen.
+#[derive(Clone, Copy, Debug)]
+struct Heard {
+    who: (u8, u8),
+    first: u64,
+    last: u64,
+}
+
+/// One life of the agent; the ledger outlives it.
+#[derive(Clone, Debug, Default)]
+pub struct Oracle {
+    pub ledger: Ledger,
+    /// The vehicle that served the Drone which was held when this life began.
+    served_by: Option<(u8, u8)>,
+    ours: Option<Ours>,
+    perhaps: Facts,
+    certain: Facts,
+    heard: Vec<Heard>,
+    stream_open: bool,
+    /// An order was taken on the stream that is open now.
+    word: bool,
+    /// An order of the leader came on it, taken or not.
+    led: bool,
+    alone_since: u64,
+    terminating: bool,
+    last_arm: Option<u64>,
+    armed_in_this_life: bool,
+    /// The command that was justified last, and how often it was sent again since.
+    justified: Option<(MavCmd, u8)>,
+    nonces: Vec<u64>,
+}
+
+impl Oracle {
+    /// A new life that remembers `ledger`.
+    pub fn born(ledger: Ledger, now: u64) -> Self {
+        let served_by = ledger.held.as_ref().and(ledger.vehicle);
+        Self {
+            ledger,
+            served_by,
+            alone_since: now,
+            ..Self::default()
+        }
+    }
+
+    pub const fn terminate(&mut self) {
+        self.terminating = true;
+    }
+
+    pub const fn stream(&mut self, open: bool, now: u64) {
+        if self.led {
+            self.alone_since = now;
+        }
+        (self.stream_open, self.word, self.led) = (open, false, false);
+    }
+
+    /// An order came.
+    pub fn told(&mut self, order: &Order, took_it: bool, now: u64) {
+        let leads = order.term().0 >= self.ledger.highest_term;
+        self.ledger.told(order, took_it, self.perhaps.state(now));
+        self.led |= self.stream_open && leads;
+        self.word |= self.stream_open && took_it;
+        self.watch(now);
+    }
+
+    /// The agent looks at its vehicle.
+    pub fn watch(&mut self, now: u64) {
+        let Some(ours) = self.ours else { return };
+        let certain = (self.certain.state(now), self.certain.mode(&ours, now));
+        self.ledger.watch(certain, self.perhaps.state(now));
+    }
+
+    /// Whether the agent has not chosen its autopilot yet.
+    pub const fn seeks(&self) -> bool {
+        self.ours.is_none()
+    }
+
+    /// A message was heard; `found` is the autopilot that the agent has chosen by now.
+    pub fn heard(&mut self, who: (u8, u8), message: &MavMessage, found: Option<&Identity>, now: u64) {
+        if let MavMessage::HEARTBEAT(beat) = message
+            && self.ours.is_none()
+        {
+            self.note_autopilot(who, beat, now);
+        }
+        if let Some(found) = found.filter(|_| self.ours.is_none()) {
+            self.found(who, message, found, now);
+        }
+        let Some(ours) = self.ours.filter(|ours| (ours.system, ours.component) == who) else {
+            return;
+        };
+        if let MavMessage::HEARTBEAT(beat) = message
+            && (beat.mavlink_version != 3 || (beat.autopilot, beat.mavtype) != (ours.autopilot, ours.kind))
+        {
+            return;
+        }
+        if self.certain.clock_went_back(message) {
+            self.certain.forget();
+            self.perhaps.may_have_rebooted();
+        }
+        self.certain.tell(&ours, message, now);
+        self.perhaps.tell(&ours, message, now);
+        self.watch(now);
+    }
+
+    fn note_autopilot(&mut self, who: (u8, u8), beat: &HEARTBEAT_DATA, now: u64) {
+        let autopilot = matches!(
+            beat.autopilot,
+            MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA | MavAutopilot::MAV_AUTOPILOT_PX4
+        );
+        let flies = matches!(beat.mavtype, MavType::MAV_TYPE_QUADROTOR | MavType::MAV_TYPE_HEXAROTOR);
+        if !autopilot || !flies || beat.mavlink_version != 3 || who.0 == 0 || who.1 == 0 {
+            return;
+        }
+        match self.heard.iter_mut().find(|heard| heard.who == who) {
+            Some(heard) => heard.last = heard.last.max(now),
+            None => self.heard.push(Heard {
+                who,
+                first: now,
+                last: now,
+            }),
+        }
+    }
+
+    /// The agent has chosen the autopilot that it flies.
+    fn found(&mut self, who: (u8, u8), message: &MavMessage, found: &Identity, now: u64) {
+        let MavMessage::HEARTBEAT(beat) = message else {
+            panic!("an autopilot is found by its heartbeat, not by {message:?}")
+        };
+        assert_eq!(who, (found.system.0, found.component.0), "found by another's heartbeat");
+        let autopilot = match found.autopilot {
+            Autopilot::ArduPilot => MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA,
+            Autopilot::Px4 => MavAutopilot::MAV_AUTOPILOT_PX4,
+        };
+        assert_eq!(beat.autopilot, autopilot);
+        assert!(
+            !matches!(beat.mavtype, MavType::MAV_TYPE_GCS | MavType::MAV_TYPE_FIXED_WING),
+            "it cannot fly {beat:?}"
+        );
+        if let Some(served_by) = self.served_by {
+            assert_eq!(who, served_by, "the Drone has moved to another vehicle");
+        } else if self.ledger.vehicle != Some(who) {
+            let others = self.heard.iter().filter(|heard| heard.who != who);
+            let near = others.filter(|heard| now.saturating_sub(heard.last) < 5000).count();
+            assert_eq!(near, 0, "chosen among several: {:?}", self.heard);
+            let known = self.heard.iter().find(|heard| heard.who == who);
+            assert!(
+                known.is_none_or(|known| now.saturating_sub(known.first) >= 3000),
+                "chosen before another could be heard: {:?}",
+                self.heard
+            );
+        }
+        self.ledger.vehicle = Some(who);
+        let (system, component) = who;
+        self.ours = Some(Ours {
+            system,
+            component,
+            autopilot,
+            kind: beat.mavtype,
+        });
+    }
+}

@@ -1,0 +1,40 @@
+//! What happened in a run: one in which nothing happens proves nothing.
+//!
+//! Owns: the counts. Must not: judge.
+
+/// What happened in a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Messages heard.
+    pub heard: u64,
+    /// Messages handed out to be written.
+    pub sent: u64,
+    /// Orders given.
+    pub orders: u64,
+    /// Arm commands.
+    pub arms: u64,
+    /// Takeoff commands.
+    pub takeoffs: u64,
+    /// Land and return commands.
+    pub descents: u64,
+    /// Kill commands.
+    pub kills: u64,
+    /// Times that the agent began anew.
+    pub restarts: u64,
+    /// Orders that were refused.
+    pub refused: u64,
+}
+
+impl std::ops::AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.heard += other.heard;
+        self.sent += other.sent;
+        self.orders += other.orders;
+        self.arms += other.arms;
+        self.takeoffs += other.takeoffs;
+        self.descents += other.descents;
+        self.kills += other.kills;
+        self.restarts += other.restarts;
+        self.refused += other.refused;
+    }
+}

@@ -1,0 +1,27 @@
+//! Fuzzing of what stands between a wire full of noise and a vehicle in the air, and the judges of what comes out.
+//!
+//! Owns: two targets. [`reader`]: arbitrary chunks of bytes through the link's framing, decoding and signing, with every byte
+//! accounted for. [`flight`]: a byte string that drives the agent's pilot through telemetry, orders, answers, restarts and
+//! time, with an oracle over every message that leaves. And the inputs to begin with ([`seeds`]).
+//! Must not: share a rule with `fleet::safety`; what is allowed is written down here a second time.
+//!
+//! `cargo xtask fuzz` builds this with coverage counters and runs it under libFuzzer. An input that fails is printed as a
+//! file; `cargo xtask fuzz TARGET --input FILE` runs it again.
+
+use std::fmt::Debug;
+
+pub mod bytes;
+pub mod flight;
+pub mod reader;
+pub mod seeds;
+
+// The coverage counters of a test program, too, need somebody to report to.
+#[cfg(test)]
+libfuzzer_sys::fuzz_target!(|_input: &[u8]| {});
+
+/// Prints what happened in a run on standard error, when `SKEIN_FUZZ_TALLY` is set.
+pub fn tell(tally: &impl Debug) {
+    if std::env::var_os("SKEIN_FUZZ_TALLY").is_some() {
+        eprintln!("{tally:?}");
+    }
+}

@@ -16,8 +16,10 @@ pub struct Refusal {
     pub message: String,
     /// `details` of the Status document, or null.
     pub details: Value,
-    /// `metadata` of the Status document, or null: with `continue` when a page of a list is no longer to be had.
-    pub metadata: Value,
+    /// `metadata.continue` of the Status document, when a page of a list is no longer to be had.
+    pub continue_: Option<Box<str>>,
+    /// What the client is to be told besides: fields that nobody knows.
+    pub warnings: Box<[String]>,
 }
 
 /// One thing that is wrong with an object: a `StatusCause`.
@@ -42,8 +44,22 @@ impl Refusal {
             reason,
             message: message.into(),
             details: Value::Null,
-            metadata: Value::Null,
+            continue_: None,
+            warnings: Box::default(),
         }
+    }
+
+    /// The same with what was to be told when it came to this.
+    #[must_use]
+    pub fn warned(mut self, warnings: &[String]) -> Self {
+        let mut told = self.warnings.into_vec();
+        for warning in warnings {
+            if !told.contains(warning) {
+                told.push(warning.clone());
+            }
+        }
+        self.warnings = told.into();
+        self
     }
 
     fn about(mut self, group: &str, resource: &str, name: &str) -> Self {
@@ -146,8 +162,8 @@ impl Refusal {
         if !self.reason.is_empty() {
             status["reason"] = self.reason.into();
         }
-        if !self.metadata.is_null() {
-            status["metadata"] = self.metadata.clone();
+        if let Some(token) = self.continue_.as_deref() {
+            status["metadata"]["continue"] = token.into();
         }
         if !self.details.is_null() {
             status["details"] = self.details.clone();

@@ -28,6 +28,7 @@ pub mod kubeconfig;
 pub mod listener;
 pub mod port;
 pub mod private_file;
+mod stalled;
 pub mod tls;
 
 /// Answers requests: [`crate::verbs::Api`], or a script in tests.
@@ -74,6 +75,8 @@ pub struct Limits {
     pub connections: usize,
     /// All bodies of requests together, in bytes.
     pub bodies: u64,
+    /// All longer answers together that are not taken yet, in bytes.
+    pub answers: u64,
     /// For the TLS handshake.
     pub handshake: Duration,
     /// From the handshake to the first request with the credential; without one the connection is ended.
@@ -84,6 +87,8 @@ pub struct Limits {
     pub body: Duration,
     /// For the answer; a watch has answered once it begins.
     pub answer: Duration,
+    /// For a connection that takes nothing of what is written to it.
+    pub stalled: Duration,
     /// What requests under way are given at the end.
     pub ending: Duration,
 }
@@ -93,11 +98,13 @@ impl Default for Limits {
         Self {
             connections: 1024,
             bodies: 128 << 20,
+            answers: 512 << 20,
             handshake: Duration::from_secs(10),
             credential: Duration::from_secs(10),
             idle: Duration::from_secs(180),
             body: Duration::from_secs(30),
             answer: Duration::from_secs(60),
+            stalled: Duration::from_secs(30),
             ending: Duration::from_secs(5),
         }
     }
@@ -182,7 +189,7 @@ pub async fn start(handler: impl Handler, folder: &Folder, options: Options) -> 
         token,
         tls,
         limits: options.limits,
-        bodies: Bodies::new(options.limits.bodies),
+        bodies: Bodies::new(options.limits.bodies, options.limits.answers),
         stop: stop.clone(),
         cut: cut.clone(),
         tasks: tasks.clone(),

@@ -26,6 +26,7 @@ mod facts;
 mod garbage;
 mod get;
 mod keep;
+mod kept_going;
 mod list;
 mod meta;
 mod namespaces;
@@ -50,6 +51,7 @@ mod tests;
 pub use start::OpenError;
 
 use self::core::Core;
+use self::kept_going::kept_going;
 use crate::request::{Answer, ApiRequest};
 use crate::serve::Handler;
 use crate::store;
@@ -133,8 +135,12 @@ impl Api {
         let writes = Arc::new(Semaphore::new((options.in_flight / WRITES).max(1)));
         let core = Arc::new(start::core(options).await?);
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        tasks.spawn(garbage::run(Arc::clone(&core), stop.clone()));
-        tasks.spawn(events_ttl::run(Arc::clone(&core), events, stop.clone()));
+        let (of, until) = (Arc::clone(&core), stop.clone());
+        let garbage = move || garbage::run(Arc::clone(&of), until.clone());
+        tasks.spawn(kept_going("the garbage collector", stop.clone(), garbage));
+        let (of, until) = (Arc::clone(&core), stop.clone());
+        let events = move || events_ttl::run(Arc::clone(&of), events, until.clone());
+        tasks.spawn(kept_going("the removal of old Events", stop.clone(), events));
         Ok(Self {
             core,
             turns,

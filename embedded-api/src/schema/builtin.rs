@@ -3,9 +3,11 @@
 //! Owns: those that matter to somebody who keeps nodes, leases, events and namespaces. Must not: repeat what types say.
 
 mod event;
+mod node;
+mod quantity;
 
+use super::cause;
 use super::metadata::{STANDARD_FINALIZERS, names, names::NameRule};
-use super::{cause, go};
 use crate::refusal::Cause;
 use crate::resource::Resource;
 use serde_json::Value;
@@ -29,11 +31,14 @@ pub fn check(resource: &Resource, object: &Value, old: Option<&Value>) -> Vec<Ca
     match (resource.group.as_str(), resource.kind.as_str()) {
         ("", "Node") => {
             finalizers(object, &mut causes);
-            taints(object, &mut causes);
+            node::check(object, old, &mut causes);
         }
         ("", "Namespace") => {
             finalizers(object, &mut causes);
             namespace_finalizers(object, &mut causes);
+            if old.is_some() {
+                phase(object, &mut causes);
+            }
         }
         ("coordination.k8s.io", "Lease") => lease(object, &mut causes),
         ("" | "events.k8s.io", "Event") => event::check(resource, object, old, &mut causes),
@@ -80,45 +85,26 @@ fn namespace_finalizers(namespace: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-/// The API blames `metadata.taints`, though they are in the spec.
-fn taints(node: &Value, causes: &mut Vec<Cause>) {
-    const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
-    let taints = list(node, "/spec/taints");
-    for (index, taint) in taints.iter().enumerate() {
-        let field = format!("metadata.taints[{index}]");
-        let (key, value, effect) = (text(taint, "key"), text(taint, "value"), text(taint, "effect"));
-        say(causes, &format!("{field}.key"), key, names::label_key(key));
-        say(causes, &format!("{field}.value"), value, names::label_value(value));
-        match effect {
-            "" => causes.push(cause::required(format!("{field}.effect"), "")),
-            _ if !EFFECTS.contains(&effect) => {
-                let supported = EFFECTS.map(str::to_owned);
-                causes.push(cause::not_supported(
-                    format!("{field}.effect"),
-                    &effect.into(),
-                    &supported,
-                ));
-            }
-            _ => {}
-        }
-        let before = taints.iter().take(index);
-        if before
-            .filter(|other| text(other, "key") == key && text(other, "effect") == effect)
-            .count()
-            > 0
-        {
-            let added = taint.get("timeAdded").unwrap_or(&Value::Null);
-            let shown = format!(
-                "{{\"Key\":{},\"Value\":{},\"Effect\":{},\"TimeAdded\":{}}}",
-                go::json(&key.into()),
-                go::json(&value.into()),
-                go::json(&effect.into()),
-                go::json(added)
-            );
-            let detail = "taints must be unique by key and effect pair";
-            causes.push(cause::duplicate_shown(field, &shown, detail));
-            return;
-        }
+/// A Namespace is on its way out exactly when it was deleted.
+fn phase(namespace: &Value, causes: &mut Vec<Cause>) {
+    let deleted = namespace
+        .pointer("/metadata/deletionTimestamp")
+        .is_some_and(|time| !time.is_null());
+    let (wanted, detail) = match deleted {
+        false => ("Active", "may only be 'Active' if `deletionTimestamp` is empty"),
+        true => (
+            "Terminating",
+            "may only be 'Terminating' if `deletionTimestamp` is not empty",
+        ),
+    };
+    // One that says nothing is called active.
+    let said = namespace
+        .pointer("/status/phase")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let said = if said.is_empty() { "Active" } else { said };
+    if said != wanted {
+        causes.push(cause::invalid("status.Phase", &said.into(), detail));
     }
 }
 

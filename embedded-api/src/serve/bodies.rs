@@ -1,11 +1,13 @@
-//! Room for the bodies of requests: together they take no more than so many bytes.
+//! Room for the bodies of requests and of answers: each of the two together take no more than so many bytes.
 //!
-//! Owns: that bound, and the refusal of who waits too long. Must not: read bodies.
+//! Owns: those bounds, and the refusal of who waits too long. Must not: read bodies.
 //!
 //! A body is in memory before its request has a turn, and one connection can carry a thousand of them. Room is taken for
-//! the whole body before any of it is read, so that bodies that have begun never wait for each other.
+//! the whole body before any of it is read, so that bodies that have begun never wait for each other. An answer has its
+//! room until the last byte of it is taken, or its connection ends.
 
 use crate::refusal::Refusal;
+use bytes::Bytes;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -17,17 +19,68 @@ const PIECE: u64 = 1024;
 /// So long a request waits for room.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// An answer that is not longer needs no room.
+const SHORT: u64 = 64 * 1024;
+
 /// The room there is. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Bodies {
+    requests: Room,
+    answers: Room,
+}
+
+impl Bodies {
+    /// Room for so many bytes of requests and of answers; at least for one piece of each.
+    #[must_use]
+    pub fn new(requests: u64, answers: u64) -> Self {
+        Self {
+            requests: Room::new(requests),
+            answers: Room::new(answers),
+        }
+    }
+
+    /// Room for the body of a request until the permit is dropped. A longer body than all that could be has all of it.
+    ///
+    /// # Errors
+    /// 429 when there is none in time.
+    pub async fn room(&self, bytes: u64) -> Result<OwnedSemaphorePermit, Refusal> {
+        self.requests.take(bytes).await
+    }
+
+    /// The same answer, with room as long as it is there.
+    ///
+    /// # Errors
+    /// 429 when there is none in time.
+    pub async fn answer(&self, bytes: Bytes) -> Result<Bytes, Refusal> {
+        let length = bytes.len() as u64;
+        if length <= SHORT {
+            return Ok(bytes);
+        }
+        let room = self.answers.take(length).await?;
+        Ok(Bytes::from_owner(Housed { bytes, _room: room }))
+    }
+}
+
+/// An answer and its room.
+struct Housed {
+    bytes: Bytes,
+    _room: OwnedSemaphorePermit,
+}
+
+impl AsRef<[u8]> for Housed {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Room {
     free: Arc<Semaphore>,
     pieces: u32,
 }
 
-impl Bodies {
-    /// Room for so many bytes; at least for one piece.
-    #[must_use]
-    pub fn new(bytes: u64) -> Self {
+impl Room {
+    fn new(bytes: u64) -> Self {
         let pieces = pieces(bytes).max(1);
         let free = usize::try_from(pieces)
             .unwrap_or(usize::MAX)
@@ -38,11 +91,7 @@ impl Bodies {
         }
     }
 
-    /// Room for a body of so many bytes until the permit is dropped. A longer body than all that could be has all of it.
-    ///
-    /// # Errors
-    /// 429 when there is none in time.
-    pub async fn room(&self, bytes: u64) -> Result<OwnedSemaphorePermit, Refusal> {
+    async fn take(&self, bytes: u64) -> Result<OwnedSemaphorePermit, Refusal> {
         let wanted = pieces(bytes).min(self.pieces);
         let room = Arc::clone(&self.free).acquire_many_owned(wanted);
         match timeout(PATIENCE, room).await {
@@ -66,7 +115,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn bodies_share_the_room_and_none_waits_for_ever() {
-        let bodies = Bodies::new(10 * PIECE);
+        let bodies = Bodies::new(10 * PIECE, 0);
         let first = bodies.room(9 * PIECE + 1).await.expect("room");
         let refused = bodies.room(1).await.expect_err("none is left");
         assert_eq!((refused.code, &refused.details["retryAfterSeconds"]), (429, &1.into()));
@@ -76,5 +125,21 @@ mod tests {
         bodies.room(1).await.expect_err("none is left");
         drop(all);
         drop(bodies.room(1).await.expect("room"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_has_its_room_until_it_is_taken() {
+        let bodies = Bodies::new(0, 2 * SHORT);
+        let long = || Bytes::from(vec![b' '; 2 * usize::try_from(SHORT).expect("it is small")]);
+        let first = bodies.answer(long()).await.expect("room");
+        assert_eq!(first, long());
+        let part = first.slice(..1);
+        drop(first);
+        assert_eq!(bodies.answer(long()).await.expect_err("none is left").code, 429);
+        let short = Bytes::from_static(b"{}");
+        assert_eq!(bodies.answer(short.clone()).await.expect("it needs none"), short);
+        drop(part);
+        drop(bodies.answer(long()).await.expect("room"));
+        drop(bodies.room(0).await.expect("requests have their own"));
     }
 }

@@ -57,10 +57,14 @@ where
         let late = "Timeout: request did not complete within the allotted timeout";
         let handled = timeout(limits.answer, handled).await;
         let handled = handled.map_err(|_| Refusal::new(504, "Timeout", late))?;
-        handled.map_err(|_| {
+        let mut answer = handled.map_err(|_| {
             tracing::error!("a request was ended by a fault of this program");
             Refusal::internal("a fault of this program ended the request; see its log")
-        })
+        })?;
+        if let Body::Whole(bytes) = answer.body {
+            answer.body = Body::Whole(bodies.answer(bytes).await?);
+        }
+        Ok(answer)
     };
     match answered.await {
         Ok(answer) => respond(answer, end),

@@ -28,7 +28,7 @@ pub fn client(handler: impl Handler, end: CancellationToken) -> kube::Client {
     let service = InProcess {
         handler,
         limits,
-        bodies: Bodies::new(limits.bodies),
+        bodies: Bodies::new(limits.bodies, limits.answers),
         end,
     };
     kube::Client::new(service, "default")

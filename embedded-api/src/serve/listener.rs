@@ -9,6 +9,7 @@
 use crate::serve::access::{self, Token};
 use crate::serve::bodies::Bodies;
 use crate::serve::convert::{self, AnswerBody};
+use crate::serve::stalled::Stalled;
 use crate::serve::{Handler, Limits};
 use http::{Request, Response};
 use hyper::body::Incoming;
@@ -99,13 +100,17 @@ async fn connection<H: Handler>(server: Server<H>, socket: TcpStream) {
     cut.run_until_cancelled(talk).await;
 }
 
-async fn handshake<H>(server: &Server<H>, socket: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+/// What is below TLS, so that each byte that is taken counts.
+type Socket = Stalled<TcpStream>;
+
+async fn handshake<H>(server: &Server<H>, socket: TcpStream) -> io::Result<TlsStream<Socket>> {
     // A watch event is small, and somebody waits for it.
     socket.set_nodelay(true)?;
+    let socket = Stalled::new(socket, server.limits.stalled);
     TlsAcceptor::from(Arc::clone(&server.tls)).accept(socket).await
 }
 
-async fn serve<H: Handler>(server: &Server<H>, stream: TlsStream<TcpStream>) {
+async fn serve<H: Handler>(server: &Server<H>, stream: TlsStream<Socket>) {
     let proven = Arc::new(AtomicBool::new(false));
     let service = service_fn(|request| {
         let (server, proven) = (server.clone(), Arc::clone(&proven));

@@ -119,6 +119,13 @@ impl Store {
         self.inner.shared.read().stats()
     }
 
+    /// Why objects cannot be kept at the moment: the disk is full, or fails. `None` when they can, as far as is known from
+    /// the last write or the last try.
+    #[must_use]
+    pub fn failing(&self) -> Option<String> {
+        self.inner.shared.failing()
+    }
+
     /// The object at `key`.
     #[must_use]
     pub fn get(&self, key: &Key) -> Option<Arc<Object>> {
@@ -159,6 +166,12 @@ impl Store {
     #[must_use]
     pub fn owned_by(&self, uid: &str) -> Vec<Arc<Object>> {
         self.inner.shared.read().owned_by(uid)
+    }
+
+    /// Whether an object is there that the owner `uid` would wait for.
+    #[must_use]
+    pub fn is_blocked(&self, uid: &str) -> bool {
+        self.inner.shared.read().is_blocked(uid)
     }
 
     /// Writes. Returns once it is on disk and visible: the object in its new state, or the last one of a deleted

@@ -45,7 +45,7 @@ impl Names {
             *key = self.one(key);
             *value = self.one(value);
         }
-        for owner in &mut facts.owners {
+        for owner in facts.owners.iter_mut().chain(facts.blocks.iter_mut()) {
             *owner = self.one(owner);
         }
         facts

@@ -53,10 +53,14 @@ pub struct Facts {
     pub fields: Box<[(Arc<str>, Arc<str>)]>,
     /// Uids of its owners.
     pub owners: Box<[Arc<str>]>,
+    /// Uids of those of its owners that wait for it to go, if they wait for anything.
+    pub blocks: Box<[Arc<str>]>,
     /// Whether it has a `metadata.deletionTimestamp`.
     pub deleting: bool,
     /// Whether it has finalizers.
     pub finalizers: bool,
+    /// Whether it is going, and waits for what it owns to go first.
+    pub waits: bool,
 }
 
 impl Facts {

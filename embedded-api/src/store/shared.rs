@@ -1,6 +1,6 @@
 //! What readers, watches and the writer have in common: the state, and a bell per kind.
 //!
-//! Owns: the locks; nobody holds both. Must not: wait for the disk.
+//! Owns: the locks; nobody holds two. Must not: wait for the disk.
 
 use super::object::Object;
 use super::state::{Change, State};
@@ -13,6 +13,7 @@ use tokio::sync::watch;
 pub(super) struct Shared {
     state: RwLock<State>,
     bells: RwLock<HashMap<Arc<str>, watch::Sender<()>>>,
+    failing: RwLock<Option<String>>,
 }
 
 impl Shared {
@@ -21,7 +22,19 @@ impl Shared {
         Self {
             state: RwLock::new(state),
             bells: RwLock::default(),
+            failing: RwLock::default(),
         }
+    }
+
+    /// Why objects cannot be kept at the moment. `None` when they can.
+    pub(super) fn failing(&self) -> Option<String> {
+        let failing = self.failing.read().unwrap_or_else(PoisonError::into_inner);
+        failing.clone()
+    }
+
+    /// Says why objects cannot be kept, or that they can.
+    pub(super) fn set_failing(&self, why: Option<String>) {
+        *self.failing.write().unwrap_or_else(PoisonError::into_inner) = why;
     }
 
     /// The state, to read. Held for a moment only; nothing is awaited and no other lock is taken meanwhile.

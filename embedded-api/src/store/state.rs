@@ -46,6 +46,8 @@ pub struct Stats {
 pub(super) struct State {
     kinds: HashMap<Arc<str>, Objects>,
     owned: HashMap<Arc<str>, BTreeSet<Key>>,
+    /// How often each owner is blocked.
+    blocked: HashMap<Arc<str>, usize>,
     history: History,
     revision: u64,
     object_bytes: usize,
@@ -58,6 +60,7 @@ impl State {
         Self {
             kinds: HashMap::new(),
             owned: HashMap::new(),
+            blocked: HashMap::new(),
             history: History::new(floor),
             revision: floor,
             object_bytes: 0,
@@ -90,6 +93,9 @@ impl State {
                 let owned = self.owned.entry(Arc::clone(owner)).or_default();
                 owned.insert(object.key.clone());
             }
+            for owner in &object.facts.blocks {
+                *self.blocked.entry(Arc::clone(owner)).or_default() += 1;
+            }
         }
         // When the log is read, what is older than the floor comes after it.
         self.revision = self.revision.max(object.revision);
@@ -115,6 +121,14 @@ impl State {
                 }
             }
         }
+        for owner in &object.facts.blocks {
+            if let Some(count) = self.blocked.get_mut(owner) {
+                *count -= 1;
+                if *count == 0 {
+                    self.blocked.remove(owner);
+                }
+            }
+        }
     }
 
     /// The newest revision.
@@ -137,6 +151,11 @@ impl State {
     pub(super) fn owned_by(&self, uid: &str) -> Vec<Arc<Object>> {
         let keys = self.owned.get(uid).into_iter().flatten();
         keys.filter_map(|key| self.get(key).cloned()).collect()
+    }
+
+    /// Whether an object is there that the owner `uid` would wait for.
+    pub(super) fn is_blocked(&self, uid: &str) -> bool {
+        self.blocked.contains_key(uid)
     }
 
     /// What is remembered.

@@ -38,6 +38,8 @@ const FEW: usize = 64;
 /// How long to wait for a write before tidying up: when there is something to remove, and when there is not.
 const BRISK: Duration = Duration::from_millis(50);
 const CALM: Duration = Duration::from_secs(15);
+/// While the disk fails: how long until it is tried again, if nothing is written in the meantime.
+const RETRY: Duration = Duration::from_secs(1);
 /// The file is not opened again sooner than this after a failure, and not sooner than so many times as long as opening it
 /// took: all of it is read then, and a disk may be full for hours.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -98,7 +100,11 @@ impl Writer {
         let mut jobs = Vec::new();
         let mut closers = Vec::new();
         loop {
-            let pause = if self.unneeded.is_empty() { CALM } else { BRISK };
+            let pause = match (&self.journal, self.unneeded.is_empty()) {
+                (Err(_), _) => RETRY,
+                (Ok(_), true) => CALM,
+                (Ok(_), false) => BRISK,
+            };
             match timeout(pause, queue.recv_many(&mut jobs, MOST_WRITES)).await {
                 Ok(0) => break,
                 Ok(_) => {}
@@ -213,6 +219,7 @@ impl Writer {
             Ok(journal) => {
                 info!(file = %self.folder.objects().display(), "objects are kept again");
                 self.journal = Ok(journal);
+                self.shared.set_failing(None);
                 Ok(())
             }
             Err(error) => Err(self.failed(&error)),
@@ -243,6 +250,7 @@ impl Writer {
             since: Instant::now(),
             why: why.clone(),
         };
+        self.shared.set_failing(Some(why.clone()));
         if let Ok(journal) = mem::replace(&mut self.journal, Err(failure)) {
             warn!(error = %why, "objects cannot be kept; what is there stays readable");
             journal.abandon();

@@ -45,6 +45,7 @@ pub fn new_object(resource: &Resource, object: &mut Value, birth: &Birth<'_>) {
         let name = generated(text_of(metadata, "generateName"), birth.random);
         metadata.insert("name".to_owned(), name.into());
     }
+    name_namespace(resource, object);
     if resource.custom && resource.has_status {
         map_mut(object).remove("status");
     }
@@ -70,9 +71,10 @@ pub fn complete(resource: &Resource, object: &mut Value) {
     name_namespace(resource, object);
 }
 
+/// A Namespace that is yet to get its name gets the label with it.
 fn name_namespace(resource: &Resource, object: &mut Value) {
-    if is_namespace(resource) {
-        let name = meta::name(object).to_owned();
+    let name = meta::name(object).to_owned();
+    if is_namespace(resource) && !name.is_empty() {
         let labels = map_mut(metadata_mut(object).entry("labels").or_insert_with(|| json!({})));
         labels.insert(NAMESPACE_LABEL.to_owned(), name.into());
     }

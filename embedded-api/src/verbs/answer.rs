@@ -67,7 +67,7 @@ pub(super) fn refusal(refusal: &Refusal) -> Answer {
     if let Some(seconds) = retry {
         answer.headers.push(("retry-after", seconds.to_string()));
     }
-    answer
+    warned(answer, &refusal.warnings)
 }
 
 /// 404 in the words of a server that knows no such path.

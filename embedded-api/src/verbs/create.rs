@@ -5,7 +5,7 @@
 use super::accept::Came;
 use super::body::{self, Document};
 use super::core::{Core, Kind, written};
-use super::door::{Door, Identity, Owners};
+use super::door::{Door, Draft, Identity, Owners};
 use super::face::Face;
 use super::keep::NotKept;
 use super::options::WriteOptions;
@@ -44,10 +44,23 @@ pub(super) async fn create(
         options: &options,
         now: &now,
     };
-    let Document { mut value, duplicates } = document;
-    admission::match_path(&kind.resource, &mut value, namespace, None)?;
-    namespaces::room(core, kind, namespace, namespaces::called(&value))?;
-    let mut read = door.read(value, duplicates, Came::Whole)?;
+    let Document { value, duplicates } = document;
+    let read = door.read(value, duplicates, Came::Whole)?;
+    let warnings = read.warnings.clone();
+    let made = make(core, &door, namespace, read, &face).await;
+    made.map_err(|refusal| refusal.warned(&warnings))
+}
+
+async fn make(
+    core: &Core,
+    door: &Door<'_>,
+    namespace: Option<&str>,
+    mut read: Draft,
+    face: &Face,
+) -> Result<Answer, Refusal> {
+    let kind = door.kind;
+    admission::match_path(&kind.resource, &mut read.value, namespace, None)?;
+    namespaces::room(core, kind, namespace, namespaces::called(&read.value))?;
     let revision = meta::resource_version(&read.value).to_owned();
     meta::metadata_mut(&mut read.value).remove("resourceVersion");
     let generates = meta::name(&read.value).is_empty();
@@ -64,15 +77,15 @@ pub(super) async fn create(
         }
         let key = kind.key(namespace, meta::name(&draft.value));
         let stored = kinds::to_stored(&kind.resource, draft.value);
-        match core.make(key.clone(), stored, options.dry_run).await {
+        match core.make(key.clone(), stored, door.options.dry_run).await {
             Ok(kept) => {
                 events_ttl::made(core, kind);
                 let answer = face.kept(StatusCode::CREATED, kept)?;
                 return Ok(answer::warned(answer, &draft.warnings));
             }
             Err(NotKept::Changed) if generates => {}
-            Err(NotKept::Changed) => return Err(taken(core, kind, &key)),
-            Err(NotKept::Refused(refusal)) => return Err(refusal),
+            Err(NotKept::Changed) => return Err(taken(core, kind, &key).warned(&draft.warnings)),
+            Err(NotKept::Refused(refusal)) => return Err(refusal.warned(&draft.warnings)),
         }
     }
     Err(Refusal::already_exists(

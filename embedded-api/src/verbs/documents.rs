@@ -27,6 +27,7 @@ pub(super) fn answer(core: &Core, route: &Route, request: &ApiRequest) -> Option
     }
     Some(match route {
         Route::Health => Ok(answer::text(StatusCode::OK, "ok")),
+        Route::Ready => Ok(ready(core.store.failing())),
         Route::Paths => document(request, Some(paths(core))),
         Route::Version => document(request, Some(discovery::version())),
         Route::CoreVersions => groups(core, true, request),
@@ -49,6 +50,17 @@ pub(super) fn answer(core: &Core, route: &Route, request: &ApiRequest) -> Option
         Route::OpenApiV2 => Ok(openapi_v2(request)),
         Route::Unknown | Route::Objects(_) => Ok(answer::no_such_page()),
     })
+}
+
+/// Whether everything can be done. What is there can be read though the disk fails: the process lives, and is not ready.
+fn ready(failing: Option<String>) -> Answer {
+    match failing {
+        None => answer::text(StatusCode::OK, "ok"),
+        Some(why) => {
+            let told = format!("[-]objects cannot be kept: {why}\nreadyz check failed\n");
+            answer::text(StatusCode::INTERNAL_SERVER_ERROR, &told)
+        }
+    }
 }
 
 fn document(request: &ApiRequest, found: Option<Value>) -> Result<Answer, Refusal> {
@@ -112,4 +124,28 @@ fn paths(core: &Core) -> Value {
     paths.sort_unstable();
     paths.dedup();
     json!({"paths": paths})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::Body;
+
+    #[test]
+    fn it_is_ready_when_the_disk_takes_what_is_written() {
+        let told = |failing: Option<&str>| {
+            let answer = ready(failing.map(str::to_owned));
+            let Body::Whole(text) = answer.body else {
+                panic!("a stream")
+            };
+            (answer.code.as_u16(), String::from_utf8_lossy(&text).into_owned())
+        };
+        assert_eq!(told(None), (200, "ok".to_owned()));
+        let (code, text) = told(Some("the disk of /data is full"));
+        assert_eq!(code, 500);
+        assert_eq!(
+            text,
+            "[-]objects cannot be kept: the disk of /data is full\nreadyz check failed\n"
+        );
+    }
 }

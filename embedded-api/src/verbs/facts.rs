@@ -33,6 +33,12 @@ fn read(paths: &Paths, key: &Key, object: &Value) -> Facts {
     let labels = object.pointer("/metadata/labels").and_then(Value::as_object);
     let labels = labels.into_iter().flatten();
     let of_kind = paths.get(&key.resource).into_iter().flatten();
+    let (owners, finalizers, deleting) = (
+        meta::owners(object),
+        meta::finalizers(object),
+        meta::is_deleting(object),
+    );
+    let blocks = owners.iter().filter(|owner| owner.blocks);
     Facts {
         uid: meta::uid(object).into(),
         labels: labels
@@ -41,9 +47,11 @@ fn read(paths: &Paths, key: &Key, object: &Value) -> Facts {
         fields: of_kind
             .filter_map(|path| Some((Arc::clone(path), field(object, path)?.into())))
             .collect(),
-        owners: meta::owners(object).into_iter().map(|owner| owner.uid.into()).collect(),
-        deleting: meta::is_deleting(object),
-        finalizers: !meta::finalizers(object).is_empty(),
+        blocks: blocks.map(|owner| owner.uid.as_str().into()).collect(),
+        owners: owners.iter().map(|owner| owner.uid.as_str().into()).collect(),
+        deleting,
+        finalizers: !finalizers.is_empty(),
+        waits: deleting && finalizers.contains(&meta::FOREGROUND),
     }
 }
 
@@ -83,7 +91,8 @@ mod tests {
         let object = json!({
             "metadata": {
                 "uid": "u-1", "labels": {"camera": "thermal"}, "finalizers": ["a.dev/x"],
-                "deletionTimestamp": "2026-01-01T00:00:00Z", "ownerReferences": [{"uid": "o-1"}],
+                "deletionTimestamp": "2026-01-01T00:00:00Z",
+                "ownerReferences": [{"uid": "o-1"}, {"uid": "o-2", "blockOwnerDeletion": true}],
             },
             "spec": {"nodeName": "n-1", "grounded": true, "count": 3, "other": "x"},
             "source": {"component": "me"},
@@ -96,8 +105,18 @@ mod tests {
         assert_eq!(facts.field("spec.count"), Some("3"));
         assert_eq!(facts.field("source"), Some("me"));
         assert_eq!(facts.field("spec.other"), None);
-        assert_eq!(facts.owners.len(), 1);
-        assert!(facts.deleting && facts.finalizers);
+        assert_eq!((facts.owners.len(), &*facts.blocks), (2, &["o-2".into()][..]));
+        assert!(facts.deleting && facts.finalizers && !facts.waits);
+    }
+
+    #[test]
+    fn what_is_going_waits_for_what_it_owns_if_it_says_so() {
+        let waits = |metadata: Value| facts(&json!({"metadata": metadata})).waits;
+        let marked = json!({"finalizers": ["foregroundDeletion"]});
+        assert!(!waits(marked.clone()));
+        let mut going = marked;
+        going["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+        assert!(waits(going));
     }
 
     #[test]

@@ -111,7 +111,7 @@ fn too_old(page: &Page, now: u64, namespace: Option<&str>) -> Refusal {
                    objects that were created, modified, or deleted between the time the first chunk was returned and now \
                    may show up in the list.";
     Refusal {
-        metadata: serde_json::json!({"continue": token.token(namespace)}),
+        continue_: Some(token.token(namespace).into()),
         ..Refusal::expired(message)
     }
 }

@@ -82,21 +82,25 @@ fn patched(
 ) -> Result<Draft, Refusal> {
     let resource = &door.kind.resource;
     let patched = patches::apply(type_, resource, old.clone(), &request.body)?;
-    let mut new = patched.object;
-    admission::match_path(resource, &mut new, place.namespace, Some(place.name))?;
-    let named = meta::resource_version(&new);
-    let insists = named != meta::resource_version(old) && door.insists(old, named)?;
     let faults = repeated(&request.body).into_iter().chain(patched.unknown).collect();
-    let draft = door.next(old, door.read(new, faults, Came::Patched)?, Owners::Record)?;
-    Ok(Draft { insists, ..draft })
+    let mut read = door.read(patched.object, faults, Came::Patched)?;
+    let warnings = read.warnings.clone();
+    let next = || {
+        admission::match_path(resource, &mut read.value, place.namespace, Some(place.name))?;
+        let named = meta::resource_version(&read.value);
+        let insists = named != meta::resource_version(old) && door.insists(old, named)?;
+        let draft = door.next(old, read, Owners::Record)?;
+        Ok(Draft { insists, ..draft })
+    };
+    next().map_err(|refusal: Refusal| refusal.warned(&warnings))
 }
 
-/// What is applied: JSON or YAML, with the name of the path.
+/// What is applied: JSON or YAML. A name or a namespace that it says is that of the path.
 fn applied(place: Place<'_>, request: &ApiRequest) -> Result<Value, Refusal> {
     let bad = |why: String| Refusal::bad_request(format!("error decoding YAML: {why}"));
     // Programs send JSON, which is YAML too and faster to read as what it is.
     let read = body::read(Format::Json, &request.body).or_else(|_| body::read(Format::Yaml, &request.body));
-    let mut value = match read.map_err(bad)?.value {
+    let value = match read.map_err(bad)?.value {
         Value::Null => json!({}),
         value => value,
     };
@@ -113,16 +117,14 @@ fn applied(place: Place<'_>, request: &ApiRequest) -> Result<Value, Refusal> {
         let told = "the namespace of the provided object does not match the namespace sent on the request";
         return Err(Refusal::bad_request(told));
     }
-    if value.is_object() {
-        meta::put(meta::metadata_mut(&mut value), "name", Some(place.name.into()));
-    }
     Ok(value)
 }
 
 fn born_by_apply(door: &Door<'_>, applied: &Value, place: Place<'_>, identity: Identity<'_>) -> Result<Draft, Refusal> {
     let mut merged = merge::apply(None, applied, &door.writer(), door.options.force)?;
     meta::metadata_mut(&mut merged).remove("resourceVersion");
-    let read = door.read(merged, Vec::new(), Came::Patched)?;
+    let mut read = door.read(merged, Vec::new(), Came::Patched)?;
+    admission::match_path(&door.kind.resource, &mut read.value, place.namespace, Some(place.name))?;
     door.born(read, place.namespace, identity, Owners::Recorded)
 }
 

@@ -7,8 +7,10 @@
 pub enum Route {
     /// `/`: the list of paths.
     Paths,
-    /// `/healthz`, `/livez`, `/readyz` and what is below them.
+    /// `/healthz` and `/livez`, and what is below them and below `/readyz`.
     Health,
+    /// `/readyz`.
+    Ready,
     /// `/version`.
     Version,
     /// `/api`.
@@ -62,6 +64,7 @@ pub fn route(path: &str) -> Route {
     let parts: Vec<&str> = path.strip_suffix('/').unwrap_or(path).split('/').collect();
     match parts.as_slice() {
         [""] => Route::Paths,
+        ["readyz"] if !path.ends_with('/') => Route::Ready,
         ["healthz" | "livez" | "readyz", ..] if !path.ends_with('/') => Route::Health,
         ["version"] => Route::Version,
         ["openapi", "v2"] => Route::OpenApiV2,
@@ -178,6 +181,8 @@ mod tests {
             ("/apis", Route::Groups),
             ("/apis/a.dev", Route::Group("a.dev".to_owned())),
             ("/version", Route::Version),
+            ("/livez", Route::Health),
+            ("/readyz", Route::Ready),
             ("/readyz/ping", Route::Health),
             ("/openapi/v2", Route::OpenApiV2),
             ("/openapi/v3", Route::OpenApiV3(String::new())),

@@ -25,6 +25,8 @@ use std::sync::Arc;
 
 const VERSION: &str = "autoscaling/v1";
 const KIND: &str = "Scale";
+/// Stands for a number that the object does not say, as a patch sees it.
+const UNSAID: i32 = i32::MIN;
 
 /// Answers with the scale of an object, or changes it first.
 ///
@@ -71,7 +73,14 @@ pub(super) async fn scale(
 }
 
 fn shown(scale: &Scale, object: &Value, as_: Representation) -> Result<Answer, Refusal> {
-    let document = document(scale, object)?;
+    let Some(wished) = at(object, &scale.spec_replicas) else {
+        let told = format!("the spec replicas field {:?} does not exist", scale.spec_replicas);
+        return Err(Refusal {
+            details: json!({"causes": [{"message": told}]}),
+            ..Refusal::internal(format!("Internal error occurred: {told}"))
+        });
+    };
+    let document = document(scale, object, wished);
     Ok(answer::document(StatusCode::OK, as_, document.to_string().into()))
 }
 
@@ -120,7 +129,8 @@ fn change<'a>(kind: &Kind, request: &'a ApiRequest) -> Result<(WriteOptions, Ask
 
 /// The object with the number that the client wants.
 fn next(door: &Door<'_>, scale: &Scale, old: &Value, asking: &Asking<'_>, place: Place<'_>) -> Result<Draft, Refusal> {
-    let before = document(scale, old)?;
+    let unsaid = UNSAID.into();
+    let before = document(scale, old, at(old, &scale.spec_replicas).unwrap_or(&unsaid));
     let wanted = match &asking.change {
         Change::Put(document) => document.clone(),
         Change::Patch(PatchType::Apply) => applied(&before, asking.request)?,
@@ -137,6 +147,10 @@ fn next(door: &Door<'_>, scale: &Scale, old: &Value, asking: &Asking<'_>, place:
         return Err(Refusal::bad_request(told));
     }
     let replicas = replicas(&wanted)?;
+    if replicas == UNSAID {
+        let told = format!("the spec replicas field {:?} cannot be empty", scale.spec_replicas);
+        return Err(Refusal::bad_request(told));
+    }
     let named = meta::resource_version(&wanted);
     let insists = !matches!(named, "" | "0")
         && (matches!(asking.change, Change::Put(_)) || named != meta::resource_version(old))
@@ -172,12 +186,8 @@ fn replicas(scale: &Value) -> Result<i32, Refusal> {
     })
 }
 
-/// The `Scale` document of an object.
-fn document(scale: &Scale, object: &Value) -> Result<Value, Refusal> {
-    let Some(wished) = at(object, &scale.spec_replicas) else {
-        let told = format!("the spec replicas field {:?} does not exist", scale.spec_replicas);
-        return Err(Refusal::internal(told));
-    };
+/// The `Scale` document of an object that is to have so many.
+fn document(scale: &Scale, object: &Value, wished: &Value) -> Value {
     let there = at(object, &scale.status_replicas).cloned().unwrap_or_else(|| 0.into());
     let mut status = Map::new();
     status.insert("replicas".to_owned(), there);
@@ -194,9 +204,9 @@ fn document(scale: &Scale, object: &Value) -> Result<Value, Refusal> {
         .filter(|(name, _)| kept.contains(&name.as_str()))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
-    Ok(json!({
+    json!({
         "kind": KIND, "apiVersion": VERSION, "metadata": metadata, "spec": {"replicas": wished}, "status": status,
-    }))
+    })
 }
 
 /// Sets the value at a simple path such as `.spec.replicas`.

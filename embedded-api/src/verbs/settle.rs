@@ -64,9 +64,9 @@ pub(super) async fn settle(
                     warnings: draft.warnings,
                 });
             }
-            Err(NotKept::Changed) if draft.insists => break,
+            Err(NotKept::Changed) if draft.insists => return Err(kind.modified(&key.name).warned(&draft.warnings)),
             Err(NotKept::Changed) => {}
-            Err(NotKept::Refused(refusal)) => return Err(refusal),
+            Err(NotKept::Refused(refusal)) => return Err(refusal.warned(&draft.warnings)),
         }
     }
     Err(kind.modified(&key.name))

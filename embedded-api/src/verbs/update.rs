@@ -43,8 +43,7 @@ pub(super) async fn update(
     let face = Face::of(core, kind, request, Asked::Object)?;
     let options = WriteOptions::read(request, "UpdateOptions", false)?;
     let document = body::object(&kind.resource, &request.content_type, &request.body)?;
-    let Document { mut value, duplicates } = document;
-    admission::match_path(&kind.resource, &mut value, place.namespace, Some(place.name))?;
+    let Document { value, duplicates } = document;
     let now = written(Timestamp::now());
     let door = Door {
         kind,
@@ -52,7 +51,9 @@ pub(super) async fn update(
         options: &options,
         now: &now,
     };
-    let read = door.read(value, duplicates, Came::Whole)?;
+    let mut read = door.read(value, duplicates, Came::Whole)?;
+    let matched = admission::match_path(&kind.resource, &mut read.value, place.namespace, Some(place.name));
+    matched.map_err(|refusal| refusal.warned(&read.warnings))?;
     let uid = Uuid::new_v4().to_string();
     let key = kind.key(place.namespace, place.name);
     let next = |old: Option<&Value>| match old {
@@ -71,7 +72,8 @@ pub(super) async fn update(
         }
         None => Err(kind.not_found(place.name)),
     };
-    let settled = settle(core, kind, &key, options.dry_run, next).await?;
+    let settled = settle(core, kind, &key, options.dry_run, next).await;
+    let settled = settled.map_err(|refusal| refusal.warned(&read.warnings))?;
     let code = match settled.created {
         true => StatusCode::CREATED,
         false => StatusCode::OK,

@@ -5,4 +5,5 @@
 mod access;
 mod connections;
 mod restart;
+mod stalled;
 mod world;

@@ -1,17 +1,18 @@
 //! Rules of Events, in both of their shapes.
 //!
-//! Owns: what an Event must say, and how much. Must not: convert between the shapes.
+//! Owns: what an Event must say, and what a change of one may not touch. Must not: convert between the shapes.
 //!
 //! An Event of the old form need only be about something in its own namespace. One of the new form, told by its `eventTime`,
-//! says who reports what. The group `events.k8s.io` takes the new form only. A real server also lets nothing of it change but
-//! the series, and wants an Event about what lives in no namespace in the default one; here that is left to the writer.
+//! says who reports what. The group `events.k8s.io` takes the new form only, and lets nothing but the series change.
 
 use super::{say, text};
 use crate::refusal::Cause;
 use crate::resource::Resource;
-use crate::schema::{cause, metadata::names};
+use crate::schema::{cause, go, metadata::names};
 use serde_json::Value;
 
+/// Namespaces in which an Event may be about something that lives in none.
+const FOR_ALL: [&str; 2] = ["default", "kube-system"];
 /// The longest note, in bytes.
 const LONGEST_NOTE: usize = 1024;
 /// The longest action, reason and name of a reporter, in bytes.
@@ -56,7 +57,7 @@ pub(super) fn check(resource: &Resource, event: &Value, old: Option<&Value>, cau
     match old {
         _ if !newer => {}
         None => is_new(names, event, causes),
-        Some(old) => is_changed(event, old, causes),
+        Some(old) => is_kept(names, event, old, causes),
     }
 }
 
@@ -68,7 +69,14 @@ fn says_enough(names: &Names, event: &Value, causes: &mut Vec<Cause>) {
     let about = event.get(names.about).map_or("", |about| text(about, "namespace"));
     let own = event.get("metadata").map_or("", |metadata| text(metadata, "namespace"));
     let is_new = something(event, "eventTime").is_some();
-    if !is_new && !about.is_empty() && about != own {
+    let elsewhere = match (about.is_empty(), is_new) {
+        _ if own.is_empty() => false,
+        (true, true) => !FOR_ALL.contains(&own),
+        (true, false) => own != "default",
+        (false, true) => false,
+        (false, false) => about != own,
+    };
+    if elsewhere {
         let detail = "does not match event.namespace";
         causes.push(cause::invalid("involvedObject.namespace", &about.into(), detail));
     }
@@ -135,8 +143,67 @@ fn is_new(names: &Names, event: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-fn is_changed(event: &Value, old: &Value, causes: &mut Vec<Cause>) {
+/// A field that does not change: as messages call it, as the Event does, and how messages show it.
+type Kept<'a> = (&'static str, &'a str, fn(&Value) -> String);
+
+fn is_kept(names: &Names, event: &Value, old: &Value, causes: &mut Vec<Cause>) {
     if something(event, "series") != something(old, "series") {
         series(event, causes);
     }
+    let kept: [Kept<'_>; 13] = [
+        ("involvedObject", names.about, reference),
+        ("reason", "reason", word),
+        ("message", names.note, word),
+        ("source", names.source, source),
+        ("firstTimestamp", names.first, go::shown),
+        ("lastTimestamp", names.last, go::shown),
+        ("count", names.count, number),
+        ("type", "type", word),
+        ("eventTime", "eventTime", go::shown),
+        ("action", "action", word),
+        ("related", "related", reference),
+        ("reportingController", names.reporter, word),
+        ("reportingInstance", "reportingInstance", word),
+    ];
+    for (field, key, shown) in kept {
+        let [now, before] = [event, old].map(|event| shown(event.get(key).unwrap_or(&Value::Null)));
+        if now != before {
+            causes.push(cause::invalid_shown(field, &now, "field is immutable"));
+        }
+    }
+}
+
+fn word(value: &Value) -> String {
+    go::quoted(value.as_str().unwrap_or_default())
+}
+
+fn number(value: &Value) -> String {
+    value.as_i64().unwrap_or_default().to_string()
+}
+
+fn reference(value: &Value) -> String {
+    if value.is_null() {
+        return "null".to_owned();
+    }
+    let names = [
+        ("Kind", "kind"),
+        ("Namespace", "namespace"),
+        ("Name", "name"),
+        ("UID", "uid"),
+        ("APIVersion", "apiVersion"),
+        ("ResourceVersion", "resourceVersion"),
+        ("FieldPath", "fieldPath"),
+    ];
+    written(value, &names)
+}
+
+fn source(value: &Value) -> String {
+    written(value, &[("Component", "component"), ("Host", "host")])
+}
+
+/// An object in the words and the order of the API's own type.
+fn written(value: &Value, names: &[(&str, &str)]) -> String {
+    let field = |(shown, key): &(&str, &str)| format!("\"{shown}\":{}", go::json(&text(value, key).into()));
+    let fields: Vec<String> = names.iter().map(field).collect();
+    format!("{{{}}}", fields.join(","))
 }

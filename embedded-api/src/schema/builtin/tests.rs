@@ -213,23 +213,63 @@ fn a_new_event_says_nothing_in_the_old_words() {
 }
 
 #[test]
-fn the_series_of_a_new_event_is_judged_when_it_changes() {
+fn an_event_about_what_lives_in_no_namespace_is_kept_in_the_default_one() {
+    let event = |namespace: &str, time: Value| {
+        let event = json!({"metadata": {"namespace": namespace}, "eventTime": time, "reportingComponent": "c",
+            "reportingInstance": "i", "action": "a", "reason": "r", "involvedObject": {"kind": "Node"}});
+        told("", "Event", event)
+    };
+    let time = json!("2020-01-01T00:00:00.000000Z");
+    let refused = [r#"involvedObject.namespace: Invalid value: "": does not match event.namespace"#];
+    assert_eq!(event("default", Value::Null), [""; 0]);
+    assert_eq!(event("default", time.clone()), [""; 0]);
+    assert_eq!(event("kube-system", Value::Null), refused);
+    assert_eq!(event("kube-system", time.clone()), [""; 0]);
+    assert_eq!(event("hangar", Value::Null), refused);
+    assert_eq!(event("hangar", time), refused);
+}
+
+#[test]
+fn nothing_but_the_series_of_a_new_event_changes() {
     let kind = resource("events.k8s.io", "Event");
-    let told = |series: Value, old: Value| -> Vec<String> {
-        let causes = check(
-            &kind,
-            &with(newer(), "series", series),
-            Some(&with(newer(), "series", old)),
-        );
+    let told = |key: &str, value: Value| -> Vec<String> {
+        let causes = check(&kind, &with(newer(), key, value), Some(&newer()));
         causes.iter().map(cause::line).collect()
     };
     let series = |count: i64| json!({"count": count, "lastObservedTime": "2020-01-01T00:00:00.000000Z"});
-    assert_eq!(told(series(2), Value::Null), [""; 0]);
-    assert_eq!(told(series(1), series(1)), [""; 0]);
+    assert_eq!(told("series", series(2)), [""; 0]);
     assert_eq!(
-        told(series(1), series(2)),
+        told("series", series(1)),
         ["series.count: Invalid value: \"\": should be at least 2"]
     );
+    let fixed = |field: &str, shown: &str| [format!("{field}: Invalid value: {shown}: field is immutable")];
+    assert_eq!(told("note", json!("m")), fixed("message", r#""m""#));
+    assert_eq!(told("reason", json!("q")), fixed("reason", r#""q""#));
+    assert_eq!(told("type", json!("Warning")), fixed("type", r#""Warning""#));
+    assert_eq!(told("deprecatedCount", json!(5)), fixed("count", "5"));
+    assert_eq!(
+        told("deprecatedSource", json!({"host": "h"})),
+        fixed("source", r#"{"Component":"","Host":"h"}"#)
+    );
+    assert_eq!(
+        told(
+            "regarding",
+            json!({"kind": "Drone", "namespace": "default", "name": "z"})
+        ),
+        fixed(
+            "involvedObject",
+            r#"{"Kind":"Drone","Namespace":"default","Name":"z","UID":"","APIVersion":"","ResourceVersion":"","FieldPath":""}"#
+        )
+    );
+    assert_eq!(told("eventTime", Value::Null), fixed("eventTime", "null"));
+    assert_eq!(
+        told("deprecatedFirstTimestamp", json!("2020-01-01T00:00:00Z")),
+        fixed("firstTimestamp", r#""2020-01-01T00:00:00Z""#)
+    );
+    let core = resource("", "Event");
+    let old = json!({"metadata": {"namespace": "default"}, "message": "m", "reason": "r"});
+    let new = with(old.clone(), "message", json!("n"));
+    assert_eq!(check(&core, &new, Some(&old)), []);
 }
 
 #[test]

@@ -15,15 +15,34 @@ pub(super) fn check(scale: Option<&Scale>, object: &Value, subject: Subject, cau
         number(object, &scale.spec_replicas, causes);
     }
     number(object, &scale.status_replicas, causes);
-    if let Some(path) = &scale.label_selector
-        && let Some(value) = at(object, path).filter(|value| !value.is_string())
-    {
-        causes.push(cause::invalid(path.as_str(), &"".into(), &wrong(path, value, "string")));
+    if let Some(path) = &scale.label_selector {
+        let value = at(object, path).filter(|value| !value.is_string());
+        let detail = value.map(|value| wrong(path, value, "string"));
+        if let Some(detail) = detail.or_else(|| no_map(object, path)) {
+            causes.push(cause::invalid(path.as_str(), &"".into(), &detail));
+        }
     }
 }
 
+/// What is told when something above the value is neither an object nor nothing.
+fn no_map(object: &Value, path: &str) -> Option<String> {
+    let mut value = object;
+    for part in path.split('.').filter(|part| !part.is_empty()) {
+        let Some(fields) = value.as_object() else {
+            return Some(wrong(path, value, "map[string]interface{}"));
+        };
+        value = fields.get(part)?;
+    }
+    None
+}
+
 fn number(object: &Value, path: &str, causes: &mut Vec<Cause>) {
-    let Some(value) = at(object, path) else { return };
+    let Some(value) = at(object, path) else {
+        if let Some(detail) = no_map(object, path) {
+            causes.push(cause::invalid(path, &0.into(), &detail));
+        }
+        return;
+    };
     let Some(number) = value.as_i64() else {
         causes.push(cause::invalid(path, &0.into(), &wrong(path, value, "int64")));
         return;
@@ -83,6 +102,18 @@ mod tests {
             told(spec(json!("x")), Subject::Main),
             [
                 ".spec.replicas: Invalid value: 0: .spec.replicas accessor error: x is of the type string, expected int64"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_number_in_what_is_no_object_is_told() {
+        let told = told(json!({"spec": 5, "status": {}}), Subject::Main);
+        assert_eq!(
+            told,
+            [
+                ".spec.replicas: Invalid value: 0: .spec.replicas accessor error: 5 is of the type int64, expected \
+                 map[string]interface{}"
             ]
         );
     }

@@ -33,7 +33,7 @@ impl Handler for Script {
 }
 
 fn room() -> Bodies {
-    Bodies::new(Limits::default().bodies)
+    Bodies::new(Limits::default().bodies, Limits::default().answers)
 }
 
 fn whole(text: &'static str) -> Answer {
@@ -254,7 +254,7 @@ async fn a_fault_in_one_request_is_the_answer_to_it_and_hits_nobody_else() {
 
 #[tokio::test(start_paused = true)]
 async fn bodies_that_together_are_too_much_wait_and_requests_without_one_do_not() {
-    let bodies = Bodies::new(MAX_BODY);
+    let bodies = Bodies::new(MAX_BODY, MAX_BODY);
     let (limits, end) = (Limits::default(), CancellationToken::new());
     let (never, script) = (Script::default(), Script::answering(whole("{}")));
     let post = || {

@@ -27,11 +27,13 @@ pub(in crate::store) fn facts() -> FactsFn {
     Arc::new(|_, value| {
         let metadata = &value["metadata"];
         let text = |value: &Value| Arc::from(value.as_str().unwrap_or_default());
-        let owners = metadata["ownerReferences"].as_array().into_iter().flatten();
+        let owners = || metadata["ownerReferences"].as_array().into_iter().flatten();
+        let blocks = owners().filter(|owner| owner["blockOwnerDeletion"] == true);
         let labels = metadata["labels"].as_object().into_iter().flatten();
         Facts {
             uid: text(&metadata["uid"]),
-            owners: owners.map(|owner| text(&owner["uid"])).collect(),
+            owners: owners().map(|owner| text(&owner["uid"])).collect(),
+            blocks: blocks.map(|owner| text(&owner["uid"])).collect(),
             labels: labels.map(|(key, value)| (key.as_str().into(), text(value))).collect(),
             deleting: !metadata["deletionTimestamp"].is_null(),
             ..Facts::default()

@@ -218,6 +218,27 @@ async fn reading_goes_on_while_the_disk_fails() {
 }
 
 #[tokio::test]
+async fn that_the_disk_fails_is_known_until_it_takes_something_again_though_nobody_writes() {
+    let folder = tempfile::tempdir().expect("folder");
+    let disk = Disk::new(false);
+    let store = open_on(folder.path(), &disk).expect("opens");
+    put(&store, &drone("a"), 1).await.expect("kept");
+    assert_eq!(store.failing(), None);
+    disk.fail_after(0);
+    put(&store, &drone("a"), 2).await.expect_err("the disk fails");
+    let why = store.failing().expect("known");
+    assert!(why.contains("is full: free some space"), "{why}");
+    disk.mend();
+    let mended = async {
+        while store.failing().is_some() {
+            tokio::task::yield_now().await;
+        }
+    };
+    let soon = Duration::from_secs(20);
+    tokio::time::timeout(soon, mended).await.expect("tried again by itself");
+}
+
+#[tokio::test]
 async fn a_refusal_that_rests_on_a_failed_write_is_a_failure_too() {
     let folder = tempfile::tempdir().expect("folder");
     let disk = Disk::new(false);

@@ -178,6 +178,33 @@ async fn dependents_are_found_by_their_owner() {
 }
 
 #[tokio::test]
+async fn an_owner_is_blocked_until_the_last_that_blocks_it_is_gone_or_lets_it_go() {
+    let folder = tempfile::tempdir().expect("folder");
+    let store = open(folder.path());
+    let owned = |name: &str, blocks: bool, expect| {
+        let owner = json!({"uid": "one", "blockOwnerDeletion": blocks});
+        store.write(Write::Put {
+            key: drone(name),
+            expect,
+            value: json!({"metadata": {"ownerReferences": [owner]}, "spec": {"number": 0}}),
+        })
+    };
+    owned("a", false, Expect::Absent).await.expect("kept");
+    assert!(!store.is_blocked("one"));
+    owned("b", true, Expect::Absent).await.expect("kept");
+    owned("c", true, Expect::Absent).await.expect("kept");
+    owned("b", true, Expect::Revision(2)).await.expect("kept");
+    assert!(store.is_blocked("one") && !store.is_blocked("two"));
+    delete(&store, &drone("b")).await.expect("deleted");
+    assert!(store.is_blocked("one"));
+    owned("c", false, Expect::Revision(3)).await.expect("kept");
+    assert!(!store.is_blocked("one"));
+    owned("c", true, Expect::Revision(6)).await.expect("kept");
+    store.close().await;
+    assert!(open(folder.path()).is_blocked("one"), "also after a restart");
+}
+
+#[tokio::test]
 async fn objects_are_counted_by_kind_and_namespace() {
     let folder = tempfile::tempdir().expect("folder");
     let store = open(folder.path());

@@ -15,12 +15,16 @@ use crate::verbs::meta::{self, FOREGROUND, ORPHAN};
 use crate::verbs::namespaces::STORAGE;
 use crate::verbs::options::{DeleteOptions, Propagation};
 use crate::verbs::settle::settle;
+use futures::{StreamExt, stream};
 use jiff::Timestamp;
 use serde_json::Value;
 use std::sync::Arc;
 
 /// Who writes.
 const MANAGER: &str = "garbage-collector";
+
+/// So many dependents forget their owner together.
+const TOGETHER: usize = 64;
 
 /// So often is an object looked at that changes while it is.
 const ATTEMPTS: usize = 8;
@@ -77,7 +81,7 @@ async fn as_dependent(core: &Arc<Core>, kind: &Kind, object: &Object, value: &Va
     match of_dependent(&states, &meta::finalizers(value), !own.is_empty()) {
         Dependent::Stays => Ok(()),
         Dependent::Goes(propagation) => {
-            if propagation == Propagation::Foreground && own.iter().any(|each| waits(each)) {
+            if propagation == Propagation::Foreground && own.iter().any(|each| each.facts.waits) {
                 // What it would wait for may be waiting for it: who is owned by what it owns blocks nobody.
                 edit(core, kind, object, meta::block_no_owner).await?;
             }
@@ -109,17 +113,10 @@ fn state(core: &Core, dependent: &Object, owner: &meta::Owner) -> Owner {
     let Some(found) = core.store.get(&key).filter(|found| *found.facts.uid == *owner.uid) else {
         return Owner::Gone;
     };
-    match !is_namespace(&kind.resource) && waits(&found) {
+    match !is_namespace(&kind.resource) && found.facts.waits {
         true => Owner::Waits,
         false => Owner::There,
     }
-}
-
-/// Whether an object waits for its dependents to go.
-fn waits(object: &Object) -> bool {
-    object.facts.deleting
-        && object.facts.finalizers
-        && parsed(object).is_ok_and(|value| meta::finalizers(&value).contains(&FOREGROUND))
 }
 
 /// Where an owner is. `None` when its kind is not served, or lives in namespaces and the dependent does not.
@@ -146,29 +143,28 @@ pub(super) fn owners(core: &Core, object: &Object) -> Vec<Key> {
 
 async fn as_owner(core: &Arc<Core>, kind: &Kind, object: &Object, value: &Value) -> Result<(), Refusal> {
     let uid = &object.facts.uid;
-    let dependents = core.store.owned_by(uid);
-    let blocked = dependents.iter().any(|dependent| blocks(dependent, uid));
-    match of_owner(&meta::finalizers(value), blocked) {
+    match of_owner(&meta::finalizers(value), core.store.is_blocked(uid)) {
         Waiting::No | Waiting::ForDependents { over: false } => Ok(()),
         Waiting::ForDependents { over: true } => edit(core, kind, object, |value| without(value, FOREGROUND)).await,
         Waiting::ToBeForgotten => {
-            for dependent in &dependents {
-                if let Some(kind) = core.storing(&dependent.key.resource) {
-                    edit(core, kind, dependent, |value| {
-                        meta::remove_owners(value, |owner| *owner == **uid)
-                    })
-                    .await?;
+            let forgetting = stream::iter(core.store.owned_by(uid)).map(|dependent| async move {
+                match core.storing(&dependent.key.resource) {
+                    Some(kind) => {
+                        edit(core, kind, &dependent, |value| {
+                            meta::remove_owners(value, |owner| *owner == **uid)
+                        })
+                        .await
+                    }
+                    None => Ok(()),
                 }
+            });
+            let mut forgotten = forgetting.buffer_unordered(TOGETHER);
+            while let Some(done) = forgotten.next().await {
+                done?;
             }
             edit(core, kind, object, |value| without(value, ORPHAN)).await
         }
     }
-}
-
-/// Whether a dependent keeps its owner with this uid from going.
-fn blocks(dependent: &Object, uid: &str) -> bool {
-    let named = parsed(dependent).map(|value| meta::owners(&value)).unwrap_or_default();
-    named.iter().any(|owner| owner.uid == uid && owner.blocks)
 }
 
 fn without(value: &mut Value, finalizer: &str) {

@@ -17,14 +17,15 @@ pub(super) enum Touched {
     OwnersOf(Arc<Object>),
 }
 
-/// What is to be looked at after a change.
+/// What is to be looked at after a change: no more than what it may have changed something for, as an owner may have
+/// thousands of dependents, and each of them is written often while it goes.
 pub(super) fn touched(event: &Event) -> Vec<Touched> {
     let object = &event.object;
     let (key, facts) = (&object.key, &object.facts);
     let mut all = Vec::new();
     if event.deleted {
         all.push(Touched::DependentsOf(Arc::clone(&facts.uid)));
-        if !facts.owners.is_empty() {
+        if !facts.blocks.is_empty() {
             all.push(Touched::OwnersOf(Arc::clone(object)));
         }
         if !key.namespace.is_empty() {
@@ -39,15 +40,11 @@ pub(super) fn touched(event: &Event) -> Vec<Touched> {
     if facts.deleting || new || (new_owners && !facts.owners.is_empty()) {
         all.push(Touched::Object(key.clone()));
     }
-    if facts.deleting {
+    if facts.waits && before.is_none_or(|before| !before.facts.waits) {
         all.push(Touched::DependentsOf(Arc::clone(&facts.uid)));
-        if !facts.owners.is_empty() {
-            // It may no longer block one that waits for it.
-            all.push(Touched::OwnersOf(Arc::clone(object)));
-        }
     }
     if let Some(before) = before
-        && before.facts.owners.iter().any(|owner| !facts.owners.contains(owner))
+        && before.facts.blocks.iter().any(|owner| !facts.blocks.contains(owner))
     {
         all.push(Touched::OwnersOf(Arc::clone(before)));
     }
@@ -60,16 +57,23 @@ mod tests {
     use crate::store::Facts;
 
     fn object(owners: &[&str], deleting: bool) -> Arc<Object> {
+        with(owners, deleting, |_| {})
+    }
+
+    fn with(owners: &[&str], deleting: bool, change: impl FnOnce(&mut Facts)) -> Arc<Object> {
+        let mut facts = Facts {
+            uid: "u-1".into(),
+            owners: owners.iter().map(|&uid| uid.into()).collect(),
+            blocks: owners.iter().map(|&uid| uid.into()).collect(),
+            deleting,
+            ..Facts::default()
+        };
+        change(&mut facts);
         Arc::new(Object {
             key: Key::new("things", "field", "a"),
             revision: 1,
             json: bytes::Bytes::new(),
-            facts: Facts {
-                uid: "u-1".into(),
-                owners: owners.iter().map(|&uid| uid.into()).collect(),
-                deleting,
-                ..Facts::default()
-            },
+            facts,
         })
     }
 
@@ -105,21 +109,27 @@ mod tests {
     }
 
     #[test]
-    fn an_owner_on_its_way_out_concerns_its_dependents() {
-        let (before, after) = (object(&[], false), object(&[], true));
+    fn an_owner_that_begins_to_wait_for_its_dependents_concerns_them_once() {
+        let (before, going) = (object(&[], false), object(&[], true));
+        assert_eq!(touched(&event(Some(&before), &going, false)), [itself()]);
+        let waits = with(&[], true, |facts| facts.waits = true);
         let expected = [itself(), Touched::DependentsOf("u-1".into())];
-        assert_eq!(touched(&event(Some(&before), &after, false)), expected);
+        assert_eq!(touched(&event(Some(&before), &waits, false)), expected);
+        assert_eq!(touched(&event(Some(&going), &waits, false)), expected);
+        // As when its status says how many are left.
+        assert_eq!(touched(&event(Some(&waits), &waits, false)), [itself()]);
     }
 
     #[test]
-    fn a_dependent_on_its_way_out_concerns_its_owners() {
-        let (before, after) = (object(&["o"], true), object(&["o"], true));
-        let expected = [
-            itself(),
-            Touched::DependentsOf("u-1".into()),
-            Touched::OwnersOf(Arc::clone(&after)),
-        ];
-        assert_eq!(touched(&event(Some(&before), &after, false)), expected);
+    fn a_dependent_concerns_its_owners_when_it_no_longer_blocks_them() {
+        let landing = object(&["o"], true);
+        assert_eq!(touched(&event(Some(&landing), &landing, false)), [itself()]);
+        let lets_go = with(&["o"], true, |facts| facts.blocks = Box::default());
+        let expected = [itself(), Touched::OwnersOf(Arc::clone(&landing))];
+        assert_eq!(touched(&event(Some(&landing), &lets_go, false)), expected);
+        let gone = touched(&event(Some(&lets_go), &lets_go, true));
+        let owners = gone.iter().any(|each| matches!(each, Touched::OwnersOf(_)));
+        assert!(!owners, "it blocked nobody: {gone:?}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::world::{NODES, THINGS, thing, world};
 use futures::future::join_all;
-use serde_json::json;
+use serde_json::{Value, json};
 
 const JSON: &str = "application/json-patch+json";
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
@@ -165,21 +165,24 @@ async fn unknown_fields_in_a_patch_are_warned_of_or_refused() {
     );
 }
 
+fn sized(size: u32) -> Value {
+    json!({"apiVersion": "a.dev/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": {"size": size}})
+}
+
 #[tokio::test]
 async fn applying_makes_what_is_not_there_and_changes_what_is() {
     let world = world().await;
     let path = format!("{THINGS}/a");
-    let applied = |size: u32| json!({"apiVersion": "a.dev/v1", "kind": "Thing", "spec": {"size": size}});
-    let made = world.apply(&path, "me", applied(1)).await.is(201);
+    let made = world.apply(&path, "me", sized(1)).await.is(201);
     let managed = &made.body["metadata"]["managedFields"][0];
     assert_eq!(
         (&managed["manager"], &managed["operation"]),
         (&json!("me"), &json!("Apply"))
     );
     assert_eq!(made.body["spec"], json!({"size": 1, "colour": "grey"}));
-    let same = world.apply(&path, "me", applied(1)).await.is(200);
+    let same = world.apply(&path, "me", sized(1)).await.is(200);
     assert_eq!(same.version(), made.version());
-    let changed = world.apply(&path, "me", applied(2)).await.is(200);
+    let changed = world.apply(&path, "me", sized(2)).await.is(200);
     assert_eq!(
         (&changed.body["spec"]["size"], &changed.body["metadata"]["generation"]),
         (&json!(2), &json!(2))
@@ -190,15 +193,14 @@ async fn applying_makes_what_is_not_there_and_changes_what_is() {
 async fn what_another_manager_set_otherwise_is_a_conflict_unless_it_is_taken() {
     let world = world().await;
     let path = format!("{THINGS}/a");
-    let applied = |size: u32| json!({"apiVersion": "a.dev/v1", "kind": "Thing", "spec": {"size": size}});
-    world.apply(&path, "one", applied(1)).await.is(201);
-    let told = world.apply(&path, "two", applied(2)).await.is(409);
+    world.apply(&path, "one", sized(1)).await.is(201);
+    let told = world.apply(&path, "two", sized(2)).await.is(409);
     assert_eq!(
         told.message(),
         r#"Apply failed with 1 conflict: conflict with "one": .spec.size"#
     );
     let taken = world
-        .apply(&format!("{path}?force=true"), "two", applied(2))
+        .apply(&format!("{path}?force=true"), "two", sized(2))
         .await
         .is(200);
     assert_eq!(taken.body["spec"]["size"], 2);
@@ -209,6 +211,8 @@ async fn an_apply_that_is_not_well_formed_is_refused() {
     let world = world().await;
     let path = format!("{THINGS}/a");
     let applied = json!({"apiVersion": "a.dev/v1", "kind": "Thing", "spec": {}});
+    let told = world.apply(&path, "me", applied.clone()).await.is(400);
+    assert!(told.message().ends_with("name must be provided"), "{}", told.message());
     world
         .patch(&path, "application/apply-patch+yaml", applied.clone())
         .await
@@ -234,7 +238,8 @@ async fn an_apply_that_is_not_well_formed_is_refused() {
 async fn status_and_spec_are_applied_apart() {
     let world = world().await;
     let path = format!("{THINGS}/a");
-    let both = json!({"apiVersion": "a.dev/v1", "kind": "Thing", "spec": {"size": 1}, "status": {"phase": "Done"}});
+    let mut both = sized(1);
+    both["status"] = json!({"phase": "Done"});
     let main = world.apply(&path, "me", both.clone()).await.is(201);
     assert_eq!(main.body.get("status"), None);
     let mut status = both;

@@ -1,0 +1,76 @@
+//! A client that asks for much and takes nothing of it.
+
+use crate::world::{SOON, World, connect};
+use bytes::Bytes;
+use embedded_api::request::{Answer, ApiRequest, Body};
+use embedded_api::serve::{self, Handler, Limits, Options};
+use http::StatusCode;
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+/// More than fits between two ends of a connection.
+const MUCH: usize = 64 << 20;
+
+/// Answers with so much, and tells when an answer is no longer kept.
+#[derive(Clone)]
+struct Generous {
+    dropped: mpsc::Sender<()>,
+}
+
+struct Much {
+    bytes: Vec<u8>,
+    dropped: mpsc::Sender<()>,
+}
+
+impl Drop for Much {
+    fn drop(&mut self) {
+        // A test that has ended need not know.
+        let _ = self.dropped.try_send(());
+    }
+}
+
+impl AsRef<[u8]> for Much {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Handler for Generous {
+    async fn handle(&self, _: ApiRequest) -> Answer {
+        let much = Much {
+            bytes: vec![b' '; MUCH],
+            dropped: self.dropped.clone(),
+        };
+        Answer {
+            code: StatusCode::OK,
+            content_type: "application/json".to_owned(),
+            headers: Vec::new(),
+            body: Body::Whole(Bytes::from_owner(much)),
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_nobody_takes_is_not_kept_for_ever() {
+    let world = World::new();
+    let (dropped, mut answers) = mpsc::channel(1);
+    let options = Options {
+        limits: Limits {
+            stalled: Duration::from_millis(300),
+            ..Limits::default()
+        },
+        ..Options::default()
+    };
+    let serving = serve::start(Generous { dropped }, &world.folder, options)
+        .await
+        .unwrap();
+    let mut stream = connect(&serving, b"http/1.1").await;
+    let token = world.token();
+    let request = format!("GET /api HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    // Not a byte is read, and the connection stays open at this end.
+    assert_eq!(timeout(SOON, answers.recv()).await.unwrap(), Some(()));
+    drop(stream);
+}

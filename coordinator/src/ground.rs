@@ -8,7 +8,7 @@ mod latch;
 mod object;
 
 pub use latch::Latch;
-pub use object::{GROUND_ORDER, Recorded};
+pub use object::Recorded;
 
 use crate::api::{self, ApiError};
 use crate::context::Context;

@@ -13,6 +13,10 @@ pub const DRONES_FINALIZER: &str = "skein.dev/drones";
 /// vehicle was not seen landed. For operators only; Skein never sets it.
 pub const FORCE_RELEASE: &str = "skein.dev/force-release";
 
+/// Annotation on a Swarm or Drone: the number of the last ground order to it that was recorded, and the word "released"
+/// once it was. For Skein only.
+pub const GROUND_ORDER: &str = "skein.dev/ground-order";
+
 /// Label key on nodes that carry a vehicle; the value does not matter.
 pub const DRONE_NODE: &str = "node-role.kubernetes.io/drone";
 

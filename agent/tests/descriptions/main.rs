@@ -39,6 +39,8 @@ struct World {
     loses: Option<u64>,
     /// The next event with this number is lost.
     loses_event: Option<u32>,
+    /// Answers to commands are lost.
+    loses_acks: bool,
     frames: u64,
     /// What the pilot wrote, and when.
     wrote: Vec<(u64, MavMessage)>,
@@ -67,6 +69,7 @@ impl World {
             ms: 0,
             loses: None,
             loses_event: None,
+            loses_acks: false,
             frames: 0,
             wrote: Vec::new(),
             dir,
@@ -104,6 +107,9 @@ impl World {
                 None
             };
             if event.is_some() && self.loses_event.take_if(|id| Some(*id) == event).is_some() {
+                continue;
+            }
+            if self.loses_acks && matches!(message, MavMessage::COMMAND_ACK(_)) {
                 continue;
             }
             let frame = Frame {
@@ -331,6 +337,23 @@ fn a_wish_to_fly_during_the_download_is_carried_out_as_fast_as_without_it() {
     );
     world.until("on the ground", 90, |w| w.truth() == FlightTruth::Disarmed);
     assert!(world.commanded(LAND).is_some());
+    world.until_described();
+}
+
+#[test]
+fn while_a_step_is_on_its_way_nothing_of_the_download_is_sent() {
+    let mut config = VehicleConfig::new(Autopilot::Px4, 7, HOME);
+    config.never_ready = true;
+    let mut world = World::of(config);
+    world.until("it has begun", 90, |w| w.packets().count() >= 10);
+    world.loses_acks = true;
+    world.wish(1, FLY);
+    world.step();
+    let asked = world.commanded(MavCmd::MAV_CMD_RUN_PREARM_CHECKS).unwrap();
+    world.pass(1);
+    assert!(world.packets().any(|ms| ms < asked));
+    // Its answer is awaited for a second, and then it is repeated.
+    assert!(!world.packets().any(|ms| (asked..asked + 980).contains(&ms)));
     world.until_described();
 }
 

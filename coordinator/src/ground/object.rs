@@ -6,14 +6,11 @@
 
 use crate::key::Key;
 use crate::world::uid;
+use crds::labels;
 use crds::{Drone, Swarm};
 use fleet::ground::GroundOrderId;
 use kube::ResourceExt;
 use serde_json::{Value, json};
-
-/// Annotation on a Swarm or Drone: the number of the last ground order to it that was recorded, and the word "released"
-/// once it was. For Skein only.
-pub const GROUND_ORDER: &str = "skein.dev/ground-order";
 
 /// After the number, once the order was released.
 const RELEASED: &str = "released";
@@ -73,7 +70,7 @@ impl Recorded {
     /// What stands on `object`; `None` when nothing does, or nothing that can be understood.
     #[must_use]
     pub fn on(object: &impl ResourceExt) -> Option<Self> {
-        let mut words = object.annotations().get(GROUND_ORDER)?.split(' ');
+        let mut words = object.annotations().get(labels::GROUND_ORDER)?.split(' ');
         let id = GroundOrderId(words.next()?.parse().ok()?);
         match (words.next(), words.next()) {
             (None, None) => Some(Self { id, released: false }),
@@ -96,7 +93,7 @@ impl Recorded {
 pub(super) fn patch(uid: &str, grounded: bool, order: Option<Recorded>) -> Value {
     let mut patch = json!({"metadata": {"uid": uid}, "spec": {"grounded": grounded}});
     if let Some(order) = order {
-        patch["metadata"]["annotations"] = json!({GROUND_ORDER: order.text()});
+        patch["metadata"]["annotations"] = json!({labels::GROUND_ORDER: order.text()});
     }
     patch
 }
@@ -108,7 +105,9 @@ mod tests {
 
     fn with(annotation: &str) -> Drone {
         let mut drone = Drone::new("alpha-1", DroneSpec::default());
-        drone.annotations_mut().insert(GROUND_ORDER.into(), annotation.into());
+        drone
+            .annotations_mut()
+            .insert(labels::GROUND_ORDER.into(), annotation.into());
         drone
     }
 
@@ -120,7 +119,9 @@ mod tests {
                 released,
             };
             let change = patch("u", !released, Some(order));
-            let text = change["metadata"]["annotations"][GROUND_ORDER].as_str().unwrap();
+            let text = change["metadata"]["annotations"][labels::GROUND_ORDER]
+                .as_str()
+                .unwrap();
             assert_eq!(Recorded::on(&with(text)), Some(order));
             assert_eq!(
                 (&change["metadata"]["uid"], &change["spec"]["grounded"]),

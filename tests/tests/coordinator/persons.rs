@@ -79,7 +79,7 @@ pub async fn a_ground_order_that_only_agents_remember_is_given_anew(mut field: F
     field
         .until("the Swarm to be marked", async || {
             let swarm = field.swarms("north").get("alpha").await.unwrap();
-            let order = swarm.annotations().get("skein.dev/ground-order").cloned();
+            let order = swarm.annotations().get(crds::labels::GROUND_ORDER).cloned();
             match (swarm.spec.grounded, order.as_deref()) {
                 (true, Some("42")) => Ok(()),
                 other => Err(format!("{other:?}")),

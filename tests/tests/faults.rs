@@ -39,6 +39,7 @@ impl Flight {
         let logs = scratch.folder("logs")?;
         let script = scratch.path().join("faults.txt");
         std::fs::write(&script, faults)?;
+        std::fs::write(scratch.path().join("key"), [7; 32])?;
         let simulator = Launch::workspace("skein-sitl")?
             .args(["--autopilot", autopilot, "--speedup", SPEEDUP, "--names", NODE])
             .args(["--link", &format!("pty:{}", scratch.folder("ports")?.display())])
@@ -148,7 +149,7 @@ fn another_autopilot_that_comes_in_flight_a_gimbal_and_a_ground_station_are_told
 #[test]
 fn two_autopilots_on_the_wire_from_the_start_are_both_left_alone_and_neither_is_reported() {
     let flight = Flight::begin("px4", "at 0 second-autopilot 42").unwrap();
-    let told = |line: &str| line.contains("several autopilots are on the link (systems 1, 42)");
+    let told = |line: &str| line.contains("several autopilots are on the link") && line.contains("42");
     flight.agent.wait_for_line(PATIENCE, told).unwrap();
     let report = flight.wait("a report", |report| report.held.is_some()).unwrap();
     assert_eq!(report.truth(), FlightTruth::UnknownNeverHeard);
@@ -229,4 +230,29 @@ fn a_pilot_who_takes_over_by_radio_control_keeps_the_vehicle() {
     let log = flight.log();
     log.check().unwrap();
     assert_eq!(log.commands, before);
+}
+
+#[test]
+fn a_vehicle_that_speaks_mavlink_1_is_flown() {
+    for autopilot in ["px4", "ardupilot"] {
+        flies_and_lands(autopilot, "at 0 mavlink1").unwrap();
+    }
+}
+
+#[test]
+fn a_vehicle_that_signs_is_flown_by_an_agent_that_has_no_key() {
+    flies_and_lands("px4", "at 0 signed key").unwrap();
+}
+
+#[test]
+fn a_vehicle_that_falls_is_reported_down_and_is_not_armed_again() {
+    let flight = Flight::begin("px4", "on takeoff +40 motor-failure").unwrap();
+    flight.wait_holding().unwrap();
+    flight
+        .wait("the vehicle to be known as down", |report| {
+            report.truth() == FlightTruth::Disarmed
+        })
+        .unwrap();
+    let log = flight.ends_well().unwrap();
+    assert_eq!(log.count(MavCmd::MAV_CMD_COMPONENT_ARM_DISARM), 1, "{log:#?}");
 }

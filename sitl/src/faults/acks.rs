@@ -9,6 +9,9 @@ const IN_PROGRESS: u8 = 5;
 /// IN_PROGRESS is repeated this often.
 const PROGRESS_EVERY_S: f64 = 0.5;
 
+/// More acks than this do not wait; those that come then are lost.
+const MOST_LATER: usize = 10_000;
+
 /// See the module text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Acks {
@@ -32,14 +35,15 @@ impl Acks {
             None => true,
             Some(CommandFault::LoseCommand) => false,
             Some(CommandFault::Deny(result)) => {
-                self.later.push((now_s, CommandAck { result, ..ack }));
+                self.hold(now_s, CommandAck { result, ..ack });
                 false
             }
             Some(fault) => {
                 if let CommandFault::InProgress(seconds) = fault {
                     let times = (seconds / PROGRESS_EVERY_S).ceil() as u32;
-                    let due = (0..times).map(|n| now_s + f64::from(n) * PROGRESS_EVERY_S);
-                    self.later.extend(due.map(|at| (at, ack)));
+                    for n in 0..times {
+                        self.hold(now_s + f64::from(n) * PROGRESS_EVERY_S, ack);
+                    }
                 }
                 self.faults.push((command, fault));
                 true
@@ -59,7 +63,7 @@ impl Acks {
             Some(CommandFault::LoseAck) => Vec::new(),
             Some(CommandFault::DuplicateAck(times)) => vec![ack; 1 + times as usize],
             Some(CommandFault::DelayAck(seconds) | CommandFault::InProgress(seconds)) => {
-                self.later.push((now_s + seconds, ack));
+                self.hold(now_s + seconds, ack);
                 Vec::new()
             }
             Some(CommandFault::Answer(result)) => vec![CommandAck { result, ..ack }],
@@ -69,6 +73,12 @@ impl Acks {
                 component: 0,
             })],
             Some(CommandFault::LoseCommand | CommandFault::Deny(_)) | None => vec![ack],
+        }
+    }
+
+    fn hold(&mut self, until_s: f64, ack: CommandAck) {
+        if self.later.len() < MOST_LATER {
+            self.later.push((until_s, ack));
         }
     }
 

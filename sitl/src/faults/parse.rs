@@ -234,7 +234,11 @@ impl<'a> Words<'a> {
             "delay-ack" => CommandFault::DelayAck(self.seconds()?),
             "deny" => CommandFault::Deny(self.result()?),
             "answer" => CommandFault::Answer(self.result()?),
-            "in-progress" => CommandFault::InProgress(self.seconds()?),
+            "in-progress" => CommandFault::InProgress(self.known(
+                |word| positive(word).filter(|seconds| *seconds <= 3600.0),
+                "a number of seconds up to 3600",
+                "a number of seconds",
+            )?),
             "ack-to" => CommandFault::AckTo(self.known(address, "SYSTEM/COMPONENT", "SYSTEM/COMPONENT")?),
             "ack-untargeted" => CommandFault::AckUntargeted,
             _ => return Ok(None),

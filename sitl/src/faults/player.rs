@@ -138,21 +138,16 @@ impl Player {
         match what {
             // Only arrivals trigger these.
             What::Command(_) => {}
-            What::Bytes(fault, lasts_s) => self.bytes.push(Lasting {
-                fault,
-                until_s: until_s(lasts_s),
-                next_s: self.now_s,
-            }),
+            What::Bytes(fault, lasts_s) => {
+                begin_or_go_on(&mut self.bytes, fault, until_s(lasts_s), self.now_s);
+            }
             What::Around(fault, lasts_s) => {
                 let until_s = until_s(lasts_s);
-                if let Some(who) = self.neighbour(&fault) {
+                let who = self.neighbour(&fault).filter(|_| !self.suffers(&fault));
+                if let Some(who) = who {
                     self.neighbours.push((fault.clone(), Neighbour::new(who, self.now_s)));
                 }
-                self.around.push(Lasting {
-                    fault,
-                    until_s,
-                    next_s: self.now_s,
-                });
+                begin_or_go_on(&mut self.around, fault, until_s, self.now_s);
             }
             What::Sudden(Sudden::Reboot) => {
                 self.acks.clear();
@@ -342,6 +337,18 @@ impl Player {
             damage.add(lasting.fault);
         }
         damage
+    }
+}
+
+/// A fault that is there already lasts until the later of both ends.
+fn begin_or_go_on<T: PartialEq>(lasting: &mut Vec<Lasting<T>>, fault: T, until_s: f64, now_s: f64) {
+    match lasting.iter_mut().find(|lasting| lasting.fault == fault) {
+        Some(present) => present.until_s = present.until_s.max(until_s),
+        None => lasting.push(Lasting {
+            fault,
+            until_s,
+            next_s: now_s,
+        }),
     }
 }
 

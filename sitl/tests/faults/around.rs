@@ -288,3 +288,10 @@ fn a_fault_after_a_command_begins_that_much_later() {
     assert_eq!(rig.count(12.1, 13.0, |_| true), 0);
     assert!(rig.count(13.1, 14.0, |_| true) > 0);
 }
+
+#[test]
+fn a_fault_that_begins_again_while_it_lasts_goes_on_and_does_not_grow() {
+    let mut rig = Rig::ready("at 10 second-autopilot 42 for 5\nat 12 second-autopilot 42 for 8");
+    rig.pass_to(30.0);
+    assert_eq!(rig.count(0.0, 30.0, |frame| frame.system == 42 && frame.id == 0), 10);
+}

@@ -64,8 +64,7 @@ pub fn measure(span: Duration) -> anyhow::Result<[Seen; 2]> {
     let simulator = Launch::workspace("skein-sitl")?
         .args(["--autopilot", "px4", "--port", "network", "--names"])
         .arg(format!("{AGENTS},{PEERS}"))
-        // Both vehicles are system 1: each is alone on its wire.
-        .args(["--link", &format!("pty:{}", ports.display()), "--system-id-base", "1"])
+        .args(["--link", &format!("pty:{}", ports.display())])
         .arg("--faults")
         .arg(&traffic)
         .logs_in(&logs)
@@ -111,8 +110,13 @@ pub fn measure(span: Duration) -> anyhow::Result<[Seen; 2]> {
     peer.wait_for_exit(PATIENCE)?;
     let agent_log = newest(&flights)?;
     let seconds = (to_us - from_us) / 1e6;
-    let seen = |name, log: &PathBuf, cpu: f64, memory: (f64, f64)| -> anyhow::Result<Seen> {
-        let counted = recorded::count(log, from_us as u64, to_us as u64)?;
+    let seen = |name, system, log: &PathBuf, cpu: f64, memory: (f64, f64)| -> anyhow::Result<Seen> {
+        let counted = recorded::count(log, system, from_us as u64, to_us as u64)?;
+        ensure!(
+            counted.frames > 0,
+            "{name} logged no frame of its vehicle; see {}",
+            log.display()
+        );
         Ok(Seen {
             name,
             seconds,
@@ -125,8 +129,8 @@ pub fn measure(span: Duration) -> anyhow::Result<[Seen; 2]> {
         })
     };
     Ok([
-        seen("skein-agent", &agent_log, agent_cpu, memory[0])?,
-        seen("MAVProxy, no modules", &peer_log, peer_cpu, memory[1])?,
+        seen("skein-agent", 1, &agent_log, agent_cpu, memory[0])?,
+        seen("MAVProxy, no modules", 2, &peer_log, peer_cpu, memory[1])?,
     ])
 }
 

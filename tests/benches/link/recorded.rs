@@ -4,8 +4,8 @@
 
 use std::path::Path;
 
-/// The vehicle's system and component id.
-const VEHICLE: (u8, u8) = (1, 1);
+/// The component id of an autopilot.
+const AUTOPILOT: u8 = 1;
 
 /// Frames of the vehicle in a span of time.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,8 +16,8 @@ pub struct Recorded {
     pub lost: u64,
 }
 
-/// Counts from `from_us` to `to_us`, in Unix microseconds.
-pub fn count(path: &Path, from_us: u64, to_us: u64) -> anyhow::Result<Recorded> {
+/// Counts the frames of the vehicle `system` from `from_us` to `to_us`, in Unix microseconds.
+pub fn count(path: &Path, system: u8, from_us: u64, to_us: u64) -> anyhow::Result<Recorded> {
     let log = std::fs::read(path)?;
     let (mut rest, mut recorded, mut last) = (log.as_slice(), Recorded::default(), None::<u8>);
     while rest.len() > 16 {
@@ -31,7 +31,7 @@ pub fn count(path: &Path, from_us: u64, to_us: u64) -> anyhow::Result<Recorded> 
             0xFE => (8 + usize::from(frame[1]), frame[2], (frame[3], frame[4])),
             other => anyhow::bail!("{}: a frame begins with {other:#x}", path.display()),
         };
-        if sender == VEHICLE {
+        if sender == (system, AUTOPILOT) {
             // The frame before the span tells where its sequence begins.
             if at_us >= from_us && at_us < to_us {
                 recorded.frames += 1;

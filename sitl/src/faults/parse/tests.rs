@@ -95,6 +95,10 @@ fn each_bad_line_gives_one_error_with_its_number_that_says_what_to_do() {
             "line 1: `60001` is not the id of a message",
         ),
         ("at 3 unknown-ids 0", "line 1: `0` is not a rate from 0.01 to 1000"),
+        (
+            "on arm in-progress 1e9",
+            "line 1: `1e9` is not a number of seconds up to 3600",
+        ),
         ("seed x", "line 1: `x` is not a whole number"),
         (
             "on arm duplicate-ack 0",

@@ -37,6 +37,8 @@ mod kubectl_ask;
 mod kubectl_get;
 #[path = "api/kubectl_nodes.rs"]
 mod kubectl_nodes;
+#[path = "api/kubectl_running.rs"]
+mod kubectl_running;
 #[path = "api/kubectl_write.rs"]
 mod kubectl_write;
 #[path = "api/lists.rs"]

@@ -5,7 +5,7 @@
 use serde_json::json;
 
 use crate::both;
-use crate::kubectl_write::running::{Running, Stream};
+use crate::kubectl_running::{Running, Stream};
 use crate::objects::{CORE, NODES, condition, drone, event, labelled, node, swarm};
 use crate::session::{MERGE, Session};
 

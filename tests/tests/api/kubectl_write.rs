@@ -2,15 +2,12 @@
 //!
 //! Owns: apply, edit, scale, wait, label, patch, replace, delete. Must not: touch nodes (see `kubectl_nodes`).
 
-#[path = "kubectl_running.rs"]
-pub mod running;
-
 use serde_json::json;
 
 use crate::both;
+use crate::kubectl_running::{Running, Stream};
 use crate::objects::{condition, drone, labelled, swarm, with};
 use crate::session::{MERGE, Session};
-use running::{Running, Stream};
 
 #[test]
 fn kubectl_apply_makes_changes_and_leaves_alone() {

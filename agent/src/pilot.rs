@@ -239,7 +239,8 @@ impl Pilot {
     pub fn may_exit(&self, now: Moment) -> bool {
         let truth = self.vehicle.truth(now);
         let under_way = self.memory.arm_under_way(now);
-        let not_ours = self.state.record.stage != Stage::Flown && !self.armed_in_this_life;
+        let record = &self.state.record;
+        let not_ours = record.stage != Stage::Flown && record.descent.is_none() && !self.armed_in_this_life;
         self.state.fence.held.is_none()
             || safety::settled(truth, under_way)
             || (not_ours

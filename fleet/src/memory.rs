@@ -172,7 +172,12 @@ impl Memory {
             }
             StepKind::Land => self.land_sent = Some(now),
             StepKind::FailsafeLand | StepKind::FailsafeReturn => self.land_sent = None,
-            StepKind::AskReasons | StepKind::SetStation | StepKind::TakeOff => {}
+            // Whatever lands it from now on, it is not the command that was sent before.
+            StepKind::TakeOff => {
+                self.land_sent = None;
+                self.descent = None;
+            }
+            StepKind::AskReasons | StepKind::SetStation => {}
         }
     }
 

@@ -66,7 +66,7 @@ const COME_DOWN: [u8; 2] = [ORDER, 3];
 pub fn flight() -> Vec<Vec<u8>> {
     let found = [CALM; 2];
     let up = [&found[..], &FLY, &[CALM; 6]].concat();
-    let stories: [&[u8]; 13] = [
+    let in_flight: [&[u8]; 12] = [
         // Up and down again.
         &[&COME_DOWN[..], &[CALM; 8]].concat(),
         // A ground order, a release, and up again.
@@ -95,20 +95,24 @@ pub fn flight() -> Vec<Vec<u8>> {
         ],
         // Deposed coordinators, and a new one.
         &[ORDER, 8, 1, ORDER, 7, CALM, ORDER, 13, ORDER, 12, 5, CALM],
+    ];
+    let on_the_ground: [&[u8]; 2] = [
         // Single words of the vehicle and of strangers, answers, and noise.
         &[
             7, 0, 16, 5, 8, 0, 2, 9, 0, 0, 1, 12, 5, 12, 0x27, 10, 0, 14, 8, 1, 2, 3, 4, 5, 6, 7, 8, 11, 8, 0xFD, 1, 0,
             0, 0, 1, 1, 0,
         ],
+        // The mode is set and told; what the arming checks said before says nothing about it.
+        &[FLY[0], FLY[1], 7, 0, 0, 1, CALM],
     ];
     let begins = [0, 1, 2, 5];
-    stories
-        .iter()
-        .enumerate()
-        .flat_map(|(number, story)| {
-            begins.map(|kind| [&[kind][..], if number % 5 == 4 { &found } else { &up }, story].concat())
-        })
-        .collect()
+    let after = |begin: &[u8], stories: &[&[u8]]| -> Vec<Vec<u8>> {
+        let each = stories
+            .iter()
+            .flat_map(|story| begins.map(|kind| [&[kind][..], begin, story].concat()));
+        each.collect()
+    };
+    [after(&up, &in_flight), after(&found, &on_the_ground)].concat()
 }
 
 /// Writes all seeds into `folder`, a folder for each target.

@@ -34,6 +34,8 @@ pub struct Ledger {
     /// While somebody else may be in command: what had been agreed to when that began.
     agreed_before: Option<u32>,
     pub flown: bool,
+    /// A takeoff was sent since it was last down.
+    pub lifted: bool,
     /// It came down unasked.
     pub over: bool,
     /// A landing that was asked for was sent since it was last armed. (A takeoff should end that, too; it does not yet: see
@@ -169,6 +171,7 @@ impl Ledger {
             return;
         }
         let (state, mode) = certain;
+        self.lifted &= perhaps != State::Down;
         match (state, mode) {
             (State::InTheAir, Some(Mode::Station | Mode::TakeOff)) | (State::Down, _) => self.agreed_before = None,
             // Perhaps ours, perhaps not.

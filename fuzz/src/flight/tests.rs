@@ -196,9 +196,9 @@ fn a_command_that_an_invariant_forbids_is_noticed() {
             "not justified",
             judged(airborne(4), command(MavCmd::MAV_CMD_NAV_RETURN_TO_LAUNCH, 0.0, 0.0)),
         ),
-        ("not justified", judged(ready(), land())),
+        ("not armed", judged(ready(), land())),
         (
-            "not justified",
+            "elsewhere than the ground",
             judged(ready(), command(MavCmd::MAV_CMD_NAV_TAKEOFF, 0.0, 0.0)),
         ),
         (

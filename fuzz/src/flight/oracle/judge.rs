@@ -155,9 +155,15 @@ impl Oracle {
             "a takeoff that nobody wishes: {self:?}"
         );
         let state = self.perhaps.state(now);
-        let justified = self.ledger.is_of_the_leader() && self.word && state == State::ArmedOnGround;
+        assert_eq!(
+            state,
+            State::ArmedOnGround,
+            "a takeoff from elsewhere than the ground: {self:?}"
+        );
+        let justified = self.ledger.is_of_the_leader() && self.word;
         self.or_sent_again(MavCmd::MAV_CMD_NAV_TAKEOFF, justified);
         assert!(self.armed_in_this_life, "somebody else has armed it: {self:?}");
+        self.ledger.our_landing = false;
         let Some(ours) = self.ours else { return };
         assert!(
             !matches!(
@@ -176,6 +182,7 @@ impl Oracle {
             );
         }
         assert!(params[3].is_finite());
+        self.ledger.lifted = true;
     }
 
     /// A command is justified by what is known now, or it is one that was and is sent again: twice at most, and once more
@@ -194,6 +201,7 @@ impl Oracle {
         let returns = command == MavCmd::MAV_CMD_NAV_RETURN_TO_LAUNCH;
         let armed = self.perhaps.armed && self.perhaps.heard_within(3000, now);
         let due = self.failsafe_is_due(returns, now) || (asked && !returns);
+        assert!(self.perhaps.armed, "a descent of a vehicle that is not armed: {self:?}");
         self.or_sent_again(command, armed && due);
         if asked && !returns {
             self.ledger.our_landing = true;
@@ -237,7 +245,7 @@ impl Oracle {
         );
         let held = self.ledger.held.as_ref();
         // Whom it holds is in doubt while an arm command may be under way.
-        let in_doubt = self.last_arm.is_some_and(|at| now.saturating_sub(at) <= 35_000);
+        let in_doubt = self.last_arm.is_some_and(|at| now.saturating_sub(at) <= 65_000);
         assert!(
             held.map_or(in_doubt, |held| held.uid == order.uid && held.term == order.term),
             "a kill of another Drone: {order:?}; {self:?}"
@@ -291,7 +299,8 @@ impl Oracle {
             report.takeovers >= self.ledger.takeovers || report.held.is_none(),
             "a takeover was missed: {self:?}"
         );
-        if may_exit && self.ledger.held.is_some() && self.ledger.flown && report.held.is_some() {
+        let ours = self.ledger.flown && self.ledger.lifted;
+        if may_exit && self.ledger.held.is_some() && ours && report.held.is_some() {
             assert_eq!(state, State::Down, "it leaves a vehicle that it has flown: {self:?}");
         }
     }

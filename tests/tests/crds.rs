@@ -89,7 +89,10 @@ fn an_empty_spec_gets_every_default() {
         ns.kept("Drone", "empty", &json!({})),
         json!({"takeoffAltitudeMeters": 10})
     );
-    let failsafe = json!({"onCoordinatorLoss": "Continue", "coordinatorLossSeconds": 60});
+    let failsafe = json!({
+        "onCoordinatorLoss": "Continue", "coordinatorLossSeconds": 60,
+        "onLowBattery": "Return", "reservePercent": 20, "preflight": "Warn"
+    });
     assert_eq!(
         ns.kept("Drone", "failsafe", &json!({"failsafe": {}}))["failsafe"],
         failsafe
@@ -97,8 +100,10 @@ fn an_empty_spec_gets_every_default() {
     let template = json!({"template": {"spec": {"failsafe": {"onCoordinatorLoss": "Land"}}}});
     assert_eq!(
         ns.kept("Swarm", "failsafe", &template)["template"]["spec"],
-        json!({"takeoffAltitudeMeters": 10,
-            "failsafe": {"onCoordinatorLoss": "Land", "coordinatorLossSeconds": 60}})
+        json!({"takeoffAltitudeMeters": 10, "failsafe": {
+            "onCoordinatorLoss": "Land", "coordinatorLossSeconds": 60,
+            "onLowBattery": "Return", "reservePercent": 20, "preflight": "Warn"
+        }})
     );
 }
 

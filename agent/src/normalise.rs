@@ -211,8 +211,9 @@ fn heartbeat(vehicle: &mut Vehicle, m: &HEARTBEAT_DATA, now: Moment) {
     if armed && !vehicle.heartbeat.as_ref().is_some_and(|h| h.value.armed) {
         vehicle.reasons.clear();
     }
-    if vehicle.heartbeat.as_ref().is_some_and(|h| h.value.mode != mode) {
-        // The arming checks are those of the mode: what they said before says nothing about this one.
+    if vehicle.heartbeat.as_ref().is_none_or(|h| h.value.mode != mode) {
+        // The arming checks are those of the mode: what they said before, in another or in one that was not told, says nothing
+        // about this one.
         vehicle.ready = None;
     }
     vehicle.heartbeat = Some(Sighting::new(Heartbeat { armed, mode }, now));

@@ -15,18 +15,18 @@ use crate::preflight::Reader;
 use crate::recipe;
 use crate::state_file::State;
 use crate::streams::{Streams, Want};
-use fleet::assignment::{Desired, Fence, Held, Order, Preflight, Refused, USUAL_RESERVE};
-use fleet::battery::{Gauge, Level};
-use fleet::converge::{Situation, Step, converge, overtaken};
+use fleet::assignment::{Fence, Order, Preflight, Refused, USUAL_RESERVE};
+use fleet::battery::Gauge;
+use fleet::converge::{Situation, Step, called_off, converge};
 use fleet::flight_record::{FlightRecord, Stage};
 use fleet::ids::{NodeName, Term};
 use fleet::memory::{Memory, Outcome, StepKind};
-use fleet::preflight::{Clearance, Findings, clearance};
-use fleet::report::{Activity, Report};
+use fleet::preflight::{Clearance, clearance};
+use fleet::report::Activity;
 use fleet::safety::{self, ArmPermit};
 use fleet::time::Moment;
 use fleet::units::SystemId;
-use fleet::vehicle::{ArmingReason, FlightTruth, ReasonClass, TRUTH_STALE_AFTER, Vehicle, WhyUnknown};
+use fleet::vehicle::{FlightTruth, Vehicle, WhyUnknown};
 use link::dialect::{MavMessage, MavResult};
 use link::{Frame, LinkEvent};
 use std::time::Duration;
@@ -34,6 +34,7 @@ use tracing::{debug, info, warn};
 
 mod descriptions;
 mod killing;
+mod reporting;
 
 /// Our heartbeat, 1 Hz by convention.
 const HEARTBEAT_EVERY: Duration = Duration::from_secs(1);
@@ -42,9 +43,6 @@ const SPEAK_FIRST_AFTER: Duration = Duration::from_millis(1500);
 /// A frame must be on the wire within this; an arm command within the shorter one.
 const WRITE_WITHIN: Duration = Duration::from_millis(500);
 const WRITE_ARM_WITHIN: Duration = Duration::from_millis(200);
-
-/// Battery and position are not reported any more when they are older than this.
-const REPORTED_FOR: Duration = Duration::from_secs(15);
 
 /// The agent's mind.
 #[derive(Debug)]
@@ -282,38 +280,17 @@ impl Pilot {
         }
     }
 
-    /// Once the vehicle is wanted down, nothing else is waited for; and what the vehicle does may have overtaken what is
-    /// on its way.
     fn call_off(&mut self, now: Moment, jitter: f64) {
         let Some(Purpose::Step(kind)) = self.outstanding.as_ref().map(|o| o.purpose) else {
             return;
         };
-        let held = self.state.fence.held.as_ref();
-        let down = self.terminating || held.is_some_and(|a| matches!(a.desired, Desired::Grounded { .. }));
-        let upwards = matches!(
-            kind,
-            StepKind::Arm | StepKind::TakeOff | StepKind::SetStation | StepKind::AskReasons
-        );
-        let let_go = held.is_some_and(|a| self.state.record.let_go(a));
-        // Nobody who leads stands by the wish any more: what lifts the vehicle is not repeated.
-        let led = held.is_some_and(|a| a.term >= self.state.fence.highest_term) && self.contact.confirmed();
-        let lifts = matches!(kind, StepKind::TakeOff | StepKind::SetStation);
-        // A descent that nothing asks for any more, if it has not begun by now, need not.
-        let unasked = match kind {
-            StepKind::Land => !down,
-            StepKind::FailsafeLand | StepKind::FailsafeReturn => {
-                let alone = held.is_some_and(|a| self.contact.silent(now) >= a.failsafe.after);
-                !alone && self.gauge.levels(now).lasting < Level::Low
-            }
-            StepKind::Arm | StepKind::TakeOff | StepKind::SetStation | StepKind::AskReasons => false,
-        };
-        if (down && upwards) || (lifts && !led) || unasked || let_go || overtaken(kind, &self.vehicle, now) {
+        if called_off(kind, &self.situation(now)) {
             self.end(&Outcome::NoAnswer, now, jitter);
         }
     }
 
-    fn next_step(&mut self, now: Moment, jitter: f64) -> Option<Outgoing> {
-        let verdict = converge(&Situation {
+    fn situation(&self, now: Moment) -> Situation<'_> {
+        Situation {
             vehicle: &self.vehicle,
             fence: &self.state.fence,
             confirmed: self.contact.confirmed(),
@@ -324,7 +301,11 @@ impl Pilot {
             preflight: self.clearance(),
             terminating: self.terminating,
             now,
-        });
+        }
+    }
+
+    fn next_step(&mut self, now: Moment, jitter: f64) -> Option<Outgoing> {
+        let verdict = converge(&self.situation(now));
         self.activity = verdict.activity;
         self.log_changes(now);
         let step = verdict.step;
@@ -394,13 +375,7 @@ impl Pilot {
             return None;
         }
         let message = self.preflight.next(self.vehicle.identity.as_ref()?, now, jitter)?;
-        self.handed_out_command = false;
-        Some(Outgoing {
-            from: self.from(),
-            message,
-            within: WRITE_WITHIN,
-            permit: None,
-        })
+        Some(self.aside(message))
     }
 
     fn preflight_policy(&self) -> Preflight {
@@ -408,13 +383,8 @@ impl Pilot {
         held.map_or(Preflight::Ignore, |a| a.failsafe.preflight)
     }
 
-    fn findings(&self) -> Findings {
-        let autopilot = self.vehicle.identity.as_ref().map(|id| id.autopilot);
-        autopilot.map_or_else(Findings::default, |autopilot| self.preflight.findings(autopilot))
-    }
-
     fn clearance(&self) -> Clearance {
-        clearance(self.preflight_policy(), &self.findings())
+        clearance(self.preflight_policy(), self.preflight.findings())
     }
 
     fn heartbeat(&mut self, now: Moment) -> Option<Outgoing> {
@@ -427,14 +397,7 @@ impl Pilot {
             return None;
         }
         self.last_heartbeat = Some(now);
-        self.handed_out_command = false;
-        let message = our_heartbeat();
-        Some(Outgoing {
-            from: self.from(),
-            message,
-            within: WRITE_WITHIN,
-            permit: None,
-        })
+        Some(self.aside(our_heartbeat()))
     }
 
     fn deadman(&mut self, now: Moment) -> Option<Outgoing> {
@@ -446,13 +409,21 @@ impl Pilot {
             return None;
         }
         self.last_ground_station = Some(now);
-        self.handed_out_command = false;
         Some(Outgoing {
             from: (system.0, GROUND_STATION_COMPONENT),
-            message: ground_station_heartbeat(),
+            ..self.aside(ground_station_heartbeat())
+        })
+    }
+
+    /// A message that is no command: nobody waits for its end.
+    fn aside(&mut self, message: MavMessage) -> Outgoing {
+        self.handed_out_command = false;
+        Outgoing {
+            from: self.from(),
+            message,
             within: WRITE_WITHIN,
             permit: None,
-        })
+        }
     }
 
     fn from(&self) -> (u8, u8) {
@@ -524,7 +495,7 @@ impl Pilot {
         let truth = self.vehicle.truth(now);
         let held = self.state.fence.held.as_ref();
         let record: FlightRecord = self.state.record.seen(held, truth, self.memory.landing_ours());
-        let down = self.terminating || held.is_some_and(|a| matches!(a.desired, Desired::Grounded { .. }));
+        let down = self.situation(now).wished_down();
         let mode = self.vehicle.mode(now);
         let record = record.watched(held, truth, mode, self.memory.descent_sent(), down);
         if let Some(held) = held.filter(|held| record.let_go(held) && !self.state.record.let_go(held)) {
@@ -545,65 +516,6 @@ impl Pilot {
         match &self.state.fence.held {
             Some(held) => info!(drone = %held.name, vehicle = ?truth, ?activity, mode, "phase changed"),
             None => info!(vehicle = ?truth, ?activity, mode, "phase changed"),
-        }
-    }
-
-    /// Why a vehicle on the ground is not armed although its autopilot might arm: reasons of ours.
-    fn own_reasons(&self, truth: FlightTruth, now: Moment) -> Vec<ArmingReason> {
-        let held = self.state.fence.held.as_ref();
-        let Some(held) = held.filter(|_| truth == FlightTruth::Disarmed) else {
-            return Vec::new();
-        };
-        let mut reasons: Vec<ArmingReason> = self.gauge.refusal(held.failsafe.reserve, now).into_iter().collect();
-        let ours = |class, text| ArmingReason {
-            class,
-            ..ArmingReason::told(text, Moment::default())
-        };
-        match self.clearance() {
-            Clearance::Clear => {}
-            Clearance::Reading => reasons.push(ours(
-                ReasonClass::WillHeal,
-                "the autopilot's own failsafes are being read".to_owned(),
-            )),
-            Clearance::Amiss => {
-                let amiss = self.findings().amiss.into_iter();
-                reasons.extend(amiss.map(|line| ours(ReasonClass::NeedsHuman, line)));
-            }
-        }
-        reasons
-    }
-
-    /// A full picture, for the coordinator.
-    #[must_use]
-    pub fn report(&self, now: Moment) -> Report {
-        let truth = self.vehicle.truth(now);
-        let under_way = self.memory.arm_under_way(now);
-        let beat = self
-            .vehicle
-            .heartbeat
-            .as_ref()
-            .and_then(|h| h.fresh(now, TRUTH_STALE_AFTER));
-        let own_reasons = self.own_reasons(truth, now);
-        Report {
-            node: self.node.clone(),
-            made: now,
-            link_alive: self.vehicle.link_alive(now),
-            identity: self.vehicle.identity.clone(),
-            truth,
-            mode: beat.map(|b| b.mode.label.clone()),
-            ready: self.vehicle.ready(now).map(|ready| ready && own_reasons.is_empty()),
-            reasons: [own_reasons, self.vehicle.reasons.clone()].concat(),
-            battery: self.vehicle.battery.and_then(|b| b.fresh(now, REPORTED_FOR).copied()),
-            position: self.vehicle.position.and_then(|p| p.fresh(now, REPORTED_FOR).copied()),
-            held: self.state.fence.held.as_ref().map(|a| Held::of(a, truth, under_way)),
-            activity: self.activity,
-            terminating: self.terminating,
-            takeovers: self.state.record.takeovers,
-            ground_latch: self.state.fence.ground_latch,
-            warnings: match self.preflight_policy() {
-                Preflight::Ignore => Vec::new(),
-                Preflight::Warn | Preflight::Refuse => self.findings().amiss,
-            },
         }
     }
 }

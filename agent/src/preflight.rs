@@ -81,6 +81,9 @@ struct Reading {
 pub struct Reader {
     readings: [Reading; 2],
     not_before: Moment,
+    /// What follows from the readings, and since when it has.
+    findings: Findings,
+    known_since: Moment,
 }
 
 impl Reader {
@@ -98,6 +101,7 @@ impl Reader {
         reading.asked = reading.asked.saturating_add(1);
         reading.not_before = now.plus(AGAIN.delay(reading.asked, jitter));
         self.not_before = now.plus(PACE);
+        self.conclude(to.autopilot, now);
         Some(MavMessage::PARAM_REQUEST_READ(PARAM_REQUEST_READ_DATA {
             param_index: -1,
             target_system: to.system.0,
@@ -115,12 +119,31 @@ impl Reader {
                 value: Some((value(autopilot, m), now)),
                 ..Reading::default()
             };
+            self.conclude(autopilot, now);
         }
     }
 
-    /// What is known of the failsafes of `autopilot`.
+    /// What is known of the autopilot's failsafes.
     #[must_use]
-    pub fn findings(&self, autopilot: Autopilot) -> Findings {
+    pub const fn findings(&self) -> &Findings {
+        &self.findings
+    }
+
+    /// Since when that has been known.
+    #[must_use]
+    pub const fn known_since(&self) -> Moment {
+        self.known_since
+    }
+
+    fn conclude(&mut self, autopilot: Autopilot, now: Moment) {
+        let findings = self.judge(autopilot);
+        if findings != self.findings {
+            self.findings = findings;
+            self.known_since = now;
+        }
+    }
+
+    fn judge(&self, autopilot: Autopilot) -> Findings {
         let mut findings = Findings {
             complete: true,
             amiss: Vec::new(),
@@ -203,8 +226,9 @@ mod tests {
         assert_eq!(asks(&mut reader, ardupilot, 2).as_deref(), Some("BATT_FS_LOW_ACT"));
         reader.hear(ardupilot, &told("BATT_FS_LOW_ACT", 2.0, INT8), at(2));
         assert_eq!(asks(&mut reader, ardupilot, 200), None);
-        let findings = reader.findings(ardupilot);
+        let findings = reader.findings().clone();
         assert_eq!((findings.complete, findings.amiss.len()), (true, 0));
+        assert_eq!(reader.known_since(), at(2));
         assert!(asks(&mut reader, ardupilot, 400).is_some());
     }
 
@@ -217,7 +241,7 @@ mod tests {
             &told("COM_LOW_BAT_ACT", f32::from_bits(0), INT32),
             at(0),
         );
-        let findings = reader.findings(Autopilot::Px4);
+        let findings = reader.findings().clone();
         assert!(findings.complete);
         assert_eq!(findings.amiss.len(), 1, "{findings:?}");
         assert!(findings.amiss[0].starts_with("COM_LOW_BAT_ACT is 0: "), "{findings:?}");
@@ -231,7 +255,7 @@ mod tests {
             asked += u32::from(asks(&mut reader, Autopilot::Px4, s).is_some());
         }
         assert!((20..80).contains(&asked), "{asked} requests in ten minutes");
-        let findings = reader.findings(Autopilot::Px4);
+        let findings = reader.findings().clone();
         assert!(
             findings.complete && findings.amiss.iter().all(|l| l.contains("could not be read")),
             "{findings:?}"
@@ -245,6 +269,6 @@ mod tests {
         let mut broken = told("NAV_DLL_ACT", 1.0, INT32);
         broken.param_id = [0xFF; 16].into();
         reader.hear(Autopilot::Px4, &broken, at(0));
-        assert!(!reader.findings(Autopilot::Px4).complete);
+        assert!(!reader.findings().complete);
     }
 }

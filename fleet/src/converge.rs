@@ -138,7 +138,7 @@ fn paced(s: &Situation<'_>, step: Step, activity: Activity) -> Verdict {
 
 /// Somebody else has taken over: whatever is wished, nothing is sent.
 fn while_taken_over(s: &Situation<'_>, held: &Assignment, truth: FlightTruth) -> Activity {
-    let wished_down = s.terminating || matches!(held.desired, Desired::Grounded { .. });
+    let wished_down = s.wished_down();
     match (truth, flight_ended(s, held)) {
         (FlightTruth::Disarmed, Some(ended)) if !wished_down => Activity::HandsOff(ended),
         _ => takeover::activity(truth, s.vehicle.mode(s.now), wished_down),
@@ -159,7 +159,7 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
         return rest(Activity::HandsOff(ended));
     }
     // Nobody who leads stands by the wish.
-    if !s.confirmed || held.term < s.fence.highest_term {
+    if !s.led() {
         return rest(Activity::Waiting);
     }
     if s.memory.arm_under_way(s.now) {
@@ -208,7 +208,7 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
 }
 
 fn lift_off(s: &Situation<'_>, held: &Assignment, altitude: AltitudeAboveHome) -> Verdict {
-    let wished_now = s.confirmed && held.term >= s.fence.highest_term && !s.record.was_killed(held);
+    let wished_now = s.led() && !s.record.was_killed(held);
     match s.vehicle.mode(s.now) {
         // Touched down, motors not off yet: the autopilot disarms by itself.
         Some(Mode::Land | Mode::Return) => rest(Activity::Landing),
@@ -231,7 +231,7 @@ fn in_the_air(s: &Situation<'_>, held: &Assignment, part: Airborne) -> Verdict {
             if let Some(step) = low_battery(s, held) {
                 return paced(s, step, Activity::LowBattery);
             }
-            if s.uplink_silent >= held.failsafe.after {
+            if s.alone() {
                 match held.failsafe.on_coordinator_loss {
                     OnCoordinatorLoss::Land => return paced(s, Step::FailsafeLand, Activity::Failsafe),
                     // Without a position it cannot return; then it lands where it is rather than stay up for ever.
@@ -291,10 +291,45 @@ fn down(s: &Situation<'_>, truth: FlightTruth) -> Verdict {
     }
 }
 
+impl Situation<'_> {
+    /// Whether the vehicle should come down: its Drone wishes it, or the agent is ending.
+    #[must_use]
+    pub fn wished_down(&self) -> bool {
+        let held = self.fence.held.as_ref();
+        self.terminating || held.is_some_and(|a| matches!(a.desired, Desired::Grounded { .. }))
+    }
+
+    /// Whether somebody who leads stands by the wish now.
+    fn led(&self) -> bool {
+        let held = self.fence.held.as_ref();
+        self.confirmed && held.is_some_and(|a| a.term >= self.fence.highest_term)
+    }
+
+    /// Whether the coordinator has been lost for as long as the Drone allows.
+    fn alone(&self) -> bool {
+        let held = self.fence.held.as_ref();
+        held.is_some_and(|a| self.uplink_silent >= a.failsafe.after)
+    }
+}
+
+/// Whether a command on its way is not waited for and not sent again: nothing asks for it any more, somebody has taken
+/// over, or what the vehicle does has overtaken it.
+#[must_use]
+pub fn called_off(kind: StepKind, s: &Situation<'_>) -> bool {
+    let let_go = s.fence.held.as_ref().is_some_and(|a| s.record.let_go(a));
+    let unasked = match kind {
+        StepKind::Arm | StepKind::AskReasons => s.wished_down(),
+        StepKind::TakeOff | StepKind::SetStation => s.wished_down() || !s.led(),
+        // A descent that has not begun by now need not.
+        StepKind::Land => !s.wished_down(),
+        StepKind::FailsafeLand | StepKind::FailsafeReturn => !s.alone() && s.battery.lasting < Level::Low,
+    };
+    unasked || let_go || overtaken(kind, s.vehicle, s.now)
+}
+
 /// Whether a command on its way has been overtaken by what the vehicle does, so that it must not be sent again: a pilot,
 /// a ground station or a failsafe has chosen another mode since, or somebody has armed it.
-#[must_use]
-pub fn overtaken(kind: StepKind, vehicle: &Vehicle, now: Moment) -> bool {
+fn overtaken(kind: StepKind, vehicle: &Vehicle, now: Moment) -> bool {
     let (mode, truth) = (vehicle.mode(now), vehicle.truth(now));
     let down = truth == FlightTruth::Disarmed;
     let beat = vehicle.heartbeat.as_ref().and_then(|h| h.fresh(now, TRUTH_STALE_AFTER));

@@ -3,7 +3,7 @@
 //! Owns: when there is time for it: descriptions only while the vehicle is disarmed, and both only when no command is on its
 //! way and nothing else is to be sent. Must not: decide what is fetched ([`crate::metadata::Fetch`] does).
 
-use super::{Pilot, WRITE_WITHIN};
+use super::Pilot;
 use crate::command::{Outstanding, Patience};
 use crate::metadata::{Done, Fetch, Job, Shelf};
 use crate::outgoing::{Outgoing, Purpose};
@@ -67,16 +67,5 @@ impl Pilot {
         }
         let message = self.descriptions.next(&identity, now, jitter)?;
         Some(self.aside(message))
-    }
-
-    /// A message that is no command: nobody waits for its end.
-    fn aside(&mut self, message: MavMessage) -> Outgoing {
-        self.handed_out_command = false;
-        Outgoing {
-            from: self.from(),
-            message,
-            within: WRITE_WITHIN,
-            permit: None,
-        }
     }
 }

@@ -111,7 +111,11 @@ impl World {
     }
 
     fn decide(&self) -> Verdict {
-        converge(&Situation {
+        converge(&self.situation())
+    }
+
+    fn situation(&self) -> Situation<'_> {
+        Situation {
             vehicle: &self.vehicle,
             fence: &self.fence,
             confirmed: self.confirmed,
@@ -122,7 +126,7 @@ impl World {
             preflight: self.preflight,
             terminating: self.terminating,
             now: self.now,
-        })
+        }
     }
 
     fn kind(&self) -> Option<StepKind> {
@@ -621,4 +625,45 @@ fn a_drone_that_wants_the_autopilots_failsafes_on_keeps_its_vehicle_down_until_t
     }
     w.preflight = Clearance::Clear;
     assert_eq!(w.disarmed(Mode::Station).kind(), Some(StepKind::Arm));
+}
+
+#[test]
+fn a_command_on_its_way_is_called_off_once_nothing_asks_for_it() {
+    let off = |w: &World, kind| called_off(kind, &w.situation());
+    let on_the_ground = || world(FLY).vehicle(true, Some(LandedState::OnGround), Mode::Station, true);
+    assert!(!off(&on_the_ground(), StepKind::TakeOff));
+    let mut alone = on_the_ground();
+    alone.confirmed = false;
+    assert!(off(&alone, StepKind::TakeOff), "nobody who leads stands by the wish");
+    let mut deposed = on_the_ground();
+    deposed.fence.highest_term = Term(9);
+    assert!(off(&deposed, StepKind::TakeOff));
+    let mut down = world(GROUND).vehicle(true, Some(LandedState::OnGround), Mode::Station, true);
+    down.confirmed = true;
+    for kind in [
+        StepKind::TakeOff,
+        StepKind::Arm,
+        StepKind::SetStation,
+        StepKind::AskReasons,
+    ] {
+        assert!(off(&down, kind), "{kind:?}: it is wished down");
+    }
+    assert!(!off(&world(GROUND).flying(Mode::Station), StepKind::Land));
+    assert!(
+        off(&world(FLY).flying(Mode::Station), StepKind::Land),
+        "it is wished up again"
+    );
+    for kind in [StepKind::FailsafeLand, StepKind::FailsafeReturn] {
+        let lost = |silent| {
+            world(FLY)
+                .failsafe(OnCoordinatorLoss::Land, silent)
+                .flying(Mode::Station)
+        };
+        assert!(!off(&lost(60), kind), "{kind:?}");
+        assert!(off(&lost(0), kind), "{kind:?}: the coordinator is back");
+        assert!(
+            !off(&low(Level::Low, OnLowBattery::Land).flying(Mode::Station), kind),
+            "{kind:?}"
+        );
+    }
 }

@@ -1,0 +1,77 @@
+//! What the pilot tells the coordinator.
+//!
+//! Owns: the report, and the reasons of ours why a vehicle on the ground is not armed. Must not: tell what is old as if it were
+//! fresh, or decide ([`fleet::safety::may_arm`] does).
+
+use super::Pilot;
+use fleet::assignment::{Held, Preflight};
+use fleet::preflight::Clearance;
+use fleet::report::Report;
+use fleet::time::Moment;
+use fleet::vehicle::{ArmingReason, FlightTruth, ReasonClass, TRUTH_STALE_AFTER};
+use std::time::Duration;
+
+/// Battery and position are not reported any more when they are older than this.
+const REPORTED_FOR: Duration = Duration::from_secs(15);
+
+impl Pilot {
+    /// Why a vehicle on the ground is not armed although its autopilot might arm: reasons of ours.
+    fn own_reasons(&self, truth: FlightTruth, now: Moment) -> Vec<ArmingReason> {
+        let held = self.state.fence.held.as_ref();
+        let Some(held) = held.filter(|_| truth == FlightTruth::Disarmed) else {
+            return Vec::new();
+        };
+        let mut reasons: Vec<ArmingReason> = self.gauge.refusal(held.failsafe.reserve, now).into_iter().collect();
+        let since = self.preflight.known_since();
+        let ours = |class, text| ArmingReason {
+            class,
+            ..ArmingReason::told(text, since)
+        };
+        match self.clearance() {
+            Clearance::Clear => {}
+            Clearance::Reading => reasons.push(ours(
+                ReasonClass::WillHeal,
+                "the autopilot's own failsafes are being read".to_owned(),
+            )),
+            Clearance::Amiss => {
+                let amiss = self.preflight.findings().amiss.iter();
+                reasons.extend(amiss.map(|line| ours(ReasonClass::NeedsHuman, line.clone())));
+            }
+        }
+        reasons
+    }
+
+    /// A full picture, for the coordinator.
+    #[must_use]
+    pub fn report(&self, now: Moment) -> Report {
+        let truth = self.vehicle.truth(now);
+        let under_way = self.memory.arm_under_way(now);
+        let beat = self
+            .vehicle
+            .heartbeat
+            .as_ref()
+            .and_then(|h| h.fresh(now, TRUTH_STALE_AFTER));
+        let own_reasons = self.own_reasons(truth, now);
+        Report {
+            node: self.node.clone(),
+            made: now,
+            link_alive: self.vehicle.link_alive(now),
+            identity: self.vehicle.identity.clone(),
+            truth,
+            mode: beat.map(|b| b.mode.label.clone()),
+            ready: self.vehicle.ready(now).map(|ready| ready && own_reasons.is_empty()),
+            reasons: [own_reasons, self.vehicle.reasons.clone()].concat(),
+            battery: self.vehicle.battery.and_then(|b| b.fresh(now, REPORTED_FOR).copied()),
+            position: self.vehicle.position.and_then(|p| p.fresh(now, REPORTED_FOR).copied()),
+            held: self.state.fence.held.as_ref().map(|a| Held::of(a, truth, under_way)),
+            activity: self.activity,
+            terminating: self.terminating,
+            takeovers: self.state.record.takeovers,
+            ground_latch: self.state.fence.ground_latch,
+            warnings: match self.preflight_policy() {
+                Preflight::Ignore => Vec::new(),
+                Preflight::Warn | Preflight::Refuse => self.preflight.findings().amiss.clone(),
+            },
+        }
+    }
+}

@@ -6,7 +6,7 @@
 //! It ends when the [`ControlPlane`] is dropped, and also when this process is killed (see [`crate::spawner`]).
 
 mod audit;
-mod binaries;
+pub(crate) mod binaries;
 mod credentials;
 mod grants;
 pub(crate) mod nodes;

@@ -27,8 +27,10 @@
 pub mod cluster;
 pub mod control_plane;
 pub mod embedded;
+pub mod helm;
 pub mod kubectl;
 pub mod launch;
+pub mod manifests;
 pub mod ports;
 pub mod prerequisites;
 pub mod process;
@@ -40,6 +42,7 @@ pub mod wait;
 pub use cluster::{Cluster, ServedBy};
 pub use control_plane::ControlPlane;
 pub use embedded::Embedded;
+pub use helm::Helm;
 pub use kubectl::Kubectl;
 pub use launch::Launch;
 pub use process::Process;

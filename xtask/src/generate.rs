@@ -1,4 +1,4 @@
-//! `cargo xtask generate`: writes the generated files anew.
+//! `cargo xtask generate`: writes the generated files anew, or tells which differ from their sources.
 //!
 //! Owns: which generators there are. Must not: generate anything itself.
 
@@ -6,18 +6,39 @@ use std::process::Command;
 
 use anyhow::Context;
 use tests::control_plane::workspace_root;
+use tests::{Helm, manifests};
 
-/// Runs every generator.
+/// Writes every generated file anew: first the CRDs, of which the chart holds copies.
 pub fn run() -> anyhow::Result<()> {
-    let status = generator().status().context("cannot start cargo")?;
+    let status = crds(false).status().context("cannot start cargo")?;
     anyhow::ensure!(status.success(), "the CRDs could not be generated");
+    for (path, text) in manifests::generated(&Helm::find_or_build()?)? {
+        std::fs::write(workspace_root().join(&path), text).with_context(|| format!("cannot write {path}"))?;
+    }
     Ok(())
 }
 
-/// The command that writes the CRDs; with `--check` it compares instead.
-pub fn generator() -> Command {
+/// Compares every generated file with what it should hold.
+///
+/// Errors: one differs.
+pub fn check() -> anyhow::Result<()> {
+    let otherwise = "generated files differ from their sources: run `cargo xtask generate`";
+    let status = crds(true).status().context("cannot start cargo")?;
+    anyhow::ensure!(status.success(), otherwise);
+    for (path, wanted) in manifests::generated(&Helm::find_or_build()?)? {
+        let there = std::fs::read_to_string(workspace_root().join(&path)).unwrap_or_default();
+        anyhow::ensure!(there == wanted, "{path}: {otherwise}");
+    }
+    Ok(())
+}
+
+/// The command that writes the CRDs, or compares them.
+fn crds(check: bool) -> Command {
     let mut command = cargo();
     command.args(["run", "--quiet", "--package", "crds", "--bin", "crdgen", "--"]);
+    if check {
+        command.arg("--check");
+    }
     command
 }
 

@@ -30,7 +30,7 @@ struct Cli {
 enum Command {
     /// Everything that must pass: formatting, lints, generated files, all tests. Sets up what it needs first.
     Test(test::Args),
-    /// Writes the generated files (crds/*.yaml) anew.
+    /// Writes the generated files (crds/*.yaml, and deploy/*.yaml from the chart) anew.
     Generate,
     /// A real Kubernetes control plane on this machine.
     #[command(subcommand)]

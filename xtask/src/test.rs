@@ -15,7 +15,7 @@ use anyhow::Context;
 use clap::ValueEnum;
 use tests::control_plane::Binaries;
 
-use crate::generate::{cargo, generator};
+use crate::generate::{self, cargo};
 use crate::say;
 
 /// The whole run, unless a developer asks for some of it.
@@ -87,14 +87,7 @@ impl Step {
                 command.args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]);
                 check(command, "clippy has remarks; see above")
             }
-            Self::Generated => {
-                let mut command = generator();
-                command.arg("--check");
-                check(
-                    command,
-                    "generated files differ from their sources: run `cargo xtask generate`",
-                )
-            }
+            Self::Generated => generate::check(),
             Self::Build => {
                 let mut command = cargo();
                 command.args(["build", "--workspace", "--bins"]);

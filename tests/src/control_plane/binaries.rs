@@ -142,7 +142,7 @@ impl Recipe {
 }
 
 /// `$SKEIN_CACHE`, else `$XDG_CACHE_HOME/skein`, else `~/.cache/skein`.
-fn cache_root() -> anyhow::Result<PathBuf> {
+pub(crate) fn cache_root() -> anyhow::Result<PathBuf> {
     let set = |name: &str| {
         std::env::var_os(name)
             .filter(|value| !value.is_empty())
@@ -249,7 +249,7 @@ fn elapsed(since: Instant) -> String {
 }
 
 /// The version that go.mod gives for `name`, whether in a block or on a line of its own.
-fn version_of(go_mod: &str, name: &str) -> Option<String> {
+pub(crate) fn version_of(go_mod: &str, name: &str) -> Option<String> {
     go_mod.lines().find_map(|line| {
         let mut words = line.split_whitespace().skip_while(|word| *word == "require");
         (words.next() == Some(name))
@@ -259,7 +259,7 @@ fn version_of(go_mod: &str, name: &str) -> Option<String> {
 }
 
 /// A stable hash (FNV-1a, 64 bits) for the cache key; nothing here guards against an adversary.
-fn fnv1a(parts: &[&str]) -> u64 {
+pub(crate) fn fnv1a(parts: &[&str]) -> u64 {
     let bytes = parts.iter().flat_map(|part| part.bytes().chain([0]));
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

@@ -1,0 +1,88 @@
+//! The plain manifests in `deploy/`, as the chart in `deploy/chart` renders them with its default values.
+//!
+//! Owns: which files there are and what they should hold. Must not: write them (`cargo xtask generate` does) or apply them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::Context;
+
+use crate::Helm;
+use crate::control_plane::workspace_root;
+
+/// Namespace of the plain manifests.
+pub const NAMESPACE: &str = "skein-system";
+
+/// Each plain manifest is that of the chart's template of the same name.
+pub const FILES: [&str; 5] = [
+    "agent.yaml",
+    "coordinator.yaml",
+    "network-policy.yaml",
+    "rbac.yaml",
+    "roles.yaml",
+];
+
+/// Comes before each document that Helm prints.
+const SOURCE: &str = "# Source: skein/templates/";
+
+/// The chart's folder.
+pub fn chart() -> PathBuf {
+    workspace_root().join("deploy/chart")
+}
+
+/// All that the chart renders in [`NAMESPACE`] with these settings, each `path=value`.
+///
+/// Errors: Helm or the chart refuses them; with its words.
+pub fn template(helm: &Helm, settings: &[&str]) -> anyhow::Result<String> {
+    let chart = chart();
+    let chart = chart.to_str().context("the workspace's path is not UTF-8")?;
+    let mut args = vec!["template", "skein", chart, "--namespace", NAMESPACE];
+    args.extend(settings.iter().flat_map(|setting| ["--set", *setting]));
+    helm.run(args)
+}
+
+/// What each file of `deploy/` that is made from another one should hold, by its path from the workspace's root.
+pub fn generated(helm: &Helm) -> anyhow::Result<BTreeMap<String, String>> {
+    let documents = by_template(&template(helm, &[])?);
+    let mut files = BTreeMap::new();
+    for name in FILES {
+        let of_it = documents
+            .get(name)
+            .with_context(|| format!("the chart has no {name}"))?;
+        let header = format!("# Generated from chart/templates/{name} by `cargo xtask generate`; do not edit.\n");
+        files.insert(format!("deploy/{name}"), header + &of_it.join("---\n"));
+    }
+    for name in ["swarms.yaml", "drones.yaml"] {
+        let path = workspace_root().join("crds").join(name);
+        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        files.insert(format!("deploy/chart/files/{name}"), text);
+    }
+    Ok(files)
+}
+
+/// The documents by the template that they come from.
+fn by_template(rendered: &str) -> BTreeMap<String, Vec<String>> {
+    let mut documents: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for document in rendered.split("---\n") {
+        let Some((name, text)) = document.strip_prefix(SOURCE).and_then(|rest| rest.split_once('\n')) else {
+            continue;
+        };
+        let text = format!("{}\n", text.trim());
+        documents.entry(name.to_owned()).or_default().push(text);
+    }
+    documents
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_go_to_the_file_of_their_template() {
+        let rendered = "---\n# Source: skein/templates/a.yaml\none: 1\n\n---\n# Source: skein/templates/b.yaml\n# why\ntwo: 2\n\
+                        ---\n# Source: skein/templates/a.yaml\nthree: 3\n";
+        let documents = by_template(rendered);
+        assert_eq!(documents["a.yaml"], ["one: 1\n", "three: 3\n"]);
+        assert_eq!(documents["b.yaml"], ["# why\ntwo: 2\n"]);
+    }
+}

@@ -30,7 +30,7 @@ pub struct Flags {
     coordinator: Option<String>,
     /// Directory for what must survive a restart.
     #[arg(long, env = "SKEIN_STATE_DIR", default_value = "/var/lib/skein")]
-    state_dir: PathBuf,
+    pub(crate) state_dir: PathBuf,
     /// Log format: text or json.
     #[arg(long, env = "SKEIN_LOG_FORMAT", default_value = "text")]
     log: String,
@@ -62,6 +62,9 @@ pub struct Flags {
     /// Only look at the ready file of the agent that runs: status 0 when it is fresh, else 1. For a readiness probe.
     #[arg(long, requires = "ready_file")]
     pub(crate) check_ready: bool,
+    /// Only give the state folder, which the kubelet makes for root, to this user and group (UID:GID). For an init container.
+    #[arg(long, value_name = "UID:GID")]
+    pub(crate) give_state_dir_to: Option<String>,
 }
 
 /// How log lines look.
@@ -230,6 +233,7 @@ mod tests {
             landing_timeout: "280".into(),
             ready_file: None,
             check_ready: false,
+            give_state_dir_to: None,
             gcs_heartbeat: false,
             gcs_system: "255".into(),
             signing_key: None,

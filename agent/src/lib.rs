@@ -26,6 +26,7 @@ pub mod recipe;
 pub mod run;
 pub mod shell;
 pub mod state_file;
+mod state_folder;
 pub mod streams;
 pub mod uplink;
 

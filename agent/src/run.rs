@@ -8,6 +8,7 @@ use crate::life::Agent;
 use crate::lines::Lines;
 use crate::readiness;
 use crate::shell::Ending;
+use crate::state_folder;
 use clap::Parser;
 use std::io::Write;
 use std::process::ExitCode;
@@ -48,6 +49,12 @@ pub fn main() -> ExitCode {
                 let _ = writeln!(std::io::stderr(), "skein-agent: {line}");
                 ExitCode::FAILURE
             }
+        };
+    }
+    if let Some(owner) = &flags.give_state_dir_to {
+        return match state_folder::give(&flags.state_dir, owner) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(line) => refuse(&line),
         };
     }
     let config = match flags.check() {

@@ -1,7 +1,8 @@
 //! A real Kubernetes control plane on free loopback ports: etcd, kube-apiserver, kube-controller-manager and
 //! kube-scheduler as child processes, with TLS and RBAC on.
 //!
-//! Owns: starting it, its credentials, its end. Must not: know what runs on it; reach beyond loopback.
+//! Owns: starting it, its credentials, its end. Must not: know what runs on it; reach beyond loopback, unless it is given
+//! a [`Place`] of its own.
 //!
 //! It ends when the [`ControlPlane`] is dropped, and also when this process is killed (see [`crate::spawner`]).
 
@@ -11,6 +12,7 @@ mod credentials;
 mod grants;
 pub(crate) mod nodes;
 
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -22,6 +24,7 @@ pub use binaries::Binaries;
 pub use grants::Grant;
 
 use crate::process::wait_while_running;
+use crate::nodes::way_in;
 use crate::{Kubectl, Launch, Process, Scratch, ports, prerequisites};
 
 /// A start that finds one of its ports taken in the meantime is tried again this often.
@@ -36,6 +39,18 @@ pub struct Builder {
     node_lifecycle: bool,
     durable: bool,
     manifests: Vec<PathBuf>,
+    place: Option<Place>,
+}
+
+/// Where a control plane runs that is to be reached by nodes.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// A network namespace, as a file.
+    pub namespace: PathBuf,
+    /// An address in there.
+    pub address: Ipv4Addr,
+    /// Users besides the usual ones: name, and groups separated by commas.
+    pub users: Vec<(String, String)>,
 }
 
 impl Builder {
@@ -49,6 +64,13 @@ impl Builder {
     /// Whether etcd waits for the disk before it acknowledges, as in life; off by default, for tests lose nothing.
     pub fn durable(mut self, on: bool) -> Self {
         self.durable = on;
+        self
+    }
+
+    /// Runs it in another network namespace, at an address that others in there can reach. Programs on this machine
+    /// reach it by loopback as ever.
+    pub fn place(mut self, place: Place) -> Self {
+        self.place = Some(place);
         self
     }
 
@@ -177,6 +199,11 @@ impl ControlPlane {
         Ok(path)
     }
 
+    /// The kubeconfig of one of the users that a [`Place`] came with, for use within it.
+    pub fn user_kubeconfig(&self, user: &str) -> PathBuf {
+        self.scratch.path().join(user)
+    }
+
     /// Applies files or folders of manifests; relative paths are relative to the workspace's root.
     /// Returns when every CRD among them can be used.
     pub fn apply_files(&self, paths: impl IntoIterator<Item = impl Into<PathBuf>>) -> anyhow::Result<()> {
@@ -221,12 +248,29 @@ fn start_once(builder: &Builder, binaries: &Binaries) -> anyhow::Result<ControlP
     let scratch = Scratch::new("skein-control-plane-")?;
     let logs = scratch.folder("logs")?;
     let at = |name: &str| scratch.path().join(name);
-    let launch = |name: &str| Launch::program(binaries.path(name)).logs_in(&logs);
+    let launch = |name: &str| match &builder.place {
+        None => Launch::program(binaries.path(name)).logs_in(&logs),
+        // It enters the namespace and becomes the program, so the process is the same.
+        Some(place) => Launch::program("nsenter")
+            .named(name)
+            .arg(format!("--net={}", place.namespace.display()))
+            .arg("--")
+            .arg(binaries.path(name))
+            .logs_in(&logs),
+    };
     let ports = ports::free_tcp_ports(3)?;
     let [etcd_url, peer_url] = [ports[0], ports[1]].map(|port| format!("http://127.0.0.1:{port}"));
-    let server = format!("https://127.0.0.1:{}", ports[2]);
+    let address = builder.place.as_ref().map_or(Ipv4Addr::LOCALHOST, |place| place.address);
+    let within = format!("https://{address}:{}", ports[2]);
+    let server = match &builder.place {
+        None => within.clone(),
+        Some(place) => {
+            let port = way_in(&place.namespace, (place.address, ports[2]).into())?;
+            format!("https://127.0.0.1:{port}")
+        }
+    };
 
-    let users = credentials::first_users()?;
+    let users = credentials::first_users(builder.place.as_ref().map_or(&[][..], |place| &place.users))?;
     credentials::write_token_file(&at("tokens.csv"), &users)?;
     credentials::write_signing_key(&at("service-accounts.pem"))?;
     std::fs::write(at("audit-policy.json"), audit::POLICY)?;
@@ -243,9 +287,16 @@ fn start_once(builder: &Builder, binaries: &Binaries) -> anyhow::Result<ControlP
     let pki = scratch.folder("pki")?;
     let api_server = launch("kube-apiserver")
         .arg(flag("etcd-servers", &etcd_url))
-        .arg("--bind-address=127.0.0.1")
-        .arg("--advertise-address=127.0.0.1")
-        .arg("--endpoint-reconciler-type=none")
+        .arg(format!("--bind-address={address}"))
+        .arg(format!("--advertise-address={address}"))
+        .args(match builder.place {
+            None => ["--endpoint-reconciler-type=none"].as_slice(),
+            // Its Service leads to it, it reaches kubelets, and a node may change no node but itself.
+            Some(_) => &[
+                "--kubelet-preferred-address-types=InternalIP",
+                "--enable-admission-plugins=NodeRestriction",
+            ],
+        })
         .arg(flag("secure-port", ports[2].to_string()))
         // It makes its own serving certificate there.
         .arg(flag("cert-dir", &pki))
@@ -266,9 +317,10 @@ fn start_once(builder: &Builder, binaries: &Binaries) -> anyhow::Result<ControlP
     })?;
     let ca = std::fs::read(pki.join("apiserver.crt"))?;
     for user in &users {
-        credentials::write_kubeconfig(&at(user.name), &server, &ca, user.name, &user.token)?;
+        let server = if user.name == "admin" { &server } else { &within };
+        credentials::write_kubeconfig(&at(&user.name), server, &ca, &user.name, &user.token)?;
     }
-    let [admin, controller_manager, scheduler] = [0, 1, 2].map(|user: usize| at(users[user].name));
+    let [admin, controller_manager, scheduler] = [0, 1, 2].map(|user: usize| at(&users[user].name));
     let admin = Kubectl::new(binaries.path("kubectl"), admin, at("admin.cache"));
     wait_while_running(&[&etcd, &api_server], "the API server to be ready", PATIENCE, || {
         admin

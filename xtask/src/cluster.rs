@@ -22,6 +22,9 @@ pub enum Command {
         /// Applies these files or folders of manifests before the controllers start, such as `crds`.
         #[arg(long, value_name = "PATH")]
         apply: Vec<PathBuf>,
+        /// With this many real nodes
+        #[arg(long, default_value_t = 0)]
+        nodes: u8,
     },
 }
 
@@ -33,7 +36,8 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
             say::line(&format!("the control plane is in {}", binaries.folder().display()));
             Ok(())
         }
-        Command::Up { apply } => up(apply),
+        Command::Up { apply, nodes: 0 } => up(apply),
+        Command::Up { apply, nodes } => nodes_up(apply, *nodes),
     }
 }
 
@@ -54,6 +58,23 @@ fn up(manifests: &[PathBuf]) -> anyhow::Result<()> {
     say::line("# Ctrl-C here ends it and removes its data.");
     while !interrupt.asked() {
         plane.ensure_running()?;
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    Ok(())
+}
+
+fn nodes_up(manifests: &[PathBuf], nodes: u8) -> anyhow::Result<()> {
+    let interrupt = Interrupt::catch()?;
+    let start = Instant::now();
+    let mut builder = tests::RealCluster::builder().manifests(manifests);
+    for number in 1..=nodes {
+        builder = builder.node(tests::nodes::Spec { name: format!("drone-{number}"), ..Default::default() });
+    }
+    let cluster = builder.start()?;
+    say::line(&format!("# ready after {}", say::duration(start.elapsed())));
+    say::line(&format!("export KUBECONFIG={}", cluster.plane().kubeconfig().display()));
+    while !interrupt.asked() {
+        cluster.ensure_running()?;
         std::thread::sleep(Duration::from_millis(100));
     }
     Ok(())

@@ -28,6 +28,13 @@ const BINARIES: [(&str, &str); 5] = [
     ("kubectl", "k8s.io/kubernetes/cmd/kubectl"),
 ];
 
+/// What real nodes need besides, of the same release. Built apart, as most machines cannot run nodes.
+const NODE_BINARIES: [(&str, &str); 3] = [
+    ("pause", "skein.dev/tests/cluster/pause"),
+    ("kube-proxy", "k8s.io/kubernetes/cmd/kube-proxy"),
+    ("kubelet", "k8s.io/kubernetes/cmd/kubelet"),
+];
+
 /// Goes into the cache key: raise it when the way of building changes.
 const RECIPE: &str = "1";
 
@@ -47,9 +54,21 @@ impl Binaries {
             return Self::from_assets(PathBuf::from(assets));
         }
         let recipe = Recipe::read()?;
-        let folder = recipe.cache_folder()?;
+        let folder = recipe.cache_folder("control-plane")?;
         if !folder.is_dir() {
-            build_into(&folder, &recipe)?;
+            build_into(&folder, &recipe, &BINARIES)?;
+        }
+        Ok(Self(folder))
+    }
+
+    /// Finds the programs of a real node (kubelet, kube-proxy, pause), building them first if need be.
+    ///
+    /// Errors: Go is missing or too old; the build fails.
+    pub fn find_or_build_for_nodes() -> anyhow::Result<Self> {
+        let recipe = Recipe::read()?;
+        let folder = recipe.cache_folder("nodes")?;
+        if !folder.is_dir() {
+            build_into(&folder, &recipe, &NODE_BINARIES)?;
         }
         Ok(Self(folder))
     }
@@ -62,7 +81,7 @@ impl Binaries {
             return Ok(Some("Go not needed: KUBEBUILDER_ASSETS is set".to_owned()));
         }
         let recipe = Recipe::read().map_err(|error| Missing::tool("tests/cluster", &format!("{error:#}"), "git"))?;
-        if recipe.cache_folder().is_ok_and(|folder| folder.is_dir()) {
+        if recipe.cache_folder("control-plane").is_ok_and(|folder| folder.is_dir()) {
             return Ok(Some("Go not needed: the control plane is in the cache".to_owned()));
         }
         prerequisites::go(&recipe.go).map(|version| Some(format!("Go {version}")))
@@ -111,7 +130,7 @@ impl Recipe {
             std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))
         };
         let (go_mod, go_sum) = (read("go.mod")?, read("go.sum")?);
-        let hash = fnv1a(&[RECIPE, &go_mod, &go_sum]);
+        let hash = fnv1a(&[RECIPE, &go_mod, &go_sum, &read("pause/main.go")?]);
         let kubernetes = version_of(&go_mod, "k8s.io/kubernetes").context("go.mod names no k8s.io/kubernetes")?;
         let go = version_of(&go_mod, "go").context("go.mod names no Go version")?;
         Ok(Self {
@@ -122,9 +141,9 @@ impl Recipe {
         })
     }
 
-    fn cache_folder(&self) -> anyhow::Result<PathBuf> {
+    fn cache_folder(&self, of: &str) -> anyhow::Result<PathBuf> {
         let key = format!("{}-{:08x}", self.kubernetes, self.hash >> 32);
-        Ok(cache_root()?.join("control-plane").join(key))
+        Ok(cache_root()?.join(of).join(key))
     }
 
     /// Without the version numbers in the binaries, kubectl cannot parse its own version and stops.
@@ -155,7 +174,7 @@ pub(crate) fn cache_root() -> anyhow::Result<PathBuf> {
 }
 
 /// Builds all of them beside `folder` and moves them there in one step, so that a half-built one is never used.
-fn build_into(folder: &Path, recipe: &Recipe) -> anyhow::Result<()> {
+fn build_into(folder: &Path, recipe: &Recipe, binaries: &[(&str, &str)]) -> anyhow::Result<()> {
     let parent = folder.parent().context("the cache folder has no parent")?;
     std::fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
     let lock = File::create(folder.with_added_extension("lock"))?;
@@ -172,11 +191,12 @@ fn build_into(folder: &Path, recipe: &Recipe) -> anyhow::Result<()> {
     }
     prerequisites::go(&recipe.go)?;
     say(&format!(
-        "building the Kubernetes {} control plane into {}",
+        "building {} of Kubernetes {} into {}",
+        binaries.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "),
         recipe.kubernetes,
         folder.display()
     ));
-    say("the first build takes about 6 minutes on 2 cores and downloads about 300 MB; later runs reuse it");
+    say("the first build takes some minutes (6 for the control plane, 3 for nodes, on 2 cores) and downloads about 300 MB; later runs reuse it");
     let start = Instant::now();
     // We hold the lock, so what lies here is left over from a build that was interrupted.
     let unfinished = folder.with_added_extension("building");
@@ -184,12 +204,12 @@ fn build_into(folder: &Path, recipe: &Recipe) -> anyhow::Result<()> {
         std::fs::remove_dir_all(&unfinished)?;
     }
     std::fs::create_dir_all(&unfinished)?;
-    for (index, (name, package)) in BINARIES.iter().enumerate() {
-        let title = format!("[{}/{}] {name}", index + 1, BINARIES.len());
+    for (index, (name, package)) in binaries.iter().enumerate() {
+        let title = format!("[{}/{}] {name}", index + 1, binaries.len());
         go_build(recipe, package, &unfinished.join(name), &title, start)?;
     }
     std::fs::rename(&unfinished, folder)?;
-    say(&format!("the control plane is built ({})", elapsed(start)));
+    say(&format!("built ({})", elapsed(start)));
     Ok(())
 }
 

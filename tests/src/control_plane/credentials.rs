@@ -14,26 +14,29 @@ use serde_json::json;
 #[derive(Debug)]
 pub struct FirstUser {
     /// The user's name.
-    pub name: &'static str,
-    groups: &'static str,
+    pub name: String,
+    groups: String,
     /// The bearer token: 128 random bits in hexadecimal.
     pub token: String,
 }
 
-/// The administrator and the two control-plane components, whose RBAC bindings the API server makes itself.
-pub fn first_users() -> io::Result<[FirstUser; 3]> {
-    let user = |name, groups| {
-        Ok::<_, io::Error>(FirstUser {
-            name,
-            groups,
+/// The administrator and the two control-plane components, whose RBAC bindings the API server makes itself; then
+/// `more`, each a name and its groups.
+pub fn first_users(more: &[(String, String)]) -> io::Result<Vec<FirstUser>> {
+    let own = [
+        ("admin", "system:masters"),
+        ("system:kube-controller-manager", ""),
+        ("system:kube-scheduler", ""),
+    ];
+    let own = own.map(|(name, groups)| (name.to_owned(), groups.to_owned()));
+    let user = |(name, groups): &(String, String)| {
+        Ok(FirstUser {
+            name: name.clone(),
+            groups: groups.clone(),
             token: token()?,
         })
     };
-    Ok([
-        user("admin", "system:masters")?,
-        user("system:kube-controller-manager", "")?,
-        user("system:kube-scheduler", "")?,
-    ])
+    own.iter().chain(more).map(user).collect()
 }
 
 /// Writes the file for `--token-auth-file`.
@@ -62,10 +65,14 @@ pub fn write_signing_key(path: &Path) -> io::Result<()> {
 }
 
 /// Writes a kubeconfig for one user. It is JSON, which is YAML too.
+///
+/// The name that the server has to prove is given, as it is also reached by addresses that its certificate lacks.
 pub fn write_kubeconfig(path: &Path, server: &str, ca_pem: &[u8], user: &str, token: &str) -> io::Result<()> {
     let config = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "test",
-        "clusters": [{"name": "test", "cluster": {"server": server, "certificate-authority-data": base64(ca_pem)}}],
+        "clusters": [{"name": "test", "cluster": {
+            "server": server, "certificate-authority-data": base64(ca_pem), "tls-server-name": "kubernetes.default.svc",
+        }}],
         "users": [{"name": user, "user": {"token": token}}],
         "contexts": [{"name": "test", "context": {"cluster": "test", "user": user, "namespace": "default"}}],
     });
@@ -144,7 +151,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let folder = crate::Scratch::new("skein-credentials-").unwrap();
         let path = folder.path().join("tokens");
-        write_token_file(&path, &first_users().unwrap()).unwrap();
+        write_token_file(&path, &first_users(&[]).unwrap()).unwrap();
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         let text = std::fs::read_to_string(path).unwrap();
         assert!(text.contains(",admin,admin,\"system:masters\"\n"), "{text}");

@@ -1,0 +1,191 @@
+//! Real nodes: kubelet, containerd, runc and kube-proxy beside the test control plane, on this machine.
+//!
+//! Owns: the cluster as a whole: its network, its order of start and end. Must not: touch the machine's own network,
+//! control groups or mounts; leave anything behind.
+//!
+//! ```text
+//!   this machine          switch (10.77.0.1)                 node (10.77.0.11…), one machine each
+//!   kubectl ── loopback ─▶ etcd, API server, … ◀── bridge ──▶ kubelet, containerd, kube-proxy, Pods (10.88.N.0/24)
+//!   skein-sitl ─────────────── pseudo-terminals ────────────▶ /dev/ttyACM0
+//! ```
+//!
+//! Each node has namespaces of its own for mounts, processes and network, so everything in it ends with it. There is no
+//! cluster DNS: Pods reach Services by their addresses. NetworkPolicies are accepted and not enforced.
+
+mod cgroups;
+mod containers;
+mod machine;
+mod node;
+mod prerequisites;
+mod switch;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context;
+
+pub use cgroups::Cgroups;
+pub use machine::{Device, Machine};
+pub use node::{Node, Spec};
+pub use prerequisites::why_not;
+pub use switch::{HUB, Switch, way_in};
+
+use crate::control_plane::{Binaries, Place};
+use crate::{ControlPlane, Scratch, wait_for};
+
+/// How long nodes may take to become Ready on a machine that is busy with something else.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// A control plane with real nodes. Dropping it ends everything and removes its data.
+// The order of the fields is the order of their end.
+#[derive(Debug)]
+pub struct RealCluster {
+    nodes: Vec<Node>,
+    _cgroups: Cgroups,
+    plane: ControlPlane,
+    _switch: Switch,
+    _scratch: Scratch,
+}
+
+/// What to start.
+#[derive(Debug, Default)]
+pub struct Builder {
+    nodes: Vec<Spec>,
+    images: Vec<PathBuf>,
+    manifests: Vec<PathBuf>,
+}
+
+impl Builder {
+    /// Adds a node.
+    pub fn node(mut self, spec: Spec) -> Self {
+        self.nodes.push(spec);
+        self
+    }
+
+    /// Tar files of images to load on every node. There is no registry: Pods that need another image wait for it.
+    pub fn images(mut self, tars: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
+        self.images.extend(tars.into_iter().map(Into::into));
+        self
+    }
+
+    /// As that of the control plane: files or folders to apply before the controllers start.
+    pub fn manifests(mut self, paths: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
+        self.manifests.extend(paths.into_iter().map(Into::into));
+        self
+    }
+
+    /// Starts all of it and returns when every node is Ready and has its labels.
+    ///
+    /// Errors: this machine cannot run nodes (see [`why_not`]); something does not start.
+    pub fn start(self) -> anyhow::Result<RealCluster> {
+        if let Some(why) = why_not() {
+            anyhow::bail!("no real nodes here: {why}");
+        }
+        let binaries = Binaries::find_or_build_for_nodes()?;
+        let scratch = Scratch::new("skein-nodes-")?;
+        let logs = scratch.folder("logs")?;
+        let switch = Switch::start(&logs)?;
+        let names: Vec<&str> = self.nodes.iter().map(|spec| spec.name.as_str()).collect();
+        let users = names.iter().map(|name| (format!("system:node:{name}"), "system:nodes".to_owned()));
+        let place = Place {
+            namespace: switch.namespace().to_owned(),
+            address: HUB,
+            users: users.chain([("system:kube-proxy".to_owned(), String::new())]).collect(),
+        };
+        let plane = ControlPlane::builder()
+            .node_lifecycle(true)
+            .manifests(&self.manifests)
+            .place(place)
+            .start()?;
+        let mut images = vec![containers::pause_image(&binaries.path("pause"), &scratch.folder("pause")?)?];
+        images.extend(self.images.iter().cloned());
+        let group = scratch.path().file_name().context("a scratch folder has a name")?;
+        let cgroups = Cgroups::make(&group.to_string_lossy(), &names)?;
+        let around = node::Surroundings {
+            plane: &plane,
+            switch: &switch,
+            binaries: &binaries,
+            images: &images,
+            root: scratch.path(),
+            logs: &logs,
+        };
+        let nodes = std::thread::scope(|threads| {
+            let started: Vec<_> = (1..)
+                .zip(&self.nodes)
+                .map(|(number, spec)| {
+                    let (around, cgroup) = (&around, cgroups.path(&spec.name));
+                    threads.spawn(move || Node::start(spec, number, &cgroup, around))
+                })
+                .collect();
+            let join = |thread: std::thread::ScopedJoinHandle<'_, anyhow::Result<Node>>| {
+                thread.join().map_err(|_| anyhow::anyhow!("a node's start panicked"))?
+            };
+            started.into_iter().map(join).collect::<anyhow::Result<Vec<_>>>()
+        })?;
+        let cluster = RealCluster {
+            nodes,
+            _cgroups: cgroups,
+            plane,
+            _switch: switch,
+            _scratch: scratch,
+        };
+        for spec in &self.nodes {
+            cluster.wait_ready(&spec.name)?;
+            cluster.label(spec)?;
+        }
+        Ok(cluster)
+    }
+}
+
+impl RealCluster {
+    /// Starts one with these settings.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// Its control plane.
+    pub fn plane(&self) -> &ControlPlane {
+        &self.plane
+    }
+
+    /// A node by name.
+    pub fn node(&mut self, name: &str) -> anyhow::Result<&mut Node> {
+        let found = self.nodes.iter_mut().find(|node| node.name() == name);
+        found.with_context(|| format!("there is no node {name}"))
+    }
+
+    /// Its nodes.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// An error that shows the end of the log of what has died.
+    pub fn ensure_running(&self) -> anyhow::Result<()> {
+        self.plane.ensure_running()?;
+        self.nodes.iter().try_for_each(Node::ensure_running)
+    }
+
+    /// Waits until the API server shows the node Ready.
+    pub fn wait_ready(&self, name: &str) -> anyhow::Result<()> {
+        let result = wait_for(format!("node {name} to be ready"), PATIENCE, || {
+            self.nodes.iter().try_for_each(Node::ensure_running)?;
+            let path = r#"jsonpath={.status.conditions[?(@.type=="Ready")]}"#;
+            let ready = self.plane.kubectl().run(["get", "node", name, "-o", path])?;
+            anyhow::ensure!(ready.contains(r#""status":"True""#), "{ready}");
+            Ok(())
+        });
+        result.map_err(|error| {
+            let tails: Vec<_> = self.nodes.iter().map(Node::tails).collect();
+            error.context(tails.join("\n"))
+        })
+    }
+
+    fn label(&self, spec: &Spec) -> anyhow::Result<()> {
+        let labels: Vec<String> = spec.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        if !labels.is_empty() {
+            let args = ["label", "node", &spec.name].map(str::to_owned);
+            self.plane.kubectl().run(args.into_iter().chain(labels))?;
+        }
+        Ok(())
+    }
+}

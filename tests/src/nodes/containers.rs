@@ -1,0 +1,107 @@
+//! containerd on one node, with runc and a bridge for Pods.
+//!
+//! Owns: its configuration, its start, its images. Must not: know of Kubernetes objects.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::{Machine, prerequisites, switch};
+use crate::Process;
+
+/// What holds a Pod's network open; see tests/cluster/pause.
+const PAUSE: &str = "skein.dev/pause:1";
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Starts containerd inside `machine` and waits until it answers.
+pub fn start(machine: &Machine, number: u8) -> anyhow::Result<Process> {
+    let network = machine.root().join("cni");
+    std::fs::create_dir_all(&network)?;
+    std::fs::write(network.join("10-pods.conflist"), bridge(number))?;
+    let config = machine.root().join("containerd.toml");
+    std::fs::write(&config, configuration(&network)?)?;
+    let process = machine.launch("containerd").arg("--config").arg(&config).start()?;
+    process.wait_until("containerd to answer", PATIENCE, || {
+        machine.run(&["ctr", "version"], Duration::from_secs(5))
+    })?;
+    Ok(process)
+}
+
+/// Loads the images of a tar file, as `docker save` and OCI tools write it.
+pub fn load(machine: &Machine, tar: &Path) -> anyhow::Result<()> {
+    let tar = tar.to_string_lossy();
+    machine
+        .run(&["ctr", "--namespace=k8s.io", "images", "import", &tar], PATIENCE)
+        .map(drop)
+}
+
+/// Makes the image of the program `pause` in `folder` and returns its tar file.
+pub fn pause_image(pause: &Path, folder: &Path) -> anyhow::Result<std::path::PathBuf> {
+    let at = |name: &str| folder.join(name);
+    std::fs::create_dir_all(at("root"))?;
+    std::fs::copy(pause, at("root/pause"))?;
+    let tar = |args: &[&str]| -> anyhow::Result<()> {
+        let mut command = std::process::Command::new("tar");
+        command.args(["--owner=0", "--group=0", "--numeric-owner"]).args(args).current_dir(folder);
+        let output = crate::run::output(command, None, PATIENCE)?;
+        anyhow::ensure!(output.status.success(), "tar: {}", String::from_utf8_lossy(&output.stderr));
+        Ok(())
+    };
+    tar(&["-cf", "layer.tar", "-C", "root", "pause"])?;
+    let mut sum = std::process::Command::new("sha256sum");
+    sum.arg(at("layer.tar"));
+    let sum = crate::run::output(sum, None, PATIENCE)?;
+    let sum = String::from_utf8_lossy(&sum.stdout).split(' ').next().unwrap_or_default().to_owned();
+    let config = serde_json::json!({
+        "architecture": prerequisites::GO_ARCHITECTURE, "os": "linux",
+        "config": {"Entrypoint": ["/pause"], "User": "65535:65535"},
+        "rootfs": {"type": "layers", "diff_ids": [format!("sha256:{sum}")]},
+    });
+    std::fs::write(at("config.json"), config.to_string())?;
+    let manifest = serde_json::json!([{"Config": "config.json", "RepoTags": [PAUSE], "Layers": ["layer.tar"]}]);
+    std::fs::write(at("manifest.json"), manifest.to_string())?;
+    tar(&["-cf", "pause.tar", "manifest.json", "config.json", "layer.tar"])?;
+    Ok(at("pause.tar"))
+}
+
+fn configuration(network: &Path) -> anyhow::Result<String> {
+    let plugins = prerequisites::cni_plugins()?;
+    Ok(format!(
+        r#"version = 2
+disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.zfs", "io.containerd.snapshotter.v1.devmapper"]
+
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "{PAUSE}"
+  # Without the right to lower it (CAP_SYS_RESOURCE), runc otherwise ends while it starts a container.
+  restrict_oom_score_adj = true
+
+[plugins."io.containerd.grpc.v1.cri".cni]
+  bin_dir = "{}"
+  conf_dir = "{}"
+
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+  runtime_type = "io.containerd.runc.v2"
+"#,
+        plugins.display(),
+        network.display(),
+    ))
+}
+
+fn bridge(number: u8) -> String {
+    serde_json::json!({
+        "cniVersion": "0.4.0",
+        "name": "pods",
+        "plugins": [
+            {
+                "type": "bridge", "bridge": "cni0", "isGateway": true, "hairpinMode": true,
+                "ipam": {
+                    "type": "host-local",
+                    "ranges": [[{"subnet": switch::pods(number)}]],
+                    "routes": [{"dst": "0.0.0.0/0"}],
+                },
+            },
+            {"type": "portmap", "capabilities": {"portMappings": true}},
+        ],
+    })
+    .to_string()
+}

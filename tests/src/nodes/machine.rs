@@ -1,0 +1,127 @@
+//! One machine that is none: namespaces of its own for mounts, processes, network and host name, on this kernel.
+//!
+//! Owns: making it, running programs inside, its end. Must not: know what runs in it.
+//!
+//! Everything inside hangs on one process. When that ends, by whatever signal, the kernel ends every process inside,
+//! and with the last of them go its mounts, its network and its addresses. So nothing can be left behind.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::Context;
+
+use crate::{Launch, Process, run};
+
+const SCRIPT: &str = include_str!("machine.sh");
+
+/// Making namespaces and mounts takes milliseconds.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A file that the machine sees in its `/dev`.
+#[derive(Debug, Clone)]
+pub struct Device {
+    /// Its name there, such as `ttyACM0`.
+    pub name: String,
+    /// What it is outside, such as a simulator's pseudo-terminal.
+    pub source: PathBuf,
+}
+
+/// A running one. Dropping it ends all that runs inside.
+#[derive(Debug)]
+pub struct Machine {
+    first: Process,
+    pid: String,
+    name: String,
+    root: PathBuf,
+    logs: PathBuf,
+}
+
+impl Machine {
+    /// Starts one. `root` is its folder: what it writes to `/var/lib` and `/var/log` lies there.
+    pub fn start(name: &str, root: &Path, logs: &Path, devices: &[Device]) -> anyhow::Result<Self> {
+        std::fs::create_dir_all(root)?;
+        let script = root.join("machine.sh");
+        std::fs::write(&script, SCRIPT)?;
+        let devices = devices.iter().map(|device| {
+            let mut text = OsString::from(format!("{}=", device.name));
+            text.push(&device.source);
+            text
+        });
+        let first = Launch::program("unshare")
+            .named(format!("machine-{name}"))
+            .args(["--mount", "--net", "--pid", "--uts", "--ipc"])
+            .args(["--fork", "--kill-child", "--mount-proc", "--propagation=private", "--"])
+            .arg("sh")
+            .args([&script, root])
+            .arg(name)
+            .args(devices)
+            .logs_in(logs)
+            .start()?;
+        first.wait_for_line(PATIENCE, |line| line == "up")?;
+        let children = format!("/proc/{0}/task/{0}/children", first.pid());
+        let children = std::fs::read_to_string(&children).with_context(|| format!("cannot read {children}"))?;
+        let pid = children.split_whitespace().next();
+        let pid = pid.with_context(|| format!("machine {name} has no first process"))?;
+        Ok(Self {
+            first,
+            pid: pid.to_owned(),
+            name: name.to_owned(),
+            root: root.to_owned(),
+            logs: logs.to_owned(),
+        })
+    }
+
+    /// Its host name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its folder, seen from outside.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The process id of its first process, seen from outside.
+    pub fn pid(&self) -> &str {
+        &self.pid
+    }
+
+    /// Its first process, for the end of its log.
+    pub fn process(&self) -> &Process {
+        &self.first
+    }
+
+    /// A program to be started inside. Killing its [`Process`] kills it; other signals do not reach it.
+    pub fn launch(&self, program: impl AsRef<Path>) -> Launch {
+        let program = program.as_ref();
+        let file_name = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy();
+        // What enters a process namespace stays outside and waits for its child, so the child is told to end with it.
+        Launch::program("nsenter")
+            .named(format!("{file_name}-{}", self.name))
+            .args(self.entry())
+            .args(["setpriv", "--pdeathsig", "KILL", "--"])
+            .arg(program)
+            .logs_in(&self.logs)
+    }
+
+    /// Runs a program inside to its end and returns what it printed.
+    ///
+    /// Errors: it fails, with its own words, or is not done within `deadline`.
+    pub fn run(&self, command: &[&str], deadline: Duration) -> anyhow::Result<String> {
+        let mut entry = Command::new("nsenter");
+        entry.args(self.entry()).args(command);
+        let output = run::output(entry, None, deadline)?;
+        let words = String::from_utf8_lossy(&output.stderr);
+        anyhow::ensure!(output.status.success(), "{command:?} on {}: {}", self.name, words.trim());
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    fn entry(&self) -> impl Iterator<Item = impl AsRef<OsStr>> {
+        let spaces = ["--mount", "--net", "--pid", "--uts", "--ipc", "--"];
+        ["--target".to_owned(), self.pid.clone()]
+            .into_iter()
+            .chain(spaces.map(str::to_owned))
+    }
+}

@@ -1,0 +1,137 @@
+//! The network that the nodes are on: a bridge in a network namespace of its own. The machine's own network is not touched.
+//!
+//! Owns: the bridge, the addresses, who is plugged in, and the way in from this machine's loopback.
+//! Must not: know what nodes are. It is gone with the last process in it.
+
+use std::io;
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::Context;
+
+use super::Machine;
+use crate::{Launch, Process, run};
+
+/// The control plane's address, and the way from each node to the others' Pods.
+pub const HUB: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
+
+/// All addresses of Pods.
+pub const PODS: &str = "10.88.0.0/16";
+
+const BRIDGE: &str = "ip link set lo up
+    ip link add br0 type bridge
+    ip address add 10.77.0.1/24 dev br0
+    ip link set br0 up
+    echo 1 > /proc/sys/net/ipv4/ip_forward
+    echo up
+    exec sleep infinity";
+
+/// A few calls of `ip`.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A running one. Dropping it takes the bridge away.
+#[derive(Debug)]
+pub struct Switch {
+    holder: Process,
+    namespace: PathBuf,
+}
+
+/// The address of the node with this number (1 to 200).
+pub fn address(number: u8) -> Ipv4Addr {
+    Ipv4Addr::new(10, 77, 0, 10_u8.saturating_add(number))
+}
+
+/// The addresses of that node's Pods.
+pub fn pods(number: u8) -> String {
+    format!("10.88.{number}.0/24")
+}
+
+impl Switch {
+    /// Makes the bridge.
+    pub fn start(logs: &Path) -> anyhow::Result<Self> {
+        let holder = Launch::program("unshare")
+            .named("switch")
+            .args(["--net", "--", "sh", "-euc", BRIDGE])
+            .logs_in(logs)
+            .start()?;
+        holder.wait_for_line(PATIENCE, |line| line == "up")?;
+        let namespace = PathBuf::from(format!("/proc/{}/ns/net", holder.pid()));
+        Ok(Self { holder, namespace })
+    }
+
+    /// Its network namespace, as a file.
+    pub fn namespace(&self) -> &Path {
+        &self.namespace
+    }
+
+    /// Its process, for the end of its log.
+    pub fn process(&self) -> &Process {
+        &self.holder
+    }
+
+    /// Gives a machine its address, and the others the way to its Pods.
+    pub fn plug_in(&self, machine: &Machine, number: u8) -> anyhow::Result<()> {
+        let (port, address, hub) = (format!("port{number}"), address(number).to_string(), HUB.to_string());
+        let within = format!("{address}/24");
+        self.ip(&["link", "add", &port, "type", "veth", "peer", "name", "eth0", "netns", machine.pid()])?;
+        self.ip(&["link", "set", &port, "master", "br0", "up"])?;
+        for command in [
+            &["ip", "address", "add", &within, "dev", "eth0"][..],
+            &["ip", "link", "set", "eth0", "up"],
+            &["ip", "route", "add", "default", "via", &hub],
+        ] {
+            machine.run(command, PATIENCE)?;
+        }
+        self.ip(&["route", "add", &pods(number), "via", &address])
+    }
+
+    fn ip(&self, args: &[&str]) -> anyhow::Result<()> {
+        let mut command = Command::new("nsenter");
+        command.arg(format!("--net={}", self.namespace.display())).args(["--", "ip"]);
+        let output = run::output({ command.args(args); command }, None, PATIENCE)?;
+        let words = String::from_utf8_lossy(&output.stderr);
+        anyhow::ensure!(output.status.success(), "ip {args:?}: {}", words.trim());
+        Ok(())
+    }
+}
+
+/// Lets programs on this machine reach `to` inside the network namespace `namespace`, at the loopback port it returns.
+/// Ends with this process.
+pub fn way_in(namespace: &Path, to: SocketAddr) -> anyhow::Result<u16> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let port = listener.local_addr()?.port();
+    let namespace = namespace.to_owned();
+    std::thread::spawn(move || {
+        for client in listener.incoming().map_while(Result::ok) {
+            let namespace = namespace.clone();
+            std::thread::spawn(move || {
+                // A client whose connection cannot be passed on finds it closed, and says so itself.
+                let _ = dial(&namespace, to).and_then(|server| Ok(join(&client, &server)?));
+            });
+        }
+    });
+    Ok(port)
+}
+
+/// A thread that has entered a namespace stays there, so this is for threads that end afterwards.
+fn dial(namespace: &Path, to: SocketAddr) -> anyhow::Result<TcpStream> {
+    let file = std::fs::File::open(namespace).with_context(|| format!("{} is gone", namespace.display()))?;
+    nix::sched::setns(file, nix::sched::CloneFlags::CLONE_NEWNET)?;
+    Ok(TcpStream::connect_timeout(&to, Duration::from_secs(5))?)
+}
+
+/// Copies both ways until both sides are done.
+fn join(client: &TcpStream, server: &TcpStream) -> io::Result<()> {
+    let one_way = |mut from: &TcpStream, mut to: &TcpStream| {
+        // However it ended, the reader of this direction has to hear that it did.
+        let _ = io::copy(&mut from, &mut to);
+        let _ = to.shutdown(Shutdown::Write);
+    };
+    std::thread::scope(|threads| {
+        threads.spawn(|| one_way(server, client));
+        one_way(client, server);
+    });
+    Ok(())
+}

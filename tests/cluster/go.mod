@@ -1,5 +1,6 @@
 // The control plane that Skein's tests run on: etcd, kube-apiserver, kube-controller-manager,
-// kube-scheduler and kubectl of one Kubernetes release. Built by `cargo xtask cluster build`.
+// kube-scheduler and kubectl of one Kubernetes release; for real nodes also kubelet and kube-proxy.
+// Built by `cargo xtask cluster build` and when a test needs them.
 module skein.dev/tests/cluster
 
 go 1.26.0

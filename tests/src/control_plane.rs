@@ -24,7 +24,7 @@ pub use binaries::Binaries;
 pub use grants::Grant;
 
 use crate::process::wait_while_running;
-use crate::nodes::way_in;
+use crate::nodes::{enter, way_in};
 use crate::{Kubectl, Launch, Process, Scratch, ports, prerequisites};
 
 /// A start that finds one of its ports taken in the meantime is tried again this often.
@@ -250,13 +250,7 @@ fn start_once(builder: &Builder, binaries: &Binaries) -> anyhow::Result<ControlP
     let at = |name: &str| scratch.path().join(name);
     let launch = |name: &str| match &builder.place {
         None => Launch::program(binaries.path(name)).logs_in(&logs),
-        // It enters the namespace and becomes the program, so the process is the same.
-        Some(place) => Launch::program("nsenter")
-            .named(name)
-            .arg(format!("--net={}", place.namespace.display()))
-            .arg("--")
-            .arg(binaries.path(name))
-            .logs_in(&logs),
+        Some(place) => enter(&place.namespace, &binaries.path(name)).logs_in(&logs),
     };
     let ports = ports::free_tcp_ports(3)?;
     let [etcd_url, peer_url] = [ports[0], ports[1]].map(|port| format!("http://127.0.0.1:{port}"));

@@ -9,11 +9,14 @@
 //!   skein-sitl ─────────────── pseudo-terminals ────────────▶ /dev/ttyACM0
 //! ```
 //!
-//! Each node has namespaces of its own for mounts, processes and network, so everything in it ends with it. There is no
-//! cluster DNS: Pods reach Services by their addresses. NetworkPolicies are accepted and not enforced.
+//! Each node has namespaces of its own for mounts, processes and network, so everything in it ends with it.
+//! NetworkPolicies are accepted and not enforced, and there is no way from Pods to anything outside of the cluster.
 
 mod cgroups;
 mod containers;
+mod dns;
+pub mod images;
+pub mod installed;
 mod machine;
 mod node;
 mod prerequisites;
@@ -25,13 +28,14 @@ use std::time::Duration;
 use anyhow::Context;
 
 pub use cgroups::Cgroups;
+pub use installed::{Installed, Wish};
 pub use machine::{Device, Machine};
 pub use node::{Node, Spec};
 pub use prerequisites::why_not;
-pub use switch::{HUB, Switch, way_in};
+pub use switch::{HUB, Switch, enter, way_in};
 
 use crate::control_plane::{Binaries, Place};
-use crate::{ControlPlane, Scratch, wait_for};
+use crate::{ControlPlane, Process, Scratch, wait_for};
 
 /// How long nodes may take to become Ready on a machine that is busy with something else.
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -42,6 +46,7 @@ const PATIENCE: Duration = Duration::from_secs(180);
 pub struct RealCluster {
     nodes: Vec<Node>,
     _cgroups: Cgroups,
+    dns: Process,
     plane: ControlPlane,
     _switch: Switch,
     _scratch: Scratch,
@@ -87,18 +92,21 @@ impl Builder {
         let switch = Switch::start(&logs)?;
         let names: Vec<&str> = self.nodes.iter().map(|spec| spec.name.as_str()).collect();
         let users = names.iter().map(|name| (format!("system:node:{name}"), "system:nodes".to_owned()));
+        let others = [("system:kube-proxy", ""), (dns::USER, "system:masters")];
+        let others = others.map(|(user, groups)| (user.to_owned(), groups.to_owned()));
         let place = Place {
             namespace: switch.namespace().to_owned(),
             address: HUB,
-            users: users.chain([("system:kube-proxy".to_owned(), String::new())]).collect(),
+            users: users.chain(others).collect(),
         };
         let plane = ControlPlane::builder()
             .node_lifecycle(true)
             .manifests(&self.manifests)
             .place(place)
             .start()?;
-        let mut images = vec![containers::pause_image(&binaries.path("pause"), &scratch.folder("pause")?)?];
+        let mut images = vec![images::write(containers::PAUSE, &binaries.path("pause"), &scratch.folder("pause")?)?];
         images.extend(self.images.iter().cloned());
+        let dns = dns::start(&switch, &plane, &binaries, scratch.path())?;
         let group = scratch.path().file_name().context("a scratch folder has a name")?;
         let cgroups = Cgroups::make(&group.to_string_lossy(), &names)?;
         let around = node::Surroundings {
@@ -125,6 +133,7 @@ impl Builder {
         let cluster = RealCluster {
             nodes,
             _cgroups: cgroups,
+            dns,
             plane,
             _switch: switch,
             _scratch: scratch,
@@ -162,6 +171,7 @@ impl RealCluster {
     /// An error that shows the end of the log of what has died.
     pub fn ensure_running(&self) -> anyhow::Result<()> {
         self.plane.ensure_running()?;
+        self.dns.ensure_running()?;
         self.nodes.iter().try_for_each(Node::ensure_running)
     }
 

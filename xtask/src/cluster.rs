@@ -63,18 +63,15 @@ fn up(manifests: &[PathBuf]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn nodes_up(manifests: &[PathBuf], nodes: u8) -> anyhow::Result<()> {
+fn nodes_up(manifests: &[PathBuf], drones: u8) -> anyhow::Result<()> {
     let interrupt = Interrupt::catch()?;
     let start = Instant::now();
-    let mut builder = tests::RealCluster::builder().manifests(manifests);
-    for number in 1..=nodes {
-        builder = builder.node(tests::nodes::Spec { name: format!("drone-{number}"), ..Default::default() });
-    }
-    let cluster = builder.start()?;
+    let _ = manifests;
+    let mut installed = tests::nodes::Installed::start(&tests::nodes::Wish { drones, speedup: 1.0 })?;
     say::line(&format!("# ready after {}", say::duration(start.elapsed())));
-    say::line(&format!("export KUBECONFIG={}", cluster.plane().kubeconfig().display()));
+    say::line(&format!("export KUBECONFIG={}", installed.kubeconfig().display()));
     while !interrupt.asked() {
-        cluster.ensure_running()?;
+        installed.cluster().ensure_running()?;
         std::thread::sleep(Duration::from_millis(100));
     }
     Ok(())

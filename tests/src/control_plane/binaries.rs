@@ -29,11 +29,15 @@ const BINARIES: [(&str, &str); 5] = [
 ];
 
 /// What real nodes need besides, of the same release. Built apart, as most machines cannot run nodes.
-const NODE_BINARIES: [(&str, &str); 3] = [
+const NODE_BINARIES: [(&str, &str); 4] = [
     ("pause", "skein.dev/tests/cluster/pause"),
+    ("coredns", DNS),
     ("kube-proxy", "k8s.io/kubernetes/cmd/kube-proxy"),
     ("kubelet", "k8s.io/kubernetes/cmd/kubelet"),
 ];
+
+/// A Go module of its own.
+const DNS: &str = "skein.dev/tests/cluster/dns";
 
 /// Goes into the cache key: raise it when the way of building changes.
 const RECIPE: &str = "1";
@@ -61,11 +65,11 @@ impl Binaries {
         Ok(Self(folder))
     }
 
-    /// Finds the programs of a real node (kubelet, kube-proxy, pause), building them first if need be.
+    /// Finds the programs of a real node (kubelet, kube-proxy, CoreDNS, pause), building them first if need be.
     ///
     /// Errors: Go is missing or too old; the build fails.
     pub fn find_or_build_for_nodes() -> anyhow::Result<Self> {
-        let recipe = Recipe::read()?;
+        let recipe = Recipe::read_for_nodes()?;
         let folder = recipe.cache_folder("nodes")?;
         if !folder.is_dir() {
             build_into(&folder, &recipe, &NODE_BINARIES)?;
@@ -130,7 +134,7 @@ impl Recipe {
             std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))
         };
         let (go_mod, go_sum) = (read("go.mod")?, read("go.sum")?);
-        let hash = fnv1a(&[RECIPE, &go_mod, &go_sum, &read("pause/main.go")?]);
+        let hash = fnv1a(&[RECIPE, &go_mod, &go_sum]);
         let kubernetes = version_of(&go_mod, "k8s.io/kubernetes").context("go.mod names no k8s.io/kubernetes")?;
         let go = version_of(&go_mod, "go").context("go.mod names no Go version")?;
         Ok(Self {
@@ -139,6 +143,23 @@ impl Recipe {
             go,
             hash,
         })
+    }
+
+    /// The same, and what the programs besides those of Kubernetes are built from.
+    fn read_for_nodes() -> anyhow::Result<Self> {
+        let mut recipe = Self::read()?;
+        let files = ["pause/main.go", "dns/main.go", "dns/go.mod", "dns/go.sum"];
+        let texts = files.map(|file| std::fs::read_to_string(recipe.module.join(file)));
+        let texts: Vec<String> = texts.into_iter().collect::<Result<_, _>>().context("tests/cluster lacks a file")?;
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        recipe.hash ^= fnv1a(&texts);
+        Ok(recipe)
+    }
+
+    /// The folder of the Go module that `package` is to be built in.
+    fn folder_for(&self, package: &str) -> PathBuf {
+        let own = self.module.join("dns");
+        if package == DNS { own } else { self.module.clone() }
     }
 
     fn cache_folder(&self, of: &str) -> anyhow::Result<PathBuf> {
@@ -222,7 +243,7 @@ fn go_build(recipe: &Recipe, package: &str, out: &Path, title: &str, start: Inst
     let args: Vec<_> = args.into_iter().chain([out.into(), package.into()]).collect();
     let mut command: Command = spawner::bound_command(go, &args);
     command
-        .current_dir(&recipe.module)
+        .current_dir(recipe.folder_for(package))
         .env("CGO_ENABLED", "0")
         .env("GOTOOLCHAIN", "local")
         .env("GOWORK", "off");

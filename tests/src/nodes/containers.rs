@@ -9,7 +9,7 @@ use super::{Machine, prerequisites, switch};
 use crate::Process;
 
 /// What holds a Pod's network open; see tests/cluster/pause.
-const PAUSE: &str = "skein.dev/pause:1";
+pub const PAUSE: &str = "skein.dev/pause:1";
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -33,35 +33,6 @@ pub fn load(machine: &Machine, tar: &Path) -> anyhow::Result<()> {
     machine
         .run(&["ctr", "--namespace=k8s.io", "images", "import", &tar], PATIENCE)
         .map(drop)
-}
-
-/// Makes the image of the program `pause` in `folder` and returns its tar file.
-pub fn pause_image(pause: &Path, folder: &Path) -> anyhow::Result<std::path::PathBuf> {
-    let at = |name: &str| folder.join(name);
-    std::fs::create_dir_all(at("root"))?;
-    std::fs::copy(pause, at("root/pause"))?;
-    let tar = |args: &[&str]| -> anyhow::Result<()> {
-        let mut command = std::process::Command::new("tar");
-        command.args(["--owner=0", "--group=0", "--numeric-owner"]).args(args).current_dir(folder);
-        let output = crate::run::output(command, None, PATIENCE)?;
-        anyhow::ensure!(output.status.success(), "tar: {}", String::from_utf8_lossy(&output.stderr));
-        Ok(())
-    };
-    tar(&["-cf", "layer.tar", "-C", "root", "pause"])?;
-    let mut sum = std::process::Command::new("sha256sum");
-    sum.arg(at("layer.tar"));
-    let sum = crate::run::output(sum, None, PATIENCE)?;
-    let sum = String::from_utf8_lossy(&sum.stdout).split(' ').next().unwrap_or_default().to_owned();
-    let config = serde_json::json!({
-        "architecture": prerequisites::GO_ARCHITECTURE, "os": "linux",
-        "config": {"Entrypoint": ["/pause"], "User": "65535:65535"},
-        "rootfs": {"type": "layers", "diff_ids": [format!("sha256:{sum}")]},
-    });
-    std::fs::write(at("config.json"), config.to_string())?;
-    let manifest = serde_json::json!([{"Config": "config.json", "RepoTags": [PAUSE], "Layers": ["layer.tar"]}]);
-    std::fs::write(at("manifest.json"), manifest.to_string())?;
-    tar(&["-cf", "pause.tar", "manifest.json", "config.json", "layer.tar"])?;
-    Ok(at("pause.tar"))
 }
 
 fn configuration(network: &Path) -> anyhow::Result<String> {

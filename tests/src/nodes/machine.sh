@@ -29,6 +29,9 @@ for device in "$@"; do
     # A pseudo-terminal is what it is only in the file system it was made in, so it is mounted and not copied.
     : > "$dev/${device%%=*}"
     mount --bind "$(readlink -f "${device#*=}")" "$dev/${device%%=*}"
+    # As udev does for serial ports: group dialout.
+    chgrp 20 "$dev/${device%%=*}"
+    chmod 660 "$dev/${device%%=*}"
 done
 mount --move "$dev" /dev
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Context;
 use serde_json::json;
 
-use super::{Device, Machine, Switch, containers, switch};
+use super::{Device, Machine, Switch, containers, dns, switch};
 use crate::control_plane::Binaries;
 use crate::{ControlPlane, Process};
 
@@ -137,7 +137,7 @@ fn path_flag(name: &str, path: &Path) -> String {
 }
 
 fn kubelet_configuration(cgroup: &str) -> String {
-    json!({
+    let mut configuration = json!({
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
         "containerRuntimeEndpoint": "unix:///run/containerd/containerd.sock",
@@ -153,7 +153,9 @@ fn kubelet_configuration(cgroup: &str) -> String {
         "authentication": {"anonymous": {"enabled": true}, "webhook": {"enabled": false}},
         "authorization": {"mode": "AlwaysAllow"},
         "resolvConf": "",
-        "logging": {"verbosity": 2},
-    })
-    .to_string()
+    });
+    for (key, value) in dns::kubelet_part().as_object().into_iter().flatten() {
+        configuration[key] = value.clone();
+    }
+    configuration.to_string()
 }

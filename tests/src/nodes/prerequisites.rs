@@ -6,9 +6,6 @@ use std::path::{Path, PathBuf};
 
 use crate::prerequisites::on_path;
 
-/// This machine's processor as Go and images name it.
-pub const GO_ARCHITECTURE: &str = if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" };
-
 /// Each program, and Debian's package of it.
 const PROGRAMS: [(&str, &str); 9] = [
     ("containerd", "containerd"),

@@ -66,6 +66,11 @@ impl Switch {
         &self.namespace
     }
 
+    /// A program to be started on its network, at address [`HUB`].
+    pub fn launch(&self, program: impl AsRef<Path>) -> Launch {
+        enter(&self.namespace, program.as_ref())
+    }
+
     /// Its process, for the end of its log.
     pub fn process(&self) -> &Process {
         &self.holder
@@ -89,12 +94,23 @@ impl Switch {
 
     fn ip(&self, args: &[&str]) -> anyhow::Result<()> {
         let mut command = Command::new("nsenter");
-        command.arg(format!("--net={}", self.namespace.display())).args(["--", "ip"]);
-        let output = run::output({ command.args(args); command }, None, PATIENCE)?;
+        let namespace = format!("--net={}", self.namespace.display());
+        command.args([&namespace, "--", "ip"]).args(args);
+        let output = run::output(command, None, PATIENCE)?;
         let words = String::from_utf8_lossy(&output.stderr);
         anyhow::ensure!(output.status.success(), "ip {args:?}: {}", words.trim());
         Ok(())
     }
+}
+
+/// A program to be started in the network namespace `namespace`. The process enters it and becomes the program.
+pub fn enter(namespace: &Path, program: &Path) -> Launch {
+    let name = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy();
+    Launch::program("nsenter")
+        .named(name)
+        .arg(format!("--net={}", namespace.display()))
+        .arg("--")
+        .arg(program)
 }
 
 /// Lets programs on this machine reach `to` inside the network namespace `namespace`, at the loopback port it returns.

@@ -1,0 +1,37 @@
+//! The cluster's DNS: CoreDNS as a process beside the API server, which every Pod is told to ask.
+//!
+//! Owns: its configuration and start. Must not: answer for names outside the cluster; there is no way out of it.
+
+use std::path::Path;
+
+use super::{HUB, Switch};
+use crate::control_plane::Binaries;
+use crate::{ControlPlane, Process};
+
+/// The domain that Services are found in, as nearly every cluster has it.
+pub const DOMAIN: &str = "cluster.local";
+
+/// The user that it is to the API server.
+pub const USER: &str = "coredns";
+
+/// Starts it. It answers as soon as it has seen the Services once.
+pub fn start(switch: &Switch, plane: &ControlPlane, binaries: &Binaries, root: &Path) -> anyhow::Result<Process> {
+    let file = root.join("Corefile");
+    let kubeconfig = plane.user_kubeconfig(USER);
+    let text = format!(
+        ".:53 {{\n  errors\n  kubernetes {DOMAIN} {{\n    kubeconfig {}\n  }}\n}}\n",
+        kubeconfig.display()
+    );
+    std::fs::write(&file, text)?;
+    switch
+        .launch(binaries.path("coredns"))
+        .arg("-conf")
+        .arg(&file)
+        .logs_in(root.join("logs"))
+        .start()
+}
+
+/// The part of a kubelet's configuration that tells Pods of it.
+pub fn kubelet_part() -> serde_json::Value {
+    serde_json::json!({"clusterDNS": [HUB.to_string()], "clusterDomain": DOMAIN})
+}

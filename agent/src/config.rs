@@ -17,7 +17,7 @@ const PATIENT_LANDING: Duration = Duration::from_secs(900);
 
 /// Flies the vehicle of one node as the coordinator wishes.
 #[derive(Debug, Parser)]
-#[command(name = "skein-agent", version)]
+#[command(name = "skein-agent", version = fleet::version::version())]
 pub struct Flags {
     /// Kubernetes name of this node (from the downward API: spec.nodeName).
     #[arg(long, env = "NODE")]

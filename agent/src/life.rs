@@ -83,7 +83,7 @@ async fn live(
     terminate: CancellationToken,
 ) -> Ending {
     let clock = Clock::start();
-    info!(version = env!("CARGO_PKG_VERSION"), link = %config.link, coordinator = %config.coordinator, "agent started");
+    info!(version = fleet::version::version(), link = %config.link, coordinator = %config.coordinator, "agent started");
     if let Some(held) = &state.fence.held {
         info!(drone = %held.name, desired = ?held.desired, "remembering an assignment; nothing is sent before the vehicle's state is known");
     }

@@ -24,7 +24,7 @@ Exit codes:
 
 /// Shows and grounds the drones of Skein.
 #[derive(Debug, Parser)]
-#[command(name = "skein", version, disable_help_subcommand = true, after_help = EXIT_CODES)]
+#[command(name = "skein", version = fleet::version::version(), disable_help_subcommand = true, after_help = EXIT_CODES)]
 pub struct Cli {
     /// Which coordinator to ask; may stand before the command, too.
     #[command(flatten)]

@@ -13,7 +13,7 @@ const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/name
 /// Watches Swarms and Drones and tells the agents on drone nodes what should fly. The Kubernetes API is found through
 /// KUBECONFIG, or the ServiceAccount when running in a cluster.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "skein-coordinator", version)]
+#[command(name = "skein-coordinator", version = fleet::version::version())]
 pub struct Options {
     /// Address for agents and tools (gRPC). Port 0 takes any free port.
     #[arg(

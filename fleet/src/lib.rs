@@ -27,3 +27,4 @@ pub mod takeover;
 pub mod time;
 pub mod units;
 pub mod vehicle;
+pub mod version;

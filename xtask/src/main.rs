@@ -7,6 +7,7 @@ mod cluster;
 mod demo;
 mod fuzz;
 mod generate;
+mod image;
 mod interrupt;
 mod mutate;
 mod replay;
@@ -32,6 +33,8 @@ enum Command {
     Test(test::Args),
     /// Writes the generated files (crds/*.yaml, and deploy/*.yaml from the chart) anew.
     Generate,
+    /// Container images of the programs, as archives for any registry or container engine.
+    Image(image::Args),
     /// A real Kubernetes control plane on this machine.
     #[command(subcommand)]
     Cluster(cluster::Command),
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Test(args) => test::run(&args),
         Command::Generate => generate::run(),
+        Command::Image(args) => image::run(&args),
         Command::Cluster(command) => cluster::run(&command),
         Command::Demo(args) => demo::run(&args),
         Command::Bench(args) => bench::run(&args),

@@ -5,7 +5,7 @@
 mod clients;
 pub mod peers;
 mod tools;
-mod venv;
+pub mod venv;
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -9,6 +9,8 @@ use super::{clients, venv};
 use crate::generate::cargo;
 use crate::say;
 
+const PYTHON: &str = "it runs the tests against pymavlink, MAVSDK and the Kubernetes client for Python";
+
 /// Checks for every tool and names all that are missing.
 pub fn check() -> anyhow::Result<()> {
     let found = [
@@ -16,7 +18,7 @@ pub fn check() -> anyhow::Result<()> {
         cargo_tool("clippy", "clippy"),
         c_compiler(),
         Binaries::check_tools(),
-        venv::check_tools(),
+        venv::check_tools(PYTHON),
         clients::check_tools(),
         prerequisites::setpriv().map(|()| None),
     ];

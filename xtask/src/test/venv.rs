@@ -68,10 +68,9 @@ impl Venv {
     }
 }
 
-/// Checks for a Python that can make virtual environments.
-pub fn check_tools() -> Result<Option<String>, Missing> {
+/// Checks for a Python that can make virtual environments; `purpose` is what for.
+pub fn check_tools(purpose: &str) -> Result<Option<String>, Missing> {
     let get = "https://www.python.org/downloads, or your distribution's package `python3`";
-    let purpose = "it runs the tests against pymavlink, MAVSDK and the Kubernetes client for Python";
     let found =
         prerequisites::answer(system_python(), &["--version"]).ok_or_else(|| Missing::tool("Python", purpose, get))?;
     if prerequisites::version_numbers(&found) < prerequisites::version_numbers(OLDEST) {

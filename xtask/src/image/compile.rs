@@ -1,0 +1,154 @@
+//! Building a program for an image, such that the folder it is built in does not show in it.
+//!
+//! Owns: the flags, and what cargo says was linked. Must not: look at what comes out; see `elf.rs`.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::Context;
+use serde::Deserialize;
+
+use super::compiler::Compiler;
+use super::program::{Arch, Program};
+
+/// The profile in Cargo.toml.
+const PROFILE: &str = "image";
+
+/// What a developer or a CI may have set for other builds, and that would change this one.
+const NOT_OURS: [&str; 8] = [
+    "RUSTFLAGS",
+    "CARGO_BUILD_RUSTFLAGS",
+    "CARGO_BUILD_TARGET",
+    "CC",
+    "CFLAGS",
+    "CPPFLAGS",
+    "AR",
+    "ARFLAGS",
+];
+
+/// Sources, and where they are built.
+#[derive(Debug, Clone)]
+pub struct Tree {
+    /// The folder of the workspace.
+    pub root: PathBuf,
+    /// Cargo's target folder.
+    pub target: PathBuf,
+}
+
+/// A built program.
+#[derive(Debug)]
+pub struct Built {
+    /// Its file.
+    pub path: PathBuf,
+    /// Cargo's ids of all packages that were compiled into it.
+    pub linked: BTreeSet<String>,
+}
+
+impl Tree {
+    /// Cargo in this tree.
+    pub fn cargo(&self) -> Command {
+        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        command.current_dir(&self.root).env("CARGO_TARGET_DIR", &self.target);
+        command
+    }
+
+    /// Builds `program`. `commit` is what it says with `--version`, `packages` where the sources of others lie.
+    pub fn compile(
+        &self,
+        program: Program,
+        arch: Arch,
+        commit: Option<&str>,
+        compiler: &Compiler,
+        packages: &[PathBuf],
+    ) -> anyhow::Result<Built> {
+        let mut command = self.cargo();
+        command
+            .args(["build", "--locked", "--message-format=json-render-diagnostics"])
+            .args(["--profile", PROFILE, "--target", arch.target()])
+            .args(["--package", program.package(), "--bin", program.name()]);
+        for name in NOT_OURS {
+            command.env_remove(name);
+        }
+        command
+            .env("CARGO_ENCODED_RUSTFLAGS", self.flags(compiler, packages).join("\x1f"))
+            .env("SKEIN_COMMIT", commit.unwrap_or_default())
+            .envs(compiler.environment(arch))
+            .stderr(Stdio::inherit());
+        let output = command.output().context("cannot start cargo")?;
+        anyhow::ensure!(output.status.success(), "{} does not build; see above", program.name());
+        built(&String::from_utf8_lossy(&output.stdout), program, arch)
+    }
+
+    /// Flags for the machine of the image only; as a target is named, build scripts and macros do not see them.
+    fn flags(&self, compiler: &Compiler, packages: &[PathBuf]) -> Vec<String> {
+        let mut flags = vec!["-Clinker=rust-lld".to_owned(), "-Clink-self-contained=yes".to_owned()];
+        let mut put = |from: &Path, to: &str| flags.push(format!("--remap-path-prefix={}={to}", from.display()));
+        for folder in packages {
+            put(folder, "/crates");
+        }
+        put(&compiler.rust_sources, &compiler.rust_sources_name());
+        put(&self.root, "/skein");
+        // Of several that fit, the last counts: the target folder may lie inside the workspace.
+        put(&self.target, "/target");
+        flags
+    }
+}
+
+/// A line that cargo prints for each thing that it made, or found made.
+#[derive(Deserialize)]
+struct Message {
+    reason: String,
+    package_id: Option<String>,
+    filenames: Option<Vec<PathBuf>>,
+    executable: Option<PathBuf>,
+}
+
+/// Reads cargo's messages. What lies in the target's own folder was compiled for the image; the rest was for building.
+fn built(messages: &str, program: Program, arch: Arch) -> anyhow::Result<Built> {
+    let (mut path, mut linked) = (None, BTreeSet::new());
+    for line in messages.lines().filter(|line| line.starts_with('{')) {
+        let message: Message = serde_json::from_str(line).context("cargo says what cannot be read")?;
+        if message.reason != "compiler-artifact" {
+            continue;
+        }
+        let for_target = |file: &PathBuf| file.components().any(|part| part.as_os_str() == arch.target());
+        if message.filenames.unwrap_or_default().iter().any(for_target) {
+            linked.extend(message.package_id);
+        }
+        let ours = message.executable.filter(|file| file.ends_with(program.name()));
+        path = ours.or(path);
+    }
+    let path = path.with_context(|| format!("cargo does not say where {} is", program.name()))?;
+    Ok(Built { path, linked })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_compiled_for_the_image_is_linked_and_what_helped_to_build_is_not() {
+        let messages = r#"
+{"reason":"compiler-artifact","package_id":"bytes","filenames":["/t/x86_64-unknown-linux-musl/image/deps/libbytes.rlib"],"executable":null}
+{"reason":"compiler-artifact","package_id":"prost-derive","filenames":["/t/image/deps/libprost_derive.so"],"executable":null}
+{"reason":"build-script-executed","package_id":"mavlink"}
+{"reason":"compiler-artifact","package_id":"agent","filenames":["/t/x86_64-unknown-linux-musl/image/skein-agent"],"executable":"/t/x86_64-unknown-linux-musl/image/skein-agent"}
+{"reason":"build-finished","success":true}
+"#;
+        let built = built(messages, Program::Agent, Arch::Amd64).unwrap();
+        assert_eq!(built.path, Path::new("/t/x86_64-unknown-linux-musl/image/skein-agent"));
+        assert_eq!(built.linked, BTreeSet::from(["agent".to_owned(), "bytes".to_owned()]));
+    }
+
+    #[test]
+    fn a_build_without_its_program_is_an_error() {
+        let error = built(
+            r#"{"reason":"build-finished","success":true}"#,
+            Program::Cli,
+            Arch::Amd64,
+        )
+        .unwrap_err();
+        assert_eq!(error.to_string(), "cargo does not say where skein is");
+    }
+}

@@ -1,0 +1,195 @@
+//! The licences of everything that is linked into a program, as one text that goes into its image.
+//!
+//! Owns: finding the texts in the packages, and which package may lack one, and why. Must not: judge licences; deny.toml
+//! does.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use super::packages::{Package, Packages};
+
+/// What stands in for a text that a package lacks.
+enum Instead {
+    /// The common text of this SPDX id.
+    Common(&'static str),
+    /// The texts of this package, which comes from the same repository and the same authors.
+    Sibling(&'static str),
+}
+
+/// Packages without the text of their licence, each with what is given instead and why that will do.
+const WITHOUT: [(&str, Instead, &str); 9] = [
+    ("cel", Instead::Common("MIT"), "says MIT and names its authors"),
+    (
+        "kube",
+        Instead::Common("Apache-2.0"),
+        "says Apache-2.0, whose text is the same for all",
+    ),
+    ("kube-client", Instead::Common("Apache-2.0"), "as kube"),
+    ("kube-core", Instead::Common("Apache-2.0"), "as kube"),
+    ("kube-runtime", Instead::Common("Apache-2.0"), "as kube"),
+    (
+        "mavlink",
+        Instead::Common("Apache-2.0"),
+        "offers Apache-2.0, whose text is the same for all",
+    ),
+    ("mavlink-bindgen", Instead::Common("Apache-2.0"), "as mavlink"),
+    ("mavlink-core", Instead::Common("Apache-2.0"), "as mavlink"),
+    (
+        "tonic-prost",
+        Instead::Sibling("tonic"),
+        "comes from tonic's repository and has its authors",
+    ),
+];
+
+/// How names of files with licences begin.
+const BEGINNINGS: [&str; 6] = ["licence", "license", "copying", "copyright", "notice", "unlicense"];
+
+/// What else is linked, of which cargo does not know.
+#[derive(Debug)]
+pub struct Part<'a> {
+    /// What it is.
+    pub name: &'a str,
+    /// The text of its licence.
+    pub text: &'a str,
+}
+
+/// Why there is no text.
+#[derive(Debug, thiserror::Error)]
+pub enum Incomplete {
+    /// A package has no licence file, and is not listed.
+    #[error("{name} {version} ({licence}) comes without the text of its licence: look at it, and list it in {file} with \
+             what is given instead and why", file = file!())]
+    NoText {
+        /// The package.
+        name: String,
+        /// Its version.
+        version: String,
+        /// What it says.
+        licence: String,
+    },
+    /// The list says to take a text that is not there.
+    #[error("{name} is to have the licence text of {sibling}, which is not linked")]
+    NoSibling {
+        /// The package.
+        name: String,
+        /// The other one.
+        sibling: &'static str,
+    },
+    /// A file cannot be read.
+    #[error("cannot read {path}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+/// The licences of `packages` that are not ours, and of `parts`. `common` is a folder of texts, named by SPDX id.
+pub fn text(packages: &Packages, parts: &[Part<'_>], common: &Path) -> Result<String, Incomplete> {
+    // By its words: packages wrap the same text differently.
+    let mut texts: BTreeMap<String, (String, Vec<String>)> = BTreeMap::new();
+    let mut add = |owner: String, text: &str| {
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (_, owners) = texts
+            .entry(words)
+            .or_insert_with(|| (text.trim().replace('\r', ""), Vec::new()));
+        owners.push(owner);
+    };
+    let mut list = String::new();
+    for (_, package) in packages.iter().filter(|(_, package)| package.published) {
+        let title = format!("{} {}", package.name, package.version);
+        let licence = package.licence.as_deref().unwrap_or("see below");
+        let page = package.page().unwrap_or_default();
+        // Writing to a string cannot fail.
+        let _ = writeln!(list, "  {title}: {licence}; {page}");
+        for (file, text) in texts_of(package, packages, common)? {
+            add(format!("{title} ({file})"), &text);
+        }
+    }
+    for part in parts {
+        add(part.name.to_owned(), part.text);
+    }
+    let mut all =
+        format!("This program contains software of others. Its source code is found at the addresses below.\n\n{list}");
+    let mut texts: Vec<_> = texts.into_values().collect();
+    texts.sort_by(|(_, one), (_, other)| one.cmp(other));
+    for (text, owners) in texts {
+        let _ = write!(all, "\n{}\n{}\n\n{text}\n", "=".repeat(80), owners.join("\n"));
+    }
+    Ok(all)
+}
+
+fn texts_of(package: &Package, packages: &Packages, common: &Path) -> Result<Vec<(String, String)>, Incomplete> {
+    let mut found = Vec::new();
+    for path in licence_files(&package.folder)? {
+        let name = path.strip_prefix(&package.folder).unwrap_or(&path);
+        found.push((name.display().to_string(), read(&path)?));
+    }
+    // A file deeper down is for a part of the package.
+    if found.iter().any(|(name, _)| !name.contains('/')) {
+        return Ok(found);
+    }
+    match WITHOUT.iter().find(|(name, ..)| *name == package.name) {
+        None => Err(Incomplete::NoText {
+            name: package.name.clone(),
+            version: package.version.clone(),
+            licence: package.licence.clone().unwrap_or_else(|| "no licence named".to_owned()),
+        }),
+        Some((_, Instead::Common(id), why)) => {
+            let text = read(&common.join(format!("{id}.txt")))?;
+            let authors = package.authors.join(", ");
+            let by = if authors.is_empty() {
+                String::new()
+            } else {
+                format!(" by {authors}")
+            };
+            found.push((format!("no text of its own: {why}{by}"), text));
+            Ok(found)
+        }
+        Some((name, Instead::Sibling(sibling), why)) => {
+            let other = packages.iter().find(|(_, package)| package.name == *sibling);
+            let (_, other) = other.ok_or(Incomplete::NoSibling {
+                name: (*name).to_owned(),
+                sibling,
+            })?;
+            for path in licence_files(&other.folder)? {
+                found.push((format!("no text of its own: {why}"), read(&path)?));
+            }
+            Ok(found)
+        }
+    }
+}
+
+/// All files below `folder` that are named as files with licences are, in order.
+fn licence_files(folder: &Path) -> Result<Vec<PathBuf>, Incomplete> {
+    let unreadable = |source| Incomplete::Unreadable {
+        path: folder.to_owned(),
+        source,
+    };
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+        let is_code = [".rs", ".c", ".h", ".py", ".go"].iter().any(|end| name.ends_with(end));
+        if path.is_dir() {
+            found.extend(licence_files(&path)?);
+        } else if !is_code && BEGINNINGS.iter().any(|beginning| name.starts_with(beginning)) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn read(path: &Path) -> Result<String, Incomplete> {
+    let bytes = std::fs::read(path).map_err(|source| Incomplete::Unreadable {
+        path: path.to_owned(),
+        source,
+    })?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests;

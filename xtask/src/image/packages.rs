@@ -1,0 +1,247 @@
+//! The packages that programs are made of: names, versions, licences, and who uses whom.
+//!
+//! Owns: reading them from cargo and its lock file. Must not: decide which are linked; cargo's build tells that.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use anyhow::Context;
+use serde::Deserialize;
+
+use super::compile::Tree;
+use super::output;
+use super::program::Arch;
+
+/// A package.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Package {
+    /// Its name in the registry.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// Its licence as an SPDX expression.
+    pub licence: Option<String>,
+    /// Who wrote it, as it says itself.
+    pub authors: Vec<String>,
+    /// Where its sources lie.
+    pub folder: PathBuf,
+    /// Whether it comes from crates.io; else it is ours.
+    pub published: bool,
+    /// SHA-256 of the package file, from Cargo.lock.
+    pub checksum: Option<String>,
+    /// Ids of what it uses.
+    pub uses: BTreeSet<String>,
+}
+
+impl Package {
+    /// Where a person finds it.
+    pub fn page(&self) -> Option<String> {
+        let (name, version) = (&self.name, &self.version);
+        self.published
+            .then(|| format!("https://crates.io/crates/{name}/{version}"))
+    }
+}
+
+/// All packages by cargo's id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Packages(BTreeMap<String, Package>);
+
+impl Packages {
+    /// Asks cargo for the packages of a tree as they are for `arch`.
+    pub fn of(tree: &Tree, arch: Arch) -> anyhow::Result<Self> {
+        let mut command = tree.cargo();
+        command.args([
+            "metadata",
+            "--locked",
+            "--format-version=1",
+            "--filter-platform",
+            arch.target(),
+        ]);
+        let metadata = output(command)?;
+        let lock = std::fs::read_to_string(tree.root.join("Cargo.lock")).context("cannot read Cargo.lock")?;
+        Self::read(&metadata, &lock)
+    }
+
+    /// Those that were linked.
+    pub fn linked(&self, ids: &BTreeSet<String>) -> anyhow::Result<Self> {
+        let one = |id: &String| {
+            let package = self
+                .0
+                .get(id)
+                .with_context(|| format!("cargo built {id} and does not know it"))?;
+            anyhow::Ok((id.clone(), package.clone()))
+        };
+        Ok(Self(ids.iter().map(one).collect::<Result<_, _>>()?))
+    }
+
+    /// Each with its id, by name and version.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Package)> {
+        let mut all: Vec<_> = self.0.iter().map(|(id, package)| (id.as_str(), package)).collect();
+        all.sort_by_key(|(_, package)| (&package.name, &package.version));
+        all.into_iter()
+    }
+
+    /// One of them.
+    pub fn get(&self, id: &str) -> Option<&Package> {
+        self.0.get(id)
+    }
+
+    /// The folders in which sources from a registry lie.
+    pub fn folders(&self) -> Vec<PathBuf> {
+        let published = self.0.values().filter(|package| package.published);
+        let folders: BTreeSet<PathBuf> = published
+            .filter_map(|package| package.folder.parent().map(PathBuf::from))
+            .collect();
+        folders.into_iter().collect()
+    }
+
+    fn read(metadata: &str, lock: &str) -> anyhow::Result<Self> {
+        let metadata: Metadata = serde_json::from_str(metadata).context("cannot read what cargo metadata says")?;
+        let checksums = checksums(lock);
+        let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for node in metadata.resolve.nodes {
+            let normal = |dependency: &NodeDependency| dependency.dep_kinds.iter().any(|kind| kind.kind.is_none());
+            let used = node.deps.into_iter().filter(normal).map(|dependency| dependency.pkg);
+            uses.insert(node.id, used.collect());
+        }
+        let package = |raw: RawPackage| {
+            let key = (raw.name.clone(), raw.version.clone());
+            let published = raw.source.is_some();
+            let package = Package {
+                licence: raw.license.as_deref().map(expression),
+                authors: raw.authors,
+                folder: raw.manifest_path.parent().map(PathBuf::from).unwrap_or_default(),
+                published,
+                checksum: checksums.get(&key).filter(|_| published).cloned(),
+                uses: uses.remove(&raw.id).unwrap_or_default(),
+                name: raw.name,
+                version: raw.version,
+            };
+            (raw.id, package)
+        };
+        Ok(Self(metadata.packages.into_iter().map(package).collect()))
+    }
+}
+
+#[cfg(test)]
+impl FromIterator<(String, Package)> for Packages {
+    fn from_iter<I: IntoIterator<Item = (String, Package)>>(packages: I) -> Self {
+        Self(packages.into_iter().collect())
+    }
+}
+
+/// A licence as SPDX writes it; older packages put a slash for "or".
+fn expression(licence: &str) -> String {
+    let words = licence.split('/').map(str::trim);
+    words.collect::<Vec<_>>().join(" OR ")
+}
+
+/// Checksums of Cargo.lock, by name and version.
+fn checksums(lock: &str) -> BTreeMap<(String, String), String> {
+    let value = |block: &str, name: &str| {
+        let line = block.lines().find_map(|line| line.strip_prefix(name))?;
+        Some(line.strip_prefix(" = \"")?.strip_suffix('"')?.to_owned())
+    };
+    let one = |block: &str| {
+        Some((
+            (value(block, "name")?, value(block, "version")?),
+            value(block, "checksum")?,
+        ))
+    };
+    lock.split("[[package]]").filter_map(one).collect()
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<RawPackage>,
+    resolve: Resolve,
+}
+
+#[derive(Deserialize)]
+struct RawPackage {
+    id: String,
+    name: String,
+    version: String,
+    license: Option<String>,
+    authors: Vec<String>,
+    source: Option<String>,
+    manifest_path: PathBuf,
+}
+
+#[derive(Deserialize)]
+struct Resolve {
+    nodes: Vec<Node>,
+}
+
+#[derive(Deserialize)]
+struct Node {
+    id: String,
+    deps: Vec<NodeDependency>,
+}
+
+#[derive(Deserialize)]
+struct NodeDependency {
+    pkg: String,
+    dep_kinds: Vec<DependencyKind>,
+}
+
+#[derive(Deserialize)]
+struct DependencyKind {
+    kind: Option<String>,
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    const METADATA: &str = r#"{
+      "packages": [
+        {"id": "path#agent", "name": "agent", "version": "0.1.0", "license": "Apache-2.0", "authors": [], "source": null,
+         "manifest_path": "/skein/agent/Cargo.toml"},
+        {"id": "registry#fnv", "name": "fnv", "version": "1.0.7", "license": "Apache-2.0 / MIT", "authors": ["Alex"],
+         "source": "registry", "manifest_path": "/crates/fnv-1.0.7/Cargo.toml"},
+        {"id": "registry#cc", "name": "cc", "version": "1.2.0", "license": "MIT/Apache-2.0", "authors": [],
+         "source": "registry", "manifest_path": "/crates/cc-1.2.0/Cargo.toml"}
+      ],
+      "resolve": {"nodes": [
+        {"id": "path#agent", "deps": [
+          {"pkg": "registry#fnv", "dep_kinds": [{"kind": null}]},
+          {"pkg": "registry#cc", "dep_kinds": [{"kind": "build"}]}
+        ]},
+        {"id": "registry#fnv", "deps": []},
+        {"id": "registry#cc", "deps": []}
+      ]}
+    }"#;
+    const LOCK: &str = "version = 4\n\n[[package]]\nname = \"fnv\"\nversion = \"1.0.7\"\nchecksum = \"3f9e\"\n\n\
+                        [[package]]\nname = \"agent\"\nversion = \"0.1.0\"\ndependencies = [\n \"fnv\",\n]\n";
+
+    /// Our agent and the one package that is linked into it.
+    pub fn two() -> Packages {
+        let linked = BTreeSet::from(["path#agent".to_owned(), "registry#fnv".to_owned()]);
+        Packages::read(METADATA, LOCK).unwrap().linked(&linked).unwrap()
+    }
+
+    #[test]
+    fn a_package_has_its_licence_checksum_and_what_it_uses() {
+        let packages = two();
+        let (_, agent) = packages.iter().next().unwrap();
+        assert_eq!(
+            agent.uses,
+            BTreeSet::from(["registry#fnv".to_owned()]),
+            "what helps to build is not used"
+        );
+        assert_eq!((agent.published, &agent.checksum, agent.page()), (false, &None, None));
+        let fnv = packages.get("registry#fnv").unwrap();
+        assert_eq!(fnv.licence.as_deref(), Some("Apache-2.0 OR MIT"));
+        assert_eq!(fnv.checksum.as_deref(), Some("3f9e"));
+        assert_eq!(fnv.page().as_deref(), Some("https://crates.io/crates/fnv/1.0.7"));
+        assert_eq!(packages.folders(), [PathBuf::from("/crates")]);
+    }
+
+    #[test]
+    fn a_package_that_cargo_did_not_list_is_an_error() {
+        let stranger = BTreeSet::from(["registry#left-pad".to_owned()]);
+        let error = two().linked(&stranger).unwrap_err();
+        assert_eq!(error.to_string(), "cargo built registry#left-pad and does not know it");
+    }
+}

@@ -127,8 +127,12 @@ fn texts_of(package: &Package, packages: &Packages, common: &Path) -> Result<Vec
         let name = path.strip_prefix(&package.folder).unwrap_or(&path);
         found.push((name.display().to_string(), read(&path)?));
     }
-    // A file deeper down is for a part of the package.
-    if found.iter().any(|(name, _)| !name.contains('/')) {
+    // A file deeper down is for a part of the package, but for the folder that is by convention for the whole.
+    let of_all = |name: &str| {
+        let folder = name.rsplit_once('/').map(|(folder, _)| folder);
+        folder.is_none_or(is_licence_folder)
+    };
+    if found.iter().any(|(name, _)| of_all(name)) {
         return Ok(found);
     }
     match WITHOUT.iter().find(|(name, ..)| *name == package.name) {
@@ -172,15 +176,24 @@ fn licence_files(folder: &Path) -> Result<Vec<PathBuf>, Incomplete> {
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+        let in_folder = folder
+            .file_name()
+            .is_some_and(|name| is_licence_folder(&name.to_string_lossy()));
+        let is_named = BEGINNINGS.iter().any(|beginning| name.starts_with(beginning));
         let is_code = [".rs", ".c", ".h", ".py", ".go"].iter().any(|end| name.ends_with(end));
         if path.is_dir() {
             found.extend(licence_files(&path)?);
-        } else if !is_code && BEGINNINGS.iter().any(|beginning| name.starts_with(beginning)) {
+        } else if in_folder || (is_named && !is_code) {
             found.push(path);
         }
     }
     found.sort();
     Ok(found)
+}
+
+/// The folder with one file per licence that https://reuse.software asks for.
+fn is_licence_folder(name: &str) -> bool {
+    name == "LICENSES"
 }
 
 fn read(path: &Path) -> Result<String, Incomplete> {

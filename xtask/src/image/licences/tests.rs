@@ -86,6 +86,17 @@ fn a_package_without_its_text_stops_the_build() {
 }
 
 #[test]
+fn a_folder_of_licences_counts_whatever_its_files_are_called() {
+    let scratch = Scratch::new();
+    scratch.file("reuse/LICENSES/MIT.txt", "Permission is hereby granted");
+    let text = scratch.text(&["reuse"]).unwrap();
+    assert!(
+        text.contains("reuse 1.0.0 (LICENSES/MIT.txt)\n\nPermission is"),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_listed_package_has_the_text_that_is_given_instead() {
     let scratch = Scratch::new();
     scratch

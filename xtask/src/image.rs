@@ -7,6 +7,7 @@ mod check;
 mod compile;
 mod compiler;
 mod elf;
+mod expression;
 mod layer;
 mod layout;
 mod licences;
@@ -15,7 +16,7 @@ mod program;
 mod revision;
 mod sbom;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -168,18 +169,7 @@ fn labels(
     created: Option<&str>,
     linked: &Packages,
 ) -> BTreeMap<String, String> {
-    let licences: BTreeSet<String> = linked
-        .iter()
-        .filter_map(|(_, package)| package.licence.as_deref())
-        .map(|licence| {
-            if licence.contains(" OR ") {
-                format!("({licence})")
-            } else {
-                licence.to_owned()
-            }
-        })
-        .collect();
-    let licences = Vec::from_iter(licences).join(" AND ");
+    let licences = expression::all_of(linked.iter().filter_map(|(_, package)| package.licence.as_deref()));
     let all = [
         ("title", Some(program.name())),
         ("description", Some(program.description())),

@@ -9,6 +9,7 @@ use anyhow::Context;
 use serde::Deserialize;
 
 use super::compile::Tree;
+use super::expression;
 use super::output;
 use super::program::Arch;
 
@@ -108,7 +109,7 @@ impl Packages {
             let key = (raw.name.clone(), raw.version.clone());
             let published = raw.source.is_some();
             let package = Package {
-                licence: raw.license.as_deref().map(expression),
+                licence: raw.license.as_deref().map(expression::of_package),
                 authors: raw.authors,
                 folder: raw.manifest_path.parent().map(PathBuf::from).unwrap_or_default(),
                 published,
@@ -128,12 +129,6 @@ impl FromIterator<(String, Package)> for Packages {
     fn from_iter<I: IntoIterator<Item = (String, Package)>>(packages: I) -> Self {
         Self(packages.into_iter().collect())
     }
-}
-
-/// A licence as SPDX writes it; older packages put a slash for "or".
-fn expression(licence: &str) -> String {
-    let words = licence.split('/').map(str::trim);
-    words.collect::<Vec<_>>().join(" OR ")
 }
 
 /// Checksums of Cargo.lock, by name and version.

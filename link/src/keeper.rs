@@ -133,7 +133,7 @@ impl<O: Opener> Keeper<O> {
         self.events.send(LinkEvent::Up);
         let patience = self.opener.silence_limit();
         let mut session = Session::new(Instant::now());
-        let mut buffer = vec![0; 4096];
+        let mut buffer = reader.buffer();
         let why = loop {
             let too_silent = session.heard.unwrap_or(session.opened) + patience.unwrap_or(NEVER);
             let read = tokio::select! {
@@ -148,7 +148,11 @@ impl<O: Opener> Keeper<O> {
                 Some(Ok(0)) => break "the other end hung up".to_owned(),
                 Some(Ok(n)) => {
                     let bytes = buffer.get(..n).unwrap_or_default();
+                    let heard_before = session.heard;
                     self.take(&mut session, bytes, reader.is_datagrams());
+                    if session.heard != heard_before {
+                        reader.believed();
+                    }
                 }
                 Some(Err(error)) => break format!("reading failed: {error}"),
                 None => self.hear(&mut session, true),

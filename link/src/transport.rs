@@ -119,6 +119,20 @@ impl Reader {
         }
     }
 
+    /// A buffer that takes whatever one read may bring: a datagram is cut off where its buffer ends.
+    pub(crate) fn buffer(&self) -> Vec<u8> {
+        let bytes = if self.is_datagrams() { 65_536 } else { 4096 };
+        vec![0; bytes]
+    }
+
+    /// A frame of what was read last is believed.
+    pub(crate) fn believed(&self) {
+        match self {
+            Self::Stream(_) => {}
+            Self::Datagrams(socket) => socket.believed(),
+        }
+    }
+
     /// Whether each read is a datagram of its own, in which no frame of the one before continues.
     pub(crate) const fn is_datagrams(&self) -> bool {
         matches!(self, Self::Datagrams(_))

@@ -180,6 +180,42 @@ async fn a_udp_listener_answers_its_autopilot_and_ignores_a_second_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn noise_from_elsewhere_does_not_take_the_autopilots_place_at_a_udp_listener() {
+    let free = UdpSocket::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let (link, handle, mut events) = Link::open(format!("udp-listen:{free}").parse().unwrap());
+    until(&mut events, up).await;
+    sleep(Duration::from_millis(300)).await;
+    let autopilot = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let stranger = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    for sequence in 1..4 {
+        stranger.send_to(b"is anybody there?", free).await.unwrap();
+        autopilot.send_to(&beat(sequence), free).await.unwrap();
+        until(&mut events, frame(sequence)).await;
+    }
+    stranger.send_to(b"answer me", free).await.unwrap();
+    send_until_taken(&handle).await;
+    let mut buffer = [0; 300];
+    let heard = timeout(DEADLINE, autopilot.recv_from(&mut buffer)).await;
+    assert!(heard.unwrap().unwrap().0 > 12);
+    link.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_datagram_is_read_to_its_end_however_long_it_is() {
+    let free = UdpSocket::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let (link, handle, mut events) = Link::open(format!("udp-listen:{free}").parse().unwrap());
+    until(&mut events, up).await;
+    sleep(Duration::from_millis(300)).await;
+    let autopilot = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let many: Vec<u8> = (0..250).flat_map(beat).collect();
+    autopilot.send_to(&many, free).await.unwrap();
+    until(&mut events, frame(249)).await;
+    let counters = handle.counters();
+    assert_eq!((counters.frames, counters.bytes), (250, many.len() as u64));
+    link.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_tcp_link_comes_back_after_the_autopilot_was_away() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -1,7 +1,8 @@
 //! UDP: one socket for the life of the process, because PX4 answers only the first address and port that it heard.
 //!
 //! Owns: who the other end is. A client's is what its URL names; a host name is looked up again while nothing is heard,
-//! for the host may have got another address. A listener's is who spoke first, until that has been silent for a while.
+//! for the host may have got another address. A listener's is who was believed first, until nothing of that one has been
+//! believed for a while; before, it is whoever spoke last, so that noise from elsewhere keeps nobody out.
 //! Must not: frame.
 
 use super::{OpenError, network, resolve};
@@ -17,7 +18,7 @@ use tokio::net::{UdpSocket, lookup_host};
 use tokio::time::{Instant, sleep_until};
 use tracing::{debug, info};
 
-/// A UDP listener stays with its autopilot until that has been silent for this long.
+/// A UDP listener stays with its autopilot until nothing of that has been believed for this long.
 const PEER_SILENT: Duration = Duration::from_secs(5);
 /// While nothing is heard, a host name is looked up this often.
 const LOOK_UP_EVERY: Duration = Duration::from_secs(5);
@@ -39,7 +40,15 @@ pub(crate) struct Datagrams {
 #[derive(Debug)]
 enum Other {
     Named { address: SocketAddr, look_up_at: Instant },
-    Heard(Option<(SocketAddr, Instant)>),
+    Heard(Option<Peer>),
+}
+
+/// Whom a listener hears.
+#[derive(Clone, Copy, Debug)]
+struct Peer {
+    address: SocketAddr,
+    /// When a frame of it was believed last.
+    believed: Option<Instant>,
 }
 
 impl Datagrams {
@@ -142,11 +151,22 @@ impl Datagrams {
                 }
                 ours
             }
-            Other::Heard(Some((known, heard))) if *known != from && now.duration_since(*heard) < PEER_SILENT => false,
+            Other::Heard(Some(peer)) if peer.address == from => true,
+            Other::Heard(Some(Peer { believed: Some(at), .. })) if now.duration_since(*at) < PEER_SILENT => false,
             Other::Heard(peer) => {
-                *peer = Some((from, now));
+                *peer = Some(Peer {
+                    address: from,
+                    believed: None,
+                });
                 true
             }
+        }
+    }
+
+    /// A frame of the datagram that was read last is believed: its sender is the other end.
+    pub fn believed(&self) {
+        if let Other::Heard(Some(peer)) = &mut *self.other() {
+            peer.believed = Some(Instant::now());
         }
     }
 
@@ -154,7 +174,7 @@ impl Datagrams {
     pub async fn write(&self, bytes: &[u8]) -> io::Result<()> {
         let to = match *self.other() {
             Other::Named { address, .. } => Some(address),
-            Other::Heard(peer) => peer.map(|(address, _)| address),
+            Other::Heard(peer) => peer.map(|peer| peer.address),
         };
         let to = to.ok_or(io::ErrorKind::NotConnected)?;
         match self.socket.send_to(bytes, to).await {

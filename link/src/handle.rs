@@ -66,6 +66,18 @@ impl LinkHandle {
     /// # Errors
     /// [`SendError`], when it was not written.
     pub async fn send(&self, from: (u8, u8), message: &MavMessage, within: Duration) -> Result<(), SendError> {
+        let counters = &self.0.counters;
+        let result = self.write(|| self.frame(from, message), Direction::Us, within).await;
+        match &result {
+            Ok(()) => counters.sent(1),
+            Err(_) => counters.send_failures(1),
+        }
+        result
+    }
+
+    /// The next frame of ours. Numbers and time stamps must reach the line in the order in which they are given out: a
+    /// signed frame that is overtaken counts as a repetition and is refused.
+    fn frame(&self, from: (u8, u8), message: &MavMessage) -> Bytes {
         let shared = &self.0;
         let header = MavHeader {
             system_id: u32::from(from.0),
@@ -74,19 +86,13 @@ impl LinkHandle {
         };
         let mut raw = MAVLinkV2MessageRaw::new();
         raw.serialize_message(header, message);
-        let bytes = match &shared.signer {
+        match &shared.signer {
             Some(signer) => {
                 let mut signer = signer.lock().unwrap_or_else(PoisonError::into_inner);
                 signer.sign(raw.raw_bytes(), Stamp::now())
             }
             None => Bytes::copy_from_slice(raw.raw_bytes()),
-        };
-        let result = self.write(&bytes, Direction::Us, within).await;
-        match &result {
-            Ok(()) => shared.counters.sent(1),
-            Err(_) => shared.counters.send_failures(1),
         }
-        result
     }
 
     /// Writes a guest's frame byte for byte, now or never, like [`Self::send`].
@@ -94,7 +100,7 @@ impl LinkHandle {
     /// # Errors
     /// [`SendError`], when it was not written.
     pub async fn send_raw(&self, frame: &RawFrame, within: Duration) -> Result<(), SendError> {
-        let result = self.write(&frame.bytes, Direction::Guest, within).await;
+        let result = self.write(|| frame.bytes.clone(), Direction::Guest, within).await;
         match &result {
             Ok(()) => self.0.counters.guests_sent(1),
             Err(_) => self.0.counters.guests_send_failures(1),
@@ -102,19 +108,26 @@ impl LinkHandle {
         result
     }
 
-    async fn write(&self, bytes: &Bytes, from: Direction, within: Duration) -> Result<(), SendError> {
+    /// Writes what `bytes` gives once the line is ours.
+    async fn write(
+        &self,
+        bytes: impl FnOnce() -> Bytes + Send,
+        from: Direction,
+        within: Duration,
+    ) -> Result<(), SendError> {
         let shared = &self.0;
         let began = AtomicBool::new(false);
         let write = async {
             let mut writer = shared.writer.lock().await;
             let line = writer.as_mut().ok_or(SendError::Down)?;
             began.store(true, Ordering::Relaxed);
-            line.write(bytes).await.map_err(|error| match error.kind() {
+            let bytes = bytes();
+            line.write(&bytes).await.map_err(|error| match error.kind() {
                 io::ErrorKind::NotConnected => SendError::Down,
                 _ => SendError::Failed(error),
             })?;
             // While the line is still ours, so that taps see frames in the order in which they were written.
-            self.record(bytes, from);
+            self.record(&bytes, from);
             Ok(())
         };
         let result = timeout(within, write).await.unwrap_or(Err(SendError::Slow));

@@ -98,17 +98,54 @@ async fn the_time_stamp_is_on_the_disk_within_a_minute() {
     let folder = tempfile::tempdir().unwrap();
     let (signing, stamp) = signing(folder.path());
     let at_start = fs::read_to_string(&stamp).unwrap();
-    let (_lines, opener) = mpsc::channel(1);
+    let (lines, opener) = mpsc::channel(1);
     tokio::time::pause();
-    let (_link, handle, _events) = Link::over_with(Lines(opener), "test", Some(signing));
-    // Signed though the link is down; the stamp is used up.
+    let (_link, handle, mut events) = Link::over_with(Lines(opener), "test", Some(signing));
+    let (_far, near) = duplex(4096);
+    lines.send(near).await.unwrap();
+    assert!(up(&next(&mut events).await));
     let message = heartbeat(MavAutopilot::MAV_AUTOPILOT_INVALID);
-    assert!(handle.send((1, 191), &message, WITHIN).await.is_err());
+    handle.send((1, 191), &message, WITHIN).await.unwrap();
     sleep(Duration::from_secs(31)).await;
     tokio::time::resume();
     let began = std::time::Instant::now();
     while fs::read_to_string(&stamp).unwrap() == at_start {
         assert!(began.elapsed() < support::DEADLINE, "never written");
         sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn frames_are_signed_and_numbered_in_the_order_in_which_they_are_written() {
+    const SENDERS: usize = 4;
+    const EACH: usize = 1000;
+    let folder = tempfile::tempdir().unwrap();
+    let (lines, opener) = mpsc::channel(1);
+    let (_link, handle, mut events) = Link::over_with(Lines(opener), "test", Some(signing(folder.path()).0));
+    let (mut far, near) = duplex(1 << 20);
+    lines.send(near).await.unwrap();
+    assert!(up(&next(&mut events).await));
+    let message = heartbeat(MavAutopilot::MAV_AUTOPILOT_INVALID);
+    let send_many = |handle: link::LinkHandle, message: MavMessage| async move {
+        for _ in 0..EACH {
+            handle.send((1, 191), &message, support::DEADLINE).await.unwrap();
+        }
+    };
+    let senders: Vec<_> = (0..SENDERS)
+        .map(|_| tokio::spawn(send_many(handle.clone(), message.clone())))
+        .collect();
+    for sender in senders {
+        sender.await.unwrap();
+    }
+    // An autopilot refuses a frame whose stamp is not above the one before it: a command would be lost.
+    let mut before = None;
+    for number in 0..SENDERS * EACH {
+        let mut bytes = [0; 21 + 13];
+        far.read_exact(&mut bytes).await.unwrap();
+        let [stamp @ .., _, _] = bytes[22..30].first_chunk::<8>().unwrap();
+        let stamp = stamp.iter().rev().fold(0_u64, |all, byte| all << 8 | u64::from(*byte));
+        assert!(before.is_none_or(|before| stamp > before), "frame {number} is late");
+        assert_eq!(usize::from(bytes[4]), number % 256, "frame {number}");
+        before = Some(stamp);
     }
 }

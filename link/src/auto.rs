@@ -3,9 +3,10 @@
 //! Owns: `Search`: where it looks, for how long, and what it remembers. Must not: write a byte, for nobody knows yet what
 //! listens; or take a port that another program holds.
 //!
-//! A port is an autopilot's when a HEARTBEAT comes in whose sender flies (its autopilot is not INVALID). Each port is heard
-//! at each usual baud rate for a little over two heartbeats. A port on which not a byte comes at the first rate is silent
-//! at all of them. USB ports (ttyACM) have no true baud rate and are tried once.
+//! A port is an autopilot's when a HEARTBEAT comes in whose sender flies (its autopilot is not INVALID, and it is no ground
+//! station, which may name the autopilot that it is for). Each port is heard at each usual baud rate for a little over two
+//! heartbeats. A port on which not a byte comes at the first rate is silent at all of them. USB ports (ttyACM) have no true
+//! baud rate and are tried once.
 //!
 //! After a loss the port that worked is tried first, and for a while only that one: a second autopilot must not take the
 //! place of one that is just restarting.
@@ -18,7 +19,7 @@ use crate::raw::Direction;
 use crate::transport::OpenError;
 use crate::transport::serial::{SerialLine, USUAL_BAUDS};
 use mavlink::MavHeader;
-use mavlink::dialects::ardupilotmega::{MavAutopilot, MavMessage};
+use mavlink::dialects::ardupilotmega::{HEARTBEAT_DATA, MavAutopilot, MavMessage, MavType};
 use ports::Port;
 use std::fmt;
 use std::path::PathBuf;
@@ -207,7 +208,7 @@ async fn listen(line: &mut SerialLine) -> Heard {
         while let Some(frame) = next(&mut framer) {
             frames += 1;
             match decode(&frame) {
-                Ok((header, MavMessage::HEARTBEAT(beat))) if flies(beat.autopilot) => return Heard::Autopilot(header),
+                Ok((header, MavMessage::HEARTBEAT(beat))) if flies(&beat) => return Heard::Autopilot(header),
                 _ => {}
             }
         }
@@ -221,8 +222,8 @@ async fn listen(line: &mut SerialLine) -> Heard {
     }
 }
 
-fn flies(autopilot: MavAutopilot) -> bool {
-    autopilot != MavAutopilot::MAV_AUTOPILOT_INVALID
+fn flies(beat: &HEARTBEAT_DATA) -> bool {
+    beat.autopilot != MavAutopilot::MAV_AUTOPILOT_INVALID && beat.mavtype != MavType::MAV_TYPE_GCS
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 mod support;
 
-use link::dialect::MavAutopilot;
+use link::dialect::{HEARTBEAT_DATA, MavAutopilot, MavMessage, MavType};
 use link::{Link, LinkEvent, LinkUrl, Options};
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -111,6 +111,25 @@ async fn an_autopilot_is_found_among_other_things_at_its_baud_rate_without_a_byt
         assert!(!device.written_to.load(Ordering::Relaxed));
     }
     assert!(handle.is_up());
+    link.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_ground_station_that_names_an_autopilot_is_not_taken_for_one() {
+    let dev = tempfile::tempdir().unwrap();
+    let station = MavMessage::HEARTBEAT(HEARTBEAT_DATA {
+        mavtype: MavType::MAV_TYPE_GCS,
+        autopilot: MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA,
+        ..HEARTBEAT_DATA::default()
+    });
+    let station = frame((255, 190), 0, &station);
+    let _radio = plug(dev.path(), "ttyACM0", move |_, tick| {
+        if tick % 10 == 0 { station.clone() } else { Vec::new() }
+    });
+    let _ours = plug(dev.path(), "ttyUSB0", autopilot(3, 57_600));
+    let (link, _, mut events) = open(dev.path(), "auto:57600");
+    let frame = until(&mut events, |e| matches!(e, LinkEvent::Frame(_))).await;
+    assert!(heard(3)(&frame), "{frame:?}");
     link.close().await;
 }
 

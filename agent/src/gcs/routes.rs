@@ -91,6 +91,13 @@ impl Routes {
         }
     }
 
+    /// `who` is on the autopilot's line and nowhere else, whoever may have spoken with its name before.
+    pub fn only_on_line(&mut self, who: Address) {
+        for seen in self.guests.values_mut() {
+            seen.0.retain(|other| *other != who);
+        }
+    }
+
     /// Whether exactly `who` was seen on the autopilot's line.
     #[must_use]
     pub fn is_on_line(&self, who: Address) -> bool {

@@ -115,6 +115,8 @@ impl Switch {
         self.routes.learn(origin, who);
         if origin == Origin::Autopilot && self.autopilots.hear(frame).is_some() {
             self.charge.autopilot_is(self.autopilots.armed());
+            // Orders to it must never reach another aircraft of the same name that came as a guest before it was heard.
+            self.routes.only_on_line(who);
         }
         if fields::beat(frame).is_some_and(|beat| beat.gcs) {
             self.charge.beats_elsewhere(now);

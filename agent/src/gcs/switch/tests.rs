@@ -105,6 +105,24 @@ fn guests_see_the_vehicle_the_agent_and_one_another() {
 }
 
 #[test]
+fn a_guest_that_spoke_as_the_vehicle_before_it_was_heard_gets_none_of_its_orders() {
+    let now = Instant::now();
+    let mut switch = Switch::new(OPEN);
+    switch.join(A, now);
+    switch.join(B, now);
+    // Another aircraft with the same ids, while ours still starts.
+    let mut other = vehicle_beat(false);
+    other.from = Direction::Guest;
+    switch.hear_guest(A, &other, now);
+    switch.hear_line(&vehicle_beat(false), now);
+    let arm = command(US, MavCmd::MAV_CMD_COMPONENT_ARM_DISARM);
+    assert_eq!(switch.hear_line(&from_line(arm, Direction::Us), now), [], "the agent's");
+    let arm = command(QGC, MavCmd::MAV_CMD_COMPONENT_ARM_DISARM);
+    let to = switch.hear_guest(B, &arm, now).to;
+    assert_eq!((to.autopilot, to.guests), (true, vec![]), "a guest's");
+}
+
+#[test]
 fn a_guest_cannot_speak_as_the_agent_or_as_the_vehicle() {
     let (mut switch, now) = switch(OPEN);
     for who in [VEHICLE, US] {

@@ -4,6 +4,7 @@
 //! now and then). Must not: send, decide, or believe any component but the latched autopilot; the caller sees to that.
 
 mod batteries;
+mod boot_clock;
 mod classes;
 pub mod modes;
 mod px4_events;
@@ -18,11 +19,9 @@ use link::dialect::{
     AUTOPILOT_VERSION_DATA, GLOBAL_POSITION_INT_DATA, HEARTBEAT_DATA, MavLandedState, MavMessage, MavModeFlag,
     MavSysStatusSensor, SYS_STATUS_DATA,
 };
+use mavlink::Message;
 use px4_events::Said;
 use std::sync::Arc;
-
-/// The vehicle's clock must go back this far to count as a reboot: messages overtake one another a little.
-const REBOOT_MS: u32 = 1000;
 
 /// Two heights of home agree when they are this near; estimates on the ground wander by a metre or two.
 const HOME_AGREES_WITHIN_M: f64 = 3.0;
@@ -33,7 +32,7 @@ pub struct Normaliser {
     texts: text::TextJoiner,
     events: px4_events::Events,
     reasons: reasons::Reasons,
-    clock: BootClock,
+    clocks: boot_clock::BootClocks,
     batteries: batteries::Batteries,
     home_heard: Option<AltitudeAmsl>,
 }
@@ -53,7 +52,8 @@ impl Normaliser {
         let mut heard = Heard::default();
         // PX4 repeats old events on request of others; their time proves nothing.
         let tells_time = !matches!(message, MavMessage::EVENT(_));
-        if tells_time && link::backlog::boot_ms(message).is_some_and(|ms| self.clock.went_back(ms)) {
+        let boot_ms = link::backlog::boot_ms(message).filter(|_| tells_time);
+        if boot_ms.is_some_and(|ms| self.clocks.went_back(message.message_id(), ms)) {
             heard.rebooted = true;
             let identity = vehicle
                 .identity
@@ -64,7 +64,7 @@ impl Normaliser {
                 ..Vehicle::default()
             };
             *self = Self {
-                clock: self.clock,
+                clocks: std::mem::take(&mut self.clocks),
                 ..Self::default()
             };
         }
@@ -163,42 +163,6 @@ impl Normaliser {
             };
             vehicle.battery = Some(Sighting::new(battery, now));
         }
-    }
-}
-
-/// Notices that the autopilot's clock (`time_boot_ms`) went back. One late or broken value is not enough.
-#[derive(Clone, Copy, Debug, Default)]
-struct BootClock {
-    latest: Option<u32>,
-    suspicious: Option<u32>,
-}
-
-impl BootClock {
-    fn went_back(&mut self, boot_ms: u32) -> bool {
-        let Some(latest) = self.latest else {
-            self.latest = Some(boot_ms);
-            return false;
-        };
-        if boot_ms.saturating_add(REBOOT_MS) >= latest {
-            // A leap ahead may be noise; it counts only if the next value goes along.
-            if boot_ms > latest.saturating_add(60_000) && self.suspicious.is_none_or(|s| boot_ms.abs_diff(s) > 10_000) {
-                self.suspicious = Some(boot_ms);
-                return false;
-            }
-            self.suspicious = None;
-            self.latest = Some(latest.max(boot_ms));
-            return false;
-        }
-        let again = self.suspicious.is_some_and(|s| boot_ms >= s && boot_ms - s <= 10_000);
-        if again {
-            *self = Self {
-                latest: Some(boot_ms),
-                suspicious: None,
-            };
-        } else {
-            self.suspicious = Some(boot_ms);
-        }
-        again
     }
 }
 

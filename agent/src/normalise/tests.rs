@@ -238,6 +238,43 @@ fn a_clock_that_goes_back_is_a_reboot_and_forgets_all_but_who_it_is() {
 }
 
 #[test]
+fn messages_whose_clocks_differ_are_no_reboot() {
+    let attitude = |ms| {
+        MavMessage::ATTITUDE(link::dialect::ATTITUDE_DATA {
+            time_boot_ms: ms,
+            ..link::dialect::ATTITUDE_DATA::default()
+        })
+    };
+    // One message that never tells the time, and one whose clock is a minute and a half behind.
+    for behind in [100_000, 90_000] {
+        let (mut n, mut v) = (Normaliser::default(), vehicle(Autopilot::Px4));
+        for s in 0..60_u32 {
+            let now = at(u64::from(s) * 1000);
+            let ms = 100_000 + s * 1000;
+            let slow = if behind == 100_000 { 0 } else { ms - behind };
+            for message in [
+                attitude(ms),
+                attitude(ms + 20),
+                position(slow, 488_000, 0),
+                position(slow, 488_000, 0),
+            ] {
+                assert!(
+                    !n.hear(&mut v, &message, now).rebooted,
+                    "after {s} s, {behind} ms behind"
+                );
+            }
+        }
+        // A true one is still seen.
+        n.hear(&mut v, &attitude(500), at(61_000));
+        assert!(n.hear(&mut v, &attitude(520), at(61_000)).rebooted);
+        for ms in [540, 1040] {
+            let again = n.hear(&mut v, &position(ms, 488_000, 0), at(61_000 + u64::from(ms)));
+            assert!(!again.rebooted, "once");
+        }
+    }
+}
+
+#[test]
 fn a_single_broken_time_is_no_reboot() {
     let mut v = vehicle(Autopilot::ArduPilot);
     let mut n = Normaliser::default();

@@ -20,6 +20,10 @@ pub const GUESTS: usize = 8;
 /// station that writes a thousand parameters sends a tenth.
 const BYTES_PER_SECOND: f64 = 262_144.0;
 const BURST: f64 = 65_536.0;
+/// A frame counts as so many bytes more: handing a short one on is as much work as a long one.
+const EACH_FRAME: usize = 64;
+/// So does what only looked like a frame until its checksum was known.
+const EACH_BAD_CHECKSUM: usize = link::raw::LONGEST;
 
 /// What the hub is told.
 #[derive(Debug)]
@@ -118,11 +122,8 @@ impl Guest {
     /// Takes bytes of a stream. How long it must not be listened to now, so that it sends no more than it may.
     pub async fn hear(&mut self, bytes: &[u8]) -> Duration {
         self.framer.push(bytes);
-        while let Some(frame) = self.framer.next_frame() {
-            self.tell(frame).await;
-        }
-        self.counters.skipped(self.framer.take_skipped());
-        self.pace.spend(bytes.len(), Instant::now())
+        let work = bytes.len() + self.tell_all(Framer::next_frame).await;
+        self.pace.spend(work, Instant::now())
     }
 
     /// Whether an unfinished frame of it waits, which may be none: see [`Guest::falls_silent`].
@@ -133,23 +134,30 @@ impl Guest {
 
     /// Nothing has come for a while: what is unfinished may be noise with frames behind it.
     pub async fn falls_silent(&mut self) {
-        while let Some(frame) = self.framer.next_after_silence() {
-            self.tell(frame).await;
+        self.tell_all(Framer::next_after_silence).await;
+    }
+
+    /// Tells the hub of all frames that `next` gives; the work of it in bytes.
+    async fn tell_all(&mut self, next: impl Fn(&mut Framer) -> Option<RawFrame>) -> usize {
+        let mut work = 0;
+        while let Some(frame) = next(&mut self.framer) {
+            work += EACH_FRAME;
+            self.counters.heard(1);
+            // It fails only when the hub has ended, and then so do we.
+            let _ = self.hub.send(FromGuest::Heard(self.id, Arc::new(frame))).await;
         }
         self.counters.skipped(self.framer.take_skipped());
+        let bad = usize::try_from(self.framer.take_bad_checksums()).unwrap_or(usize::MAX);
+        work.saturating_add(bad.saturating_mul(EACH_BAD_CHECKSUM))
     }
 
-    async fn tell(&self, frame: RawFrame) {
-        self.counters.heard(1);
-        // It fails only when the hub has ended, and then so do we.
-        let _ = self.hub.send(FromGuest::Heard(self.id, Arc::new(frame))).await;
-    }
-
-    /// Takes a datagram, in which no frame of the one before continues.
+    /// Takes a datagram, in which no frame of the one before continues, and behind whose end none does.
     pub async fn hear_datagram(&mut self, bytes: &[u8]) -> Duration {
-        let wait = self.hear(bytes).await;
+        self.framer.push(bytes);
+        let work = bytes.len() + self.tell_all(Framer::next_after_silence).await;
         self.framer.forget_unfinished();
-        wait
+        self.counters.skipped(self.framer.take_skipped());
+        self.pace.spend(work, Instant::now())
     }
 
     /// It has gone.
@@ -163,13 +171,15 @@ impl Guest {
 
 /// How fast a guest may be read.
 #[derive(Debug)]
-struct Pace {
+pub struct Pace {
     credit: f64,
     counted_at: Instant,
 }
 
 impl Pace {
-    const fn new(now: Instant) -> Self {
+    /// Nothing was taken yet.
+    #[must_use]
+    pub const fn new(now: Instant) -> Self {
         Self {
             credit: BURST,
             counted_at: now,
@@ -177,7 +187,7 @@ impl Pace {
     }
 
     /// Counts `bytes`. How long to wait before more is taken.
-    fn spend(&mut self, bytes: usize, now: Instant) -> Duration {
+    pub fn spend(&mut self, bytes: usize, now: Instant) -> Duration {
         let passed = now.saturating_duration_since(self.counted_at).as_secs_f64();
         self.counted_at = now;
         #[allow(clippy::cast_precision_loss, reason = "one read, a few kilobytes")]
@@ -190,6 +200,8 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gcs::tests::{frame, ping};
+    use link::dialect::{MavMessage, PARAM_REQUEST_LIST_DATA};
 
     #[test]
     fn a_guest_is_read_no_faster_than_the_agent_can_bear() {
@@ -210,6 +222,52 @@ mod tests {
             assert_eq!(pace.spend(280, now), Duration::ZERO);
             now += Duration::from_millis(10);
         }
+    }
+
+    /// How many of `bytes` a guest is let say in the first ten seconds, and how many frames of it are heard.
+    async fn in_ten_seconds(bytes: &[u8]) -> (usize, u64) {
+        let (hub, mut told) = mpsc::channel(64);
+        let door = Door::new(hub, Arc::default());
+        let mut guest = door.enter("test".into(), Arc::default()).await.unwrap();
+        tokio::spawn(async move { while told.recv().await.is_some() {} });
+        let began = Instant::now();
+        let mut taken = 0;
+        while began.elapsed() < Duration::from_secs(10) {
+            let wait = guest.hear(bytes).await;
+            taken += bytes.len();
+            tokio::time::advance(wait + Duration::from_micros(10)).await;
+        }
+        (taken, door.counters().snapshot().heard)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_guest_cannot_keep_the_agent_busy_with_tiny_frames_or_with_what_is_none() {
+        let ping = frame(
+            (255, 190),
+            &MavMessage::PARAM_REQUEST_LIST(PARAM_REQUEST_LIST_DATA::default()),
+        );
+        let (_, heard) = in_ten_seconds(&ping.bytes.repeat(100)).await;
+        assert!((10_000..60_000).contains(&heard), "{heard} frames in 10 s");
+        // Each byte begins what looks like a frame of 262 bytes until its checksum is known.
+        let (taken, _) = in_ten_seconds(&[0xFE; 4096]).await;
+        assert!(taken < 100_000, "{taken} bytes in 10 s");
+    }
+
+    #[tokio::test]
+    async fn a_frame_behind_noise_in_a_datagram_is_heard() {
+        let (hub, mut told) = mpsc::channel(64);
+        let door = Door::new(hub, Arc::default());
+        let mut guest = door.enter("test".into(), Arc::default()).await.unwrap();
+        let ping = frame((255, 190), &ping());
+        // It begins like a long HEARTBEAT.
+        let noise = [0xFD, 0xFF, 0, 0, 0, 1, 1, 0, 0, 0];
+        guest.hear_datagram(&[&noise[..], &ping.bytes].concat()).await;
+        assert!(matches!(told.recv().await, Some(FromGuest::Joined(..))));
+        let Ok(FromGuest::Heard(_, heard)) = told.try_recv() else {
+            panic!("nothing was heard")
+        };
+        assert_eq!(heard.bytes, ping.bytes);
+        assert_eq!(door.counters().snapshot().skipped, 10);
     }
 
     #[tokio::test]

@@ -47,24 +47,26 @@ impl GuestQueue {
         full
     }
 
-    /// Puts whole frames that wait into `buffer`, up to `limit` bytes but at least one; whether there was any.
-    pub fn fill(&self, buffer: &mut Vec<u8>, limit: usize) -> bool {
+    /// Puts whole frames that wait into `buffer`, up to `limit` bytes but at least one; how many.
+    pub fn fill(&self, buffer: &mut Vec<u8>, limit: usize) -> u64 {
         buffer.clear();
+        let mut frames = 0;
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(frame) = waiting
             .frames
             .pop_front_if(|frame| buffer.is_empty() || buffer.len() + frame.bytes.len() <= limit)
         {
             buffer.extend_from_slice(&frame.bytes);
+            frames += 1;
         }
-        !buffer.is_empty()
+        frames
     }
 
     /// The same; waits until there is one. Safe to cancel.
     pub async fn filled(&self, buffer: &mut Vec<u8>, limit: usize) {
         loop {
             let news = self.news.notified();
-            if self.fill(buffer, limit) {
+            if self.fill(buffer, limit) > 0 {
                 return;
             }
             news.await;
@@ -93,11 +95,16 @@ mod tests {
         let lost = (0..WAITING + 9).filter(|n| queue.push(from((n % 250) as u8))).count();
         assert_eq!((lost, queue.lost()), (9, 9));
         let (mut buffer, mut first) = (Vec::new(), None);
-        while queue.fill(&mut buffer, 1200) {
+        let mut frames = 0;
+        loop {
+            match queue.fill(&mut buffer, 1200) {
+                0 => break,
+                some => frames += some,
+            }
             assert!(buffer.len() <= 1200);
             first = first.or(Some(buffer[5]));
         }
-        assert_eq!(first, Some(9));
+        assert_eq!((first, frames), (Some(9), WAITING as u64));
     }
 
     #[test]
@@ -108,9 +115,9 @@ mod tests {
         queue.push(one);
         queue.push(two);
         let mut buffer = Vec::new();
-        assert!(queue.fill(&mut buffer, 1) && buffer.len() == whole, "at least one");
-        assert!(queue.fill(&mut buffer, 100) && buffer.len() == whole);
-        assert!(!queue.fill(&mut buffer, 100));
+        assert_eq!((queue.fill(&mut buffer, 1), buffer.len()), (1, whole), "at least one");
+        assert_eq!((queue.fill(&mut buffer, 100), buffer.len()), (1, whole));
+        assert_eq!(queue.fill(&mut buffer, 100), 0);
     }
 
     #[tokio::test]

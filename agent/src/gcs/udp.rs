@@ -1,12 +1,13 @@
 //! Guests by UDP: those that speak to our socket, or one that is known and is spoken to first.
 //!
-//! Owns: the guests of one socket. Must not: answer anybody else than the guests.
+//! Owns: the guests of one socket. Must not: answer anybody else than the guests, or leave one guest unheard because of
+//! another: what a guest says beyond what it may is thrown away. Only a flood of what is thrown away slows all of them.
 
-use super::guest::{Door, Guest};
+use super::guest::{Door, Guest, Pace};
 use link::framing::Framer;
+use link::raw::LONGEST;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,9 +23,14 @@ const DATAGRAM: usize = 1200;
 /// After an error of the socket, so that a broken one does not keep us busy.
 const AGAIN: Duration = Duration::from_millis(100);
 
+/// Throwing a datagram away counts as so many bytes: 4096 of them in a second, and then the socket rests.
+const THROWN_AWAY: usize = 64;
+
 struct Present {
     guest: Guest,
     last_heard: Instant,
+    /// It has said too much; until then it is not heard.
+    unheard_until: Instant,
 }
 
 struct Table {
@@ -35,18 +41,13 @@ struct Table {
     /// The one guest that we speak to first; it is always there, and nobody else is.
     known: Option<SocketAddr>,
     buffer: Vec<u8>,
+    /// How fast what nobody takes may come.
+    thrown_away: Pace,
 }
 
 /// Serves guests for ever: `known` alone, or whoever speaks to the socket.
 pub async fn serve(socket: UdpSocket, known: Option<SocketAddr>, door: Door) -> Infallible {
-    let mut table = Table {
-        socket,
-        door,
-        news: Arc::default(),
-        guests: BTreeMap::new(),
-        known,
-        buffer: Vec::with_capacity(DATAGRAM),
-    };
+    let mut table = Table::new(socket, known, door);
     if let Some(address) = known {
         table.enter(address).await;
     }
@@ -78,37 +79,64 @@ pub async fn serve(socket: UdpSocket, known: Option<SocketAddr>, door: Door) -> 
 }
 
 impl Table {
+    fn new(socket: UdpSocket, known: Option<SocketAddr>, door: Door) -> Self {
+        Self {
+            socket,
+            door,
+            news: Arc::default(),
+            guests: BTreeMap::new(),
+            known,
+            buffer: Vec::with_capacity(DATAGRAM),
+            thrown_away: Pace::new(Instant::now()),
+        }
+    }
+
     async fn enter(&mut self, address: SocketAddr) {
         let name = format!("udp:{address}");
         if let Some(guest) = self.door.enter(name, Arc::clone(&self.news)).await {
             let last_heard = Instant::now();
-            self.guests.insert(address, Present { guest, last_heard });
+            let present = Present {
+                guest,
+                last_heard,
+                unheard_until: last_heard,
+            };
+            self.guests.insert(address, present);
         }
     }
 
+    /// Takes a datagram. How long the socket must rest now.
     async fn hear(&mut self, from: SocketAddr, bytes: &[u8]) -> Duration {
-        if self.known.is_some_and(|known| known != from) {
-            return Duration::ZERO;
-        }
+        let now = Instant::now();
+        let may_enter = self.known.is_none_or(|known| known == from);
         // Whoever speaks no MAVLink gets none.
-        if !self.guests.contains_key(&from) && speaks_mavlink(bytes) {
+        if may_enter && !self.guests.contains_key(&from) && speaks_mavlink(bytes) {
             self.enter(from).await;
         }
         match self.guests.get_mut(&from) {
-            Some(present) => {
-                present.last_heard = Instant::now();
-                present.guest.hear_datagram(bytes).await
+            Some(present) if now >= present.unheard_until => {
+                present.last_heard = now;
+                present.unheard_until = now + present.guest.hear_datagram(bytes).await;
+                Duration::ZERO
             }
-            None => Duration::ZERO,
+            unheard => {
+                if let Some(present) = unheard {
+                    present.last_heard = now;
+                    self.door.counters().skipped(bytes.len() as u64);
+                }
+                self.thrown_away.spend(THROWN_AWAY, now)
+            }
         }
     }
 
     fn send(&mut self) {
         for (address, present) in &self.guests {
-            while present.guest.queue.fill(&mut self.buffer, DATAGRAM) {
-                let sent = self.socket.try_send_to(&self.buffer, *address);
-                if matches!(&sent, Err(error) if error.kind() == io::ErrorKind::WouldBlock) {
-                    self.door.counters().lost_by_guests(1);
+            loop {
+                let frames = present.guest.queue.fill(&mut self.buffer, DATAGRAM);
+                if frames == 0 {
+                    break;
+                }
+                if self.socket.try_send_to(&self.buffer, *address).is_err() {
+                    self.door.counters().lost_by_guests(frames);
                 }
             }
         }
@@ -130,8 +158,63 @@ impl Table {
     }
 }
 
+/// Looks no further than one frame reaches: anybody may send here, and as much as he likes.
 fn speaks_mavlink(datagram: &[u8]) -> bool {
     let mut framer = Framer::default();
-    framer.push(datagram);
+    framer.push(datagram.get(..LONGEST).unwrap_or(datagram));
     framer.next_frame().is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gcs::tests::{frame, ping};
+    use tokio::sync::mpsc;
+
+    async fn table(hub: mpsc::Sender<crate::gcs::guest::FromGuest>) -> Table {
+        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        Table::new(socket, None, Door::new(hub, Arc::default()))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_guest_that_says_too_much_is_not_heard_for_a_while_and_the_others_are() {
+        let (hub, mut told) = mpsc::channel(64);
+        tokio::spawn(async move { while told.recv().await.is_some() {} });
+        let mut table = table(hub).await;
+        let (loud, quiet) = (([127, 0, 0, 1], 1).into(), ([127, 0, 0, 1], 2).into());
+        let ping = frame((255, 190), &ping()).bytes;
+        let heard = |table: &Table| table.door.counters().snapshot().heard;
+        for who in [loud, quiet] {
+            assert_eq!(table.hear(who, &ping).await, Duration::ZERO);
+        }
+        for _ in 0..10 {
+            assert_eq!(
+                table.hear(loud, &ping.repeat(1000)).await,
+                Duration::ZERO,
+                "nobody waits for it"
+            );
+        }
+        let before = heard(&table);
+        assert!(before < 5000, "{before}");
+        table.hear(quiet, &ping).await;
+        assert_eq!(heard(&table), before + 1);
+        table.hear(loud, &ping).await;
+        assert_eq!(heard(&table), before + 1, "not now");
+        tokio::time::advance(SILENT).await;
+        table.hear(loud, &ping).await;
+        assert_eq!(heard(&table), before + 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_floods_the_place_with_what_is_not_taken_is_read_more_slowly() {
+        let (hub, _told) = mpsc::channel(64);
+        let mut table = table(hub).await;
+        let mut waited = Duration::ZERO;
+        for port in 0..20_000 {
+            waited += table.hear(([127, 0, 0, 1], port).into(), &[0xFE; 4096]).await;
+            tokio::time::advance(Duration::from_micros(1)).await;
+        }
+        assert!(waited > Duration::from_secs(1), "{waited:?}");
+        assert!(table.guests.is_empty());
+    }
 }

@@ -2,8 +2,8 @@
 //!
 //! Owns: [`Writer`], and its thread ([`Writer::run`]), which may hang with the disk. Must not: be waited for by anything that flies.
 //!
-//! * The files of a node take no more than their limit together: the oldest are removed before a new one is begun, and
-//!   never the one that is being written.
+//! * The files of a node take no more than their limit together, and are at most [`FILES_AT_MOST`]: the oldest are removed
+//!   before a new one is begun, and never the one that is being written.
 //! * The disk is left room for others, first of all for the agent's own memory, without which no order to fly is taken.
 //! * After an error the file is cut to its last whole record and left; a new one is begun after a while.
 //! * What was written survives a loss of power after at most 5 s.
@@ -22,6 +22,8 @@ use tracing::{info, warn};
 pub const LEFT_FREE: u64 = 64 << 20;
 /// Before the disk is tried again.
 const AGAIN_AFTER: Duration = Duration::from_secs(5);
+/// Most files that are kept: an autopilot that arms again and again, or an agent that does not live long, makes many short ones.
+pub const FILES_AT_MOST: usize = 1000;
 const SYNC_EVERY: Duration = Duration::from_secs(5);
 
 /// Records, whole ones.
@@ -123,20 +125,10 @@ impl<S: Shelf> Writer<S> {
         }
         let mut current = match self.current.take() {
             Some(current) => current,
-            None => self.begin(now)?,
+            None => self.begin(length, now)?,
         };
-        let result = match self.shelf.free() {
-            Ok(free) if free < LEFT_FREE + length => Err(io::Error::new(
-                io::ErrorKind::StorageFull,
-                format!(
-                    "only {} MiB are free, and {} MiB are left for others",
-                    free >> 20,
-                    LEFT_FREE >> 20
-                ),
-            )),
-            Ok(_) => current.file.append(&chunk.bytes),
-            Err(error) => Err(error),
-        };
+        let room = self.look_for_room(length);
+        let result = room.and_then(|()| current.file.append(&chunk.bytes));
         if result.is_ok() {
             current.bytes += length;
         }
@@ -144,19 +136,34 @@ impl<S: Shelf> Writer<S> {
         result
     }
 
-    fn begin(&mut self, now: Instant) -> io::Result<Current> {
+    fn look_for_room(&mut self, length: u64) -> io::Result<()> {
+        let free = self.shelf.free()?;
+        if free >= LEFT_FREE + length {
+            return Ok(());
+        }
+        let why = format!(
+            "only {} MiB are free, and {} MiB are left for others",
+            free >> 20,
+            LEFT_FREE >> 20
+        );
+        Err(io::Error::new(io::ErrorKind::StorageFull, why))
+    }
+
+    fn begin(&mut self, length: u64, now: Instant) -> io::Result<Current> {
         let mut kept = self.shelf.kept()?;
         kept.sort_by_key(|file| file.number);
         let number = kept.last().map_or(1, |last| last.number.saturating_add(1));
-        let mut total: u64 = kept.iter().map(|file| file.bytes).sum();
+        let (mut files, mut total) = (kept.len(), kept.iter().map(|file| file.bytes).sum::<u64>());
         for oldest in kept {
-            if total + self.longest <= self.limit {
+            if total + self.longest <= self.limit && files < FILES_AT_MOST {
                 break;
             }
             self.shelf.remove(&oldest.name)?;
             self.counters.removed(1);
+            files -= 1;
             total -= oldest.bytes;
         }
+        self.look_for_room(length)?;
         let name = file_name::name(&self.node, self.wall, number);
         let file = self.shelf.begin(&name)?;
         self.counters.files(1);

@@ -135,6 +135,17 @@ fn a_long_file_is_followed_by_a_new_one_and_the_oldest_go_when_all_are_too_long_
 }
 
 #[test]
+fn the_number_of_files_is_bounded_however_short_they_are() {
+    let disk = Fake::new();
+    let (mut writer, counters) = writer(&disk, 1 << 30, 1 << 20);
+    let now = Instant::now();
+    (0..FILES_AT_MOST + 50).for_each(|_| writer.take(&chunk(true), now));
+    let numbers: Vec<u64> = disk.lengths().iter().map(|(number, _)| *number).collect();
+    assert_eq!((numbers.len(), numbers.first()), (FILES_AT_MOST, Some(&51)));
+    assert_eq!(counters.snapshot().removed, 50);
+}
+
+#[test]
 fn a_new_file_is_begun_when_it_is_asked_for_and_counts_on_from_earlier_lives() {
     let disk = Fake::new();
     let now = Instant::now();
@@ -180,6 +191,11 @@ fn the_disk_is_never_filled_to_the_last_because_the_agent_needs_it_too() {
     disk.see(|d| d.free = LEFT_FREE + 99);
     writer.take(&chunk(true), now);
     assert_eq!((disk.lengths(), counters.snapshot().lost), (vec![], 2));
+    assert_eq!(
+        counters.snapshot().files,
+        0,
+        "nor is a file begun that would stay empty"
+    );
     disk.see(|d| d.free = LEFT_FREE + 100);
     writer.take(&chunk(true), now + AGAIN_AFTER);
     assert_eq!((disk.lengths(), counters.snapshot().written), (vec![(1, 100)], 2));

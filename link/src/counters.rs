@@ -1,41 +1,45 @@
-//! Counters of one link, for summaries and metrics instead of a log line per noisy byte.
+//! Counters that many hands add to and anybody reads, and those of one link: for summaries and metrics instead of a log line
+//! per noisy byte.
 //!
-//! Owns: [`Counters`] and their [`CounterSnapshot`]. Must not: log.
+//! Owns: the macro [`counters!`](crate::counters!), [`Counters`] and their [`CounterSnapshot`]. Must not: log.
 //!
 //! Every byte and every frame that is lost is counted under one name at least: bytes that came are those of whole
 //! frames, those in `skipped`, and those that still wait for the rest of their frame.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
+/// A type of counters that only grow, and its snapshot: `counters!(/// What they are. Counters, Snapshot: /// What it counts.
+/// first, /// … second,)`. Each counter is a method that adds; `snapshot` reads all.
+#[macro_export]
 macro_rules! counters {
-    ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// Counters of one link. All only grow.
+    ($(#[$about:meta])* $counters:ident, $snapshot:ident: $($(#[$doc:meta])* $name:ident,)*) => {
+        $(#[$about])*
         #[derive(Debug, Default)]
-        pub struct Counters {
-            $($name: AtomicU64,)*
+        pub struct $counters {
+            $($name: ::std::sync::atomic::AtomicU64,)*
         }
 
         /// The counters at one moment.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-        pub struct CounterSnapshot {
+        pub struct $snapshot {
             $($(#[$doc])* pub $name: u64,)*
         }
 
-        impl Counters {
+        impl $counters {
             $(pub(crate) fn $name(&self, by: u64) {
-                self.$name.fetch_add(by, Ordering::Relaxed);
+                self.$name.fetch_add(by, ::std::sync::atomic::Ordering::Relaxed);
             })*
 
             /// The counters now.
             #[must_use]
-            pub fn snapshot(&self) -> CounterSnapshot {
-                CounterSnapshot { $($name: self.$name.load(Ordering::Relaxed)),* }
+            pub fn snapshot(&self) -> $snapshot {
+                $snapshot { $($name: self.$name.load(::std::sync::atomic::Ordering::Relaxed)),* }
             }
         }
     };
 }
 
 counters!(
+    /// Counters of one link. All only grow.
+    Counters, CounterSnapshot:
     /// Bytes read.
     bytes,
     /// Whole frames whose message could be read.

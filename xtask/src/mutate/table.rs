@@ -201,8 +201,8 @@ pub const MUTATIONS: &[Mutation] = &[
         invariant: 6,
         name: "does nothing when the coordinator is lost",
         file: CONVERGE,
-        find: "if s.uplink_silent >= held.failsafe.after {",
-        replace: "if s.uplink_silent == std::time::Duration::MAX {",
+        find: "held.is_some_and(|a| self.uplink_silent >= a.failsafe.after)",
+        replace: "held.is_some_and(|_| self.uplink_silent == Duration::MAX)",
         tests: FLEET,
     },
     Mutation {

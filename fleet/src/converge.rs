@@ -14,7 +14,7 @@ use crate::memory::{Memory, StepKind};
 use crate::preflight::Clearance;
 use crate::report::{Activity, HandsOff};
 use crate::safety::{ArmPermit, ArmQuestion, NoArm, may_arm};
-use crate::takeover;
+use crate::takeover::{self, InCommand};
 use crate::time::Moment;
 use crate::units::AltitudeAboveHome;
 use crate::vehicle::{Airborne, FlightTruth, Mode, TRUTH_STALE_AFTER, Vehicle, WhyUnknown};
@@ -115,8 +115,17 @@ pub fn converge(s: &Situation<'_>) -> Verdict {
     if s.record.let_go(held) {
         return rest(while_taken_over(s, held, truth));
     }
+    if no_time_to_return(s) {
+        return paced(s, Step::FailsafeLand, Activity::LowBattery);
+    }
     match held.desired {
         Desired::Flying { altitude } if !s.terminating => match truth {
+            // It was seen to fly, and it is not left without its failsafes for a word that does not come.
+            FlightTruth::Unknown(WhyUnknown::LandedStateUnknown)
+                if s.record.stage == Stage::Flown && s.armed_in_our_mode() =>
+            {
+                failsafe(s, held).unwrap_or_else(|| rest(Activity::Waiting))
+            }
             FlightTruth::Unknown(_) => rest(Activity::Waiting),
             FlightTruth::Disarmed => from_the_ground(s, held),
             FlightTruth::ArmedOnGround => lift_off(s, held, altitude),
@@ -228,19 +237,8 @@ fn in_the_air(s: &Situation<'_>, held: &Assignment, part: Airborne) -> Verdict {
         // A landing once begun is finished, whoever began it.
         Some(Mode::Land | Mode::Return) => rest(Activity::Landing),
         Some(Mode::Station | Mode::Takeoff) => {
-            if let Some(step) = low_battery(s, held) {
-                return paced(s, step, Activity::LowBattery);
-            }
-            if s.alone() {
-                match held.failsafe.on_coordinator_loss {
-                    OnCoordinatorLoss::Land => return paced(s, Step::FailsafeLand, Activity::Failsafe),
-                    // Without a position it cannot return; then it lands where it is rather than stay up for ever.
-                    OnCoordinatorLoss::Return if s.memory.failures(StepKind::FailsafeReturn) >= RETURNS_TRIED => {
-                        return paced(s, Step::FailsafeLand, Activity::Failsafe);
-                    }
-                    OnCoordinatorLoss::Return => return paced(s, Step::FailsafeReturn, Activity::Failsafe),
-                    OnCoordinatorLoss::Hold | OnCoordinatorLoss::Continue => {}
-                }
+            if let Some(verdict) = failsafe(s, held) {
+                return verdict;
             }
             let climbing = part == Airborne::TakingOff || s.vehicle.mode(s.now) == Some(Mode::Takeoff);
             rest(if climbing {
@@ -250,6 +248,31 @@ fn in_the_air(s: &Situation<'_>, held: &Assignment, part: Airborne) -> Verdict {
             })
         }
     }
+}
+
+/// What the battery or the loss of the coordinator asks for, of a vehicle in the air in a mode of ours.
+fn failsafe(s: &Situation<'_>, held: &Assignment) -> Option<Verdict> {
+    if let Some(step) = low_battery(s, held) {
+        return Some(paced(s, step, Activity::LowBattery));
+    }
+    let step = match held.failsafe.on_coordinator_loss {
+        OnCoordinatorLoss::Land => Step::FailsafeLand,
+        // Without a position it cannot return; then it lands where it is rather than stay up for ever.
+        OnCoordinatorLoss::Return if s.memory.failures(StepKind::FailsafeReturn) >= RETURNS_TRIED => Step::FailsafeLand,
+        OnCoordinatorLoss::Return => Step::FailsafeReturn,
+        OnCoordinatorLoss::Hold | OnCoordinatorLoss::Continue => return None,
+    };
+    s.alone().then(|| paced(s, step, Activity::Failsafe))
+}
+
+/// Whether the vehicle is on a return of ours that it may not live to end: its battery says that it must land now.
+fn no_time_to_return(s: &Situation<'_>) -> bool {
+    let minded = |a: &Assignment| a.failsafe.on_low_battery != OnLowBattery::Continue;
+    s.battery.lasting == Level::Emergency
+        && s.record.in_command == InCommand::OurReturn
+        && s.fence.held.as_ref().is_some_and(minded)
+        && s.vehicle.mode(s.now) == Some(Mode::Return)
+        && matches!(s.vehicle.truth(s.now), FlightTruth::Airborne(_))
 }
 
 /// The step that the battery asks for. Where the Drone leaves it to the autopilot, none.
@@ -267,10 +290,8 @@ fn down(s: &Situation<'_>, truth: FlightTruth) -> Verdict {
     match truth {
         FlightTruth::Disarmed => rest(Activity::Idle),
         FlightTruth::Unknown(WhyUnknown::LandedStateUnknown) => {
-            // Armed in a mode of ours, but silent about landed_state: a land command is safe in the air and on the
-            // ground, and not sending it would leave the vehicle up for ever.
-            let armed = s.vehicle.heartbeat.as_ref().is_some_and(|h| h.value.armed);
-            if armed && matches!(mode, Some(Mode::Station | Mode::Takeoff)) && s.vehicle.landed.is_some() {
+            // A land command is safe in the air and on the ground, and not sending it would leave the vehicle up for ever.
+            if s.armed_in_our_mode() && s.vehicle.landed.is_some() {
                 paced(s, Step::Land, Activity::Landing)
             } else {
                 rest(Activity::Waiting)
@@ -299,6 +320,12 @@ impl Situation<'_> {
         self.terminating || held.is_some_and(|a| matches!(a.desired, Desired::Grounded { .. }))
     }
 
+    /// Whether the vehicle is armed, in a mode of ours.
+    fn armed_in_our_mode(&self) -> bool {
+        let armed = self.vehicle.heartbeat.as_ref().is_some_and(|h| h.value.armed);
+        armed && matches!(self.vehicle.mode(self.now), Some(Mode::Station | Mode::Takeoff))
+    }
+
     /// Whether somebody who leads stands by the wish now.
     fn led(&self) -> bool {
         let held = self.fence.held.as_ref();
@@ -324,15 +351,16 @@ pub fn called_off(kind: StepKind, s: &Situation<'_>) -> bool {
         StepKind::Land => !s.wished_down(),
         StepKind::FailsafeLand | StepKind::FailsafeReturn => !s.alone() && s.battery.lasting < Level::Low,
     };
-    unasked || let_go || overtaken(kind, s.vehicle, s.now)
+    unasked || let_go || overtaken(kind, s)
 }
 
 /// Whether a command on its way has been overtaken by what the vehicle does, so that it must not be sent again: a pilot,
 /// a ground station or a failsafe has chosen another mode since, or somebody has armed it.
-fn overtaken(kind: StepKind, vehicle: &Vehicle, now: Moment) -> bool {
-    let (mode, truth) = (vehicle.mode(now), vehicle.truth(now));
+fn overtaken(kind: StepKind, s: &Situation<'_>) -> bool {
+    let (mode, truth) = (s.vehicle.mode(s.now), s.vehicle.truth(s.now));
     let down = truth == FlightTruth::Disarmed;
-    let beat = vehicle.heartbeat.as_ref().and_then(|h| h.fresh(now, TRUTH_STALE_AFTER));
+    let beat = s.vehicle.heartbeat.as_ref();
+    let beat = beat.and_then(|h| h.fresh(s.now, TRUTH_STALE_AFTER));
     let disarmed = beat.is_some_and(|beat| !beat.armed);
     match kind {
         StepKind::SetStation | StepKind::AskReasons => !down,
@@ -341,6 +369,7 @@ fn overtaken(kind: StepKind, vehicle: &Vehicle, now: Moment) -> bool {
             truth != FlightTruth::ArmedOnGround || matches!(mode, Some(Mode::Foreign | Mode::Land | Mode::Return))
         }
         // In the mode that was asked for it has obeyed; and once it is down, the command would only change its mode.
+        StepKind::FailsafeLand if no_time_to_return(s) => disarmed,
         StepKind::Land | StepKind::FailsafeLand | StepKind::FailsafeReturn => {
             disarmed || matches!(mode, Some(Mode::Foreign | Mode::Land | Mode::Return))
         }
@@ -349,5 +378,7 @@ fn overtaken(kind: StepKind, vehicle: &Vehicle, now: Moment) -> bool {
     }
 }
 
+#[cfg(test)]
+mod failsafe_tests;
 #[cfg(test)]
 mod tests;

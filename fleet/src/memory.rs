@@ -7,7 +7,7 @@ use crate::backoff::Backoff;
 use crate::safety::ARM_LIFE;
 use crate::takeover::Descent;
 use crate::time::Moment;
-use crate::vehicle::{FlightTruth, Mode, Vehicle};
+use crate::vehicle::{FlightTruth, LINK_LOST_AFTER, Mode, Vehicle};
 use std::time::Duration;
 
 /// Kinds of [`crate::converge::Step`].
@@ -72,6 +72,8 @@ pub struct Memory {
     armed_by_us: bool,
     land_sent: Option<Moment>,
     descent: Option<(Descent, Moment)>,
+    /// When the last HEARTBEAT that was taken note of came.
+    beat: Option<Moment>,
 }
 
 /// An arm command that may still take effect.
@@ -127,7 +129,7 @@ impl Memory {
         now >= self.tries[kind as usize].not_before
     }
 
-    /// How often in a row a step of this kind has failed.
+    /// How often in a row a step of this kind has failed, on this flight if it is one that ends a flight.
     #[must_use]
     pub fn failures(&self, kind: StepKind) -> u32 {
         self.tries[kind as usize].failures
@@ -195,10 +197,12 @@ impl Memory {
         let tries = &mut self.tries[kind as usize];
         match outcome {
             Outcome::Accepted => {
-                // What counts as success is what the vehicle does next; an arm that was accepted and came to nothing
-                // is counted as a failure in `observe`.
-                if kind != StepKind::Arm {
-                    tries.failures = 0;
+                // What counts as success is what the vehicle does next: an arm that came to nothing is counted as a
+                // failure in `observe`, and a return counts as one until it is seen there.
+                match kind {
+                    StepKind::Arm => {}
+                    StepKind::FailsafeReturn => tries.failures = tries.failures.saturating_add(1),
+                    _ => tries.failures = 0,
                 }
                 tries.not_before = now.plus(kind.grace());
             }
@@ -215,7 +219,11 @@ impl Memory {
     /// Takes note of what the vehicle is seen to do. Call it after every change of `vehicle`.
     pub fn observe(&mut self, vehicle: &Vehicle, now: Moment) {
         let Some(beat) = &vehicle.heartbeat else { return };
+        let out_of_sight = self.beat.is_some_and(|last| beat.at.since(last) > LINK_LOST_AFTER);
+        self.beat = Some(beat.at);
         if beat.value.armed {
+            // Meanwhile it may have disarmed by itself, and somebody else may have armed it.
+            self.armed_by_us &= !out_of_sight;
             if self
                 .arm
                 .is_some_and(|arm| beat.at >= arm.at && beat.at <= arm.may_show_until)
@@ -227,6 +235,9 @@ impl Memory {
                 self.tries[StepKind::Arm as usize].failures = 0;
                 // A land command that led to no landing: the next landing is somebody else's.
                 let landing = matches!(beat.value.mode.mode, Mode::Land | Mode::Return);
+                if landing {
+                    self.tries[StepKind::FailsafeReturn as usize].failures = 0;
+                }
                 let over = |sent: Moment| !landing && beat.at > sent.plus(LANDING_MAY_SHOW_FOR);
                 self.descent = self.descent.filter(|(_, sent)| !over(*sent));
                 if !landing
@@ -240,6 +251,10 @@ impl Memory {
             return;
         }
         self.descent = None;
+        // What failed on this flight says nothing about the next.
+        for kind in [StepKind::TakeOff, StepKind::FailsafeLand, StepKind::FailsafeReturn] {
+            self.tries[kind as usize] = Tries::default();
+        }
         if self.armed_by_us {
             self.armed_by_us = false;
             if vehicle.truth(now) == FlightTruth::Disarmed && !self.landing_ours() {
@@ -248,7 +263,6 @@ impl Memory {
                 let delay = StepKind::Arm.backoff().delay(tries.failures, 1.0);
                 tries.not_before = tries.not_before.max(now.plus(delay));
             }
-            self.tries[StepKind::TakeOff as usize] = Tries::default();
         }
     }
 }

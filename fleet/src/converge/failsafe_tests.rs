@@ -2,7 +2,11 @@
 
 use super::tests::{FLY, GROUND, World, low, world};
 use super::*;
+use crate::memory::Outcome;
 use crate::takeover::InCommand;
+use crate::vehicle::LandedState;
+
+const REFUSED: &str = "FAILED";
 
 fn returning(mut w: World, by: InCommand) -> World {
     w.record.in_command = by;
@@ -57,4 +61,51 @@ fn a_vehicle_seen_to_fly_that_stopped_saying_whether_it_is_landed_still_has_its_
     assert_eq!(never_flew.decide(), rest(Activity::Waiting));
     let pilot = lost.vehicle(true, None, Mode::Foreign, true);
     assert_eq!(pilot.decide(), rest(Activity::Waiting));
+}
+
+#[test]
+fn returns_that_failed_on_one_flight_do_not_count_on_the_next() {
+    let mut w = world(FLY).failsafe(OnCoordinatorLoss::Return, 60).flying(Mode::Station);
+    let refused = Outcome::Refused { result: REFUSED.into() };
+    for _ in 0..RETURNS_TRIED {
+        w.memory.ended(StepKind::FailsafeReturn, &refused, w.now, 1.0);
+    }
+    w = w.disarmed(Mode::Land).flying(Mode::Station);
+    assert_eq!(w.kind(), Some(StepKind::FailsafeReturn));
+}
+
+#[test]
+fn a_return_that_is_accepted_and_never_begun_ends_in_a_landing() {
+    let mut w = world(FLY).failsafe(OnCoordinatorLoss::Return, 60).flying(Mode::Station);
+    for _ in 0..RETURNS_TRIED {
+        assert_eq!(w.kind(), Some(StepKind::FailsafeReturn));
+        w.memory.began(StepKind::FailsafeReturn, w.now);
+        w.memory.ended(StepKind::FailsafeReturn, &Outcome::Accepted, w.now, 0.0);
+        w.now = w.now.plus(Duration::from_secs(5));
+        w = w.flying(Mode::Station);
+    }
+    assert_eq!(w.kind(), Some(StepKind::FailsafeLand));
+    w = w.flying(Mode::Return);
+    w.now = w.now.plus(Duration::from_secs(5));
+    assert_eq!(
+        w.flying(Mode::Station).kind(),
+        Some(StepKind::FailsafeReturn),
+        "it can, after all"
+    );
+}
+
+#[test]
+fn an_arming_that_was_out_of_sight_is_not_ours_any_more() {
+    let armed = |w: World| w.vehicle(true, Some(LandedState::OnGround), Mode::Station, true);
+    let mut w = world(FLY).disarmed(Mode::Station);
+    w.memory.began(StepKind::Arm, w.now);
+    w.now = w.now.plus(Duration::from_secs(1));
+    w = armed(w);
+    w.now = w.now.plus(Duration::from_secs(4));
+    w = armed(w);
+    assert_eq!(w.kind(), Some(StepKind::TakeOff));
+    // Within this time the autopilot disarms by itself, and anybody may have armed it anew.
+    w.now = w.now.plus(Duration::from_secs(60));
+    w = armed(w);
+    assert_eq!(w.decide(), rest(Activity::HandsOff(HandsOff::ArmedByOther)));
 }

@@ -50,6 +50,12 @@ impl Contact {
         self.heard = self.open;
     }
 
+    /// An order of the highest term came, about another Drone than the one that is held: nobody stands by that one's wish.
+    pub const fn disowned(&mut self) {
+        self.heard();
+        self.confirmed = false;
+    }
+
     /// An order came and was taken.
     pub const fn confirm(&mut self) {
         self.heard();
@@ -110,6 +116,15 @@ mod tests {
         let mut contact = Contact::none_since(at(0));
         contact.opened(at(1));
         contact.heard();
+        assert_eq!((contact.silent(at(9)), contact.confirmed()), (Duration::ZERO, false));
+    }
+
+    #[test]
+    fn an_order_about_another_drone_is_contact_and_takes_the_confirmation_back() {
+        let mut contact = Contact::none_since(at(0));
+        contact.opened(at(1));
+        contact.confirm();
+        contact.disowned();
         assert_eq!((contact.silent(at(9)), contact.confirmed()), (Duration::ZERO, false));
     }
 

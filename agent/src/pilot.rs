@@ -204,8 +204,16 @@ impl Pilot {
         self.state.fence.take(order, settled)
     }
 
-    /// An order of `term` was refused; that term has been seen all the same.
-    pub fn refused(&mut self, term: Term) {
+    /// An order of `term` was refused, because of `why`; that term has been seen all the same.
+    pub fn refused(&mut self, term: Term, why: &Refused) {
+        self.not_taken(term);
+        if matches!(why, Refused::Busy { .. }) && term >= self.state.fence.highest_term {
+            self.contact.disowned();
+        }
+    }
+
+    /// An order of `term` was heard, but cannot be taken now; whoever leads is there all the same.
+    pub fn not_taken(&mut self, term: Term) {
         self.state.fence = self.state.fence.having_seen(term);
         if term >= self.state.fence.highest_term {
             self.contact.heard();

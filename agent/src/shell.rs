@@ -221,7 +221,7 @@ impl Shell {
             Ok(fence) => fence,
             Err(refused) => {
                 warn!(%refused, "order refused");
-                self.pilot.refused(order.term());
+                self.pilot.refused(order.term(), &refused);
                 return;
             }
         };
@@ -233,9 +233,13 @@ impl Shell {
             .held
             .as_ref()
             .is_some_and(|a| matches!(a.desired, Desired::Flying { .. }));
-        // A wish to come down is obeyed even when the disk is full; one to fly is not.
-        if self.save(state, now).await || !upwards {
+        // What is held already was written down when it was taken. A new wish to come down is obeyed even when the disk is
+        // full; one to fly is not.
+        let new = fence != self.pilot.state().fence;
+        if self.save(state, now).await || !new || !upwards {
             self.pilot.adopt(fence, now);
+        } else {
+            self.pilot.not_taken(order.term());
         }
     }
 

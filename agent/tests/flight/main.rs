@@ -10,6 +10,7 @@ mod autopilot;
 mod ground_orders;
 mod kills;
 mod takeovers;
+mod untaken;
 
 use agent::clock::Clock;
 use agent::pilot::Pilot;

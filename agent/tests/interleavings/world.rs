@@ -290,9 +290,9 @@ impl World {
                 self.oracle.told(order, true);
                 self.pilot.adopt(fence, at(self.now));
             }
-            Err(_) => {
+            Err(why) => {
                 self.oracle.told(order, false);
-                self.pilot.refused(order.term());
+                self.pilot.refused(order.term(), &why);
             }
         }
         self.saved = self.pilot.state().clone();

@@ -83,6 +83,13 @@ impl Oracle {
         self.watch(now);
     }
 
+    /// An order was heard and could not be written down.
+    pub fn could_not_take(&mut self, order: &Order) {
+        let leads = order.term().0 >= self.ledger.highest_term;
+        self.ledger.highest_term = self.ledger.highest_term.max(order.term().0);
+        self.led |= self.stream_open && leads;
+    }
+
     /// The agent looks at its vehicle.
     pub fn watch(&mut self, now: u64) {
         let Some(ours) = self.ours else { return };

@@ -46,7 +46,9 @@ impl World<'_> {
                     .held
                     .as_ref()
                     .is_some_and(|a| matches!(a.desired, Desired::Flying { .. }));
-                if disk_is_full && upwards {
+                if disk_is_full && upwards && fence != self.pilot.state().fence {
+                    self.oracle.could_not_take(&order);
+                    self.pilot.not_taken(order.term());
                     return;
                 }
                 self.oracle.told(&order, true, self.now);
@@ -56,7 +58,7 @@ impl World<'_> {
                 self.tell("refused", &refused);
                 self.tally.refused += 1;
                 self.oracle.told(&order, false, self.now);
-                self.pilot.refused(order.term());
+                self.pilot.refused(order.term(), &refused);
             }
         }
         self.save();

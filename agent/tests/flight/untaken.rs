@@ -1,0 +1,67 @@
+//! Orders that are heard and not taken: whoever gives them is there, and what they say against the Drone held counts.
+
+use super::*;
+
+/// A wish to fly under `term`, with a landing 20 s after the coordinator is lost.
+fn watched(term: u64) -> Order {
+    let altitude = AltitudeAboveHome(10.0);
+    let failsafe = Failsafe {
+        on_coordinator_loss: OnCoordinatorLoss::Land,
+        after: Duration::from_secs(20),
+        ..Failsafe::default()
+    };
+    Order::Assigned(Assignment {
+        term: Term(term),
+        failsafe,
+        ..assignment(1, Desired::Flying { altitude })
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_vehicle_whose_agent_cannot_write_is_not_alone_while_the_coordinator_speaks() {
+    for term in [3, 4] {
+        let vehicle = Vehicle::new(Kind::Px4);
+        let agent = vehicle.agent();
+        agent.connect(watched(3)).await;
+        agent.until("armed", 30, |r| r.truth == FlightTruth::ArmedOnGround).await;
+        // From here on nothing that is seen of the flight can be written down.
+        std::fs::create_dir(vehicle.dir.path().join("state.json.new")).unwrap();
+        agent.until_holding().await;
+        agent.orders.send(FromUplink::Closed).await.unwrap();
+        sleep(Duration::from_secs(5)).await;
+        agent.connect(watched(term)).await;
+        sleep(Duration::from_secs(60)).await;
+        assert_eq!(vehicle.see(|w| w.count(LAND)), 0, "term {term}");
+        agent.orders.send(FromUplink::Closed).await.unwrap();
+        agent.until("down", 90, |r| r.truth == FlightTruth::Disarmed).await;
+        assert_eq!(vehicle.see(|w| w.count(LAND)), 1, "term {term}: gone for good");
+        agent.kill().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_vehicle_is_not_armed_for_a_drone_of_which_the_coordinator_has_let_go() {
+    let vehicle = Vehicle::new(Kind::Px4);
+    let agent = vehicle.agent();
+    agent.until("heard", 20, |r| r.truth == FlightTruth::Disarmed).await;
+    vehicle.unplug().await;
+    agent.until("silent", 20, |r| !r.link_alive).await;
+    agent.connect(flying(1)).await;
+    agent.until("held", 5, |r| r.held.is_some()).await;
+    let altitude = AltitudeAboveHome(10.0);
+    let other = Assignment {
+        uid: DroneUid("u-2".into()),
+        ..assignment(1, Desired::Flying { altitude })
+    };
+    // Refused, because nothing is known of the vehicle; but nobody wishes the first Drone in the air any more.
+    agent.order(Order::Assigned(other.clone())).await;
+    sleep(Duration::from_secs(1)).await;
+    vehicle.plugged.store(true, Ordering::SeqCst);
+    agent.until("heard again", 60, |r| r.truth == FlightTruth::Disarmed).await;
+    sleep(Duration::from_secs(30)).await;
+    assert_eq!(vehicle.see(|w| w.count(ARM)), 0);
+    agent.order(Order::Assigned(other)).await;
+    agent.until_holding().await;
+    assert_eq!(agent.report().unwrap().held.unwrap().uid, DroneUid("u-2".into()));
+    agent.kill().await;
+}

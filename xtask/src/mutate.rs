@@ -24,6 +24,9 @@ pub struct Args {
     /// Only those that the quick tests of `fleet` and `agent` must notice.
     #[arg(long)]
     quick: bool,
+    /// Only the few that continuous integration has time for.
+    #[arg(long, conflicts_with = "quick")]
+    short: bool,
     /// Only mutations of which the name contains this.
     #[arg(long, value_name = "PART")]
     only: Option<String>,
@@ -42,6 +45,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let chosen: Vec<&Mutation> = table::MUTATIONS
         .iter()
         .filter(|m| !args.quick || m.quick())
+        .filter(|m| !args.short || table::SHORT.contains(&m.name))
         .filter(|m| args.only.as_ref().is_none_or(|part| m.name.contains(part.as_str())))
         .collect();
     anyhow::ensure!(!chosen.is_empty(), "there is no such mutation");

@@ -23,7 +23,9 @@ async fn a_vehicle_whose_agent_cannot_write_is_not_alone_while_the_coordinator_s
         let vehicle = Vehicle::new(Kind::Px4);
         let agent = vehicle.agent();
         agent.connect(watched(3)).await;
-        agent.until("armed", 30, |r| r.truth == FlightTruth::ArmedOnGround).await;
+        agent
+            .until("armed", 30, |r| r.truth == FlightTruth::ArmedOnGround)
+            .await;
         // From here on nothing that is seen of the flight can be written down.
         std::fs::create_dir(vehicle.dir.path().join("state.json.new")).unwrap();
         agent.until_holding().await;
@@ -57,7 +59,9 @@ async fn a_vehicle_is_not_armed_for_a_drone_of_which_the_coordinator_has_let_go(
     agent.order(Order::Assigned(other.clone())).await;
     sleep(Duration::from_secs(1)).await;
     vehicle.plugged.store(true, Ordering::SeqCst);
-    agent.until("heard again", 60, |r| r.truth == FlightTruth::Disarmed).await;
+    agent
+        .until("heard again", 60, |r| r.truth == FlightTruth::Disarmed)
+        .await;
     sleep(Duration::from_secs(30)).await;
     assert_eq!(vehicle.see(|w| w.count(ARM)), 0);
     agent.order(Order::Assigned(other)).await;

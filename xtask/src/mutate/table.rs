@@ -43,6 +43,13 @@ const SAFETY: &str = "fleet/src/safety.rs";
 const CONVERGE: &str = "fleet/src/converge.rs";
 const ASSIGNMENT: &str = "fleet/src/assignment.rs";
 
+/// Those that need the least time: tests of `fleet` alone notice them.
+pub const SHORT: &[&str] = &[
+    "arms a vehicle that is not known to be on the ground",
+    "stops the motors of another Drone's vehicle",
+    "forgets a ground order that stands nowhere yet",
+];
+
 /// All of them.
 pub const MUTATIONS: &[Mutation] = &[
     Mutation {
@@ -314,6 +321,14 @@ pub const MUTATIONS: &[Mutation] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_short_run_breaks_what_is_in_the_table_and_needs_the_tests_of_one_package() {
+        for name in SHORT {
+            let mutation = MUTATIONS.iter().find(|m| m.name == *name);
+            assert!(mutation.is_some_and(|m| m.tests == FLEET), "{name}");
+        }
+    }
 
     #[test]
     fn every_invariant_is_broken_in_some_way_and_each_way_finds_its_place() {

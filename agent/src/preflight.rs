@@ -32,6 +32,8 @@ struct Switch {
     name: &'static str,
     /// What 0 means.
     off: &'static str,
+    /// The values that bring the vehicle down or hold it; any other is off, stops its motors in the air, or means nothing.
+    on: &'static [f64],
     /// What to set, as the end of a sentence.
     remedy: &'static str,
 }
@@ -39,11 +41,13 @@ struct Switch {
 const ARDUPILOT: [Switch; 2] = [
     Switch {
         name: "FS_GCS_ENABLE",
+        on: &[1.0, 3.0, 4.0, 5.0, 6.0, 7.0],
         off: "the vehicle flies on when agent and ground station are gone",
         remedy: "5 (land) or 1 (return), and run the agent with --gcs-heartbeat or a ground station",
     },
     Switch {
         name: "BATT_FS_LOW_ACT",
+        on: &[1.0, 2.0, 3.0, 4.0, 6.0, 7.0],
         off: "the autopilot does nothing about a low battery",
         remedy: "2 (return) or 1 (land)",
     },
@@ -52,11 +56,13 @@ const ARDUPILOT: [Switch; 2] = [
 const PX4: [Switch; 2] = [
     Switch {
         name: "NAV_DLL_ACT",
+        on: &[1.0, 2.0, 3.0],
         off: "the vehicle flies on when agent and ground station are gone",
         remedy: "3 (land) or 2 (return), and run the agent with --gcs-heartbeat or a ground station",
     },
     Switch {
         name: "COM_LOW_BAT_ACT",
+        on: &[1.0, 2.0, 3.0],
         off: "the autopilot only warns of a low battery",
         remedy: "3 (return, then land) or 2 (land)",
     },
@@ -149,10 +155,13 @@ impl Reader {
             amiss: Vec::new(),
         };
         for (switch, reading) in switches(autopilot).iter().zip(&self.readings) {
-            let Switch { name, off, remedy } = switch;
+            let Switch { name, off, on, remedy } = switch;
             match reading.value {
                 Some((0.0, _)) => findings.amiss.push(format!("{name} is 0: {off}; set it to {remedy}")),
-                Some(_) => {}
+                Some((value, _)) if on.contains(&value) => {}
+                Some((value, _)) => findings.amiss.push(format!(
+                    "{name} is {value}, which is not known to bring the vehicle down in order; set it to {remedy}"
+                )),
                 None if reading.asked >= IN_VAIN => findings.amiss.push(format!(
                     "{name} could not be read, so it is not known whether the autopilot looks after itself; check it with a ground station"
                 )),
@@ -260,6 +269,31 @@ mod tests {
             findings.complete && findings.amiss.iter().all(|l| l.contains("could not be read")),
             "{findings:?}"
         );
+    }
+
+    #[test]
+    fn a_value_that_is_none_of_the_known_ones_is_no_failsafe() {
+        for odd in [f32::NAN, f32::INFINITY, -1.0, 2.0, 0.5, 250.0] {
+            let mut reader = Reader::default();
+            reader.hear(Autopilot::ArduPilot, &told("FS_GCS_ENABLE", odd, INT8), at(0));
+            reader.hear(Autopilot::ArduPilot, &told("BATT_FS_LOW_ACT", 2.0, INT8), at(0));
+            let findings = reader.findings();
+            assert!(findings.complete && findings.amiss.len() == 1, "{odd}: {findings:?}");
+            assert!(findings.amiss[0].contains("set it to 5 (land)"), "{findings:?}");
+        }
+        // The bits of a number where the autopilot says that it is one: PX4's integers are not.
+        let mut reader = Reader::default();
+        reader.hear(Autopilot::Px4, &told("NAV_DLL_ACT", 2.0, INT32), at(0));
+        assert_eq!(reader.findings().amiss.len(), 1, "{:?}", reader.findings());
+        for (value, stops_motors) in [(1, false), (2, false), (3, false), (5, true), (6, true)] {
+            let mut reader = Reader::default();
+            reader.hear(
+                Autopilot::Px4,
+                &told("NAV_DLL_ACT", f32::from_bits(value), INT32),
+                at(0),
+            );
+            assert_eq!(!reader.findings().amiss.is_empty(), stops_motors, "{value}");
+        }
     }
 
     #[test]

@@ -86,6 +86,8 @@ impl Station {
                 namespace: SYSTEM.to_owned(),
                 identity: format!("skein-{}", std::process::id()),
                 agents_become_nodes: true,
+                alone: true,
+                pod_ip: None,
             },
             listener,
             uplink,

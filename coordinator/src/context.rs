@@ -8,6 +8,7 @@ use crate::events;
 use crate::ground::Latch;
 use crate::kill::Kills;
 use crate::sessions::Sessions;
+use crate::standing::Standing;
 use crate::swarms::expectations::Expectations;
 use crate::wake_set::WakeSet;
 use crate::world::{Wakes, World};
@@ -35,6 +36,8 @@ pub struct Context {
     pub namespace: String,
     /// Our leadership.
     pub term: Term,
+    /// Whether we may act just now.
+    pub standing: Arc<Standing>,
     /// Cancelled when this coordinator ends.
     pub ending: CancellationToken,
     /// What was seen of the cluster.
@@ -80,9 +83,14 @@ impl std::ops::Deref for Client {
 impl Context {
     /// A context, and the Events that it will produce.
     #[must_use]
-    pub fn new(setup: &Setup, term: Term, ending: CancellationToken) -> (Self, mpsc::Receiver<events::Message>) {
-        let wakes = Wakes::default();
-        let world = Arc::new(World::new(wakes.clone()));
+    pub fn new(
+        setup: &Setup,
+        term: Term,
+        standing: Arc<Standing>,
+        world: Arc<World>,
+        ending: CancellationToken,
+    ) -> (Self, mpsc::Receiver<events::Message>) {
+        let wakes = world.wakes();
         let sessions = Arc::new(Sessions::new(Arc::clone(&world), Arc::clone(&wakes.nodes)));
         let (outbox, messages) = events::channel();
         let context = Self {
@@ -90,6 +98,7 @@ impl Context {
             client: Client(setup.client.clone()),
             namespace: setup.namespace.clone(),
             term,
+            standing,
             ending,
             world,
             sessions,

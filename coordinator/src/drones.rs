@@ -28,6 +28,9 @@ const AT_A_TIME: u16 = 16;
 /// After losing to another writer, the watch brings the news within this time.
 pub(crate) const AFTER_CONFLICT: Duration = Duration::from_millis(100);
 
+/// While another may lead, nothing is written; it is looked at again this soon.
+pub(crate) const AFTER_DOUBT: Duration = Duration::from_millis(500);
+
 /// Starts the controller.
 pub fn start(context: &Arc<Context>, drones: Store<Drone>, tasks: &mut JoinSet<()>) {
     let shared = Arc::clone(context);
@@ -57,6 +60,9 @@ pub(crate) fn overtaken_is_no_failure(
 }
 
 async fn reconcile(context: &Arc<Context>, key: &Key) -> Result<Option<Duration>, ApiError> {
+    if !context.standing.acts() {
+        return Ok(Some(AFTER_DOUBT));
+    }
     let Some(drone) = context.world.get_drone(key) else {
         return Ok(None);
     };

@@ -10,6 +10,7 @@ pub mod claims;
 pub mod context;
 pub mod controller;
 pub mod drones;
+pub mod endpoint;
 pub mod events;
 pub mod fleet_service;
 pub mod ground;
@@ -26,6 +27,7 @@ pub mod retry;
 pub mod serve;
 pub mod sessions;
 pub mod shutdown;
+pub mod standing;
 pub mod swarms;
 pub mod uplink;
 pub mod wake_set;
@@ -36,9 +38,15 @@ pub use options::Options;
 pub use shutdown::shutdown_signal;
 
 use anyhow::Context as _;
+use context::Context;
+use leadership::{Led, Office, Successor};
+use standing::Standing;
 use std::future::Future;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+use world::{Wakes, World};
 
 /// What a coordinator stands on.
 #[derive(Clone)]
@@ -47,8 +55,12 @@ pub struct Setup {
     pub client: kube::Client,
     /// Namespace of the coordinator's own objects, which exists.
     pub namespace: String,
-    /// Who this process is, for people who look at the Lease.
+    /// Who this process is, as holder of the Lease. No other coordinator may have the same.
     pub identity: String,
+    /// There is no other coordinator: the lead is taken at once, whoever holds the Lease, and it is not renewed.
+    pub alone: bool,
+    /// Address of this coordinator's Pod, for the EndpointSlice that leads to whoever leads; `None` outside a cluster.
+    pub pod_ip: Option<IpAddr>,
     /// Where there is no cluster: a Node object is kept for each agent that connects ([`node_objects`]).
     pub agents_become_nodes: bool,
 }
@@ -64,6 +76,8 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
         client: api::client().await?,
         namespace: options.namespace(),
         identity: options.identity(),
+        alone: options.alone,
+        pod_ip: options.pod_ip,
         agents_become_nodes: false,
     };
     let listener = serve::bind(options.listen).await?;
@@ -85,9 +99,11 @@ pub async fn run_with(
 ) -> anyhow::Result<()> {
     let ending = CancellationToken::new();
     let gate = serve::Gate::default();
+    let here = listener.local_addr()?;
+    let here = setup.pod_ip.map(|ip| SocketAddr::new(ip, here.port()));
     let mut server = tokio::spawn(serve::serve(listener, gate.clone(), ending.clone()));
 
-    let mut lead = std::pin::pin!(lead(setup, gate, ending.clone()));
+    let mut lead = std::pin::pin!(lead(setup, here, gate, ending.clone()));
     let result = tokio::select! {
         result = &mut lead => result,
         // Without it no agent is told anything: somebody else must lead.
@@ -109,35 +125,76 @@ pub async fn run_with(
     result
 }
 
-/// Takes the lead and keeps the fleet as wished until `ending`; an error when deposed.
-async fn lead(setup: Setup, gate: serve::Gate, ending: CancellationToken) -> anyhow::Result<()> {
+/// Stands by until it can take the lead, and keeps the fleet as wished until `ending`; an error when deposed. Agents and tools
+/// find it at `here`.
+async fn lead(
+    setup: Setup,
+    here: Option<SocketAddr>,
+    gate: serve::Gate,
+    ending: CancellationToken,
+) -> anyhow::Result<()> {
     let Setup { client, namespace, .. } = &setup;
-    let taken = ending
-        .run_until_cancelled(leadership::take(client, namespace, &setup.identity))
-        .await;
-    let Some(term) = taken else { return Ok(()) };
-    tracing::info!(%term, "leading");
-    let (context, published) = context::Context::new(&setup, term, ending.clone());
-    let context = Arc::new(context);
+    let office = Office::new(client.clone(), namespace, &setup.identity, setup.alone);
+    let standing = Arc::new(Standing::default());
+    let world = Arc::new(World::new(Wakes::default()));
     let mut tasks = tokio::task::JoinSet::new();
-    tasks.spawn(events::publish(context.client(), published, ending.clone()));
-    let stores = watching::start(&context, &mut tasks);
-    let over = ending
-        .run_until_cancelled(serve_fleet(&context, stores, &gate, &mut tasks))
-        .await;
+    let stores = watching::start(client, namespace, &world, &ending, &mut tasks);
+    let taken = async {
+        tokio::select! {
+            () = world.synced() => {}
+            _ = tasks.join_next() => return Err(Over::Broken),
+        }
+        tracing::info!("caches are filled");
+        gate.warm().await;
+        tokio::select! {
+            led = office.take(&standing) => Ok(led),
+            _ = tasks.join_next() => Err(Over::Broken),
+        }
+    };
+    let taken = ending.run_until_cancelled(taken).await;
+    let (led, over) = match taken {
+        None => (None, None),
+        Some(Err(over)) => (None, Some(over)),
+        Some(Ok(led)) => {
+            tracing::info!(term = %led.term, "leading");
+            let context = Context::new(&setup, led.term, Arc::clone(&standing), world, ending.clone());
+            let serving = serve_fleet(context, stores, here, &gate, &mut tasks);
+            let over = ending.run_until_cancelled(async {
+                tokio::select! {
+                    over = serving => over,
+                    successor = office.keep(&led, &standing) => Over::Succeeded(successor),
+                }
+            });
+            let over = over.await;
+            (Some(led), over)
+        }
+    };
     // When it was asked to end, that its parts end is no news.
     let over = over.filter(|_| !ending.is_cancelled());
     ending.cancel();
     while tasks.join_next().await.is_some() {}
+    end(&office, led.as_ref(), over).await
+}
+
+/// Lets go of the Lease, now that nothing acts any more, and says why it is over.
+async fn end(office: &Office, led: Option<&Led>, over: Option<Over>) -> anyhow::Result<()> {
+    if let Some(led) = led {
+        let higher = match over {
+            // The Lease may have been lost or restored: the next start has to lead with a higher term than all before.
+            Some(Over::Deposed(higher)) => Some(higher),
+            Some(Over::Succeeded(_) | Over::Broken) | None => None,
+        };
+        office.let_go(led, higher).await;
+    }
+    let ours = led.map_or_else(|| "none".to_owned(), |led| led.term.to_string());
     match over {
         None => Ok(()),
-        Some(Over::Deposed(higher)) => {
-            // The Lease may have been lost or restored: the next start has to lead with a higher term than all before.
-            leadership::raise_to(client, namespace, higher).await;
-            anyhow::bail!(
-                "deposed: an agent has seen term {higher}, this coordinator leads term {term}; ending so that it cannot command anything"
-            )
-        }
+        Some(Over::Deposed(higher)) => anyhow::bail!(
+            "deposed: an agent has seen term {higher}, this coordinator leads term {ours}; ending so that it cannot command anything"
+        ),
+        Some(Over::Succeeded(Successor(by))) => anyhow::bail!(
+            "deposed: the Lease is held by {by}, this coordinator led term {ours}; ending so that it cannot command anything"
+        ),
         Some(Over::Broken) => anyhow::bail!(
             "a part of the coordinator has ended by a fault of its own, told above; ending so that it is started afresh; vehicles go on as assigned"
         ),
@@ -145,26 +202,26 @@ async fn lead(setup: Setup, gate: serve::Gate, ending: CancellationToken) -> any
 }
 
 /// Why a coordinator cannot go on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Over {
     /// An agent has seen this higher term.
     Deposed(fleet::ids::Term),
+    /// Another has taken the Lease.
+    Succeeded(Successor),
     /// A part that should go on for ever, a watch or a controller, has ended.
     Broken,
 }
 
-/// Starts everything that needs filled caches, and waits until this coordinator cannot go on.
+/// Starts everything that a leader does, and waits until this coordinator cannot go on.
 async fn serve_fleet(
-    context: &Arc<context::Context>,
+    (context, published): (Context, mpsc::Receiver<events::Message>),
     stores: watching::Stores,
+    here: Option<SocketAddr>,
     gate: &serve::Gate,
     tasks: &mut tokio::task::JoinSet<()>,
 ) -> Over {
-    tokio::select! {
-        () = context.world.synced() => {}
-        _ = tasks.join_next() => return Over::Broken,
-    }
-    tracing::info!("caches are filled");
+    let context = &Arc::new(context);
+    tasks.spawn(events::publish(context.client(), published, context.ending.clone()));
     // It is set once.
     let _ = context.leading_since.set(tokio::time::Instant::now());
     ground::start(context, tasks);
@@ -173,6 +230,9 @@ async fn serve_fleet(
     drones::start(context, stores.drones, tasks);
     swarms::start(context, stores.swarms, tasks);
     gate.open(Arc::clone(context)).await;
+    if let Some(here) = here {
+        endpoint::start(context, here, tasks);
+    }
     tokio::select! {
         higher = context.deposed() => Over::Deposed(higher),
         _ = tasks.join_next() => Over::Broken,

@@ -5,7 +5,7 @@
 
 use crate::logging::Format;
 use clap::Parser;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
@@ -33,6 +33,20 @@ pub struct Options {
     #[arg(long, env = "SKEIN_NAMESPACE", value_name = "NAME")]
     pub namespace: Option<String>,
 
+    /// Who this coordinator is, as holder of the Lease: the name of its Pod, from the downward API. Default: the host's name
+    /// and a random number.
+    #[arg(long, env = "POD_NAME", value_name = "NAME")]
+    pub pod_name: Option<String>,
+
+    /// Address of this coordinator's Pod, from the downward API. When given, the leader writes it into the EndpointSlice
+    /// skein-coordinator, so that the Service of that name, which selects no Pods, leads to the leader.
+    #[arg(long, env = "POD_IP", value_name = "IP")]
+    pub pod_ip: Option<IpAddr>,
+
+    /// There is no other coordinator: take the lead at once, whoever holds the Lease, and do not renew it.
+    #[arg(long)]
+    pub alone: bool,
+
     /// Format of the log on standard error.
     #[arg(long, env = "SKEIN_LOG_FORMAT", value_enum, default_value_t = Format::Text)]
     pub log: Format,
@@ -51,17 +65,21 @@ impl Options {
         given.or_else(own).unwrap_or_else(|| "skein-system".to_owned())
     }
 
-    /// Who this process is, for people who look at the Lease.
+    /// Who this process is, as holder of the Lease. A Pod's name is had by one process at a time; elsewhere a random number
+    /// sees to that.
     #[must_use]
     pub fn identity(&self) -> String {
+        if let Some(name) = self.pod_name.clone().filter(|name| !name.is_empty()) {
+            return name;
+        }
         let host = std::env::var("HOSTNAME")
             .ok()
             .or_else(|| std::fs::read_to_string("/etc/hostname").ok());
         let host = host.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
         format!(
-            "{}-{}",
+            "{}-{:08x}",
             host.unwrap_or_else(|| "coordinator".to_owned()),
-            std::process::id()
+            rand::random::<u32>()
         )
     }
 }

@@ -48,6 +48,13 @@ pub struct Gate {
 }
 
 impl Gate {
+    /// The caches are filled: this coordinator is ready to lead, whether it does or stands by.
+    pub async fn warm(&self) {
+        if let Some(health) = self.health.get() {
+            health.set_service_status("", ServingStatus::Serving).await;
+        }
+    }
+
     /// Opens it.
     pub async fn open(&self, context: Arc<Context>) {
         // It is opened once.
@@ -65,7 +72,7 @@ impl Gate {
     /// UNAVAILABLE while the gate is closed.
     pub fn context(&self) -> Result<Arc<Context>, Status> {
         let context = self.context.get().cloned();
-        context.ok_or_else(|| Status::unavailable("the coordinator does not know the fleet yet; try again in a moment"))
+        context.ok_or_else(|| Status::unavailable("this coordinator does not lead, or does not know the fleet yet; try again in a moment"))
     }
 
     /// Runs `task` of a person's tool, unless there are too many already.

@@ -10,7 +10,7 @@ use crate::api::{self, ApiError};
 use crate::context::Context;
 use crate::controller;
 use crate::drones::facts::Seen;
-use crate::drones::overtaken_is_no_failure;
+use crate::drones::{AFTER_DOUBT, overtaken_is_no_failure};
 use crate::key::Key;
 use crate::world::uid;
 use crds::{Drone, Swarm, labels};
@@ -61,6 +61,9 @@ pub fn start(context: &Arc<Context>, swarms: Store<Swarm>, tasks: &mut JoinSet<(
 }
 
 async fn reconcile(context: &Context, key: &Key) -> Result<Option<Duration>, ApiError> {
+    if !context.standing.acts() {
+        return Ok(Some(AFTER_DOUBT));
+    }
     let Some(swarm) = context.world.get_swarm(key) else {
         return Ok(None);
     };

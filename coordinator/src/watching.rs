@@ -5,9 +5,8 @@
 //! share their objects, and a store is filled first. Must not: decide. An API server that is away only makes the caches older.
 
 use crate::claims;
-use crate::context::Context;
 use crate::key::Key;
-use crate::world::Change;
+use crate::world::{Change, World};
 use crds::{Drone, Swarm, labels};
 use futures::StreamExt;
 use k8s_openapi::api::coordination::v1::Lease;
@@ -33,29 +32,36 @@ pub struct Stores {
     pub swarms: Store<Swarm>,
 }
 
-/// Starts all watches.
-pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) -> Stores {
-    let client = || context.client();
-    let ending = || context.ending.clone();
+/// Starts all watches. `namespace` is that of the claims.
+pub fn start(
+    client: &kube::Client,
+    namespace: &str,
+    world: &Arc<World>,
+    ending: &CancellationToken,
+    tasks: &mut JoinSet<()>,
+) -> Stores {
+    let client = || client.clone();
+    let ending = || ending.clone();
+    let shared = world;
     let all = watcher::Config::default;
     let (drones, swarms) = (Writer::<Drone>::default(), Writer::<Swarm>::default());
     let stores = Stores {
         drones: drones.as_reader(),
         swarms: swarms.as_reader(),
     };
-    let world = Arc::clone(&context.world);
+    let world = Arc::clone(shared);
     let api = Api::<Drone>::all(client());
     tasks.spawn(follow(api, all(), Some(drones), ending(), move |c| world.drone(c)));
-    let world = Arc::clone(&context.world);
+    let world = Arc::clone(shared);
     let api = Api::<Swarm>::all(client());
     tasks.spawn(follow(api, all(), Some(swarms), ending(), move |c| world.swarm(c)));
     // Of nodes and claims only a few facts are kept.
-    let world = Arc::clone(&context.world);
+    let world = Arc::clone(shared);
     let api = Api::<Node>::all(client());
     let drone_nodes = all().labels(labels::DRONE_NODE);
     tasks.spawn(follow(api, drone_nodes, None, ending(), move |c| world.node(c)));
-    let world = Arc::clone(&context.world);
-    let api = Api::<Lease>::namespaced(client(), &context.namespace);
+    let world = Arc::clone(shared);
+    let api = Api::<Lease>::namespaced(client(), namespace);
     let claims = all().labels(claims::LABEL);
     tasks.spawn(follow(api, claims, None, ending(), move |c| world.lease(c)));
     stores

@@ -93,6 +93,12 @@ impl World {
         }
     }
 
+    /// What has to be looked at again.
+    #[must_use]
+    pub fn wakes(&self) -> Wakes {
+        self.wakes.clone()
+    }
+
     /// Done once all caches have been filled for the first time.
     pub async fn synced(&self) {
         // Fails only if the sender is gone, and that is ourselves.

@@ -17,6 +17,7 @@ pub mod flight_record;
 pub mod ground;
 pub mod ids;
 pub mod kill;
+pub mod leadership;
 pub mod memory;
 pub mod names;
 pub mod preflight;

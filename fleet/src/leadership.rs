@@ -1,0 +1,202 @@
+//! Who of several coordinators leads: when one may take the Lease, and for how long it may act after having renewed it.
+//!
+//! Owns: the times, and the two judgements: [`Lookout::may_take`] of one that does not lead, [`Mandate::acts`] of the one that
+//! does. Must not: read a clock or know how a Lease is written. Clocks of two machines are never compared: each side
+//! counts from what it saw itself.
+//!
+//!   leader:  renewed ──ACT_FOR──► acts no more            (counted from before the write was sent)
+//!   standby:        seen unchanged ──LASTS──► may take it (counted from after the write was seen)
+//!
+//! ACT_FOR is shorter than LASTS, and the leader counts from an earlier moment, so it has stopped before another may begin. What
+//! it sent before that, and what a stopped clock makes it send later, is fenced by the term ([`crate::assignment::Fence`]).
+
+use crate::time::Moment;
+use std::time::Duration;
+
+/// A Lease that was not renewed for this long may be taken by another.
+pub const LASTS: Duration = Duration::from_secs(10);
+
+/// A leader acts for this long after the last renewal that succeeded.
+pub const ACT_FOR: Duration = Duration::from_secs(7);
+
+/// How often a leader renews.
+pub const RENEW_EVERY: Duration = Duration::from_secs(2);
+
+/// How often a standby looks, give or take [`LOOK_JITTER`].
+pub const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Part of [`LOOK_EVERY`] by which looks are spread, so that standbys do not all write at once.
+pub const LOOK_JITTER: f64 = 0.3;
+
+/// What a Lease says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen<'a> {
+    /// Who holds it; `None` once it was let go.
+    pub holder: Option<&'a str>,
+    /// Something that changes with every write to it.
+    pub version: &'a str,
+    /// For how long its holder wants it to last without a renewal.
+    pub lasts: Duration,
+}
+
+/// What a coordinator that does not lead has seen of the Lease so far.
+#[derive(Clone, Debug)]
+pub struct Lookout {
+    me: String,
+    last: Option<(String, Moment)>,
+}
+
+impl Lookout {
+    /// Nothing was seen yet. `me` is who this coordinator says it is.
+    #[must_use]
+    pub fn new(me: &str) -> Self {
+        Self {
+            me: me.to_owned(),
+            last: None,
+        }
+    }
+
+    /// Takes in what the Lease says now (`None`: there is none), and says whether it may be taken: nobody holds it, an earlier
+    /// life of this same coordinator does, or whoever does has not renewed it for as long as it lasts.
+    pub fn may_take(&mut self, seen: Option<Seen<'_>>, now: Moment) -> bool {
+        let Some(seen) = seen else {
+            self.last = None;
+            return true;
+        };
+        let since = match &self.last {
+            Some((version, since)) if version == seen.version => *since,
+            _ => {
+                self.last = Some((seen.version.to_owned(), now));
+                now
+            }
+        };
+        match seen.holder {
+            None => true,
+            Some(holder) if holder == self.me => true,
+            Some(_) => now.since(since) >= seen.lasts.max(LASTS),
+        }
+    }
+}
+
+/// For how long the one who leads may act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mandate {
+    confirmed: Moment,
+}
+
+impl Mandate {
+    /// The Lease was taken or renewed by a write that was sent at `sent`.
+    #[must_use]
+    pub const fn confirmed(sent: Moment) -> Self {
+        Self { confirmed: sent }
+    }
+
+    /// Whether the leader may still act. If not, another may lead by now: it begins no flight, binds nothing and writes
+    /// nothing, until it has renewed the Lease after all. It lands nobody for it, and a ground order still goes through.
+    #[must_use]
+    pub fn acts(&self, now: Moment) -> bool {
+        now.since(self.confirmed) < ACT_FOR
+    }
+}
+
+/// After which time a standby looks again, `jitter` being in 0.0..=1.0.
+#[must_use]
+pub fn next_look(jitter: f64) -> Duration {
+    LOOK_EVERY.mul_f64(1.0 - LOOK_JITTER + 2.0 * LOOK_JITTER * jitter.clamp(0.0, 1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const fn at(ms: u64) -> Moment {
+        Moment::at(Duration::from_millis(ms))
+    }
+
+    fn held<'a>(holder: Option<&'a str>, version: &'a str) -> Option<Seen<'a>> {
+        Some(Seen {
+            holder,
+            version,
+            lasts: LASTS,
+        })
+    }
+
+    #[test]
+    fn a_lease_that_nobody_holds_is_taken_at_once_and_so_is_one_of_an_earlier_life() {
+        assert!(Lookout::new("a").may_take(None, at(0)));
+        assert!(Lookout::new("a").may_take(held(None, "1"), at(0)));
+        assert!(Lookout::new("a").may_take(held(Some("a"), "1"), at(0)));
+        assert!(!Lookout::new("a").may_take(held(Some("b"), "1"), at(0)));
+    }
+
+    #[test]
+    fn a_lease_that_is_renewed_is_never_taken_and_one_that_is_not_is_once_its_time_is_over() {
+        let mut lookout = Lookout::new("a");
+        for i in 0..100 {
+            assert!(!lookout.may_take(held(Some("b"), &i.to_string()), at(i * 2000)));
+        }
+        let last = 99 * 2000;
+        assert!(!lookout.may_take(held(Some("b"), "99"), at(last + 9999)));
+        assert!(lookout.may_take(held(Some("b"), "99"), at(last + 10_000)));
+    }
+
+    #[test]
+    fn a_holder_that_wants_longer_gets_it_and_one_that_wants_less_does_not() {
+        let mut lookout = Lookout::new("a");
+        let mut may = |lasts, now| {
+            let seen = Seen {
+                holder: Some("b"),
+                version: "1",
+                lasts: Duration::from_secs(lasts),
+            };
+            lookout.may_take(Some(seen), at(now))
+        };
+        assert!(!may(1, 0));
+        assert!(!may(1, 9000));
+        assert!(!may(30, 29_000));
+        assert!(may(30, 30_000));
+    }
+
+    #[test]
+    fn a_leader_acts_for_a_while_after_each_renewal() {
+        let mandate = Mandate::confirmed(at(1000));
+        assert!(mandate.acts(at(7999)));
+        assert!(!mandate.acts(at(8000)));
+    }
+
+    proptest! {
+        #[test]
+        fn nobody_takes_the_lease_while_its_holder_may_act(
+            // When the renewals were sent, how long each took, and when the standby looked.
+            renewals in proptest::collection::vec((0u64..9000, 0u64..5000), 1..20),
+            looks in proptest::collection::vec(300u64..2000, 1..100),
+        ) {
+            let mut writes = vec![];
+            let mut sent = 0;
+            for (gap, took) in renewals {
+                sent += gap;
+                writes.push((sent, sent + took));
+                sent += took;
+            }
+            let mut lookout = Lookout::new("standby");
+            let mut now = 0;
+            for gap in looks {
+                now += gap;
+                // The newest write that has reached the API server, and its leader's mandate.
+                let Some(i) = writes.iter().rposition(|(_, landed)| *landed <= now) else { continue };
+                let acts = Mandate::confirmed(at(writes[i].0)).acts(at(now));
+                if lookout.may_take(held(Some("leader"), &i.to_string()), at(now)) {
+                    prop_assert!(!acts, "taken at {now} while the leader may act");
+                    break;
+                }
+            }
+        }
+
+        #[test]
+        fn looks_are_spread(jitter in 0.0..=1.0f64) {
+            let next = next_look(jitter);
+            prop_assert!(next >= Duration::from_millis(699) && next <= Duration::from_millis(1301));
+        }
+    }
+}

@@ -11,9 +11,9 @@ use crate::state_file::{State, Store};
 use crate::uplink::{FromUplink, Outward};
 use fleet::assignment::{Desired, Order};
 use fleet::kill::KillOrder;
-use fleet::report::Report;
+use fleet::report::{LinkQuality, Report};
 use fleet::time::Moment;
-use link::{Events, LinkEvent, LinkHandle, SendError};
+use link::{CounterSnapshot, Events, LinkEvent, LinkHandle, SendError};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -112,6 +112,15 @@ async fn ended_job(job: &mut Option<JoinHandle<Done>>) -> Option<Done> {
     };
     *job = None;
     done
+}
+
+/// How well the autopilot is heard, by the counters of its link.
+const fn quality(counters: CounterSnapshot) -> LinkQuality {
+    LinkQuality {
+        frames: counters.frames,
+        lost: counters.lost,
+        damaged: counters.bad_checksums,
+    }
 }
 
 fn jitter() -> f64 {
@@ -335,7 +344,10 @@ impl Shell {
             self.reported = Some((report.clone(), now));
             let highest_term = self.pilot.state().fence.highest_term;
             self.wiring.reports.send_replace(Outward {
-                report: Some(report),
+                report: Some(Report {
+                    link: Some(quality(self.wiring.link.counters())),
+                    ..report
+                }),
                 highest_term,
                 kill_answer,
             });

@@ -88,6 +88,7 @@ impl Station {
                 agents_become_nodes: true,
                 alone: true,
                 pod_ip: None,
+                metrics: coordinator::Metrics::default(),
             },
             listener,
             uplink,

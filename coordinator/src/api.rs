@@ -2,7 +2,9 @@
 //!
 //! Owns: the client, the deadline, the error. Must not: retry; who calls does.
 
+use crate::metrics::api_calls::ApiCalls;
 use anyhow::Context;
+use kube::client::ClientBuilder;
 use std::future::Future;
 use std::time::Duration;
 
@@ -101,17 +103,18 @@ pub async fn call<T>(what: &'static str, call: impl Future<Output = Result<T, ku
     }
 }
 
-/// A client for the cluster of KUBECONFIG, or of the pod that this runs in. Does not connect yet.
+/// A client for the cluster of KUBECONFIG, or of the pod that this runs in, whose calls are counted. Does not connect yet.
 ///
 /// # Errors
 /// There is no usable configuration.
-pub async fn client() -> anyhow::Result<kube::Client> {
+pub async fn client(calls: &ApiCalls) -> anyhow::Result<kube::Client> {
     let config = kube::Config::infer().await.map_err(|error| {
         // Its sources say the same again, so they are left out.
         let advice = "set KUBECONFIG to a kubeconfig file, or run in a cluster with a ServiceAccount";
         anyhow::anyhow!("no Kubernetes configuration; {advice} ({error})")
     })?;
-    kube::Client::try_from(config).context("the Kubernetes configuration cannot be used")
+    let builder = ClientBuilder::try_from(config).context("the Kubernetes configuration cannot be used")?;
+    Ok(builder.with_layer(calls).build())
 }
 
 /// `resourceVersion` as a number, for comparing two of the same resource (Kubernetes 1.35 and later promise that order;

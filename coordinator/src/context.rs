@@ -7,6 +7,7 @@ use crate::drones::pacing::Paces;
 use crate::events;
 use crate::ground::Latch;
 use crate::kill::Kills;
+use crate::metrics::Metrics;
 use crate::sessions::Sessions;
 use crate::standing::Standing;
 use crate::swarms::expectations::Expectations;
@@ -60,6 +61,8 @@ pub struct Context {
     pub node_objects: Option<WakeSet<NodeName>>,
     /// Creations and deletions that the caches do not show yet.
     pub expectations: Expectations,
+    /// What is counted.
+    pub metrics: Metrics,
     higher: watch::Sender<Option<Term>>,
 }
 
@@ -91,8 +94,12 @@ impl Context {
         ending: CancellationToken,
     ) -> (Self, mpsc::Receiver<events::Message>) {
         let wakes = world.wakes();
-        let sessions = Arc::new(Sessions::new(Arc::clone(&world), Arc::clone(&wakes.nodes)));
-        let (outbox, messages) = events::channel();
+        let sessions = Arc::new(Sessions::new(
+            Arc::clone(&world),
+            Arc::clone(&wakes.nodes),
+            setup.metrics.clone(),
+        ));
+        let (outbox, messages) = events::channel(setup.metrics.clone());
         let context = Self {
             leading_since: OnceLock::new(),
             client: Client(setup.client.clone()),
@@ -110,6 +117,7 @@ impl Context {
             swarm_paces: Paces::default(),
             node_objects: setup.agents_become_nodes.then(WakeSet::default),
             expectations: Expectations::default(),
+            metrics: setup.metrics.clone(),
             higher: watch::Sender::new(None),
         };
         (context, messages)

@@ -8,6 +8,7 @@
 
 use crate::api::ApiError;
 use crate::key::Key;
+use crate::metrics::Looks;
 use crate::retry::Failures;
 use crate::wake_set::WakeSet;
 use futures::StreamExt;
@@ -30,6 +31,7 @@ pub async fn run<K, F, Fut>(
     wakes: Arc<WakeSet<Key>>,
     most: u16,
     ending: CancellationToken,
+    looks: Looks,
     reconcile: F,
 ) where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
@@ -48,7 +50,7 @@ pub async fn run<K, F, Fut>(
             .with_config(Config::default().concurrency(most))
             .graceful_shutdown_on(ending.cancelled_owned())
             .run(
-                move |object, failures| look(Key::of(object.as_ref()), failures, &reconcile),
+                move |object, failures| { look(Key::of(object.as_ref()), failures, looks.clone(), &reconcile) },
                 try_again,
                 Arc::clone(&failures),
             )
@@ -68,6 +70,7 @@ pub async fn run<K, F, Fut>(
 fn look<F, Fut>(
     key: Key,
     failures: Arc<Failures<Key>>,
+    looks: Looks,
     reconcile: &F,
 ) -> impl Future<Output = Result<Action, ApiError>> + Send + 'static + use<F, Fut>
 where
@@ -79,7 +82,10 @@ where
         if let Some(rest) = failures.resting(&key, Instant::now()) {
             return Ok(Action::requeue(rest));
         }
-        let again = work.await?;
+        let began = Instant::now();
+        let looked = work.await;
+        looks.done(looked.as_ref().map(|_| ()), began.elapsed());
+        let again = looked?;
         failures.forget(&key);
         Ok(again.map_or(Action::await_change(), Action::requeue))
     }
@@ -94,6 +100,7 @@ fn try_again<K: Resource>(object: Arc<K>, error: &ApiError, failures: Arc<Failur
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::Metrics;
     use crds::Swarm;
     use kube::runtime::reflector::store::Writer;
     use kube::runtime::watcher::Event;
@@ -134,7 +141,14 @@ mod tests {
         }
         store.apply_watcher_event(&Event::InitDone);
         let (wakes, ending) = (Arc::new(WakeSet::default()), CancellationToken::new());
-        let task = tokio::spawn(run(store.as_reader(), Arc::clone(&wakes), 2, ending.clone(), reconcile));
+        let task = tokio::spawn(run(
+            store.as_reader(),
+            Arc::clone(&wakes),
+            2,
+            ending.clone(),
+            Metrics::default().looks("Swarm"),
+            reconcile,
+        ));
         Running {
             wakes,
             store,

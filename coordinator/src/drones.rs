@@ -39,6 +39,7 @@ pub fn start(context: &Arc<Context>, drones: Store<Drone>, tasks: &mut JoinSet<(
         Arc::clone(&context.wakes.drones),
         AT_A_TIME,
         context.ending.clone(),
+        context.metrics.looks("Drone"),
         move |key| {
             let context = Arc::clone(&shared);
             async move { overtaken_is_no_failure(Box::pin(reconcile(&context, &key)).await) }

@@ -4,6 +4,7 @@
 //! dropped and counted; status says the same.
 
 use crate::api;
+use crate::metrics::Metrics;
 use crds::{Drone, labels};
 use futures::FutureExt;
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -61,16 +62,18 @@ pub struct Message {
 pub struct Outbox {
     sender: mpsc::Sender<Message>,
     dropped: AtomicU64,
+    metrics: Metrics,
 }
 
 /// An outbox and its other end.
 #[must_use]
-pub fn channel() -> (Outbox, mpsc::Receiver<Message>) {
+pub fn channel(metrics: Metrics) -> (Outbox, mpsc::Receiver<Message>) {
     let (sender, receiver) = mpsc::channel(OUTBOX);
     (
         Outbox {
             sender,
             dropped: AtomicU64::new(0),
+            metrics,
         },
         receiver,
     )
@@ -84,6 +87,7 @@ impl Outbox {
             note,
         };
         if self.sender.try_send(message).is_err() {
+            self.metrics.event(false);
             let dropped = self.dropped.fetch_add(1, Ordering::Relaxed) + 1;
             if dropped.is_power_of_two() {
                 tracing::warn!(dropped, "Events are dropped because the API server is slow or away");
@@ -93,7 +97,12 @@ impl Outbox {
 }
 
 /// Publishes what is put into the outbox.
-pub async fn publish(client: kube::Client, mut messages: mpsc::Receiver<Message>, ending: CancellationToken) {
+pub async fn publish(
+    client: kube::Client,
+    mut messages: mpsc::Receiver<Message>,
+    metrics: Metrics,
+    ending: CancellationToken,
+) {
     let recorder = Recorder::new(client, Reporter::from(labels::COORDINATOR));
     loop {
         let Message { about, note } = tokio::select! {
@@ -115,7 +124,9 @@ pub async fn publish(client: kube::Client, mut messages: mpsc::Receiver<Message>
             secondary: None,
         };
         // Boxed: the recorder's future is large.
-        if let Err(error) = api::call("publish an Event", recorder.publish(&event, &about).boxed()).await {
+        let published = api::call("publish an Event", recorder.publish(&event, &about).boxed()).await;
+        metrics.event(published.is_ok());
+        if let Err(error) = published {
             tracing::debug!(%error, reason = event.reason, "Event lost");
         }
     }

@@ -97,6 +97,7 @@ pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) {
 /// [`GroundError`]; agents were told all the same, unless the Swarm does not exist.
 pub async fn ground(context: &Context, target: &Target) -> Result<Reach, GroundError> {
     let marked = objects(context, target)?;
+    context.metrics.person("ground");
     let (call, id) = (context.latch.begin(), new_id());
     context.latch.put(id, call, &marked);
     let reach = wake(context, &marked);
@@ -132,6 +133,7 @@ pub async fn release(context: &Context, target: &Target) -> Result<Reach, Ground
         .await
         .map_err(GroundError::NotReleased)?;
     let reach = wake(context, &marked);
+    context.metrics.person("release");
     tracing::warn!(
         ?target,
         drones = reach.drones,

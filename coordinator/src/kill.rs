@@ -129,10 +129,12 @@ pub async fn carry_out(context: &Context, key: &Key, code: &str) -> Result<(Kill
                 &seen.drone,
                 "an operator had the motors stopped; the agent did not answer",
             );
+            context.metrics.kill(None);
             return Err(KillError::Gone(node));
         }
     };
     tracing::warn!(drone = %key, %node, outcome = ?answer.outcome, "KILL: answered");
+    context.metrics.kill(Some(&answer.outcome));
     match &answer.outcome {
         KillOutcome::NotSent(_) => {}
         KillOutcome::Accepted => tell(

@@ -18,6 +18,7 @@ pub mod key;
 pub mod kill;
 pub mod leadership;
 pub mod logging;
+pub mod metrics;
 pub mod node_objects;
 pub mod options;
 pub mod orders;
@@ -34,6 +35,7 @@ pub mod wake_set;
 pub mod watching;
 pub mod world;
 
+pub use metrics::Metrics;
 pub use options::Options;
 pub use shutdown::shutdown_signal;
 
@@ -63,6 +65,8 @@ pub struct Setup {
     pub pod_ip: Option<IpAddr>,
     /// Where there is no cluster: a Node object is kept for each agent that connects ([`node_objects`]).
     pub agents_become_nodes: bool,
+    /// What is counted.
+    pub metrics: Metrics,
 }
 
 /// Runs the coordinator of this program until `stop` is done, or it is deposed.
@@ -72,19 +76,36 @@ pub struct Setup {
 pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
     // Fails only if a provider is installed already, which is as good.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    let metrics = Metrics::default();
     let setup = Setup {
-        client: api::client().await?,
+        client: api::client(&metrics.api_calls).await?,
         namespace: options.namespace(),
         identity: options.identity(),
         alone: options.alone,
         pod_ip: options.pod_ip,
         agents_become_nodes: false,
+        metrics: metrics.clone(),
     };
     let listener = serve::bind(options.listen).await?;
     if let Some(path) = &options.listen_file {
         serve::tell_address(&listener, path)?;
     }
-    run_with(setup, listener, stop).await
+    let Some(address) = options.metrics_listen else {
+        return run_with(setup, listener, stop).await;
+    };
+    let port = metrics::serve::bind(address).await?;
+    if let Some(path) = &options.metrics_listen_file {
+        serve::tell_address(&port, path)?;
+    }
+    let ending = CancellationToken::new();
+    let serving = tokio::spawn(metrics::serve::serve(port, metrics, ending.clone()));
+    let result = run_with(setup, listener, stop).await;
+    ending.cancel();
+    // Metrics that could not be served to the end are no reason to call the coordinator failed.
+    if let Ok(Err(error)) = serving.await {
+        tracing::warn!("{error:#}");
+    }
+    result
 }
 
 /// Runs a coordinator in any process, serving agents and tools on `listener`, until `stop` is done, or it is deposed.
@@ -146,6 +167,7 @@ async fn lead(
         }
         tracing::info!("caches are filled");
         gate.warm().await;
+        setup.metrics.knows_the_fleet();
         tokio::select! {
             led = office.take(&standing) => Ok(led),
             _ = tasks.join_next() => Err(Over::Broken),
@@ -172,6 +194,7 @@ async fn lead(
     // When it was asked to end, that its parts end is no news.
     let over = over.filter(|_| !ending.is_cancelled());
     ending.cancel();
+    setup.metrics.leads_no_more();
     while tasks.join_next().await.is_some() {}
     end(&office, led.as_ref(), over).await
 }
@@ -221,7 +244,13 @@ async fn serve_fleet(
     tasks: &mut tokio::task::JoinSet<()>,
 ) -> Over {
     let context = &Arc::new(context);
-    tasks.spawn(events::publish(context.client(), published, context.ending.clone()));
+    context.metrics.leads(context);
+    tasks.spawn(events::publish(
+        context.client(),
+        published,
+        context.metrics.clone(),
+        context.ending.clone(),
+    ));
     // It is set once.
     let _ = context.leading_since.set(tokio::time::Instant::now());
     ground::start(context, tasks);

@@ -28,6 +28,14 @@ pub struct Options {
     #[arg(long, value_name = "PATH")]
     pub listen_file: Option<PathBuf>,
 
+    /// Address for Prometheus and for probes (HTTP: /metrics, /healthz, /readyz). Off by default; port 0 takes any free one.
+    #[arg(long, env = "SKEIN_METRICS_LISTEN", value_name = "HOST:PORT")]
+    pub metrics_listen: Option<SocketAddr>,
+
+    /// Write that address to this file once it is open.
+    #[arg(long, value_name = "PATH")]
+    pub metrics_listen_file: Option<PathBuf>,
+
     /// Namespace for the coordinator's own objects: its term and the claims to nodes. Default: that of the pod, or
     /// skein-system outside a cluster. Swarms and Drones are served in all namespaces.
     #[arg(long, env = "SKEIN_NAMESPACE", value_name = "NAME")]

@@ -63,6 +63,7 @@ pub async fn resume(context: &Context, key: &Key) -> Result<(u32, Arc<Drone>), R
     let written = drones.patch(&key.name, &params, &patch);
     let written = api::call("resume a Drone", written).await?;
     tracing::warn!(drone = %key, takeovers = count, "told to go on after a takeover");
+    context.metrics.person("resume");
     context.world.learn_drone(written.clone());
     Ok((count, Arc::new(written)))
 }

@@ -3,6 +3,7 @@
 //! Owns: one session per node, the newest; who has to look again when a report says something new.
 //! Must not: decide what an agent is told ([`crate::orders`]) or speak gRPC ([`crate::uplink`]).
 
+use crate::metrics::{self, Metrics};
 use crate::wake_set::WakeSet;
 use crate::world::World;
 use fleet::assignment::{Held, Order};
@@ -30,6 +31,7 @@ pub struct Sessions {
     opened: AtomicU64,
     world: Arc<World>,
     wake_order: Arc<WakeSet<NodeName>>,
+    metrics: Metrics,
 }
 
 #[derive(Debug)]
@@ -44,6 +46,8 @@ struct Session {
     kills: mpsc::Sender<KillShot>,
     replaced: CancellationToken,
     report: Option<(Arc<Report>, Instant)>,
+    /// Whether the vehicle flew when that was last known.
+    flew: Option<bool>,
     /// Whether the report came on the session that is open now.
     current: bool,
     significant: Option<Report>,
@@ -112,12 +116,13 @@ pub struct Seen {
 impl Sessions {
     /// No sessions.
     #[must_use]
-    pub fn new(world: Arc<World>, wake_order: Arc<WakeSet<NodeName>>) -> Self {
+    pub fn new(world: Arc<World>, wake_order: Arc<WakeSet<NodeName>>, metrics: Metrics) -> Self {
         Self {
             inner: Mutex::default(),
             opened: AtomicU64::new(0),
             world,
             wake_order,
+            metrics,
         }
     }
 
@@ -135,10 +140,12 @@ impl Sessions {
         let mut inner = self.lock();
         let rival = |old: &Session| old.connected && old.life != life && old.heard.elapsed() < HEARD_LATELY;
         if inner.get(node).is_some_and(rival) {
+            self.metrics.session("taken");
             return Err(NotOpened::Taken);
         }
         let old = inner.remove(node);
         if old.is_none() && inner.len() >= MOST_SESSIONS {
+            self.metrics.session("too_many");
             return Err(NotOpened::TooMany);
         }
         if let Some(old) = &old {
@@ -153,6 +160,7 @@ impl Sessions {
             orders: watch::Sender::new(None),
             kills,
             replaced: CancellationToken::new(),
+            flew: old.as_ref().and_then(|old| old.flew),
             report: old.and_then(|old| old.report),
             current: false,
             significant: None,
@@ -165,6 +173,7 @@ impl Sessions {
         };
         inner.insert(node.clone(), session);
         drop(inner);
+        self.metrics.session("opened");
         self.wake_order.wake(node.clone());
         Ok(opened)
     }
@@ -177,6 +186,7 @@ impl Sessions {
         };
         let significant = significant(&report);
         let before = session.significant.replace(significant.clone());
+        self.count(session, &report);
         session.heard = Instant::now();
         session.report = Some((Arc::new(report), session.heard));
         session.current = true;
@@ -193,6 +203,32 @@ impl Sessions {
         if free(&significant) && !before.as_ref().is_some_and(free) {
             self.world.a_vehicle_may_be_free();
         }
+    }
+
+    /// Counts what `report` says that is new.
+    fn count(&self, session: &mut Session, report: &Report) {
+        self.metrics.report();
+        let old = session.report.as_ref().map(|(old, _)| old);
+        if let Some(old) = old {
+            if let Some(turn) = metrics::turn(session.flew, old.truth, report.truth) {
+                self.metrics.turn(turn);
+            }
+            // The count begins anew with each Drone.
+            if uid(old) == uid(report) {
+                self.metrics.taken_over(report.takeovers.saturating_sub(old.takeovers));
+            }
+        }
+        let told = |reason: &ArmingReason| {
+            old.is_some_and(|old| {
+                old.reasons
+                    .iter()
+                    .any(|o| (&o.text, o.first) == (&reason.text, reason.first))
+            })
+        };
+        for reason in report.reasons.iter().filter(|reason| !told(reason)) {
+            self.metrics.arming_refused(reason.class);
+        }
+        session.flew = report.truth.flying().or(session.flew);
     }
 
     /// Ends the session `epoch`, if it is the node's present one.
@@ -304,6 +340,11 @@ impl Session {
     }
 }
 
+/// The Drone whose assignment an agent holds.
+fn uid(report: &Report) -> Option<&DroneUid> {
+    report.held.as_ref().map(|held| &held.uid)
+}
+
 /// The part of a report that a decision or a status depends on: no position, battery in tens of percent.
 fn significant(report: &Report) -> Report {
     let tens = |percent: Percent| Percent::new(percent.get() / 10 * 10);
@@ -320,6 +361,7 @@ fn significant(report: &Report) -> Report {
         made: Moment::default(),
         battery,
         position: None,
+        link: None,
         reasons: reasons.collect(),
         ..report.clone()
     }

@@ -53,6 +53,7 @@ pub fn start(context: &Arc<Context>, swarms: Store<Swarm>, tasks: &mut JoinSet<(
         Arc::clone(&context.wakes.swarms),
         AT_A_TIME,
         context.ending.clone(),
+        context.metrics.looks("Swarm"),
         move |key| {
             let context = Arc::clone(&shared);
             async move { overtaken_is_no_failure(Box::pin(reconcile(&context, &key)).await) }

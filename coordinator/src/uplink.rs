@@ -121,6 +121,7 @@ async fn converse(
                 let order = session.orders.borrow_and_update().clone();
                 if let Some(order) = order {
                     send(context, node, sender, &order).await?;
+                    context.metrics.order(false);
                     sent = Some((order, Instant::now()));
                 }
             }
@@ -154,6 +155,7 @@ async fn converse(
                     && !taken(order, held.as_ref(), latch)
                 {
                     send(context, node, sender, order).await?;
+                    context.metrics.order(true);
                     *at = Instant::now();
                 }
             }

@@ -70,6 +70,18 @@ impl<K: Clone + Eq + Hash> WakeSet<K> {
         })
     }
 
+    /// How many keys wait.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.lock().order.len()
+    }
+
+    /// Whether none waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     fn take(&self) -> Option<K> {
         let mut waiting = self.lock();
         let key = waiting.order.pop_front()?;

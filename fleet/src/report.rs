@@ -84,6 +84,19 @@ pub struct Report {
     pub ground_latch: Option<GroundOrderId>,
     /// What preflight found to be amiss with the autopilot's own failsafes, each with what to do.
     pub warnings: Vec<String>,
+    /// How well the agent hears its autopilot; `None` when not told.
+    pub link: Option<LinkQuality>,
+}
+
+/// What came over the link to the autopilot and what did not, since the agent started. All only grow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkQuality {
+    /// Whole frames that came.
+    pub frames: u64,
+    /// Frames that did not, by the gaps in their senders' sequence numbers.
+    pub lost: u64,
+    /// What looked like a frame but for its checksum.
+    pub damaged: u64,
 }
 
 impl Report {
@@ -107,6 +120,7 @@ impl Report {
             takeovers: 0,
             ground_latch: None,
             warnings: Vec::new(),
+            link: None,
         }
     }
 

@@ -68,6 +68,7 @@ impl Pilot {
             terminating: self.terminating,
             takeovers: self.state.record.takeovers,
             ground_latch: self.state.fence.ground_latch,
+            link: None,
             warnings: match self.preflight_policy() {
                 Preflight::Ignore => Vec::new(),
                 Preflight::Warn | Preflight::Refuse => self.preflight.findings().amiss.clone(),

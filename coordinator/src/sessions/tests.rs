@@ -12,7 +12,7 @@ fn node() -> NodeName {
 
 fn sessions() -> Sessions {
     let wakes = Wakes::default();
-    Sessions::new(Arc::new(World::new(wakes.clone())), wakes.nodes)
+    Sessions::new(Arc::new(World::new(wakes.clone())), wakes.nodes, Metrics::default())
 }
 
 fn report() -> Report {
@@ -135,7 +135,11 @@ async fn an_order_to_stop_motors_is_for_the_stream_that_is_open_now_and_goes_wit
 #[tokio::test]
 async fn a_ground_order_that_an_agent_keeps_or_drops_has_its_order_looked_at() {
     let wakes = Wakes::default();
-    let sessions = Sessions::new(Arc::new(World::new(wakes.clone())), Arc::clone(&wakes.nodes));
+    let sessions = Sessions::new(
+        Arc::new(World::new(wakes.clone())),
+        Arc::clone(&wakes.nodes),
+        Metrics::default(),
+    );
     let opened = sessions.open(&node(), 1).unwrap();
     let mut woken = Box::pin(wakes.nodes.stream());
     let kept = |id: Option<u64>| Report {

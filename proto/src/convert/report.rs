@@ -7,7 +7,7 @@ use crate::v1;
 use fleet::assignment::Held;
 use fleet::ground::GroundOrderId;
 use fleet::ids::{DroneUid, NodeName, Term};
-use fleet::report::{Activity, HandsOff, Report};
+use fleet::report::{Activity, HandsOff, LinkQuality, Report};
 use fleet::time::Moment;
 use fleet::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, Percent, SystemId, Wgs84};
 use fleet::vehicle::{
@@ -33,6 +33,11 @@ impl From<&Report> for v1::Report {
             takeovers: r.takeovers,
             ground_latch: r.ground_latch.map_or(0, |id| id.0),
             warnings: r.warnings.clone(),
+            link: r.link.map(|link| v1::LinkQuality {
+                frames: link.frames,
+                lost: link.lost,
+                damaged: link.damaged,
+            }),
         }
     }
 }
@@ -67,6 +72,11 @@ pub fn report(node: NodeName, r: v1::Report) -> Result<Report, BadMessage> {
         takeovers: r.takeovers,
         ground_latch: Some(GroundOrderId(r.ground_latch)).filter(|id| id.0 != 0),
         warnings: r.warnings,
+        link: r.link.map(|link| LinkQuality {
+            frames: link.frames,
+            lost: link.lost,
+            damaged: link.damaged,
+        }),
     })
 }
 

@@ -99,11 +99,12 @@ fn reports() -> impl Strategy<Value = Report> {
         of(1..=u64::MAX),
         prop::collection::vec(".*", 0..3),
         any::<u32>(),
+        of(any::<(u64, u64, u64)>()),
     );
     let agent = (of(held()), select(activities()), reasons, kept);
     (vehicle, agent, any::<(bool, bool, Option<bool>)>()).prop_map(|(vehicle, agent, flags)| {
         let (identity, truth, mode, battery, position) = vehicle;
-        let (held, activity, reasons, (takeovers, latch, warnings, made)) = agent;
+        let (held, activity, reasons, (takeovers, latch, warnings, made, link)) = agent;
         let (link_alive, terminating, ready) = flags;
         Report {
             node: node(),
@@ -122,6 +123,7 @@ fn reports() -> impl Strategy<Value = Report> {
             takeovers,
             ground_latch: latch.map(GroundOrderId),
             warnings,
+            link: link.map(|(frames, lost, damaged)| LinkQuality { frames, lost, damaged }),
         }
     })
 }

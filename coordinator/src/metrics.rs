@@ -1,0 +1,357 @@
+//! What is counted, for Prometheus.
+//!
+//! Owns: the name and help text of every metric, and counting. Counting never waits and never fails.
+//! Must not: decide anything, or carry what no metric may: texts of people or of autopilots.
+
+pub mod api_calls;
+mod flights;
+mod now;
+pub mod serve;
+
+pub use flights::{Turn, turn};
+
+use crate::api::ApiError;
+use crate::context::Context;
+use api_calls::ApiCalls;
+use fleet::kill::KillOutcome;
+use fleet::vehicle::ReasonClass;
+use now::Now;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// One label with one of a few values.
+type Label = [(&'static str, &'static str); 1];
+
+/// Two of them.
+type Labels = [(&'static str, &'static str); 2];
+
+/// Durations, by labels.
+type Times<L> = Family<L, Histogram, fn() -> Histogram>;
+
+/// Everything that is counted. Clones count the same.
+#[derive(Clone, Debug)]
+pub struct Metrics {
+    registry: Arc<Registry>,
+    now: Now,
+    ready: Arc<AtomicBool>,
+    /// Calls to the Kubernetes API.
+    pub api_calls: ApiCalls,
+    leader: Gauge,
+    term: Gauge,
+    sessions: Family<Label, Counter>,
+    reports: Counter,
+    orders: Family<Label, Counter>,
+    turns: Family<Label, Counter>,
+    takeovers: Counter,
+    refusals: Family<Label, Counter>,
+    ground_orders: Family<Label, Counter>,
+    kills: Family<Label, Counter>,
+    events: Family<Label, Counter>,
+    reconciles: Family<Labels, Counter>,
+    reconcile_time: Times<Label>,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let now = Now::default();
+        let api_calls = ApiCalls::default();
+        let reconcile_time = Times::new_with_constructor(new_histogram);
+        let metrics = Self {
+            registry: Arc::default(),
+            now: now.clone(),
+            ready: Arc::default(),
+            api_calls: api_calls.clone(),
+            leader: Gauge::default(),
+            term: Gauge::default(),
+            sessions: Family::default(),
+            reports: Counter::default(),
+            orders: Family::default(),
+            turns: Family::default(),
+            takeovers: Counter::default(),
+            refusals: Family::default(),
+            ground_orders: Family::default(),
+            kills: Family::default(),
+            events: Family::default(),
+            reconciles: Family::default(),
+            reconcile_time,
+        };
+        let mut registry = Registry::default();
+        metrics.begin();
+        metrics.register(registry.sub_registry_with_prefix("skein"));
+        api_calls.register(&mut registry);
+        registry.register_collector(Box::new(now));
+        Self {
+            registry: Arc::new(registry),
+            ..metrics
+        }
+    }
+}
+
+/// Durations in seconds: from some microseconds, where nothing is to be written, to the deadline of a call.
+fn new_histogram() -> Histogram {
+    Histogram::new([
+        0.0005, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
+    ])
+}
+
+impl Metrics {
+    /// Has everything with a few known labels start at 0: a first event of its kind is then a rise, and can be told from.
+    fn begin(&self) {
+        let all: [(_, &'static str, &[&'static str]); 7] = [
+            (&self.sessions, "result", &["opened", "taken", "too_many"]),
+            (&self.orders, "kind", &["new", "repeated"]),
+            (&self.turns, "turn", &["takeoff", "landing", "lost"]),
+            (&self.refusals, "class", &["will_heal", "needs_human", "unclear"]),
+            (&self.ground_orders, "verb", &["ground", "release", "resume"]),
+            (
+                &self.kills,
+                "outcome",
+                &["not_sent", "accepted", "refused", "no_answer"],
+            ),
+            (&self.events, "result", &["published", "lost"]),
+        ];
+        for (family, label, words) in all {
+            for word in words {
+                // The counter is made, and nothing is counted.
+                drop(family.get_or_create(&[(label, *word)]));
+            }
+        }
+        for kind in ["Drone", "Swarm"] {
+            for result in ["done", "refused", "failed"] {
+                drop(self.reconciles.get_or_create(&[("kind", kind), ("result", result)]));
+            }
+            drop(self.reconcile_time.get_or_create(&[("kind", kind)]));
+        }
+    }
+
+    fn register(&self, to: &mut Registry) {
+        let version = [("version", env!("CARGO_PKG_VERSION"))];
+        let build = Family::<Label, Gauge>::default();
+        build.get_or_create(&version).set(1);
+        to.register("build_info", "Version of this coordinator; always 1", build);
+        to.register(
+            "leader",
+            "1 while this process leads: only the leader commands vehicles",
+            self.leader.clone(),
+        );
+        to.register(
+            "term",
+            "Leadership term of this process, 0 before it has led; agents refuse orders of lower terms",
+            self.term.clone(),
+        );
+        to.register(
+            "agent_sessions",
+            "Sessions that agents asked for, by what came of it",
+            self.sessions.clone(),
+        );
+        to.register("agent_reports", "Reports of agents taken in", self.reports.clone());
+        to.register(
+            "orders_sent",
+            "Orders sent to agents; a repeated one was not seen taken in the agent's reports",
+            self.orders.clone(),
+        );
+        to.register(
+            "flight_turns",
+            "Takeoffs, landings and losses of contact in flight, by the vehicles' own account",
+            self.turns.clone(),
+        );
+        to.register(
+            "takeovers",
+            "Times that a pilot, a ground station or an autopilot's failsafe took a vehicle over in flight",
+            self.takeovers.clone(),
+        );
+        to.register(
+            "arming_refusals",
+            "Reasons not to arm that vehicles gave, each counted when it is first told",
+            self.refusals.clone(),
+        );
+        to.register(
+            "ground_orders",
+            "Ground orders, releases and resumptions given through the fleet service",
+            self.ground_orders.clone(),
+        );
+        to.register("kills", "Orders to stop motors, by what came of it", self.kills.clone());
+        to.register(
+            "events",
+            "Kubernetes Events about Drones, published or lost",
+            self.events.clone(),
+        );
+        to.register(
+            "reconciles",
+            "Looks at an object, by kind and result",
+            self.reconciles.clone(),
+        );
+        to.register(
+            "reconcile_duration_seconds",
+            "Time that one look at an object took",
+            self.reconcile_time.clone(),
+        );
+    }
+
+    /// From now on the fleet is read from `context`, for as long as that lives.
+    pub fn leads(&self, context: &Arc<Context>) {
+        self.leader.set(1);
+        self.term.set(i64::try_from(context.term.0).unwrap_or(i64::MAX));
+        self.now.read(context);
+    }
+
+    /// This process leads no more, and ends.
+    pub fn leads_no_more(&self) {
+        self.leader.set(0);
+        self.ready.store(false, Ordering::Relaxed);
+    }
+
+    /// The caches are filled: this process leads, or could.
+    pub fn knows_the_fleet(&self) {
+        self.ready.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether this process leads, or could at any moment.
+    #[must_use]
+    pub fn ready(&self) -> bool {
+        self.ready.load(Ordering::Relaxed)
+    }
+
+    /// An agent asked for a session; `result` is one word.
+    pub fn session(&self, result: &'static str) {
+        self.sessions.get_or_create(&[("result", result)]).inc();
+    }
+
+    /// A report came.
+    pub fn report(&self) {
+        self.reports.inc();
+    }
+
+    /// An order was sent; `again` when the reports had not shown it as taken.
+    pub fn order(&self, again: bool) {
+        let kind = if again { "repeated" } else { "new" };
+        self.orders.get_or_create(&[("kind", kind)]).inc();
+    }
+
+    /// A vehicle took off, landed or was lost.
+    pub fn turn(&self, turn: Turn) {
+        let word = match turn {
+            Turn::Takeoff => "takeoff",
+            Turn::Landing => "landing",
+            Turn::Lost => "lost",
+        };
+        self.turns.get_or_create(&[("turn", word)]).inc();
+    }
+
+    /// Somebody took over so many times since the last report.
+    pub fn taken_over(&self, times: u32) {
+        self.takeovers.inc_by(times.into());
+    }
+
+    /// A vehicle gave a reason not to arm that it had not given before.
+    pub fn arming_refused(&self, class: ReasonClass) {
+        let class = match class {
+            ReasonClass::WillHeal => "will_heal",
+            ReasonClass::NeedsHuman => "needs_human",
+            ReasonClass::Unclear => "unclear",
+        };
+        self.refusals.get_or_create(&[("class", class)]).inc();
+    }
+
+    /// A person gave an order; `verb` is ground, release or resume.
+    pub fn person(&self, verb: &'static str) {
+        self.ground_orders.get_or_create(&[("verb", verb)]).inc();
+    }
+
+    /// Motors were to be stopped; `None` when nobody knows what came of it.
+    pub fn kill(&self, outcome: Option<&KillOutcome>) {
+        let outcome = match outcome {
+            Some(KillOutcome::NotSent(_)) => "not_sent",
+            Some(KillOutcome::Accepted) => "accepted",
+            Some(KillOutcome::Refused(_)) => "refused",
+            Some(KillOutcome::NoAnswer) | None => "no_answer",
+        };
+        self.kills.get_or_create(&[("outcome", outcome)]).inc();
+    }
+
+    /// An Event was published, or lost.
+    pub fn event(&self, published: bool) {
+        let result = if published { "published" } else { "lost" };
+        self.events.get_or_create(&[("result", result)]).inc();
+    }
+
+    /// Counts looks at objects of `kind`.
+    #[must_use]
+    pub fn looks(&self, kind: &'static str) -> Looks {
+        Looks {
+            kind,
+            results: self.reconciles.clone(),
+            time: self.reconcile_time.clone(),
+        }
+    }
+
+    /// All of it, in the `OpenMetrics` text format.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a String does not fail.
+        let _ = encode(&mut text, &self.registry);
+        text
+    }
+}
+
+/// Counts looks at objects of one kind. Clones count the same.
+#[derive(Clone, Debug)]
+pub struct Looks {
+    kind: &'static str,
+    results: Family<Labels, Counter>,
+    time: Times<Label>,
+}
+
+impl Looks {
+    /// A look took `time`.
+    pub fn done(&self, result: Result<(), &ApiError>, time: Duration) {
+        let word = match result {
+            Ok(()) => "done",
+            Err(error) if error.is_refusal() => "refused",
+            Err(_) => "failed",
+        };
+        self.results
+            .get_or_create(&[("kind", self.kind), ("result", word)])
+            .inc();
+        self.time
+            .get_or_create(&[("kind", self.kind)])
+            .observe(time.as_secs_f64());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_metric_has_a_help_text_and_a_name_that_prometheus_takes() {
+        let metrics = Metrics::default();
+        metrics.session("opened");
+        metrics.turn(Turn::Takeoff);
+        let text = metrics.text();
+        assert!(text.ends_with("# EOF\n"));
+        let names: Vec<_> = text.lines().filter_map(|l| l.strip_prefix("# TYPE ")).collect();
+        assert!(names.len() > 12, "{names:?}");
+        for name in names.iter().filter_map(|line| line.split(' ').next()) {
+            let help = text.lines().find_map(|l| l.strip_prefix(&format!("# HELP {name} ")));
+            assert!(help.is_some_and(|help| help.len() > 20), "{name}");
+            assert!(name.chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{name}");
+        }
+        assert!(
+            text.contains("skein_agent_sessions_total{result=\"opened\"} 1\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("skein_flight_turns_total{turn=\"takeoff\"} 1\n"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,225 @@
+//! The fleet as it is at the moment of being asked: gauges that nobody has to keep up to date.
+//!
+//! Owns: reading them from the caches, once for each scrape. Must not: keep a coordinator alive that has ended.
+
+use crate::context::Context;
+use crate::sessions::Seen;
+use fleet::ids::NodeName;
+use fleet::vehicle::FlightTruth;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use std::collections::BTreeMap;
+use std::fmt::Error;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// Reads the fleet of the context that leads.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Now(Arc<Mutex<Weak<Context>>>);
+
+impl Now {
+    /// From now on the fleet is that of `context`.
+    pub(super) fn read(&self, context: &Arc<Context>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(context);
+    }
+
+    fn context(&self) -> Option<Arc<Context>> {
+        let context = self.0.lock().unwrap_or_else(PoisonError::into_inner).upgrade()?;
+        (!context.ending.is_cancelled()).then_some(context)
+    }
+}
+
+impl Collector for Now {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
+        let Some(context) = self.context() else { return Ok(()) };
+        waiting(&mut encoder, &context)?;
+        objects(&mut encoder, &context)?;
+        let connected = context.sessions.connected();
+        agents(&mut encoder, &connected)?;
+        vehicles(&mut encoder, &connected)
+    }
+}
+
+/// Writes one metric with a value for each set of labels.
+fn family<L: EncodeLabelSet, M: EncodeMetric>(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    kind: MetricType,
+    values: impl Iterator<Item = (L, M)>,
+) -> Result<(), Error> {
+    let mut metric = encoder.encode_descriptor(name, help, None, kind)?;
+    for (labels, value) in values {
+        value.encode(metric.encode_family(&labels)?)?;
+    }
+    Ok(())
+}
+
+fn gauges<L: EncodeLabelSet>(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    values: impl Iterator<Item = (L, f64)>,
+) -> Result<(), Error> {
+    let values = values.map(|(labels, value)| (labels, ConstGauge::new(value)));
+    family(encoder, name, help, MetricType::Gauge, values)
+}
+
+fn counters<L: EncodeLabelSet>(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    values: impl Iterator<Item = (L, u64)>,
+) -> Result<(), Error> {
+    let values = values.map(|(labels, value)| (labels, ConstCounter::new(value)));
+    family(encoder, name, help, MetricType::Counter, values)
+}
+
+#[allow(clippy::cast_precision_loss, reason = "counts of objects are far below 2^52")]
+fn number(count: usize) -> f64 {
+    count as f64
+}
+
+fn waiting(encoder: &mut DescriptorEncoder<'_>, context: &Context) -> Result<(), Error> {
+    let wakes = &context.wakes;
+    let waiting = [
+        ("Drone", wakes.drones.len()),
+        ("Swarm", wakes.swarms.len()),
+        ("Node", wakes.nodes.len()),
+    ];
+    gauges(
+        encoder,
+        "skein_waiting_objects",
+        "Objects that wait to be looked at, by kind",
+        waiting
+            .into_iter()
+            .map(|(kind, count)| ([("kind", kind)], number(count))),
+    )
+}
+
+fn objects(encoder: &mut DescriptorEncoder<'_>, context: &Context) -> Result<(), Error> {
+    let mut phases: BTreeMap<String, usize> = BTreeMap::new();
+    for drone in context.world.all_drones(None) {
+        let phase = drone.status.as_ref().and_then(|status| status.phase.clone());
+        *phases.entry(phase.unwrap_or_else(|| "New".to_owned())).or_default() += 1;
+    }
+    gauges(
+        encoder,
+        "skein_drones",
+        "Drones by the phase in their status",
+        phases
+            .into_iter()
+            .map(|(phase, count)| ([("phase", phase)], number(count))),
+    )?;
+    let swarms = context.world.all_swarms();
+    let value = |of: fn(&crds::Swarm) -> i32| {
+        swarms.iter().map(move |swarm| {
+            let text = |text: &Option<String>| text.clone().unwrap_or_default();
+            let meta = &swarm.metadata;
+            let labels = [("namespace", text(&meta.namespace)), ("swarm", text(&meta.name))];
+            (labels, f64::from(of(swarm)))
+        })
+    };
+    gauges(
+        encoder,
+        "skein_swarm_replicas",
+        "Vehicles that a Swarm wants in the air: spec.replicas, and 0 while it is grounded",
+        value(|swarm| if swarm.spec.grounded { 0 } else { swarm.spec.replicas }),
+    )?;
+    gauges(
+        encoder,
+        "skein_swarm_assigned",
+        "Drones of a Swarm that have a vehicle: status.assignedDrones",
+        value(|swarm| swarm.status.as_ref().map_or(0, |status| status.assigned_drones)),
+    )?;
+    gauges(
+        encoder,
+        "skein_swarm_flying",
+        "Drones of a Swarm whose autopilot says that it flies: status.flyingDrones",
+        value(|swarm| swarm.status.as_ref().map_or(0, |status| status.flying_drones)),
+    )
+}
+
+type Connected = [(NodeName, Seen)];
+
+fn agents(encoder: &mut DescriptorEncoder<'_>, connected: &Connected) -> Result<(), Error> {
+    let agents = ConstGauge::new(number(connected.len()));
+    agents.encode(encoder.encode_descriptor(
+        "skein_agents_connected",
+        "Agents with an open session",
+        None,
+        MetricType::Gauge,
+    )?)?;
+    let mut states = BTreeMap::from(["armed_on_ground", "disarmed", "flying", "unknown"].map(|state| (state, 0_usize)));
+    for (_, seen) in connected {
+        let truth = seen.report.as_ref().map(|(report, _)| report.truth);
+        let state = match truth {
+            Some(FlightTruth::Disarmed) => "disarmed",
+            Some(FlightTruth::ArmedOnGround) => "armed_on_ground",
+            Some(FlightTruth::Airborne(_)) => "flying",
+            Some(FlightTruth::Unknown(_)) | None => "unknown",
+        };
+        *states.entry(state).or_default() += 1;
+    }
+    gauges(
+        encoder,
+        "skein_vehicles",
+        "Vehicles of connected agents, by what their autopilots say",
+        states
+            .into_iter()
+            .map(|(state, count)| ([("state", state)], number(count))),
+    )
+}
+
+fn vehicles(encoder: &mut DescriptorEncoder<'_>, connected: &Connected) -> Result<(), Error> {
+    let reports = || {
+        connected
+            .iter()
+            .filter_map(|(node, seen)| Some((node, seen.report.as_ref()?)))
+    };
+    let label = |node: &NodeName| [("node", node.as_str().to_owned())];
+    gauges(
+        encoder,
+        "skein_vehicle_report_age_seconds",
+        "Age of the last report of a connected agent, which reports each second",
+        reports().map(|(node, (_, age))| (label(node), age.as_secs_f64())),
+    )?;
+    gauges(
+        encoder,
+        "skein_vehicle_link_alive",
+        "1 while the agent hears its autopilot, else 0",
+        reports().map(|(node, (report, _))| (label(node), f64::from(u8::from(report.link_alive)))),
+    )?;
+    gauges(
+        encoder,
+        "skein_vehicle_battery_percent",
+        "Remaining energy by the autopilot's own account; absent when it does not know",
+        reports().filter_map(|(node, (report, _))| {
+            let percent = report.battery?.remaining?;
+            Some((label(node), f64::from(percent.get())))
+        }),
+    )?;
+    let link = |of: fn(&fleet::report::LinkQuality) -> u64| {
+        reports().filter_map(move |(node, (report, _))| Some((label(node), of(report.link.as_ref()?))))
+    };
+    counters(
+        encoder,
+        "skein_vehicle_link_frames",
+        "MAVLink frames that the agent has heard of its autopilot's link since it started",
+        link(|link| link.frames),
+    )?;
+    counters(
+        encoder,
+        "skein_vehicle_link_lost_frames",
+        "MAVLink frames that got lost before they reached the agent, by the gaps in their sequence numbers",
+        link(|link| link.lost),
+    )?;
+    counters(
+        encoder,
+        "skein_vehicle_link_damaged_frames",
+        "What looked like a MAVLink frame but for its checksum",
+        link(|link| link.damaged),
+    )
+}

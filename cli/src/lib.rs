@@ -10,7 +10,6 @@ pub mod changes;
 pub mod data_dir;
 pub mod demo;
 pub mod failure;
-pub mod file_limit;
 pub mod fleet_api;
 pub mod ground;
 pub mod interrupt;

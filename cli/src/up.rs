@@ -10,7 +10,6 @@ pub mod words;
 use crate::args::UpArgs;
 use crate::data_dir::DataDir;
 use crate::failure::Failure;
-use crate::file_limit;
 use crate::fleet_api::Source;
 use crate::interrupt::Interrupt;
 use crate::log::Log;
@@ -31,7 +30,7 @@ const LAST_WRITES: Duration = Duration::from_secs(5);
 /// [`Failure`]: it could not start, a vehicle was not seen down, or the person wanted the end at once.
 pub async fn run(args: UpArgs) -> Result<(), Failure> {
     let _log = Log::to_standard_error(args.log)?;
-    file_limit::raise();
+    coordinator::file_limit::raise();
     node_link::each_once(&args.nodes).map_err(Failure::Usage)?;
     if !args.api_listen.ip().is_loopback() {
         return Err(Failure::Usage(words::only_for_this_machine(args.api_listen)));

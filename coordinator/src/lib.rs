@@ -12,6 +12,7 @@ pub mod controller;
 pub mod drones;
 pub mod endpoint;
 pub mod events;
+pub mod file_limit;
 pub mod fleet_service;
 pub mod ground;
 pub mod key;

@@ -18,6 +18,9 @@ pub struct Args {
     /// Only as long as it takes to see that it works, for machines that test every change.
     #[arg(long)]
     short: bool,
+    /// `fleet`: on a real kube-apiserver instead of the embedded API.
+    #[arg(long)]
+    kubernetes: bool,
 }
 
 /// The benchmarks.
@@ -30,6 +33,9 @@ enum What {
     /// What the agent needs to read an autopilot at PX4's ONBOARD rate, beside MAVProxy; and how many simulated vehicles one
     /// process flies in real time.
     Link,
+    /// One coordinator and a large fleet that reports once a second: memory, CPU, the time from `scale` to the assignment on
+    /// the wire, writes, and the return of all agents to a new coordinator.
+    Fleet,
 }
 
 /// Builds for speed and measures.
@@ -44,11 +50,16 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         What::Api => "api",
         What::Arm => "arm",
         What::Link => "link",
+        What::Fleet => "fleet",
     };
     let mut measuring = cargo();
     measuring.args(["bench", "--package", "tests", "--bench", name]);
+    measuring.arg("--");
     if args.short {
-        measuring.args(["--", "--short"]);
+        measuring.arg("--short");
+    }
+    if args.kubernetes {
+        measuring.arg("--kubernetes");
     }
     if matches!(args.what, What::Link) {
         measuring.env("SKEIN_TEST_PYTHON", peers::VENV.set_up()?);

@@ -4,7 +4,6 @@
 
 use crate::args::{Autopilots, DemoArgs};
 use crate::failure::Failure;
-use crate::file_limit;
 use crate::fleet_api::Source;
 use crate::log::Log;
 use crate::say;
@@ -54,7 +53,7 @@ impl Parts {
         let file =
             File::create(&log).map_err(|why| Failure::Failed(format!("cannot write {}: {why}", log.display())))?;
         let written = Log::to_file(file)?;
-        file_limit::raise();
+        coordinator::file_limit::raise();
 
         let names = names(args.drones);
         let vehicles = Args {

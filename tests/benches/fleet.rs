@@ -1,0 +1,240 @@
+//! Benchmark: one coordinator and a large fleet that reports once a second.
+//!
+//! Owns: two runs, as many agents as fit with a connection each, and 25,000 with several streams to a connection; memory,
+//! CPU, the time from `scale` to the assignment on the wire, writes, and the return of all to a new coordinator.
+//! Must not: believe the coordinator about its orders; the agents say what came and when. Run it with
+//! `cargo xtask bench fleet`.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a benchmark prints, and fails by panicking"
+)]
+
+#[path = "fleet/agents.rs"]
+mod agents;
+#[path = "api/figures.rs"]
+#[allow(dead_code, reason = "the other benchmark uses the rest")]
+mod figures;
+#[path = "fleet/herd.rs"]
+mod herd;
+#[path = "link/machine.rs"]
+#[allow(dead_code, reason = "the other benchmark uses the rest")]
+mod machine;
+#[path = "fleet/place.rs"]
+mod place;
+
+use anyhow::Context;
+use crds::{Drone, Swarm};
+use figures::{milliseconds, percentile};
+use herd::Herd;
+use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
+use place::{Coordinator, Place};
+use serde_json::json;
+use std::time::{Duration, Instant, SystemTime};
+use tests::ServedBy;
+
+/// How large everything is.
+struct Size {
+    /// Agents with a connection each: both ends need a descriptor, and a process has 20,000 of them at most.
+    own: usize,
+    /// Agents with several streams to a connection.
+    shared: usize,
+    /// Steps of `scale` by one that are timed.
+    steps: usize,
+    /// Vehicles that fly afterwards.
+    flying: i32,
+    /// How long memory, CPU and writes are watched while nothing changes.
+    watch: Duration,
+}
+
+const FULL: Size = Size {
+    own: 19_000,
+    shared: 25_000,
+    steps: 200,
+    flying: 5_000,
+    watch: Duration::from_secs(60),
+};
+
+const SHORT: Size = Size {
+    own: 500,
+    shared: 500,
+    steps: 20,
+    flying: 100,
+    watch: Duration::from_secs(5),
+};
+
+/// Streams to a connection in the second run.
+const STREAMS: usize = 25;
+
+fn main() -> anyhow::Result<()> {
+    let args: Vec<String> = std::env::args().collect();
+    if let Some(at) = args.iter().position(|arg| arg == "--agents") {
+        let arg = |n: usize| args.get(at + n).context("--agents SERVER COUNT STREAMS");
+        return agents::run(arg(1)?, arg(2)?.parse()?, arg(3)?.parse()?);
+    }
+    // `cargo bench` and `cargo test --benches` pass flags of their own; only the former measures.
+    if !args.iter().any(|arg| arg == "--bench") {
+        return Ok(());
+    }
+    // Fails only if a provider is installed already, which is as good.
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    let size = if args.iter().any(|arg| arg == "--short") {
+        SHORT
+    } else {
+        FULL
+    };
+    let served_by = if args.iter().any(|arg| arg == "--kubernetes") {
+        ServedBy::Kubernetes
+    } else {
+        ServedBy::Embedded
+    };
+    println!(
+        "One coordinator on the {} API; agents, coordinator and API share {} cores\n",
+        if served_by == ServedBy::Embedded {
+            "embedded"
+        } else {
+            "real"
+        },
+        std::thread::available_parallelism()?,
+    );
+    let runtime = tokio::runtime::Runtime::new()?;
+    runtime.block_on(async {
+        measure("a connection each", served_by, size.own, 1, &size).await?;
+        measure("25 streams to a connection", served_by, size.shared, STREAMS, &size).await
+    })
+}
+
+async fn measure(title: &str, served_by: ServedBy, count: usize, streams: usize, size: &Size) -> anyhow::Result<()> {
+    println!("## {count} agents, {title}\n");
+    let mut place = Place::start(served_by, count).await?;
+    let coordinator = place.coordinator("127.0.0.1:0")?;
+    let pid = coordinator.process.pid();
+    let (empty, _) = machine::memory_mib(pid)?;
+    let began = Instant::now();
+    let herd = Herd::start(&coordinator.address, count, streams)?;
+    herd.all_since(SystemTime::UNIX_EPOCH, Duration::from_secs(300))?;
+    println!(
+        "connected, all with their order: {:.1} s (they start within 10 s)",
+        began.elapsed().as_secs_f64()
+    );
+    idle(&coordinator, count, empty, size.watch)?;
+
+    swarm(&place).await?;
+    let mut times = Vec::new();
+    for replicas in 1..=size.steps {
+        let at = SystemTime::now();
+        scale(&place, i32::try_from(replicas)?).await?;
+        let heard = herd.flies_since(at, replicas, Duration::from_secs(60))?;
+        times.push(heard.duration_since(at).unwrap_or_default());
+    }
+    let row = [1, 50, 99, 100].map(|percent| milliseconds(percentile(&times, percent)));
+    println!(
+        "scale by one → assignment on the wire, {} times: minimum {}, p50 {}, p99 {}, maximum {} ms",
+        size.steps, row[0], row[1], row[2], row[3]
+    );
+
+    let writes = coordinator.writes()?;
+    let (began, before) = (Instant::now(), i32::try_from(size.steps)?);
+    scale(&place, size.flying).await?;
+    herd.flying(usize::try_from(size.flying)?, Duration::from_secs(900))?;
+    println!(
+        "scale from {before} to {}, all assigned: {:.1} s",
+        size.flying,
+        began.elapsed().as_secs_f64()
+    );
+    let drones: Api<Drone> = Api::all(place.client.clone());
+    settled(&coordinator, &drones, usize::try_from(size.flying)?).await?;
+    let wrote = (coordinator.writes()? - writes) / f64::from(size.flying - before);
+    println!("writes to the API for each of these, up to holding: {wrote:.1}");
+
+    let writes = coordinator.writes()?;
+    let cpu = machine::cpu_seconds(pid)?;
+    let lands = herd.lands();
+    std::thread::sleep(size.watch);
+    println!(
+        "{} of them flying for {} s: {:.2} of a core, {} writes, {:.0} MiB",
+        size.flying,
+        size.watch.as_secs(),
+        (machine::cpu_seconds(pid)? - cpu) / size.watch.as_secs_f64(),
+        coordinator.writes()? - writes,
+        machine::memory_mib(pid)?.0,
+    );
+
+    let Coordinator { process, address, .. } = coordinator;
+    process.stop(Duration::from_secs(60))?;
+    let at = SystemTime::now();
+    let coordinator = place.coordinator(&address)?;
+    let led = at.elapsed().unwrap_or_default();
+    let back = herd.all_since(at, Duration::from_secs(300))?;
+    println!(
+        "coordinator ended and started anew: it leads after {:.1} s, all agents have their orders after {:.1} s; told to land: {}",
+        led.as_secs_f64(),
+        back.duration_since(at).unwrap_or_default().as_secs_f64(),
+        herd.lands() - lands,
+    );
+    println!(
+        "memory at its peak then: {:.0} MiB\n",
+        machine::memory_mib(coordinator.process.pid())?.1
+    );
+    anyhow::ensure!(herd.lands() == lands, "a vehicle was told to land");
+    Ok(())
+}
+
+/// Memory and CPU while all report once a second and nothing happens.
+fn idle(coordinator: &Coordinator, count: usize, empty: f64, watch: Duration) -> anyhow::Result<()> {
+    let pid = coordinator.process.pid();
+    let (cpu, reports) = (
+        machine::cpu_seconds(pid)?,
+        coordinator.sum("skein_agent_reports_total", &[])?,
+    );
+    std::thread::sleep(watch);
+    let (now, peak) = machine::memory_mib(pid)?;
+    #[allow(clippy::cast_precision_loss, reason = "a count of agents")]
+    let each = (now - empty) * 1024.0 / count as f64;
+    println!(
+        "memory: {empty:.0} MiB with the nodes alone, {now:.0} MiB with all agents ({each:.1} KiB each), {peak:.0} MiB at its peak"
+    );
+    println!(
+        "CPU: {:.2} of a core, at {:.0} reports/s",
+        (machine::cpu_seconds(pid)? - cpu) / watch.as_secs_f64(),
+        (coordinator.sum("skein_agent_reports_total", &[])? - reports) / watch.as_secs_f64(),
+    );
+    Ok(())
+}
+
+async fn swarm(place: &Place) -> anyhow::Result<()> {
+    let swarm: Swarm = serde_json::from_value(json!({
+        "apiVersion": "skein.dev/v1alpha1", "kind": "Swarm", "metadata": {"name": "alpha"}, "spec": {"replicas": 0},
+    }))?;
+    let swarms: Api<Swarm> = Api::namespaced(place.client.clone(), "default");
+    swarms.create(&PostParams::default(), &swarm).await?;
+    Ok(())
+}
+
+async fn scale(place: &Place, replicas: i32) -> anyhow::Result<()> {
+    let swarms: Api<Swarm> = Api::namespaced(place.client.clone(), "default");
+    let patch = Patch::Merge(json!({"spec": {"replicas": replicas}}));
+    swarms.patch_scale("alpha", &PatchParams::default(), &patch).await?;
+    Ok(())
+}
+
+/// Waits until all Drones hold, and their status has been written.
+async fn settled(coordinator: &Coordinator, drones: &Api<Drone>, wanted: usize) -> anyhow::Result<()> {
+    let until = Instant::now() + Duration::from_secs(900);
+    loop {
+        let flying = coordinator.sum("skein_drones{phase=\"Flying\"}", &[])?;
+        #[allow(clippy::cast_precision_loss, reason = "a count of Drones")]
+        if flying >= wanted as f64 {
+            let list = drones.list(&ListParams::default().limit(1)).await?;
+            anyhow::ensure!(
+                !list.items.is_empty(),
+                "the coordinator tells of Drones that are not there"
+            );
+            return Ok(());
+        }
+        anyhow::ensure!(Instant::now() < until, "only {flying} of {wanted} hold");
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+}

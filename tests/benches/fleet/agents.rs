@@ -1,0 +1,247 @@
+//! Agents in a process of their own: many sessions, each with a make-believe vehicle that reports once a second.
+//!
+//! Owns: the other end of the uplink, on as many connections as told, and saying when what came.
+//! Must not: be part of what is measured: it runs beside the coordinator, and both share the machine.
+
+use anyhow::Context;
+use fleet::assignment::{Desired, Fence, Order};
+use fleet::backoff::Backoff;
+use futures::StreamExt;
+use futures::channel::mpsc;
+use proto::v1;
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tonic::transport::{Channel, Endpoint};
+use v1::FlightTruth as Truth;
+
+/// The back-off of real agents.
+const RETRY: Backoff = Backoff {
+    first: Duration::from_millis(200),
+    cap: Duration::from_secs(5),
+};
+
+/// All connect for the first time within this span, as companion computers that are switched on in the course of a morning
+/// do much more slowly.
+const SPREAD: Duration = Duration::from_secs(10);
+
+/// The name of vehicle `number`'s node.
+pub fn node(number: usize) -> String {
+    format!("vehicle-{number:05}")
+}
+
+/// Runs `count` agents, `per_connection` streams to a connection, until it is ended.
+pub fn run(server: &str, count: usize, per_connection: usize) -> anyhow::Result<()> {
+    raise_limit();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        let all = Arc::new(All::of(count));
+        for first in (0..count).step_by(per_connection.max(1)) {
+            let channel = Endpoint::from_shared(format!("http://{server}"))?
+                .connect_timeout(Duration::from_secs(5))
+                .tcp_nodelay(true)
+                .http2_keep_alive_interval(Duration::from_secs(2))
+                .keep_alive_timeout(Duration::from_secs(5))
+                .connect_lazy();
+            for number in first..(first + per_connection.max(1)).min(count) {
+                tokio::spawn(live(number, count, channel.clone(), Arc::clone(&all)));
+            }
+        }
+        std::future::pending().await
+    })
+}
+
+/// A connection needs a descriptor.
+fn raise_limit() {
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+    if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_NOFILE) {
+        // What cannot be opened later says so by itself.
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
+    }
+}
+
+/// How many are connected and have their order.
+struct All {
+    count: usize,
+    connected: AtomicUsize,
+}
+
+impl All {
+    fn of(count: usize) -> Self {
+        Self {
+            count,
+            connected: AtomicUsize::new(0),
+        }
+    }
+
+    fn came(&self) {
+        if self.connected.fetch_add(1, Ordering::Relaxed) + 1 == self.count {
+            say("all");
+        }
+    }
+
+    fn went(&self) {
+        if self.connected.fetch_sub(1, Ordering::Relaxed) == self.count {
+            say("lost");
+        }
+    }
+}
+
+/// One line to whoever measures: the time in microseconds since 1970, and what happened.
+fn say(what: &str) {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let mut out = std::io::stdout().lock();
+    // Whoever measures may have gone, and ends this process then.
+    let _ = writeln!(out, "{} {what}", now.as_micros()).and_then(|()| out.flush());
+}
+
+/// A vehicle with what its agent keeps on disk.
+struct Vehicle {
+    number: usize,
+    truth: Truth,
+    fence: Fence,
+    ticks: u64,
+}
+
+async fn live(number: usize, count: usize, channel: Channel, all: Arc<All>) {
+    let mut vehicle = Vehicle {
+        number,
+        truth: Truth::Disarmed,
+        fence: Fence::default(),
+        ticks: 0,
+    };
+    #[allow(clippy::cast_precision_loss, reason = "a share of a span")]
+    tokio::time::sleep(SPREAD.mul_f64(number as f64 / count as f64)).await;
+    let mut failures = 0;
+    loop {
+        let mut connected = false;
+        // What went wrong is the coordinator's absence; what comes of it is measured.
+        let _ = session(&mut vehicle, channel.clone(), &all, &mut connected).await;
+        if connected {
+            all.went();
+            failures = 0;
+        }
+        failures += 1;
+        #[allow(clippy::cast_precision_loss, reason = "any fraction will do")]
+        let jitter = (number.wrapping_mul(2_654_435_761) % 1000) as f64 / 1000.0;
+        tokio::time::sleep(RETRY.delay(failures, jitter)).await;
+    }
+}
+
+async fn session(vehicle: &mut Vehicle, channel: Channel, all: &All, connected: &mut bool) -> anyhow::Result<()> {
+    let (mut sender, receiver) = mpsc::channel(4);
+    let hello = v1::Hello {
+        node: node(vehicle.number),
+        agent_version: "bench".into(),
+        highest_term: vehicle.fence.highest_term.0,
+        life: u64::try_from(vehicle.number)? + 1,
+    };
+    sender.try_send(from(v1::from_agent::Message::Hello(hello)))?;
+    let mut orders = v1::uplink_client::UplinkClient::new(channel)
+        .session(receiver)
+        .await?
+        .into_inner();
+    let mut ticks = tokio::time::interval(Duration::from_secs(1));
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => {
+                vehicle.step();
+                sender.try_send(from(v1::from_agent::Message::Report(vehicle.report())))?;
+            }
+            order = orders.next() => {
+                let order = Order::try_from(order.context("the stream has ended")??)?;
+                let word = match &order {
+                    Order::Unassigned { .. } => "unassigned",
+                    Order::Assigned(a) if matches!(a.desired, Desired::Flying { .. }) => "fly",
+                    Order::Assigned(_) => "ground",
+                };
+                say(&format!("order {} {word}", vehicle.number));
+                if let Ok(fence) = vehicle.fence.take(&order, vehicle.truth == Truth::Disarmed) {
+                    vehicle.fence = fence;
+                }
+                if !std::mem::replace(connected, true) {
+                    all.came();
+                }
+            }
+        }
+    }
+}
+
+fn from(message: v1::from_agent::Message) -> v1::FromAgent {
+    v1::FromAgent { message: Some(message) }
+}
+
+impl Vehicle {
+    fn grounded(&self) -> Option<bool> {
+        let held = self.fence.held.as_ref()?;
+        Some(matches!(held.desired, Desired::Grounded { .. }))
+    }
+
+    /// One second of its life.
+    fn step(&mut self) {
+        self.ticks += 1;
+        self.truth = match (self.grounded(), self.truth) {
+            (Some(false), Truth::Disarmed) => Truth::ArmedOnGround,
+            (Some(false), Truth::ArmedOnGround) => Truth::TakingOff,
+            (Some(false), Truth::TakingOff) => Truth::InAir,
+            (Some(true), Truth::InAir | Truth::TakingOff) => Truth::Landing,
+            (Some(true), Truth::Landing | Truth::ArmedOnGround) => Truth::Disarmed,
+            (_, truth) => truth,
+        };
+    }
+
+    fn report(&self) -> v1::Report {
+        let activity = match (self.grounded(), self.truth) {
+            (None, _) | (Some(true), Truth::Disarmed) => v1::Activity::Idle,
+            (Some(true), _) => v1::Activity::Landing,
+            (Some(false), Truth::Disarmed) => v1::Activity::Arming,
+            (Some(false), Truth::InAir) => v1::Activity::Holding,
+            (Some(false), _) => v1::Activity::TakingOff,
+        };
+        #[allow(clippy::cast_precision_loss, reason = "a few units of movement")]
+        let drift = (self.ticks % 7) as f64;
+        v1::Report {
+            link_alive: true,
+            identity: Some(v1::Identity {
+                autopilot: v1::Autopilot::Px4.into(),
+                system_id: 1,
+                component_id: 1,
+                firmware: "1.16.0".into(),
+            }),
+            truth: self.truth.into(),
+            mode: Some("AUTO.LOITER".into()),
+            ready: Some(true),
+            battery: Some(v1::Battery {
+                remaining_percent: Some(80),
+                volts: Some(15.2 + drift / 100.0),
+            }),
+            position: Some(v1::Position {
+                latitude_deg: 47.0 + drift * 1e-6,
+                longitude_deg: 8.0,
+                altitude_amsl_m: 500.0 + drift,
+                altitude_above_home_m: drift,
+            }),
+            held: self.fence.held.as_ref().map(|held| v1::Held {
+                drone_uid: held.uid.0.clone(),
+                term: held.term.0,
+                generation: held.generation,
+                grounded: self.grounded() == Some(true),
+                settled: self.truth == Truth::Disarmed,
+            }),
+            activity: activity.into(),
+            made_ms: self.ticks * 1000,
+            ground_latch: self.fence.ground_latch.map_or(0, |id| id.0),
+            link: Some(v1::LinkQuality {
+                frames: self.ticks * 50,
+                lost: 0,
+                damaged: 0,
+            }),
+            ..v1::Report::default()
+        }
+    }
+}

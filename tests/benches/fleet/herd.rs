@@ -1,0 +1,126 @@
+//! The process of the agents, and what it says.
+//!
+//! Owns: starting it, and the times of what it tells. Must not: be slower than it: lines are taken by a thread.
+
+use anyhow::Context;
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Many agents in a process of their own; it ends with this.
+pub struct Herd {
+    child: Child,
+    told: Arc<(Mutex<Told>, Condvar)>,
+}
+
+/// What they said.
+#[derive(Default)]
+struct Told {
+    /// When all were connected last; none while one is not.
+    all: Option<SystemTime>,
+    /// When each vehicle was first told to fly.
+    flies: HashMap<usize, SystemTime>,
+    /// Orders to land, or that there is no Drone any more, to vehicles that had been told to fly.
+    lands: usize,
+    over: bool,
+}
+
+impl Herd {
+    /// Starts `count` agents, `streams` to a connection.
+    pub fn start(server: &str, count: usize, streams: usize) -> anyhow::Result<Self> {
+        let mut child = Command::new(std::env::current_exe()?)
+            .args(["--agents", server, &count.to_string(), &streams.to_string()])
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("cannot start the agents")?;
+        let out = child.stdout.take().context("the agents have no output")?;
+        let told: Arc<(Mutex<Told>, Condvar)> = Arc::default();
+        let shared = Arc::clone(&told);
+        std::thread::spawn(move || {
+            for line in BufReader::new(out).lines().map_while(Result::ok) {
+                let mut told = shared.0.lock().unwrap_or_else(PoisonError::into_inner);
+                told.take(&line);
+                shared.1.notify_all();
+            }
+            shared.0.lock().unwrap_or_else(PoisonError::into_inner).over = true;
+            shared.1.notify_all();
+        });
+        Ok(Self { child, told })
+    }
+
+    fn wait<T>(&self, what: &str, within: Duration, found: impl Fn(&Told) -> Option<T>) -> anyhow::Result<T> {
+        let until = Instant::now() + within;
+        let mut told = self.told.0.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(found) = found(&told) {
+                return Ok(found);
+            }
+            anyhow::ensure!(!told.over, "the agents have ended");
+            let left = until.saturating_duration_since(Instant::now());
+            anyhow::ensure!(!left.is_zero(), "waited in vain for {what}");
+            told = self
+                .told
+                .1
+                .wait_timeout(told, left)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+    }
+
+    /// When all were connected and had their order, after `since`.
+    pub fn all_since(&self, since: SystemTime, within: Duration) -> anyhow::Result<SystemTime> {
+        self.wait("all agents", within, |told| told.all.filter(|at| *at > since))
+    }
+
+    /// When vehicle number `count` to be told to fly was told so, which was after `since`.
+    pub fn flies_since(&self, since: SystemTime, count: usize, within: Duration) -> anyhow::Result<SystemTime> {
+        self.wait("an assignment", within, |told| {
+            (told.flies.len() >= count).then(|| told.flies.values().filter(|at| **at > since).min().copied())?
+        })
+    }
+
+    /// Waits until `count` vehicles have been told to fly.
+    pub fn flying(&self, count: usize, within: Duration) -> anyhow::Result<()> {
+        self.wait("all assignments", within, |told| {
+            (told.flies.len() >= count).then_some(())
+        })
+    }
+
+    /// How many orders to land came to vehicles that had been told to fly.
+    pub fn lands(&self) -> usize {
+        self.told.0.lock().unwrap_or_else(PoisonError::into_inner).lands
+    }
+}
+
+impl Drop for Herd {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Told {
+    fn take(&mut self, line: &str) {
+        let mut words = line.split(' ');
+        let micros = words.next().and_then(|word| word.parse().ok()).unwrap_or_default();
+        let at = UNIX_EPOCH + Duration::from_micros(micros);
+        match words.next() {
+            Some("all") => self.all = Some(at),
+            Some("lost") => self.all = None,
+            Some("order") => {
+                let Some(number) = words.next().and_then(|word| word.parse().ok()) else {
+                    return;
+                };
+                if words.next() == Some("fly") {
+                    self.flies.entry(number).or_insert(at);
+                } else if self.flies.contains_key(&number) {
+                    self.lands += 1;
+                }
+            }
+            _ => {}
+        }
+    }
+}

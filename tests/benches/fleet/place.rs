@@ -1,0 +1,150 @@
+//! Where a fleet is measured: an API with a Node object for each vehicle, and a coordinator as a process.
+//!
+//! Owns: starting, and starting anew, and what the coordinator says of itself. Must not: judge.
+
+use anyhow::{Context, ensure};
+use futures::{StreamExt, TryStreamExt, stream};
+use k8s_openapi::api::core::v1::Node;
+use kube::Client;
+use kube::api::{Api, Patch, PatchParams, PostParams};
+use serde_json::json;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::time::Duration;
+use tests::{Cluster, Launch, Process, ServedBy, wait_for};
+
+use crate::agents::node;
+
+const SYSTEM: &str = "skein-system";
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Calls under way at a time while the nodes are made.
+const AT_A_TIME: usize = 32;
+
+/// An API, and one coordinator after another.
+pub struct Place {
+    pub client: Client,
+    cluster: Cluster,
+    kubeconfig: PathBuf,
+    started: usize,
+}
+
+/// A running coordinator.
+pub struct Coordinator {
+    pub process: Process,
+    pub address: String,
+    metrics: String,
+}
+
+impl Place {
+    /// Starts it with `count` nodes.
+    pub async fn start(served_by: ServedBy, count: usize) -> anyhow::Result<Self> {
+        let cluster = Cluster::start(served_by, &["deploy/namespace.yaml"], &["deploy/rbac.yaml"])?;
+        let kubeconfig = cluster.service_account_kubeconfig(SYSTEM, "skein-coordinator")?;
+        let admin = kube::config::Kubeconfig::read_from(cluster.kubeconfig())?;
+        let config = kube::Config::from_custom_kubeconfig(admin, &kube::config::KubeConfigOptions::default()).await?;
+        let place = Self {
+            client: Client::try_from(config)?,
+            cluster,
+            kubeconfig,
+            started: 0,
+        };
+        let nodes: Api<Node> = Api::all(place.client.clone());
+        stream::iter(0..count)
+            .map(|number| make(nodes.clone(), node(number)))
+            .buffer_unordered(AT_A_TIME)
+            .try_collect::<()>()
+            .await?;
+        Ok(place)
+    }
+
+    /// Starts a coordinator that listens there, and waits until it leads.
+    pub fn coordinator(&mut self, listen: &str) -> anyhow::Result<Coordinator> {
+        self.started += 1;
+        let file = |name: &str| self.cluster.scratch().path().join(format!("{name}-{}", self.started));
+        let (told_listen, told_metrics) = (file("address"), file("metrics"));
+        let process = Launch::workspace("skein-coordinator")?
+            .env("KUBECONFIG", &self.kubeconfig)
+            .args([
+                "--listen",
+                listen,
+                "--namespace",
+                SYSTEM,
+                "--metrics-listen",
+                "127.0.0.1:0",
+            ])
+            .arg("--listen-file")
+            .arg(&told_listen)
+            .arg("--metrics-listen-file")
+            .arg(&told_metrics)
+            .start()?;
+        let told = |file: &PathBuf| {
+            wait_for("the coordinator's address", PATIENCE, || {
+                process.ensure_running()?;
+                Ok(std::fs::read_to_string(file)?)
+            })
+        };
+        let (address, metrics) = (told(&told_listen)?, told(&told_metrics)?);
+        let coordinator = Coordinator {
+            process,
+            address,
+            metrics,
+        };
+        wait_for("the coordinator to lead", PATIENCE, || {
+            let ready = coordinator.get("/readyz")?;
+            ensure!(ready.starts_with("HTTP/1.1 200"), "{ready}");
+            Ok(())
+        })?;
+        Ok(coordinator)
+    }
+}
+
+async fn make(nodes: Api<Node>, name: String) -> anyhow::Result<()> {
+    let object: Node = serde_json::from_value(json!({
+        "apiVersion": "v1", "kind": "Node",
+        "metadata": {"name": name, "labels": {"node-role.kubernetes.io/drone": "", "kubernetes.io/hostname": name}},
+    }))?;
+    nodes.create(&PostParams::default(), &object).await?;
+    let ready = json!({"status": {"conditions": [
+        {"type": "Ready", "status": "True", "reason": "Bench", "message": "set by the benchmark"}]}});
+    let params = PatchParams::default();
+    nodes.patch_status(&name, &params, &Patch::Merge(ready)).await?;
+    // The API server taints every new node as not ready.
+    let untainted = json!({"spec": {"taints": null}});
+    nodes.patch(&name, &params, &Patch::Merge(untainted)).await?;
+    Ok(())
+}
+
+impl Coordinator {
+    fn get(&self, path: &str) -> anyhow::Result<String> {
+        let mut stream = TcpStream::connect(&self.metrics)?;
+        stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nHost: bench\r\nConnection: close\r\n\r\n"
+        )?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text)?;
+        Ok(text)
+    }
+
+    /// The sum of a metric over all series whose line contains one of `with`.
+    pub fn sum(&self, metric: &str, with: &[&str]) -> anyhow::Result<f64> {
+        let text = self.get("/metrics")?;
+        let lines = text.lines().filter(|line| line.starts_with(metric));
+        let chosen = lines.filter(|line| with.is_empty() || with.iter().any(|part| line.contains(part)));
+        chosen
+            .map(|line| {
+                let value = line.rsplit(' ').next().unwrap_or_default();
+                value.parse::<f64>().with_context(|| format!("{metric}: {line}"))
+            })
+            .sum()
+    }
+
+    /// Calls that change something on the Kubernetes API, since it started.
+    pub fn writes(&self) -> anyhow::Result<f64> {
+        let methods = ["POST", "PUT", "PATCH", "DELETE"].map(|method| format!("method=\"{method}\""));
+        self.sum("rest_client_requests_total{", &methods.each_ref().map(String::as_str))
+    }
+}

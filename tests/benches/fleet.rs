@@ -65,6 +65,9 @@ const SHORT: Size = Size {
     watch: Duration::from_secs(5),
 };
 
+/// The coordinator writes what is of no hurry within some seconds.
+const QUIET: Duration = Duration::from_secs(6);
+
 /// Streams to a connection in the second run.
 const STREAMS: usize = 25;
 
@@ -220,6 +223,24 @@ async fn scale(place: &Place, replicas: i32) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Waits until nothing has been written for a while: what is of no hurry is written late on purpose.
+async fn quiet(coordinator: &Coordinator) -> anyhow::Result<()> {
+    let until = Instant::now() + Duration::from_secs(300);
+    let mut before = coordinator.writes()?;
+    loop {
+        tokio::time::sleep(QUIET).await;
+        let writes = coordinator.writes()?;
+        if writes <= before {
+            return Ok(());
+        }
+        anyhow::ensure!(
+            Instant::now() < until,
+            "the coordinator goes on writing although nothing changes"
+        );
+        before = writes;
+    }
+}
+
 /// Waits until all Drones hold, and their status has been written.
 async fn settled(coordinator: &Coordinator, drones: &Api<Drone>, wanted: usize) -> anyhow::Result<()> {
     let until = Instant::now() + Duration::from_secs(900);
@@ -232,7 +253,7 @@ async fn settled(coordinator: &Coordinator, drones: &Api<Drone>, wanted: usize) 
                 !list.items.is_empty(),
                 "the coordinator tells of Drones that are not there"
             );
-            return Ok(());
+            return quiet(coordinator).await;
         }
         anyhow::ensure!(Instant::now() < until, "only {flying} of {wanted} hold");
         tokio::time::sleep(Duration::from_millis(500)).await;

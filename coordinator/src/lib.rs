@@ -174,7 +174,7 @@ async fn lead(
             _ = tasks.join_next() => Err(Over::Broken),
         }
     };
-    let taken = ending.run_until_cancelled(taken).await;
+    let taken = Box::pin(ending.run_until_cancelled(taken)).await;
     let (led, over) = match taken {
         None => (None, None),
         Some(Err(over)) => (None, Some(over)),
@@ -188,7 +188,7 @@ async fn lead(
                     successor = office.keep(&led, &standing) => Over::Succeeded(successor),
                 }
             });
-            let over = over.await;
+            let over = Box::pin(over).await;
             (Some(led), over)
         }
     };

@@ -72,7 +72,9 @@ impl Gate {
     /// UNAVAILABLE while the gate is closed.
     pub fn context(&self) -> Result<Arc<Context>, Status> {
         let context = self.context.get().cloned();
-        context.ok_or_else(|| Status::unavailable("this coordinator does not lead, or does not know the fleet yet; try again in a moment"))
+        context.ok_or_else(|| {
+            Status::unavailable("this coordinator does not lead, or does not know the fleet yet; try again in a moment")
+        })
     }
 
     /// Runs `task` of a person's tool, unless there are too many already.

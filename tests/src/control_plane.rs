@@ -23,8 +23,8 @@ pub use audit::Request;
 pub use binaries::Binaries;
 pub use grants::Grant;
 
-use crate::process::wait_while_running;
 use crate::nodes::{enter, way_in};
+use crate::process::wait_while_running;
 use crate::{Kubectl, Launch, Process, Scratch, ports, prerequisites};
 
 /// A start that finds one of its ports taken in the meantime is tried again this often.
@@ -254,7 +254,10 @@ fn start_once(builder: &Builder, binaries: &Binaries) -> anyhow::Result<ControlP
     };
     let ports = ports::free_tcp_ports(3)?;
     let [etcd_url, peer_url] = [ports[0], ports[1]].map(|port| format!("http://127.0.0.1:{port}"));
-    let address = builder.place.as_ref().map_or(Ipv4Addr::LOCALHOST, |place| place.address);
+    let address = builder
+        .place
+        .as_ref()
+        .map_or(Ipv4Addr::LOCALHOST, |place| place.address);
     let within = format!("https://{address}:{}", ports[2]);
     let server = match &builder.place {
         None => within.clone(),

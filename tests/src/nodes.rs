@@ -91,7 +91,9 @@ impl Builder {
         let logs = scratch.folder("logs")?;
         let switch = Switch::start(&logs)?;
         let names: Vec<&str> = self.nodes.iter().map(|spec| spec.name.as_str()).collect();
-        let users = names.iter().map(|name| (format!("system:node:{name}"), "system:nodes".to_owned()));
+        let users = names
+            .iter()
+            .map(|name| (format!("system:node:{name}"), "system:nodes".to_owned()));
         let others = [("system:kube-proxy", ""), (dns::USER, "system:masters")];
         let others = others.map(|(user, groups)| (user.to_owned(), groups.to_owned()));
         let place = Place {
@@ -104,7 +106,11 @@ impl Builder {
             .manifests(&self.manifests)
             .place(place)
             .start()?;
-        let mut images = vec![images::write(containers::PAUSE, &binaries.path("pause"), &scratch.folder("pause")?)?];
+        let mut images = vec![images::write(
+            containers::PAUSE,
+            &binaries.path("pause"),
+            &scratch.folder("pause")?,
+        )?];
         images.extend(self.images.iter().cloned());
         let dns = dns::start(&switch, &plane, &binaries, scratch.path())?;
         let group = scratch.path().file_name().context("a scratch folder has a name")?;
@@ -191,7 +197,11 @@ impl RealCluster {
     }
 
     fn label(&self, spec: &Spec) -> anyhow::Result<()> {
-        let labels: Vec<String> = spec.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let labels: Vec<String> = spec
+            .labels
+            .iter()
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect();
         if !labels.is_empty() {
             let args = ["label", "node", &spec.name].map(str::to_owned);
             self.plane.kubectl().run(args.into_iter().chain(labels))?;

@@ -92,8 +92,8 @@ impl Place {
             metrics,
         };
         wait_for("the coordinator to lead", PATIENCE, || {
-            let ready = coordinator.get("/readyz")?;
-            ensure!(ready.starts_with("HTTP/1.1 200"), "{ready}");
+            let told = coordinator.get("/metrics")?;
+            ensure!(told.contains("skein_leader 1\n"), "it does not lead");
             Ok(())
         })?;
         Ok(coordinator)

@@ -150,7 +150,10 @@ impl Recipe {
         let mut recipe = Self::read()?;
         let files = ["pause/main.go", "dns/main.go", "dns/go.mod", "dns/go.sum"];
         let texts = files.map(|file| std::fs::read_to_string(recipe.module.join(file)));
-        let texts: Vec<String> = texts.into_iter().collect::<Result<_, _>>().context("tests/cluster lacks a file")?;
+        let texts: Vec<String> = texts
+            .into_iter()
+            .collect::<Result<_, _>>()
+            .context("tests/cluster lacks a file")?;
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         recipe.hash ^= fnv1a(&texts);
         Ok(recipe)
@@ -217,7 +220,9 @@ fn build_into(folder: &Path, recipe: &Recipe, binaries: &[(&str, &str)]) -> anyh
         recipe.kubernetes,
         folder.display()
     ));
-    say("the first build takes some minutes (6 for the control plane, 3 for nodes, on 2 cores) and downloads about 300 MB; later runs reuse it");
+    say(
+        "the first build takes some minutes (6 for the control plane, 3 for nodes, on 2 cores) and downloads about 300 MB; later runs reuse it",
+    );
     let start = Instant::now();
     // We hold the lock, so what lies here is left over from a build that was interrupted.
     let unfinished = folder.with_added_extension("building");

@@ -85,7 +85,8 @@ mod tests {
 
     #[test]
     fn with_both_versions_mounted_it_is_the_first_that_containers_use() {
-        let hybrid = "cgroup /c/cpu cgroup rw,cpu 0 0\ncgroup2 /c/unified cgroup2 rw 0 0\ncgroup /c/pids cgroup rw,pids 0 0";
+        let hybrid =
+            "cgroup /c/cpu cgroup rw,cpu 0 0\ncgroup2 /c/unified cgroup2 rw 0 0\ncgroup /c/pids cgroup rw,pids 0 0";
         assert_eq!(hierarchies(hybrid), [PathBuf::from("/c/cpu"), PathBuf::from("/c/pids")]);
         assert_eq!(hierarchies("cgroup2 /c cgroup2 rw 0 0"), [PathBuf::from("/c")]);
     }

@@ -12,7 +12,11 @@ use serde_json::json;
 use crate::run;
 
 /// This machine's processor as images name it.
-const ARCHITECTURE: &str = if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" };
+const ARCHITECTURE: &str = if cfg!(target_arch = "aarch64") {
+    "arm64"
+} else {
+    "amd64"
+};
 
 /// Copying and packing some tens of megabytes.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -40,7 +44,10 @@ pub fn write(name: &str, program: &Path, folder: &Path) -> anyhow::Result<PathBu
     std::fs::write(folder.join("config.json"), config.to_string())?;
     let manifest = json!([{"Config": "config.json", "RepoTags": [name], "Layers": ["layer.tar"]}]);
     std::fs::write(folder.join("manifest.json"), manifest.to_string())?;
-    tar(folder, &["-cf", "image.tar", "manifest.json", "config.json", "layer.tar"])?;
+    tar(
+        folder,
+        &["-cf", "image.tar", "manifest.json", "config.json", "layer.tar"],
+    )?;
     std::fs::remove_dir_all(&root)?;
     std::fs::remove_file(folder.join("layer.tar"))?;
     Ok(folder.join("image.tar"))
@@ -54,7 +61,10 @@ fn libraries(program: &Path) -> anyhow::Result<Vec<PathBuf>> {
     // `name => /path (0x…)`, or `/path (0x…)` for the loader. A static program is refused.
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let words = text.split_whitespace().filter(|word| word.starts_with('/'));
-    Ok(words.map(|word| PathBuf::from(word.trim_end_matches(':'))).filter(|path| path != program).collect())
+    Ok(words
+        .map(|word| PathBuf::from(word.trim_end_matches(':')))
+        .filter(|path| path != program)
+        .collect())
 }
 
 /// Debug information is most of a program's size. Where there is no `strip`, it is copied as it is.
@@ -75,6 +85,10 @@ fn succeed(command: &mut Command) -> anyhow::Result<String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let command = std::mem::replace(command, Command::new("true"));
     let output = run::output(command, None, PATIENCE)?;
-    ensure!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
+    ensure!(
+        output.status.success(),
+        "{program}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -100,7 +100,14 @@ impl Installed {
     /// Waits until the coordinator and the agent of every drone node are ready.
     pub fn wait_running(&self) -> anyhow::Result<()> {
         let timeout = format!("--timeout={}s", PATIENCE.as_secs());
-        let rollout = ["rollout", "status", "deployment/skein-coordinator", "-n", SYSTEM, &timeout];
+        let rollout = [
+            "rollout",
+            "status",
+            "deployment/skein-coordinator",
+            "-n",
+            SYSTEM,
+            &timeout,
+        ];
         self.kubectl(&rollout)?;
         wait_for("an agent that is ready on each drone node", PATIENCE, || {
             let path = "jsonpath={.status.desiredNumberScheduled} {.status.numberReady}";
@@ -116,7 +123,10 @@ impl Installed {
         let field = format!("--field-selector=spec.nodeName={node}");
         let label = "-l=app.kubernetes.io/name=skein-agent";
         let pods = self.kubectl(&["get", "pods", "-n", SYSTEM, &field, label, "-o", "name"])?;
-        pods.lines().next().map(str::to_owned).with_context(|| format!("no agent on {node}"))
+        pods.lines()
+            .next()
+            .map(str::to_owned)
+            .with_context(|| format!("no agent on {node}"))
     }
 
     /// `error`, with what kubectl and the programs' logs tell.
@@ -125,8 +135,24 @@ impl Installed {
             &["get", "pods", "-A", "-o", "wide"],
             &["get", "events", "-n", SYSTEM, "--sort-by=.lastTimestamp"],
             &["get", "swarms,drones", "-A", "-o", "wide"],
-            &["logs", "-n", SYSTEM, "-l", "app.kubernetes.io/name=skein-coordinator", "--tail=30", "--prefix"],
-            &["logs", "-n", SYSTEM, "-l", "app.kubernetes.io/name=skein-agent", "--tail=30", "--prefix"],
+            &[
+                "logs",
+                "-n",
+                SYSTEM,
+                "-l",
+                "app.kubernetes.io/name=skein-coordinator",
+                "--tail=30",
+                "--prefix",
+            ],
+            &[
+                "logs",
+                "-n",
+                SYSTEM,
+                "-l",
+                "app.kubernetes.io/name=skein-agent",
+                "--tail=30",
+                "--prefix",
+            ],
         ];
         let answer = |args: &[&str]| self.kubectl(args).unwrap_or_else(|why| format!("{why:#}"));
         error.context(questions.map(answer).join("\n"))
@@ -170,13 +196,20 @@ fn images_of(scratch: &Scratch) -> anyhow::Result<Vec<PathBuf>> {
         let folder = PathBuf::from(folder);
         let entries = std::fs::read_dir(&folder).with_context(|| format!("{IMAGES}={}", folder.display()))?;
         let paths: Vec<PathBuf> = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;
-        let tars: Vec<PathBuf> = paths.into_iter().filter(|path| path.extension().is_some_and(|e| e == "tar")).collect();
+        let tars: Vec<PathBuf> = paths
+            .into_iter()
+            .filter(|path| path.extension().is_some_and(|e| e == "tar"))
+            .collect();
         anyhow::ensure!(!tars.is_empty(), "{IMAGES}={}: no .tar file is there", folder.display());
         return Ok(tars);
     }
     let write = |name: &str| {
         let folder = scratch.folder(&format!("image-{name}"))?;
-        images::write(&format!("{name}:{}", env!("CARGO_PKG_VERSION")), &workspace_binary(name)?, &folder)
+        images::write(
+            &format!("{name}:{}", env!("CARGO_PKG_VERSION")),
+            &workspace_binary(name)?,
+            &folder,
+        )
     };
     ["skein-coordinator", "skein-agent"].into_iter().map(write).collect()
 }

@@ -114,7 +114,12 @@ impl Machine {
         entry.args(self.entry()).args(command);
         let output = run::output(entry, None, deadline)?;
         let words = String::from_utf8_lossy(&output.stderr);
-        anyhow::ensure!(output.status.success(), "{command:?} on {}: {}", self.name, words.trim());
+        anyhow::ensure!(
+            output.status.success(),
+            "{command:?} on {}: {}",
+            self.name,
+            words.trim()
+        );
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 

@@ -59,13 +59,19 @@ impl Node {
         std::fs::write(root.join("kubelet.json"), kubelet_configuration(cgroup))?;
         let proxy = machine
             .launch(around.binaries.path("kube-proxy"))
-            .arg(path_flag("kubeconfig", &around.plane.user_kubeconfig("system:kube-proxy")))
+            .arg(path_flag(
+                "kubeconfig",
+                &around.plane.user_kubeconfig("system:kube-proxy"),
+            ))
             .arg(format!("--hostname-override={}", spec.name))
             .arg(format!("--cluster-cidr={}", switch::PODS))
             .arg("--proxy-mode=iptables")
             // These limits belong to the machine that the nodes share.
             .args(["--conntrack-max-per-core=0", "--conntrack-min=0"])
-            .args(["--conntrack-tcp-timeout-established=0s", "--conntrack-tcp-timeout-close-wait=0s"])
+            .args([
+                "--conntrack-tcp-timeout-established=0s",
+                "--conntrack-tcp-timeout-close-wait=0s",
+            ])
             .start()?;
         let mut node = Self {
             kubelet: None,
@@ -107,7 +113,10 @@ impl Node {
     /// An error that shows the end of the log of what has died.
     pub fn ensure_running(&self) -> anyhow::Result<()> {
         let processes = [self.machine.process(), &self._proxy, &self._containerd];
-        processes.into_iter().chain(&self.kubelet).try_for_each(Process::ensure_running)
+        processes
+            .into_iter()
+            .chain(&self.kubelet)
+            .try_for_each(Process::ensure_running)
     }
 
     /// The ends of its logs.

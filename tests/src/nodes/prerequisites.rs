@@ -43,14 +43,19 @@ pub fn why_not() -> Option<String> {
         return namespaces();
     }
     let packages = packages.join(" ");
-    Some(format!("not installed: {packages}. Get them: `apt-get install --no-install-recommends {packages}`"))
+    Some(format!(
+        "not installed: {packages}. Get them: `apt-get install --no-install-recommends {packages}`"
+    ))
 }
 
 /// The folder with the CNI plugins.
 ///
 /// Errors: there is none.
 pub fn cni_plugins() -> anyhow::Result<PathBuf> {
-    let found = PLUGIN_FOLDERS.iter().map(Path::new).find(|folder| folder.join("bridge").is_file());
+    let found = PLUGIN_FOLDERS
+        .iter()
+        .map(Path::new)
+        .find(|folder| folder.join("bridge").is_file());
     found
         .map(Path::to_owned)
         .ok_or_else(|| anyhow::anyhow!("no CNI plugins in {}", PLUGIN_FOLDERS.join(", ")))

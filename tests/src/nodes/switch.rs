@@ -80,7 +80,18 @@ impl Switch {
     pub fn plug_in(&self, machine: &Machine, number: u8) -> anyhow::Result<()> {
         let (port, address, hub) = (format!("port{number}"), address(number).to_string(), HUB.to_string());
         let within = format!("{address}/24");
-        self.ip(&["link", "add", &port, "type", "veth", "peer", "name", "eth0", "netns", machine.pid()])?;
+        self.ip(&[
+            "link",
+            "add",
+            &port,
+            "type",
+            "veth",
+            "peer",
+            "name",
+            "eth0",
+            "netns",
+            machine.pid(),
+        ])?;
         self.ip(&["link", "set", &port, "master", "br0", "up"])?;
         for command in [
             &["ip", "address", "add", &within, "dev", "eth0"][..],

@@ -27,6 +27,7 @@
 pub mod cluster;
 pub mod control_plane;
 pub mod embedded;
+pub mod go_tool;
 pub mod helm;
 pub mod kubectl;
 pub mod launch;
@@ -43,6 +44,7 @@ pub mod wait;
 pub use cluster::{Cluster, ServedBy};
 pub use control_plane::ControlPlane;
 pub use embedded::Embedded;
+pub use go_tool::GoTool;
 pub use helm::Helm;
 pub use kubectl::Kubectl;
 pub use launch::Launch;

@@ -11,6 +11,8 @@
 mod agent;
 #[path = "coordinator/field.rs"]
 mod field;
+#[path = "coordinator/metrics.rs"]
+mod metrics;
 #[path = "coordinator/persons.rs"]
 mod persons;
 
@@ -21,6 +23,7 @@ use futures::StreamExt;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::ResourceExt;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PropagationPolicy};
+use metrics::what_is_counted_is_what_happened_and_all_that_dashboard_and_alerts_ask_for;
 use persons::{
     a_ground_order_outlives_the_coordinator_that_could_not_write_it,
     a_ground_order_that_only_agents_remember_is_given_anew, a_takeover_is_resumed_by_a_word_and_never_before_it,
@@ -54,6 +57,7 @@ macro_rules! on_both {
 }
 
 on_both! {
+    what_is_counted_is_what_happened_and_all_that_dashboard_and_alerts_ask_for,
     a_drone_flies_when_its_autopilot_says_so_and_its_object_is_gone_only_after_the_landing,
     a_flight_costs_at_most_eight_writes_and_nothing_is_written_while_nothing_changes,
     a_swarm_is_in_the_air_soon_after_it_is_applied_and_costs_few_writes_itself,

@@ -72,6 +72,8 @@ pub struct Field {
 pub struct Coordinator {
     pub process: Process,
     pub address: String,
+    /// Where it tells what it counts.
+    pub metrics: String,
 }
 
 impl Field {
@@ -143,27 +145,35 @@ impl Field {
     /// Starts a coordinator with the rights of deploy/rbac.yaml.
     pub fn coordinator(&mut self) -> Coordinator {
         self.runs += 1;
-        let file = self
-            .cluster()
-            .scratch()
-            .path()
-            .join(format!("address-{}-{}", std::process::id(), self.runs));
-        let _ = std::fs::remove_file(&file);
+        let fresh = |what: &str| {
+            let name = format!("{what}-{}-{}", std::process::id(), self.runs);
+            let file = self.cluster().scratch().path().join(name);
+            let _ = std::fs::remove_file(&file);
+            file
+        };
+        let (file, metrics) = (fresh("address"), fresh("metrics"));
         let process = Launch::workspace("skein-coordinator")
             .unwrap()
             .env("KUBECONFIG", &self.place.coordinator)
             .env("RUST_LOG", "info,coordinator=debug")
             .args(["--listen", "127.0.0.1:0", "--namespace", SYSTEM, "--listen-file"])
             .arg(&file)
+            .args(["--metrics-listen", "127.0.0.1:0", "--metrics-listen-file"])
+            .arg(&metrics)
             .start()
             .unwrap();
-        let address = wait_for("the coordinator's address", PATIENCE, || {
-            process.ensure_running()?;
-            Ok(std::fs::read_to_string(&file)?)
-        });
+        let told = |file: &PathBuf| {
+            let told = wait_for("the coordinator's address", PATIENCE, || {
+                process.ensure_running()?;
+                Ok(std::fs::read_to_string(file)?)
+            });
+            told.unwrap()
+        };
+        let (address, metrics) = (told(&file), told(&metrics));
         Coordinator {
             process,
-            address: address.unwrap(),
+            address,
+            metrics,
         }
     }
 

@@ -45,6 +45,9 @@ const WITHOUT: [(&str, Instead, &str); 9] = [
 /// How names of files with licences begin.
 const BEGINNINGS: [&str; 6] = ["licence", "license", "copying", "copyright", "notice", "unlicense"];
 
+/// The folder with one file per licence that https://reuse.software asks for.
+const LICENCE_FOLDER: &str = "LICENSES";
+
 /// What else is linked, of which cargo does not know.
 #[derive(Debug)]
 pub struct Part<'a> {
@@ -127,12 +130,7 @@ fn texts_of(package: &Package, packages: &Packages, common: &Path) -> Result<Vec
         let name = path.strip_prefix(&package.folder).unwrap_or(&path);
         found.push((name.display().to_string(), read(&path)?));
     }
-    // A file deeper down is for a part of the package, but for the folder that is by convention for the whole.
-    let of_all = |name: &str| {
-        let folder = name.rsplit_once('/').map(|(folder, _)| folder);
-        folder.is_none_or(is_licence_folder)
-    };
-    if found.iter().any(|(name, _)| of_all(name)) {
+    if found.iter().any(|(name, _)| is_of_all(Path::new(name))) {
         return Ok(found);
     }
     match WITHOUT.iter().find(|(name, ..)| *name == package.name) {
@@ -176,9 +174,7 @@ fn licence_files(folder: &Path) -> Result<Vec<PathBuf>, Incomplete> {
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-        let in_folder = folder
-            .file_name()
-            .is_some_and(|name| is_licence_folder(&name.to_string_lossy()));
+        let in_folder = folder.ends_with(LICENCE_FOLDER);
         let is_named = BEGINNINGS.iter().any(|beginning| name.starts_with(beginning));
         let is_code = [".rs", ".c", ".h", ".py", ".go"].iter().any(|end| name.ends_with(end));
         if path.is_dir() {
@@ -191,9 +187,10 @@ fn licence_files(folder: &Path) -> Result<Vec<PathBuf>, Incomplete> {
     Ok(found)
 }
 
-/// The folder with one file per licence that https://reuse.software asks for.
-fn is_licence_folder(name: &str) -> bool {
-    name == "LICENSES"
+/// Whether a file with this path in its package is for all of the package. One deeper down is for a part.
+fn is_of_all(path: &Path) -> bool {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    folder == Path::new("") || folder == Path::new(LICENCE_FOLDER)
 }
 
 fn read(path: &Path) -> Result<String, Incomplete> {

@@ -30,6 +30,8 @@ pub struct Package {
     pub published: bool,
     /// SHA-256 of the package file, from Cargo.lock.
     pub checksum: Option<String>,
+    /// Whether it runs in the compiler only.
+    pub is_macro: bool,
     /// Ids of what it uses.
     pub uses: BTreeSet<String>,
 }
@@ -113,6 +115,10 @@ impl Packages {
                 authors: raw.authors,
                 folder: raw.manifest_path.parent().map(PathBuf::from).unwrap_or_default(),
                 published,
+                is_macro: raw
+                    .targets
+                    .iter()
+                    .any(|target| target.kind.iter().any(|kind| kind == "proc-macro")),
                 checksum: checksums.get(&key).filter(|_| published).cloned(),
                 uses: uses.remove(&raw.id).unwrap_or_default(),
                 name: raw.name,
@@ -121,6 +127,22 @@ impl Packages {
             (raw.id, package)
         };
         Ok(Self(metadata.packages.into_iter().map(package).collect()))
+    }
+}
+
+#[cfg(test)]
+impl Packages {
+    /// All that a program may be made of, by what its packages ask for. A build may link less.
+    pub fn reachable(&self, program: &str) -> Self {
+        let mut found = BTreeMap::new();
+        let mut open: Vec<&String> = self.0.keys().filter(|id| self.0[*id].name == program).collect();
+        while let Some(id) = open.pop() {
+            let package = &self.0[id];
+            if !package.is_macro && found.insert(id.clone(), package.clone()).is_none() {
+                open.extend(&package.uses);
+            }
+        }
+        Self(found)
     }
 }
 
@@ -161,6 +183,12 @@ struct RawPackage {
     authors: Vec<String>,
     source: Option<String>,
     manifest_path: PathBuf,
+    targets: Vec<Target>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    kind: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -192,11 +220,11 @@ pub mod tests {
     const METADATA: &str = r#"{
       "packages": [
         {"id": "path#agent", "name": "agent", "version": "0.1.0", "license": "Apache-2.0", "authors": [], "source": null,
-         "manifest_path": "/skein/agent/Cargo.toml"},
+         "manifest_path": "/skein/agent/Cargo.toml", "targets": []},
         {"id": "registry#fnv", "name": "fnv", "version": "1.0.7", "license": "Apache-2.0 / MIT", "authors": ["Alex"],
-         "source": "registry", "manifest_path": "/crates/fnv-1.0.7/Cargo.toml"},
+         "source": "registry", "manifest_path": "/crates/fnv-1.0.7/Cargo.toml", "targets": [{"kind": ["lib"]}]},
         {"id": "registry#cc", "name": "cc", "version": "1.2.0", "license": "MIT/Apache-2.0", "authors": [],
-         "source": "registry", "manifest_path": "/crates/cc-1.2.0/Cargo.toml"}
+         "source": "registry", "manifest_path": "/crates/cc-1.2.0/Cargo.toml", "targets": [{"kind": ["lib"]}]}
       ],
       "resolve": {"nodes": [
         {"id": "path#agent", "deps": [

@@ -1,6 +1,9 @@
 //! Tests of the licences, with packages made for them.
 
 use super::*;
+use crate::image::compile::Tree;
+use crate::image::program::{Arch, Program};
+use ::tests::control_plane::workspace_root;
 use std::collections::BTreeSet;
 
 struct Scratch(tempfile::TempDir);
@@ -27,6 +30,7 @@ impl Scratch {
             authors: vec!["Ann".to_owned()],
             folder,
             published: true,
+            is_macro: false,
             checksum: None,
             uses: BTreeSet::new(),
         }
@@ -124,5 +128,39 @@ fn a_text_that_cannot_be_read_is_an_error() {
     assert!(
         matches!(&error, Incomplete::Unreadable { path, .. } if path.ends_with("common/MIT.txt")),
         "{error}"
+    );
+}
+
+#[test]
+fn all_that_our_programs_may_link_has_the_text_of_its_licence_and_nothing_is_listed_in_vain() {
+    let tree = Tree {
+        root: workspace_root().to_owned(),
+        target: workspace_root().join("target"),
+    };
+    let all = Packages::of(&tree, Arch::Amd64).unwrap();
+    let scratch = Scratch::new();
+    scratch
+        .file("MIT.txt", "The common text")
+        .file("Apache-2.0.txt", "Another");
+    let (mut bare, mut seen) = (BTreeSet::new(), 0);
+    for program in Program::ALL {
+        let packages = all.reachable(program.package());
+        text(&packages, &[], scratch.0.path()).unwrap();
+        for (_, package) in packages.iter().filter(|(_, package)| package.published) {
+            seen += 1;
+            let files = licence_files(&package.folder).unwrap();
+            if !files
+                .iter()
+                .any(|file| is_of_all(file.strip_prefix(&package.folder).unwrap()))
+            {
+                bare.insert(package.name.clone());
+            }
+        }
+    }
+    assert!(seen > 300, "only {seen} packages were looked at");
+    let listed: BTreeSet<String> = WITHOUT.iter().map(|(name, ..)| (*name).to_owned()).collect();
+    assert_eq!(
+        listed, bare,
+        "list in licences.rs on the left, packages without a text on the right"
     );
 }

@@ -27,7 +27,8 @@ use std::path::{Path, PathBuf};
 /// Bytes of the signature proper.
 const PROOF: usize = 6;
 const RADIO_STATUS: u32 = 109;
-/// Most streams that are told apart. Only holders of the key can make one.
+/// Most streams that are told apart. Only holders of the key can make one. When there are more, those that would be too far
+/// behind to begin are forgotten.
 const STREAMS: usize = 64;
 /// The first frame of a new stream may be this far behind.
 const NEW_STREAM_BEHIND: Stamp = Stamp(60 * Stamp::SECOND);
@@ -149,7 +150,12 @@ impl Signer {
             Some(stream) => stream.last = stamp,
             None => {
                 let own = self.stamps.last().max(now);
-                if stamp.0.saturating_add(NEW_STREAM_BEHIND.0) < own.0 || self.streams.len() >= STREAMS {
+                let ended = |last: Stamp| last.0.saturating_add(NEW_STREAM_BEHIND.0) < own.0;
+                if self.streams.len() >= STREAMS {
+                    // What one said that is forgotten is refused like the beginning of a new one that is as old.
+                    self.streams.retain(|stream| !ended(stream.last));
+                }
+                if ended(stamp) || self.streams.len() >= STREAMS {
                     return Verdict::Replayed;
                 }
                 self.streams.push(Stream { of, last: stamp });

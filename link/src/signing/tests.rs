@@ -152,6 +152,27 @@ fn the_number_of_streams_is_bounded() {
 }
 
 #[test]
+fn a_stream_that_has_ended_makes_room_and_is_not_believed_again() {
+    let mut signer = signer(FIRST);
+    for link in 0..u8::try_from(STREAMS).unwrap() {
+        let stamp = Stamp(at(1).0 + u64::from(link));
+        assert_eq!(signer.check(&signed_at(stamp, link, 1), FIRST), Verdict::Accepted);
+    }
+    assert_eq!(
+        signer.check(&signed_at(at(61), 200, 1), at(61)),
+        Verdict::Replayed,
+        "all may go on"
+    );
+    assert_eq!(
+        signer.check(&signed_at(at(62), 200, 1), at(62)),
+        Verdict::Accepted,
+        "one has ended"
+    );
+    let first = Stamp(at(1).0 + 1);
+    assert_eq!(signer.check(&signed_at(first, 0, 1), at(62)), Verdict::Replayed);
+}
+
+#[test]
 fn a_link_that_is_loaded_again_never_uses_a_stamp_twice() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();

@@ -9,7 +9,8 @@
 //! baud rate and are tried once.
 //!
 //! After a loss the port that worked is tried first, and for a while only that one: a second autopilot must not take the
-//! place of one that is just restarting.
+//! place of one that is just restarting. A port on which nothing could be believed, for want of the right key, is no such
+//! port: it is tried last.
 
 pub mod ports;
 
@@ -41,6 +42,8 @@ pub(crate) struct Search {
     devices: PathBuf,
     baud: Option<u32>,
     found: Option<Found>,
+    /// The port on which an autopilot was found of which nothing could be believed.
+    in_vain: Option<Port>,
 }
 
 #[derive(Clone, Debug)]
@@ -92,7 +95,13 @@ impl Search {
             devices,
             baud,
             found: None,
+            in_vain: None,
         }
+    }
+
+    /// Nothing could be believed of the autopilot that was found: the next one is looked for everywhere, and there last.
+    pub fn found_in_vain(&mut self) {
+        self.in_vain = self.found.take().map(|found| found.port);
     }
 
     /// Looks at every port once. Safe to cancel.
@@ -130,7 +139,7 @@ impl Search {
         }
         let mut all = ports::list(&self.devices);
         // Stable: the others stay in their order.
-        all.sort_by_key(|port| !self.is_found(port));
+        all.sort_by_key(|port| (self.in_vain.as_ref() == Some(port), !self.is_found(port)));
         all
     }
 

@@ -87,7 +87,10 @@ impl<O: Opener> Keeper<O> {
                     self.shared.counters.opens(1);
                     let opened = Instant::now();
                     info!(link = %self.name, "link opened");
-                    let why = self.read_until_lost(wire).await;
+                    let (why, believed) = self.read_until_lost(wire).await;
+                    if !believed {
+                        self.opener.opened_in_vain();
+                    }
                     if opened.elapsed() >= STEADY {
                         failures = 0;
                         said.clear();
@@ -117,8 +120,8 @@ impl<O: Opener> Keeper<O> {
         }
     }
 
-    /// Reads until the link is lost; says why.
-    async fn read_until_lost(&mut self, wire: Wire) -> String {
+    /// Reads until the link is lost; says why, and whether anything that came was believed.
+    async fn read_until_lost(&mut self, wire: Wire) -> (String, bool) {
         let Wire { mut reader, writer } = wire;
         let shared = Arc::clone(&self.shared);
         // A writer may have complained of the line that was there before.
@@ -160,7 +163,7 @@ impl<O: Opener> Keeper<O> {
         };
         shared.counters.skipped(session.framer.waiting() as u64);
         shared.set_down().await;
-        why
+        (why, session.heard.is_some())
     }
 
     /// Takes bytes that have just come.

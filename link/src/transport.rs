@@ -163,6 +163,9 @@ pub trait Opener: Send + 'static {
         None
     }
 
+    /// The line was lost again before anything that came on it could be believed.
+    fn opened_in_vain(&mut self) {}
+
     /// What to check when bytes arrive and no frame is among them.
     fn advice(&self) -> String {
         "check that the other end speaks MAVLink".to_owned()
@@ -224,6 +227,10 @@ impl Opener for UrlOpener {
 
     fn silence_limit(&self) -> Option<Duration> {
         matches!(self.url, LinkUrl::Auto { .. }).then_some(Search::SILENT)
+    }
+
+    fn opened_in_vain(&mut self) {
+        self.search.found_in_vain();
     }
 
     fn advice(&self) -> String {

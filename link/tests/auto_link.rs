@@ -3,15 +3,19 @@
 mod support;
 
 use link::dialect::{HEARTBEAT_DATA, MavAutopilot, MavMessage, MavType};
+use link::signing::key::Key;
+use link::signing::stamps::{Stamp, Stamps};
+use link::signing::{Signer, Signing};
 use link::{Link, LinkEvent, LinkUrl, Options};
-use std::os::unix::fs::symlink;
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use support::{down, frame, heartbeat, until, up};
 use tokio::task::JoinHandle;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use tokio_serial::{SerialPort, SerialStream};
 
 /// What is at the other end of a port. It hangs up when dropped.
@@ -130,6 +134,31 @@ async fn a_ground_station_that_names_an_autopilot_is_not_taken_for_one() {
     let (link, _, mut events) = open(dev.path(), "auto:57600");
     let frame = until(&mut events, |e| matches!(e, LinkEvent::Frame(_))).await;
     assert!(heard(3)(&frame), "{frame:?}");
+    link.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_autopilot_without_our_key_does_not_keep_the_link_from_the_one_that_has_it() {
+    let dev = tempfile::tempdir().unwrap();
+    let key = dev.path().join("key");
+    std::fs::write(&key, [7; 32]).unwrap();
+    std::fs::set_permissions(&key, Permissions::from_mode(0o400)).unwrap();
+    let signing = Signing::load(&key, 1, dev.path().join("stamp")).unwrap();
+    let options = Options {
+        signing: Some(signing),
+        devices: dev.path().to_owned(),
+    };
+    let _other = plug(dev.path(), "ttyUSB0", autopilot(66, 57_600));
+    let signer = Signer::new(Key::new([7; 32]), 0, Stamps::after_restart(None, Stamp::now()));
+    let signer = Mutex::new(signer);
+    let beat = frame((3, 1), 0, &heartbeat(MavAutopilot::MAV_AUTOPILOT_PX4));
+    let _ours = plug(dev.path(), "ttyUSB1", move |_, tick| match tick % 10 {
+        0 => signer.lock().unwrap().sign(&beat, Stamp::now()).to_vec(),
+        _ => Vec::new(),
+    });
+    let (link, _, mut events) = Link::open_with("auto:57600".parse().unwrap(), options);
+    let found = timeout(support::DEADLINE, until(&mut events, heard(3))).await;
+    assert!(found.is_ok(), "never found");
     link.close().await;
 }
 

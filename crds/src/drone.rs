@@ -268,6 +268,11 @@ pub struct DroneStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub takeovers: Option<i32>,
 
+    /// How far the flight has come since it was last wished to the ground: Flown (seen in the air), Over (it came down without
+    /// being asked and stays down) or Killed; absent before. An agent that has lost its disk goes by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flight: Option<String>,
+
     /// Why the autopilot does not arm, one by one; absent while its arming checks pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arming_refusals: Vec<ArmingRefusal>,

@@ -7,6 +7,7 @@ pub mod order;
 pub mod status;
 
 use crate::assignment::Failsafe;
+use crate::flight_record::Told;
 use crate::ground::GroundMark;
 use crate::ids::{DroneName, DroneUid};
 use crate::units::AltitudeAboveHome;
@@ -36,6 +37,8 @@ pub struct Facts {
     pub resume_after: u32,
     /// What has become of a ground order that its agent may keep.
     pub ground_mark: Option<GroundMark>,
+    /// What its agent told of the flight so far, as its status has it.
+    pub told: Told,
 }
 
 /// Who holds the claim to a Drone's node.

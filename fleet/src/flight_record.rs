@@ -2,7 +2,7 @@
 //!
 //! Owns: [`FlightRecord`], which makes sure that a vehicle which came down without our asking does not rise again by
 //! itself, nor one that was killed, and which counts how often somebody else has taken over ([`crate::takeover`]). All of
-//! it outlives a restart of the agent. Must not: decide; [`crate::safety`] and [`crate::converge`] do.
+//! it outlives a restart of the agent, and as [`Told`] the loss of its disk. Must not: decide; [`crate::safety`] and [`crate::converge`] do.
 //!
 //!   Fresh --seen airborne--> Flown --seen landed, landing not ours--> Over --a ground order is held--> Fresh
 
@@ -22,6 +22,30 @@ pub enum Stage {
     Flown,
     /// Came down while the assignment still wished it in the air: by a failsafe, a pilot, or a crash.
     Over,
+}
+
+/// How far the flight of one Drone has come, in the words that the coordinator keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum SoFar {
+    /// [`Stage::Fresh`].
+    #[default]
+    Fresh,
+    /// [`Stage::Flown`].
+    Flown,
+    /// [`Stage::Over`].
+    Over,
+    /// A command to stop its motors was sent.
+    Killed,
+}
+
+/// What an agent told of the flight under a Drone before, for one that remembers nothing of it: it has lost its disk, and
+/// must neither take a vehicle back from a pilot nor lift one that came down by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Told {
+    /// How often somebody else had taken over.
+    pub takeovers: u32,
+    /// How far it had come.
+    pub so_far: SoFar,
 }
 
 /// The flight under the present assignment.
@@ -113,6 +137,17 @@ impl FlightRecord {
         }
     }
 
+    /// How far the flight has come, for the coordinator to keep.
+    #[must_use]
+    pub const fn so_far(&self) -> SoFar {
+        match (self.killed, self.stage) {
+            (true, _) => SoFar::Killed,
+            (false, Stage::Fresh) => SoFar::Fresh,
+            (false, Stage::Flown) => SoFar::Flown,
+            (false, Stage::Over) => SoFar::Over,
+        }
+    }
+
     /// Whether the agent has let go of the vehicle that serves `held`, because somebody else has taken over.
     #[must_use]
     pub fn let_go(&self, held: &Assignment) -> bool {
@@ -125,13 +160,20 @@ impl FlightRecord {
         self.killed && self.uid.as_ref() == Some(&held.uid)
     }
 
-    /// This record, if it is about the Drone that is held, or else a new one.
+    /// This record, if it is about the Drone that is held, or else a new one from what was told of it.
     fn of(&self, held: &Assignment) -> Self {
         let record = if self.uid.as_ref() == Some(&held.uid) {
             self.clone()
         } else {
             Self {
                 uid: Some(held.uid.clone()),
+                stage: match held.told.so_far {
+                    SoFar::Fresh => Stage::Fresh,
+                    SoFar::Flown => Stage::Flown,
+                    SoFar::Over | SoFar::Killed => Stage::Over,
+                },
+                takeovers: held.told.takeovers,
+                killed: held.told.so_far == SoFar::Killed,
                 ..Self::default()
             }
         };

@@ -4,6 +4,7 @@
 //! what the vehicle does.
 
 use crate::assignment::Held;
+use crate::flight_record::SoFar;
 use crate::ground::GroundOrderId;
 use crate::ids::NodeName;
 use crate::time::Moment;
@@ -80,6 +81,8 @@ pub struct Report {
     pub terminating: bool,
     /// How often somebody else has taken over in flight under the held assignment; see [`crate::takeover`].
     pub takeovers: u32,
+    /// How far the flight under the held assignment has come; see [`crate::flight_record`].
+    pub so_far: SoFar,
     /// A ground order that the agent keeps although nobody has told it that the order is recorded; see [`crate::ground`].
     pub ground_latch: Option<GroundOrderId>,
     /// What preflight found to be amiss with the autopilot's own failsafes, each with what to do.
@@ -118,6 +121,7 @@ impl Report {
             activity: Activity::Idle,
             terminating: false,
             takeovers: 0,
+            so_far: SoFar::Fresh,
             ground_latch: None,
             warnings: Vec::new(),
             link: None,

@@ -48,6 +48,7 @@ fn give(kills: &mut Kills, order: &KillOrder, to: Option<&Identity>) -> Option<S
         failsafe: Failsafe::default(),
         resume_after: 0,
         ground_mark: None,
+        told: fleet::flight_record::Told::default(),
     };
     let used = kills.used().clone();
     let question = KillQuestion {

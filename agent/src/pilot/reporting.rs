@@ -67,6 +67,7 @@ impl Pilot {
             activity: self.activity,
             terminating: self.terminating,
             takeovers: self.state.record.takeovers,
+            so_far: self.state.record.so_far(),
             ground_latch: self.state.fence.ground_latch,
             link: None,
             warnings: match self.preflight_policy() {

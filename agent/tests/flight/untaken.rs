@@ -1,6 +1,8 @@
-//! Orders that are heard and not taken: whoever gives them is there, and what they say against the Drone held counts.
+//! Orders that are heard and not taken: whoever gives them is there, and what they say against the Drone held counts. And
+//! what an agent without a memory is told.
 
 use super::*;
+use fleet::flight_record::{SoFar, Told};
 
 /// A wish to fly under `term`, with a landing 20 s after the coordinator is lost.
 fn watched(term: u64) -> Order {
@@ -67,5 +69,39 @@ async fn a_vehicle_is_not_armed_for_a_drone_of_which_the_coordinator_has_let_go(
     agent.order(Order::Assigned(other)).await;
     agent.until_holding().await;
     assert_eq!(agent.report().unwrap().held.unwrap().uid, DroneUid("u-2".into()));
+    agent.kill().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_vehicle_that_came_down_by_itself_stays_down_although_its_agent_has_lost_its_disk() {
+    let vehicle = Vehicle::new(Kind::Px4);
+    let agent = vehicle.agent();
+    let altitude = AltitudeAboveHome(10.0);
+    let told = Told {
+        takeovers: 0,
+        so_far: SoFar::Over,
+    };
+    agent
+        .connect(Order::Assigned(Assignment {
+            told,
+            ..assignment(1, Desired::Flying { altitude })
+        }))
+        .await;
+    agent
+        .until("held", 30, |r| r.held.is_some() && r.so_far == SoFar::Over)
+        .await;
+    // Now that it holds the Drone it is not told any more.
+    agent.order(flying(1)).await;
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!(vehicle.see(|w| w.count(ARM)), 0);
+    assert_eq!(
+        agent.report().unwrap().activity,
+        Activity::HandsOff(HandsOff::FlightOver)
+    );
+    agent.order(grounded(2)).await;
+    agent.until("grounded", 10, |r| r.so_far == SoFar::Fresh).await;
+    agent.order(flying(3)).await;
+    agent.until_holding().await;
+    assert_eq!(agent.report().unwrap().so_far, SoFar::Flown);
     agent.kill().await;
 }

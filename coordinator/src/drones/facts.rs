@@ -3,6 +3,7 @@
 //! Owns: gathering it from the caches. Must not: call the API or decide.
 
 use crate::context::Context;
+use crate::drones::status;
 use crate::ground;
 use crate::key::Key;
 use crate::world::{is_guarded, owner, uid};
@@ -145,6 +146,7 @@ pub fn facts(context: &Context, drone: &Drone) -> Facts {
             }),
         resume_after: u32::try_from(drone.spec.resume_after_takeovers).unwrap_or(0),
         ground_mark,
+        told: drone.status.as_ref().map(status::told).unwrap_or_default(),
         ground: Ground::of(drone.spec.grounded, swarm, just_ordered),
     }
 }

@@ -12,6 +12,7 @@ use crate::drones::refusals::{self, same_but_for_numbers};
 use crds::drone::{BatteryStatus, PositionStatus, VehicleIdentity};
 use crds::{Drone, DroneStatus, labels};
 use fleet::drone::status::{Binding, Question, Status, status};
+use fleet::flight_record::{SoFar, Told};
 use fleet::report::Report;
 use fleet::safety::Keep;
 use fleet::vehicle::Autopilot;
@@ -47,7 +48,15 @@ pub async fn write(
     if let Some(grace) = grace(context, seen).filter(|_| old.phase.is_some() && old.node_name.is_some()) {
         return Ok(Some(grace));
     }
-    let next = assemble(&old, &new, binding, report, seen.facts.generation, Timestamp::now());
+    let next = assemble(
+        &old,
+        &new,
+        binding,
+        report,
+        seen.held_by_agent(),
+        seen.facts.generation,
+        Timestamp::now(),
+    );
     match context
         .drone_paces
         .due(seen.uid(), urgency(&old, &next), Instant::now())
@@ -127,9 +136,12 @@ fn assemble(
     new: &Status,
     binding: &Binding,
     report: Option<&Report>,
+    held: bool,
     generation: i64,
     now: Timestamp,
 ) -> DroneStatus {
+    // Of this Drone's flight only an agent that holds it can tell.
+    let holder = report.filter(|_| held);
     let node_name = match binding {
         Binding::Bound(node) => Some(node.to_string()),
         // What may have served it once is never forgotten: its finalizer depends on it.
@@ -157,9 +169,10 @@ fn assemble(
         mode: report.and_then(|r| r.mode.clone()),
         battery,
         position,
-        takeovers: report.map_or(before.takeovers, |r| {
+        takeovers: holder.map_or(before.takeovers, |r| {
             i32::try_from(r.takeovers).ok().filter(|&count| count > 0)
         }),
+        flight: holder.map_or(before.flight, |r| so_far(r.so_far).map(str::to_owned)),
         arming_refusals: report.map_or_else(Vec::new, |r| refusals::told(&before.arming_refusals, r, now)),
         preflight_warnings: report.map_or(before.preflight_warnings, |r| r.warnings.clone()),
         observed_generation: Some(generation),
@@ -178,6 +191,36 @@ fn assemble(
                 )
             })
             .collect(),
+    }
+}
+
+const FLOWN: &str = "Flown";
+const OVER: &str = "Over";
+const KILLED: &str = "Killed";
+
+const fn so_far(told: SoFar) -> Option<&'static str> {
+    match told {
+        SoFar::Fresh => None,
+        SoFar::Flown => Some(FLOWN),
+        SoFar::Over => Some(OVER),
+        SoFar::Killed => Some(KILLED),
+    }
+}
+
+/// What agents told of the flight, as `status` has kept it.
+#[must_use]
+pub fn told(status: &DroneStatus) -> Told {
+    Told {
+        takeovers: status
+            .takeovers
+            .and_then(|count| u32::try_from(count).ok())
+            .unwrap_or(0),
+        so_far: match status.flight.as_deref() {
+            Some(FLOWN) => SoFar::Flown,
+            Some(OVER) => SoFar::Over,
+            Some(KILLED) => SoFar::Killed,
+            Some(_) | None => SoFar::Fresh,
+        },
     }
 }
 
@@ -284,7 +327,38 @@ mod tests {
 
     fn next(old: &DroneStatus, said: &Status, report: Option<&Report>, second: i64) -> DroneStatus {
         let binding = Binding::Bound(NodeName::parse("n").unwrap());
-        assemble(old, said, &binding, report, 1, Timestamp::from_second(second).unwrap())
+        assemble(
+            old,
+            said,
+            &binding,
+            report,
+            true,
+            1,
+            Timestamp::from_second(second).unwrap(),
+        )
+    }
+
+    #[test]
+    fn what_was_told_of_a_flight_is_kept_until_an_agent_that_holds_the_drone_says_otherwise() {
+        let binding = Binding::Bound(NodeName::parse("n").unwrap());
+        let says = |old: &DroneStatus, report: Option<&Report>, held| {
+            let now = Timestamp::from_second(9).unwrap();
+            assemble(old, &said(Phase::Unknown, None, false), &binding, report, held, 1, now)
+        };
+        for so_far in [SoFar::Fresh, SoFar::Flown, SoFar::Over, SoFar::Killed] {
+            let report = Report {
+                takeovers: 2,
+                so_far,
+                ..report(80, "GUIDED")
+            };
+            let kept = says(&DroneStatus::default(), Some(&report), true);
+            assert_eq!(told(&kept), Told { takeovers: 2, so_far });
+            let forgetful = Report::of_nothing(NodeName::parse("n").unwrap());
+            for later in [says(&kept, None, false), says(&kept, Some(&forgetful), false)] {
+                assert_eq!(told(&later), told(&kept));
+            }
+            assert_eq!(told(&says(&kept, Some(&forgetful), true)), Told::default());
+        }
     }
 
     #[test]
@@ -369,7 +443,15 @@ mod tests {
             by: "x/y".into(),
         };
         let now = Timestamp::from_second(0).unwrap();
-        let after = assemble(&bound, &said(Phase::Pending, Some(false), false), &taken, None, 1, now);
+        let after = assemble(
+            &bound,
+            &said(Phase::Pending, Some(false), false),
+            &taken,
+            None,
+            false,
+            1,
+            now,
+        );
         assert_eq!(after.node_name.as_deref(), Some("n"));
     }
 

@@ -50,6 +50,7 @@ pub(super) fn world(desired: Desired) -> World {
         failsafe: Failsafe::default(),
         resume_after: 0,
         ground_mark: None,
+        told: crate::flight_record::Told::default(),
     };
     World {
         vehicle: Vehicle::default(),

@@ -5,6 +5,7 @@
 
 use crate::assignment::{Assignment, Desired, GroundedWhy, Held, Order};
 use crate::drone::{Claimed, Facts, Ground};
+use crate::flight_record::Told;
 use crate::ground::{GroundMark, GroundOrderId};
 use crate::ids::{DroneUid, Term};
 
@@ -43,6 +44,8 @@ pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
         failsafe: drone.failsafe,
         resume_after: drone.resume_after,
         ground_mark: drone.ground_mark,
+        // Whoever holds the Drone knows better.
+        told: if held.is_none() { drone.told } else { Told::default() },
     }))
 }
 
@@ -137,6 +140,7 @@ mod tests {
             ground: Ground::No,
             resume_after: 0,
             ground_mark: None,
+            told: crate::flight_record::Told::default(),
         }
     }
 
@@ -166,6 +170,21 @@ mod tests {
     const ORDERED: Option<Desired> = Some(Desired::Grounded {
         why: GroundedWhy::Ordered,
     });
+
+    #[test]
+    fn only_an_agent_that_does_not_hold_the_drone_is_told_of_its_flight() {
+        let told = Told {
+            takeovers: 2,
+            so_far: crate::flight_record::SoFar::Over,
+        };
+        let drone = Facts { told, ..bound() };
+        for (held, expected) in [(None, told), (Some(held(false)), Told::default())] {
+            let Some(Order::Assigned(order)) = order(TERM, &drone, held.as_ref()) else {
+                panic!("it is told nothing")
+            };
+            assert_eq!(order.told, expected);
+        }
+    }
 
     #[test]
     fn a_bound_drone_with_claim_and_finalizer_flies() {

@@ -41,6 +41,7 @@ fn wish(uid: &str, desired: Desired, resume_after: u32) -> Assignment {
         },
         resume_after,
         ground_mark: None,
+        told: crate::flight_record::Told::default(),
     }
 }
 
@@ -356,4 +357,38 @@ proptest! {
             record = next;
         }
     }
+}
+
+#[test]
+fn an_agent_that_has_lost_its_disk_goes_by_what_was_told_before() {
+    use crate::flight_record::{SoFar, Stage, Told};
+    let held = |so_far, takeovers| Assignment {
+        told: Told { takeovers, so_far },
+        ..wish("d", FLY, 1)
+    };
+    let lost = |held: &Assignment, truth| {
+        let record = FlightRecord::default().seen(Some(held), truth, false);
+        record.watched(Some(held), truth, Some(Mode::Station), None, false)
+    };
+    let down = FlightTruth::Disarmed;
+    assert!(
+        lost(&held(SoFar::Flown, 2), IN_AIR).let_go(&held(SoFar::Flown, 2)),
+        "the pilot keeps it"
+    );
+    assert!(
+        !lost(&held(SoFar::Flown, 1), IN_AIR).let_go(&held(SoFar::Flown, 1)),
+        "it was told to go on"
+    );
+    for (so_far, stage, killed) in [
+        (SoFar::Fresh, Stage::Fresh, false),
+        (SoFar::Flown, Stage::Over, false),
+        (SoFar::Over, Stage::Over, false),
+        (SoFar::Killed, Stage::Over, true),
+    ] {
+        let record = lost(&held(so_far, 0), down);
+        assert_eq!((record.stage, record.killed), (stage, killed), "{so_far:?}");
+    }
+    // Whoever remembers the flight himself is not told.
+    let own = lost(&held(SoFar::Fresh, 0), down);
+    assert_eq!(own.seen(Some(&held(SoFar::Killed, 9)), down, false), own);
 }

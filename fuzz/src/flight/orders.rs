@@ -47,6 +47,7 @@ impl Default for Coordinators {
                 failsafe: Failsafe::default(),
                 resume_after: 0,
                 ground_mark: None,
+                told: fleet::flight_record::Told::default(),
             },
             nonce: 0,
         }

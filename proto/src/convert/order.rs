@@ -9,6 +9,7 @@ use crate::v1;
 use fleet::assignment::{
     Assignment, Desired, Failsafe, GroundedWhy, OnCoordinatorLoss, OnLowBattery, Order, Preflight, USUAL_RESERVE,
 };
+use fleet::flight_record::{SoFar, Told};
 use fleet::ground::{GroundMark, GroundOrderId};
 use fleet::ids::{DroneName, DroneUid, Term};
 use fleet::units::{AltitudeAboveHome, Percent};
@@ -61,6 +62,8 @@ impl From<&Assignment> for v1::Assignment {
             failsafe: Some((&a.failsafe).into()),
             resume_after_takeovers: a.resume_after,
             ground_mark: a.ground_mark.map(Into::into),
+            told_takeovers: a.told.takeovers,
+            told_so_far: v1::FlightSoFar::from(a.told.so_far).into(),
         }
     }
 }
@@ -85,6 +88,11 @@ impl TryFrom<v1::Assignment> for Assignment {
             // It is for flight only.
             Desired::Grounded { .. } => failsafe.unwrap_or_default(),
         };
+        // A word that is not known yet must not keep a vehicle up.
+        let told = Told {
+            takeovers: a.told_takeovers,
+            so_far: a.told_so_far().into(),
+        };
         Ok(Self {
             term: Term(a.term),
             uid: DroneUid(filled("assigned.drone_uid", a.drone_uid)?),
@@ -97,7 +105,30 @@ impl TryFrom<v1::Assignment> for Assignment {
             failsafe,
             resume_after: a.resume_after_takeovers,
             ground_mark: a.ground_mark.and_then(ground_mark),
+            told,
         })
+    }
+}
+
+impl From<SoFar> for v1::FlightSoFar {
+    fn from(so_far: SoFar) -> Self {
+        match so_far {
+            SoFar::Fresh => Self::Unspecified,
+            SoFar::Flown => Self::Flown,
+            SoFar::Over => Self::Over,
+            SoFar::Killed => Self::Killed,
+        }
+    }
+}
+
+impl From<v1::FlightSoFar> for SoFar {
+    fn from(so_far: v1::FlightSoFar) -> Self {
+        match so_far {
+            v1::FlightSoFar::Unspecified => Self::Fresh,
+            v1::FlightSoFar::Flown => Self::Flown,
+            v1::FlightSoFar::Over => Self::Over,
+            v1::FlightSoFar::Killed => Self::Killed,
+        }
     }
 }
 
@@ -272,17 +303,22 @@ mod tests {
             true => GroundMark::Done(GroundOrderId(id)),
             false => GroundMark::Given(GroundOrderId(id)),
         }));
-        let told = (any::<u32>(), mark);
+        let so_far = prop::sample::select(vec![SoFar::Fresh, SoFar::Flown, SoFar::Over, SoFar::Killed]);
+        let before = (any::<u32>(), so_far).prop_map(|(takeovers, so_far)| Told { takeovers, so_far });
+        let told = (any::<u32>(), mark, before);
         (any::<u64>(), ".+", ".*", ".*", any::<i64>(), desired, failsafe, told).prop_map(
-            |(term, uid, namespace, name, generation, desired, failsafe, (resume_after, ground_mark))| Assignment {
-                resume_after,
-                ground_mark,
-                term: Term(term),
-                uid: DroneUid(uid),
-                name: DroneName { namespace, name },
-                generation,
-                desired,
-                failsafe,
+            |(term, uid, namespace, name, generation, desired, failsafe, (resume_after, ground_mark, told))| {
+                Assignment {
+                    resume_after,
+                    ground_mark,
+                    told,
+                    term: Term(term),
+                    uid: DroneUid(uid),
+                    name: DroneName { namespace, name },
+                    generation,
+                    desired,
+                    failsafe,
+                }
             },
         )
     }
@@ -319,6 +355,8 @@ mod tests {
             failsafe: None,
             resume_after_takeovers: 0,
             ground_mark: None,
+            told_takeovers: 0,
+            told_so_far: 0,
         };
         change(&mut assignment);
         v1::ToAgent {

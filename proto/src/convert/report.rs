@@ -33,6 +33,7 @@ impl From<&Report> for v1::Report {
             takeovers: r.takeovers,
             ground_latch: r.ground_latch.map_or(0, |id| id.0),
             warnings: r.warnings.clone(),
+            so_far: v1::FlightSoFar::from(r.so_far).into(),
             link: r.link.map(|link| v1::LinkQuality {
                 frames: link.frames,
                 lost: link.lost,
@@ -55,6 +56,7 @@ const fn moment(ms: u64) -> Moment {
 /// # Errors
 /// [`BadMessage`], naming the first field that makes no sense.
 pub fn report(node: NodeName, r: v1::Report) -> Result<Report, BadMessage> {
+    let so_far = r.so_far().into();
     Ok(Report {
         node,
         made: moment(r.made_ms),
@@ -72,6 +74,7 @@ pub fn report(node: NodeName, r: v1::Report) -> Result<Report, BadMessage> {
         takeovers: r.takeovers,
         ground_latch: Some(GroundOrderId(r.ground_latch)).filter(|id| id.0 != 0),
         warnings: r.warnings,
+        so_far,
         link: r.link.map(|link| LinkQuality {
             frames: link.frames,
             lost: link.lost,

@@ -24,6 +24,7 @@ fn drone() -> Facts {
         ground: Ground::No,
         resume_after: 0,
         ground_mark: None,
+        told: crate::flight_record::Told::default(),
     }
 }
 

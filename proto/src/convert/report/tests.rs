@@ -1,6 +1,7 @@
 //! What of a report comes through the wire, and what is refused there.
 
 use super::*;
+use fleet::flight_record::SoFar;
 use proptest::option::of;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -96,6 +97,7 @@ fn reports() -> impl Strategy<Value = Report> {
     let reasons = prop::collection::vec(reason, 0..5);
     let kept = (
         any::<u32>(),
+        select(vec![SoFar::Fresh, SoFar::Flown, SoFar::Over, SoFar::Killed]),
         of(1..=u64::MAX),
         prop::collection::vec(".*", 0..3),
         any::<u32>(),
@@ -104,7 +106,7 @@ fn reports() -> impl Strategy<Value = Report> {
     let agent = (of(held()), select(activities()), reasons, kept);
     (vehicle, agent, any::<(bool, bool, Option<bool>)>()).prop_map(|(vehicle, agent, flags)| {
         let (identity, truth, mode, battery, position) = vehicle;
-        let (held, activity, reasons, (takeovers, latch, warnings, made, link)) = agent;
+        let (held, activity, reasons, (takeovers, so_far, latch, warnings, made, link)) = agent;
         let (link_alive, terminating, ready) = flags;
         Report {
             node: node(),
@@ -121,6 +123,7 @@ fn reports() -> impl Strategy<Value = Report> {
             terminating,
             made: moment(made.into()),
             takeovers,
+            so_far,
             ground_latch: latch.map(GroundOrderId),
             warnings,
             link: link.map(|(frames, lost, damaged)| LinkQuality { frames, lost, damaged }),

@@ -299,6 +299,8 @@ fn start_once(builder: &Builder, binaries: &Binaries) -> anyhow::Result<ControlP
         .arg(flag("cert-dir", &pki))
         .arg("--service-cluster-ip-range=10.96.0.0/16")
         .arg("--authorization-mode=Node,RBAC")
+        // As installers set it: who may run privileged containers is for PodSecurity to say.
+        .arg("--allow-privileged=true")
         .arg(flag("token-auth-file", at("tokens.csv")))
         .arg("--service-account-issuer=https://kubernetes.default.svc")
         .arg(flag("service-account-key-file", at("service-accounts.pem")))

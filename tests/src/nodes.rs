@@ -21,6 +21,7 @@ mod machine;
 mod node;
 mod prerequisites;
 mod switch;
+mod traces;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -29,10 +30,11 @@ use anyhow::Context;
 
 pub use cgroups::Cgroups;
 pub use installed::{Installed, Wish};
-pub use machine::{Device, Machine};
+pub use machine::{Device, Machine, Source};
 pub use node::{Node, Spec};
 pub use prerequisites::why_not;
 pub use switch::{HUB, Switch, enter, way_in};
+pub use traces::Traces;
 
 use crate::control_plane::{Binaries, Place};
 use crate::{ControlPlane, Process, Scratch, wait_for};
@@ -45,11 +47,11 @@ const PATIENCE: Duration = Duration::from_secs(180);
 #[derive(Debug)]
 pub struct RealCluster {
     nodes: Vec<Node>,
-    _cgroups: Cgroups,
+    cgroups: Cgroups,
     dns: Process,
     plane: ControlPlane,
     _switch: Switch,
-    _scratch: Scratch,
+    scratch: Scratch,
 }
 
 /// What to start.
@@ -138,11 +140,11 @@ impl Builder {
         })?;
         let cluster = RealCluster {
             nodes,
-            _cgroups: cgroups,
+            cgroups,
             dns,
             plane,
             _switch: switch,
-            _scratch: scratch,
+            scratch,
         };
         for spec in &self.nodes {
             cluster.wait_ready(&spec.name)?;
@@ -172,6 +174,12 @@ impl RealCluster {
     /// Its nodes.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
+    }
+
+    /// What it leaves on the machine while it runs.
+    pub fn traces(&self) -> Traces {
+        let folders = [self.scratch.path(), self.plane.scratch().path()];
+        Traces::new(folders.map(Into::into).to_vec(), self.cgroups.folders().to_vec())
     }
 
     /// An error that shows the end of the log of what has died.

@@ -26,6 +26,7 @@ exit 1"#;
 #[derive(Debug)]
 pub struct Cgroups {
     name: String,
+    folders: Vec<PathBuf>,
     sweeper: Child,
 }
 
@@ -41,12 +42,18 @@ impl Cgroups {
         let sweeper = command.spawn()?;
         let made = Self {
             name: name.to_owned(),
+            folders: tops,
             sweeper,
         };
-        for folder in tops.iter().flat_map(|top| below.iter().map(|name| top.join(name))) {
+        for folder in made.folders.iter().flat_map(|top| below.iter().map(|name| top.join(name))) {
             std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
         }
         Ok(made)
+    }
+
+    /// The group in each hierarchy.
+    pub fn folders(&self) -> &[PathBuf] {
+        &self.folders
     }
 
     /// The name of one of the groups below, as kubelets write it.

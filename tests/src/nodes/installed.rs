@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use super::{Builder, Device, RealCluster, Spec, images};
+use super::{Builder, Device, RealCluster, Source, Spec, Traces, images};
 use crate::control_plane::workspace_root;
 use crate::launch::workspace_binary;
-use crate::{Launch, Process, Scratch, wait_for};
+use crate::{ControlPlane, Launch, Process, Scratch, wait_for};
 
 /// The namespace of the programs.
 pub const SYSTEM: &str = "skein-system";
@@ -75,6 +75,16 @@ impl Installed {
     /// The cluster that it runs on.
     pub fn cluster(&mut self) -> &mut RealCluster {
         &mut self.cluster
+    }
+
+    /// Its control plane.
+    pub fn plane(&self) -> &ControlPlane {
+        self.cluster.plane()
+    }
+
+    /// What the cluster leaves on the machine while it runs.
+    pub fn traces(&self) -> Traces {
+        self.cluster.traces()
     }
 
     /// The names of the drone nodes.
@@ -165,7 +175,7 @@ fn with_drone(builder: Builder, name: &str, scratch: &Path) -> Builder {
         labels: vec![("node-role.kubernetes.io/drone".to_owned(), String::new())],
         devices: vec![Device {
             name: PORT.to_owned(),
-            source: scratch.join("ports").join(name),
+            source: Source::Terminal(scratch.join("ports").join(name)),
         }],
     })
 }

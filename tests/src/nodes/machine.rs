@@ -19,13 +19,28 @@ const SCRIPT: &str = include_str!("machine.sh");
 /// Making namespaces and mounts takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A file that the machine sees in its `/dev`.
+/// A serial port that the machine has in its `/dev`, for root and group `dialout`.
 #[derive(Debug, Clone)]
 pub struct Device {
     /// Its name there, such as `ttyACM0`.
     pub name: String,
-    /// What it is outside, such as a simulator's pseudo-terminal.
-    pub source: PathBuf,
+    /// What it is.
+    pub source: Source,
+}
+
+/// What a serial port is.
+#[derive(Debug, Clone)]
+pub enum Source {
+    /// A simulator's pseudo-terminal, by its path outside.
+    Terminal(PathBuf),
+    /// A character device of this kernel, by its numbers. USB modems (`ttyACM`) have major number 166, USB serial
+    /// converters (`ttyUSB`) 188, built-in ports (`ttyS`) 4. None need be there: who may open it finds that it is not.
+    Numbers {
+        /// The driver's number.
+        major: u16,
+        /// The driver's number of the device.
+        minor: u16,
+    },
 }
 
 /// A running one. Dropping it ends all that runs inside.
@@ -46,7 +61,10 @@ impl Machine {
         std::fs::write(&script, SCRIPT)?;
         let devices = devices.iter().map(|device| {
             let mut text = OsString::from(format!("{}=", device.name));
-            text.push(&device.source);
+            match &device.source {
+                Source::Terminal(path) => text.push(path),
+                Source::Numbers { major, minor } => text.push(format!("c:{major}:{minor}")),
+            }
             text
         });
         let first = Launch::program("unshare")

@@ -1,6 +1,6 @@
 # The first process of a node's own namespaces: gives the node a file system of its own where programs write, and its
 # own device folder; then takes in orphans for as long as the node lives. All of it is gone when this ends.
-#   $1 the node's folder; $2 its name; then NAME=PATH for each device: PATH as /dev/NAME
+#   $1 the node's folder; $2 its name; then for each device NAME=PATH, or NAME=c:MAJOR:MINOR
 set -eu
 root=$1 name=$2
 shift 2
@@ -26,12 +26,22 @@ mkdir "$dev/pts" "$dev/shm"
 mount --rbind /dev/pts "$dev/pts"
 mount -t tmpfs tmpfs "$dev/shm"
 for device in "$@"; do
-    # A pseudo-terminal is what it is only in the file system it was made in, so it is mounted and not copied.
-    : > "$dev/${device%%=*}"
-    mount --bind "$(readlink -f "${device#*=}")" "$dev/${device%%=*}"
+    file=$dev/${device%%=*}
+    source=${device#*=}
+    case $source in
+    c:*)
+        source=${source#c:}
+        mknod "$file" c "${source%:*}" "${source#*:}"
+        ;;
+    *)
+        # A pseudo-terminal is what it is only in the file system it was made in, so it is mounted and not copied.
+        : > "$file"
+        mount --bind "$(readlink -f "$source")" "$file"
+        ;;
+    esac
     # As udev does for serial ports: group dialout.
-    chgrp 20 "$dev/${device%%=*}"
-    chmod 660 "$dev/${device%%=*}"
+    chgrp 20 "$file"
+    chmod 660 "$file"
 done
 mount --move "$dev" /dev
 

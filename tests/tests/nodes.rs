@@ -1,0 +1,130 @@
+//! Skein on real nodes: the DaemonSet and the Deployment as containers, run by kubelets and containerd. Whether a
+//! vehicle flies is read from its own words on the wire.
+//!
+//! Needs root and some packages. Where they are not, each test says `skipped:` and why, and passes.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "test helpers outside of #[test] functions"
+)]
+
+#[path = "nodes/devices.rs"]
+mod devices;
+#[path = "nodes/field.rs"]
+mod field;
+#[path = "e2e/wire.rs"]
+mod wire;
+
+use std::io::Write;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::ensure;
+use field::Field;
+use tests::nodes::installed::SYSTEM;
+use tests::nodes::why_not;
+use tests::wait_for;
+
+/// How long anything may take on a machine that is busy with something else.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// One cluster at a time: two cores carry one.
+static ONE: Mutex<()> = Mutex::new(());
+
+/// Runs `test` where nodes can run, one at a time.
+fn on_real_nodes(test: fn() -> anyhow::Result<()>) -> anyhow::Result<()> {
+    if let Some(why) = why_not() {
+        // Past the test runner's capture, for a test that did not run must not look as if it had.
+        writeln!(std::io::stderr(), "skipped: {why}")?;
+        return Ok(());
+    }
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    test()
+}
+
+#[test]
+fn what_befalls_kubelet_or_coordinator_changes_nothing_in_the_air_and_a_pod_goes_only_after_its_vehicle_landed()
+-> anyhow::Result<()> {
+    on_real_nodes(|| {
+        let mut field = Field::start(2)?;
+        field.fly(2)?;
+        the_coordinator_is_rolled(&field)?;
+        a_kubelet_dies_and_comes_back(&mut field, "drone-1")?;
+        a_node_is_drained_and_its_agent_deleted(&field, "drone-1")?;
+        the_swarm_is_deleted(&field)?;
+        field.end()
+    })
+}
+
+/// A rollout replaces every coordinator while two vehicles fly: none of them hears a command.
+fn the_coordinator_is_rolled(field: &Field) -> anyhow::Result<()> {
+    let before = wire::now();
+    field.kubectl(&["rollout", "restart", "deployment/skein-coordinator", "-n", SYSTEM])?;
+    let timeout = format!("--timeout={}s", PATIENCE.as_secs());
+    field.kubectl(&["rollout", "status", "deployment/skein-coordinator", "-n", SYSTEM, &timeout])?;
+    field.wait_heard_by_a_coordinator_started_after(before)?;
+    field.assert_undisturbed(&["drone-1", "drone-2"], before);
+    Ok(())
+}
+
+/// SIGKILL, and the node is given up by Kubernetes before its kubelet is back: the Pod and the flight go on.
+fn a_kubelet_dies_and_comes_back(field: &mut Field, node: &str) -> anyhow::Result<()> {
+    let before = wire::now();
+    let pod = field.agent_uid(node)?;
+    field.installed.cluster().node(node)?.kill_kubelet();
+    wait_for(format!("{node} to count as lost"), PATIENCE, || {
+        let ready = field.ready(node)?;
+        ensure!(ready == "Unknown", "Ready is {ready}");
+        Ok(())
+    })?;
+    field.installed.cluster().node(node)?.restart_kubelet()?;
+    wait_for(format!("{node} to be back"), PATIENCE, || {
+        let ready = field.ready(node)?;
+        ensure!(ready == "True", "Ready is {ready}");
+        Ok(())
+    })?;
+    field.installed.wait_running()?;
+    assert_eq!(field.agent_uid(node)?, pod, "it is the same Pod");
+    field.assert_undisturbed(&["drone-1", "drone-2"], before);
+    Ok(())
+}
+
+/// `kubectl drain` leaves DaemonSets alone. Deleted, the agent's Pod stays until its vehicle has landed.
+fn a_node_is_drained_and_its_agent_deleted(field: &Field, node: &str) -> anyhow::Result<()> {
+    let before = wire::now();
+    field.kubectl(&["drain", node, "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=120s"])?;
+    let pod = field.agent_uid(node)?;
+    let name = field.installed.agent_pod(node)?;
+    field.kubectl(&["delete", &name, "-n", SYSTEM, "--wait=false"])?;
+    wait_for(format!("the agent's Pod on {node} to go"), PATIENCE, || {
+        let left = field.kubectl(&["get", "pods", "-n", SYSTEM, "-o", "jsonpath={.items[*].metadata.uid}"])?;
+        if left.split(' ').any(|uid| uid == pod) {
+            anyhow::bail!("it is there, and {node} is {:?}", field.wire(node).said());
+        }
+        Ok(())
+    })
+    .map_err(|error| field.installed.explain(error))?;
+    let said = field.wire(node).said();
+    assert!(said.down(), "the Pod is gone and {node} is {said:?}");
+    field.assert_undisturbed(&["drone-2"], before);
+
+    field.kubectl(&["uncordon", node])?;
+    field.wait_in_air(2)
+}
+
+fn the_swarm_is_deleted(field: &Field) -> anyhow::Result<()> {
+    let timeout = format!("--timeout={}s", PATIENCE.as_secs());
+    let deleted = field.kubectl(&["delete", "swarm/alpha", &timeout]);
+    deleted.map_err(|error| field.installed.explain(error))?;
+    for (node, flights) in [("drone-1", 2), ("drone-2", 1)] {
+        let wire = field.wire(node);
+        assert!(wire.said().down(), "{node} is {:?}", wire.said());
+        assert_eq!(wire.arms(), flights, "{node} armed as often as it flew");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_pod_that_is_not_privileged_may_open_a_pseudo_terminal_of_its_host_and_no_serial_port() -> anyhow::Result<()> {
+    on_real_nodes(devices::who_may_open_what)
+}

@@ -1,0 +1,118 @@
+//! Skein on real nodes, as the tests use it.
+//!
+//! Owns: asking and waiting. Must not: start anything itself; the library does.
+
+use std::path::PathBuf;
+
+use anyhow::ensure;
+use serde_json::Value;
+use tests::nodes::installed::SYSTEM;
+use tests::nodes::{Installed, Wish};
+use tests::wait_for;
+
+use crate::PATIENCE;
+use crate::wire::Wire;
+
+/// Nodes, Pods and vehicles.
+pub struct Field {
+    pub installed: Installed,
+}
+
+impl Field {
+    /// So many drone nodes, with Skein installed.
+    pub fn start(drones: u8) -> anyhow::Result<Self> {
+        let installed = Installed::start(&Wish { drones, speedup: 10.0 })?;
+        Ok(Self { installed })
+    }
+
+    /// Ends it, and sees that nothing is left of it: no process, no control group, no folder.
+    pub fn end(self) -> anyhow::Result<()> {
+        let traces = self.installed.traces();
+        assert!(!traces.left().is_empty(), "the traces of a running cluster are found");
+        drop(self);
+        wait_for("all traces to be gone", PATIENCE, || {
+            let left = traces.left();
+            ensure!(left.is_empty(), "left: {left:?}");
+            Ok(())
+        })
+    }
+
+    /// Makes the Swarm `alpha` and waits until all of it is in the air.
+    pub fn fly(&self, replicas: usize) -> anyhow::Result<()> {
+        let swarm = serde_json::json!({
+            "apiVersion": "skein.dev/v1alpha1", "kind": "Swarm",
+            "metadata": {"name": "alpha", "namespace": "default"},
+            "spec": {"replicas": replicas},
+        });
+        let kubectl = self.installed.plane().kubectl();
+        kubectl.apply(&swarm.to_string())?;
+        self.wait_in_air(replicas)
+    }
+
+    /// Waits until exactly so many vehicles are in the air, by their own words, and as many Drones are Flying.
+    pub fn wait_in_air(&self, count: usize) -> anyhow::Result<()> {
+        wait_for(format!("{count} vehicles in the air"), PATIENCE, || {
+            let drones = self.installed.drones();
+            let said: Vec<_> = drones.iter().map(|drone| (*drone, self.wire(drone).said())).collect();
+            let up = said.iter().filter(|(_, said)| said.in_air()).count();
+            let down = said.iter().filter(|(_, said)| said.not_flying()).count();
+            ensure!((up, down) == (count, drones.len() - count), "{said:?}");
+            let path = "jsonpath={.items[*].status.phase}";
+            let phases = self.kubectl(&["get", "drones", "-n", "default", "-o", path])?;
+            ensure!(phases.split(' ').filter(|phase| *phase == "Flying").count() == count, "{phases}");
+            Ok(())
+        })
+        .map_err(|error| self.installed.explain(error))
+    }
+
+    /// Waits until the agents of both nodes have reported to a coordinator that was started after `then`
+    /// (Unix microseconds).
+    pub fn wait_heard_by_a_coordinator_started_after(&self, then: u64) -> anyhow::Result<()> {
+        let label = "-l=app.kubernetes.io/name=skein-coordinator";
+        wait_for("the new coordinator to hear of every agent", PATIENCE, || {
+            let since = format!("--since-time={}", rfc3339(then)?);
+            let log = self.kubectl(&["logs", "-n", SYSTEM, label, &since, "--tail=-1"])?;
+            for drone in self.installed.drones() {
+                let heard = |line: &str| line.contains("agent connected") && line.contains(&format!("\"{drone}\""));
+                ensure!(log.lines().any(heard), "nothing of {drone} in:\n{log}");
+            }
+            Ok(())
+        })
+        .map_err(|error| self.installed.explain(error))
+    }
+
+    /// These vehicles have flown without a break and were sent no command since `then`.
+    pub fn assert_undisturbed(&self, nodes: &[&str], then: u64) {
+        for node in nodes {
+            assert_eq!(self.wire(node).commands_since(then), [], "{node}");
+            assert!(self.wire(node).flew_without_a_break_since(then), "{node}");
+        }
+    }
+
+    /// The status of the node's condition Ready.
+    pub fn ready(&self, node: &str) -> anyhow::Result<String> {
+        let path = r#"jsonpath={.status.conditions[?(@.type=="Ready")].status}"#;
+        self.kubectl(&["get", "node", node, "-o", path])
+    }
+
+    /// The identity of the agent's Pod on a node.
+    pub fn agent_uid(&self, node: &str) -> anyhow::Result<String> {
+        let pod = self.installed.agent_pod(node)?;
+        let found: Value = self.installed.plane().kubectl().json(["get", &pod, "-n", SYSTEM])?;
+        Ok(found["metadata"]["uid"].as_str().unwrap_or_default().to_owned())
+    }
+
+    pub fn kubectl(&self, args: &[&str]) -> anyhow::Result<String> {
+        self.installed.kubectl(args)
+    }
+
+    pub fn wire(&self, drone: &str) -> Wire {
+        Wire(PathBuf::from(self.installed.wire_log(drone)))
+    }
+}
+
+/// Unix microseconds as kubectl wants them.
+fn rfc3339(micros: u64) -> anyhow::Result<String> {
+    let time = k8s_openapi::jiff::Timestamp::from_microsecond(i64::try_from(micros)?)?;
+    Ok(time.to_string())
+}

@@ -7,9 +7,9 @@
 use crate::api::{self, ApiError};
 use crate::context::Context;
 use crds::labels;
-use k8s_openapi::api::discovery::v1::EndpointSlice;
-use kube::api::{Api, Patch, PatchParams};
-use serde_json::{Value, json};
+use k8s_openapi::api::discovery::v1::{Endpoint, EndpointConditions, EndpointPort, EndpointSlice};
+use kube::api::{Api, PostParams};
+use kube::core::ObjectMeta;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,13 +54,21 @@ pub fn start(context: &Arc<Context>, here: SocketAddr, tasks: &mut JoinSet<()>) 
 async fn point(context: &Context, here: SocketAddr) -> Result<(), ApiError> {
     let slices: Api<EndpointSlice> = Api::namespaced(context.client(), &context.namespace);
     let there = api::call("read the EndpointSlice of the coordinator", slices.get_opt(NAME)).await?;
-    if !context.standing.acts() || there.is_some_and(|slice| points_at(&slice, here)) {
+    if !context.standing.acts() || there.as_ref().is_some_and(|slice| points_at(slice, here)) {
         return Ok(());
     }
-    let params = PatchParams::apply(labels::COORDINATOR).force();
-    let slice = Patch::Apply(slice(&context.namespace, here));
-    let written = slices.patch(NAME, &params, &slice);
-    api::call("write the EndpointSlice of the coordinator", written).await?;
+    let params = PostParams {
+        field_manager: Some(labels::COORDINATOR.into()),
+        ..PostParams::default()
+    };
+    let slice = slice(there.map(|slice| slice.metadata), &context.namespace, here);
+    if slice.metadata.resource_version.is_some() {
+        let written = slices.replace(NAME, &params, &slice);
+        api::call("write the EndpointSlice of the coordinator", written).await?;
+    } else {
+        let written = slices.create(&params, &slice);
+        api::call("create the EndpointSlice of the coordinator", written).await?;
+    }
     tracing::info!(%here, "the Service leads here");
     Ok(())
 }
@@ -75,22 +83,39 @@ fn points_at(slice: &EndpointSlice, here: SocketAddr) -> bool {
     ready && port && endpoint.addresses == [here.ip().to_string()]
 }
 
-fn slice(namespace: &str, here: SocketAddr) -> Value {
-    json!({
-        "apiVersion": "discovery.k8s.io/v1",
-        "kind": "EndpointSlice",
-        "metadata": {
-            "name": NAME,
-            "namespace": namespace,
-            "labels": {
-                "kubernetes.io/service-name": NAME,
-                "endpointslice.kubernetes.io/managed-by": MANAGED_BY,
-            },
-        },
-        "addressType": if here.is_ipv4() { "IPv4" } else { "IPv6" },
-        "endpoints": [{"addresses": [here.ip().to_string()], "conditions": {"ready": true}}],
-        "ports": [{"name": "grpc", "protocol": "TCP", "port": here.port()}],
-    })
+/// The slice that points at `here`, with what else stands on it, and failing if it has changed since.
+fn slice(there: Option<ObjectMeta>, namespace: &str, here: SocketAddr) -> EndpointSlice {
+    let mut metadata = there.unwrap_or_else(|| ObjectMeta {
+        name: Some(NAME.into()),
+        namespace: Some(namespace.into()),
+        ..ObjectMeta::default()
+    });
+    metadata.managed_fields = None;
+    let ours = [
+        ("kubernetes.io/service-name", NAME),
+        ("endpointslice.kubernetes.io/managed-by", MANAGED_BY),
+        (labels::MANAGED_BY, labels::COORDINATOR),
+    ];
+    let ours = ours.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    metadata.labels.get_or_insert_default().extend(ours);
+    EndpointSlice {
+        metadata,
+        address_type: if here.is_ipv4() { "IPv4" } else { "IPv6" }.into(),
+        endpoints: vec![Endpoint {
+            addresses: vec![here.ip().to_string()],
+            conditions: Some(EndpointConditions {
+                ready: Some(true),
+                ..EndpointConditions::default()
+            }),
+            ..Endpoint::default()
+        }],
+        ports: Some(vec![EndpointPort {
+            name: Some("grpc".into()),
+            protocol: Some("TCP".into()),
+            port: Some(i32::from(here.port())),
+            ..EndpointPort::default()
+        }]),
+    }
 }
 
 #[cfg(test)]
@@ -101,7 +126,7 @@ mod tests {
     fn a_slice_that_points_elsewhere_is_told_from_one_that_points_here() {
         for here in ["10.0.0.7:50051", "[fd00::7]:50051"] {
             let here: SocketAddr = here.parse().unwrap();
-            let ours: EndpointSlice = serde_json::from_value(slice("skein-system", here)).unwrap();
+            let ours = slice(None, "skein-system", here);
             assert!(points_at(&ours, here));
             for there in ["10.0.0.8:50051", "10.0.0.7:50052", "[fd00::8]:50051"] {
                 assert!(!points_at(&ours, there.parse().unwrap()), "{there}");

@@ -11,6 +11,8 @@
 mod agent;
 #[path = "coordinator/field.rs"]
 mod field;
+#[path = "coordinator/leaders.rs"]
+mod leaders;
 #[path = "coordinator/metrics.rs"]
 mod metrics;
 #[path = "coordinator/persons.rs"]
@@ -23,6 +25,11 @@ use futures::StreamExt;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::ResourceExt;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PropagationPolicy};
+use leaders::{
+    a_leader_that_cannot_renew_keeps_what_flies_begins_no_flight_and_still_grounds,
+    a_leader_that_was_stopped_and_succeeded_moves_nobody_and_ends,
+    of_two_coordinators_one_leads_and_the_other_takes_over_and_nobody_comes_down, service_leads_to,
+};
 use metrics::what_is_counted_is_what_happened_and_all_that_dashboard_and_alerts_ask_for;
 use persons::{
     a_ground_order_outlives_the_coordinator_that_could_not_write_it,
@@ -34,8 +41,8 @@ use proto::v1::FlightTruth as Truth;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
-use tests::ServedBy;
 use tests::process::Signal;
+use tests::{Launch, ServedBy};
 
 /// Each of these tests once on a real API server and once on the embedded one.
 macro_rules! on_both {
@@ -80,6 +87,9 @@ on_both! {
     a_ground_order_outlives_the_coordinator_that_could_not_write_it,
     a_takeover_is_resumed_by_a_word_and_never_before_it,
     motors_are_stopped_on_a_code_that_was_offered_and_on_nothing_else,
+    of_two_coordinators_one_leads_and_the_other_takes_over_and_nobody_comes_down,
+    a_leader_that_cannot_renew_keeps_what_flies_begins_no_flight_and_still_grounds,
+    a_leader_that_was_stopped_and_succeeded_moves_nobody_and_ends,
 }
 
 /// Vehicles on nodes, each with its agent connected to `coordinator`.
@@ -192,8 +202,9 @@ async fn a_flight_costs_at_most_eight_writes_and_nothing_is_written_while_nothin
         let drones = field.all_drones().await.into_iter().map(|d| d.resource_version());
         let leases: Api<Lease> = Api::namespaced(field.client.clone(), SYSTEM);
         let leases = leases.list(&ListParams::default()).await.unwrap();
+        let claims = leases.iter().filter(|lease| lease.name_any() != "skein-coordinator");
         drones
-            .chain(leases.iter().map(ResourceExt::resource_version))
+            .chain(claims.map(ResourceExt::resource_version))
             .collect::<Vec<_>>()
     };
     let (before, written) = (versions().await, field.written().map_or(0, |all| all.len()));
@@ -215,8 +226,8 @@ async fn a_flight_costs_at_most_eight_writes_and_nothing_is_written_while_nothin
         .unwrap();
     field.until_drones("it to be gone", <[Drone]>::is_empty).await;
     if let Some(all) = field.written() {
-        let writes = all.into_iter().filter(|r| r.name != "skein-coordinator");
-        let writes: Vec<_> = writes
+        let writes: Vec<_> = all
+            .into_iter()
             .map(|r| format!("{} {} {} {}", r.verb, r.resource, r.name, r.code))
             .collect();
         println!("writes of one flight: {writes:#?}");
@@ -278,7 +289,12 @@ async fn a_swarm_is_in_the_air_soon_after_it_is_applied_and_costs_few_writes_its
 #[tokio::test(flavor = "multi_thread")]
 async fn every_right_that_it_is_given_is_used_and_none_is_missing() {
     let mut field = Field::clean(ServedBy::Kubernetes).await;
-    let coordinator = field.coordinator();
+    // Two leaders in turn: the EndpointSlice is made by the first and changed by the second.
+    let first = field.coordinator_with(|launch| launch.env("POD_IP", "10.11.12.1"));
+    service_leads_to(&field, "10.11.12.1").await;
+    assert_eq!(first.process.stop(PATIENCE).unwrap().code(), Some(0));
+    let coordinator = field.coordinator_with(|launch| launch.env("POD_IP", "10.11.12.2"));
+    service_leads_to(&field, "10.11.12.2").await;
     let (_vehicles, _agents) = crew(&field, &coordinator, &["n1"]);
     field.swarm("north", "alpha", json!({"replicas": 1})).await;
     let first = field.until_drones("it to fly", |drones| flying(drones) == 1).await;
@@ -382,7 +398,9 @@ async fn a_busy_node_or_an_unrelated_pod_does_not_keep_a_drone_from_a_free_vehic
 }
 
 async fn two_coordinators_and_many_pending_drones_never_bind_a_vehicle_twice(mut field: Field) {
-    let (one, two) = (field.coordinator(), field.coordinator());
+    // Neither asks who else leads: even then nothing is done twice.
+    let alone = |launch: Launch| launch.arg("--alone");
+    let (one, two) = (field.coordinator_with(alone), field.coordinator_with(alone));
     let names: Vec<String> = (0..12).map(|i| format!("n{i}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     // Every node reports to both, and takes nothing from either: both find every vehicle free, until it is claimed.
@@ -830,13 +848,7 @@ async fn neither_a_new_coordinator_nor_an_api_server_that_is_away_brings_anybody
         })
         .await;
     tokio::time::sleep(Duration::from_secs(3)).await;
-    let new: Vec<_> = field
-        .written()
-        .unwrap_or_default()
-        .split_off(quiet)
-        .into_iter()
-        .filter(|r| r.name != "skein-coordinator")
-        .collect();
+    let new = field.written().unwrap_or_default().split_off(quiet);
     assert_eq!(new, [], "a new coordinator finds all as it should be");
     // A claim removed by hand is made again, and nobody comes down for it.
     let leases: Api<Lease> = Api::namespaced(field.client.clone(), SYSTEM);

@@ -1,0 +1,223 @@
+//! Several coordinators: one leads, the others stand by, and what flies does not notice who it is.
+
+use crate::agent::Vehicle;
+use crate::field::{Coordinator, Field, PATIENCE, SYSTEM};
+use crate::{Agent, crew, flying};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use kube::api::Api;
+use proto::v1;
+use serde_json::json;
+use std::time::{Duration, Instant};
+use tests::process::Signal;
+use tonic::Code;
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
+
+/// Longer than a leader acts without a renewal.
+const DOUBTED: Duration = Duration::from_millis(7500);
+
+/// Waits until the EndpointSlice of the Service leads to `address`.
+pub async fn service_leads_to(field: &Field, address: &str) {
+    let slices: Api<EndpointSlice> = Api::namespaced(field.client.clone(), SYSTEM);
+    field
+        .until("the Service to lead to the leader", async || {
+            let slice = slices.get_opt("skein-coordinator").await.unwrap();
+            let found = slice.map(|slice| slice.endpoints[0].addresses.clone());
+            if found == Some(vec![address.to_owned()]) {
+                Ok(())
+            } else {
+                Err(format!("{found:?}"))
+            }
+        })
+        .await;
+}
+
+/// Whether the Pod would be Ready, and whether it takes agents.
+async fn health(coordinator: &Coordinator) -> (bool, bool) {
+    let server = format!("http://{}", coordinator.address);
+    let channel = tonic::transport::Channel::from_shared(server).unwrap();
+    let mut client = HealthClient::new(channel.connect().await.unwrap());
+    let mut serving = async |service: &str| {
+        let request = HealthCheckRequest {
+            service: service.into(),
+        };
+        client.check(request).await.unwrap().into_inner().status() == ServingStatus::Serving
+    };
+    (serving("").await, serving("skein.v1.Uplink").await)
+}
+
+async fn until_health(field: &Field, coordinator: &Coordinator, wanted: (bool, bool)) {
+    field
+        .until("the health to be as it should", async || {
+            let seen = health(coordinator).await;
+            if seen == wanted {
+                Ok(())
+            } else {
+                Err(format!("{seen:?}"))
+            }
+        })
+        .await;
+}
+
+fn terms(vehicles: &[Vehicle]) -> Vec<Option<u64>> {
+    let term = |v: &Vehicle| v.state().fence.held.as_ref().map(|held| held.term.0);
+    vehicles.iter().map(term).collect()
+}
+
+/// Waits until all hold an order of a term above `term`; says how long that took.
+async fn until_led_above(field: &Field, vehicles: &[Vehicle], term: u64) -> Duration {
+    let start = Instant::now();
+    field
+        .until("all to hold a higher term", async || {
+            let terms = terms(vehicles);
+            if terms.iter().all(|t| t.is_some_and(|t| t > term)) {
+                Ok(())
+            } else {
+                Err(format!("{terms:?} after {term}"))
+            }
+        })
+        .await;
+    start.elapsed()
+}
+
+fn orders(vehicles: &[Vehicle]) -> Vec<usize> {
+    vehicles.iter().map(|v| v.state().orders.len()).collect()
+}
+
+fn assert_nobody_was_told_to_land(vehicles: &[Vehicle], since: &[usize]) {
+    for (vehicle, from) in vehicles.iter().zip(since) {
+        assert!(vehicle.flies());
+        assert!(!vehicle.told_to_land_since(*from), "{:#?}", vehicle.state().orders);
+    }
+}
+
+/// Agents that find whichever coordinator leads.
+fn also(vehicles: &[Vehicle], coordinator: &Coordinator) -> Vec<Agent> {
+    vehicles.iter().map(|v| Agent::start(v, &coordinator.address)).collect()
+}
+
+pub async fn of_two_coordinators_one_leads_and_the_other_takes_over_and_nobody_comes_down(mut field: Field) {
+    let first = field.coordinator();
+    until_health(&field, &first, (true, true)).await;
+    let second = field.coordinator();
+    until_health(&field, &second, (true, false)).await;
+    let mut to_second = v1::uplink_client::UplinkClient::connect(format!("http://{}", second.address))
+        .await
+        .unwrap();
+    let refused = to_second.session(futures::stream::pending()).await.unwrap_err();
+    assert_eq!(refused.code(), Code::Unavailable, "{refused}");
+    assert!(refused.message().contains("does not lead"), "{refused}");
+
+    let (vehicles, _agents) = crew(&field, &first, &["n1", "n2", "n3"]);
+    let _to_second = also(&vehicles, &second);
+    field.swarm("north", "alpha", json!({"replicas": 2})).await;
+    field.until_drones("two to fly", |drones| flying(drones) == 2).await;
+    let fly: Vec<_> = vehicles.iter().filter(|v| v.flies()).cloned().collect();
+    let (since, term) = (orders(&fly), terms(&fly)[0].unwrap());
+
+    // Without warning: the second has to wait for as long as the Lease lasts.
+    first.process.signal(Signal::SIGKILL).unwrap();
+    let after = until_led_above(&field, &fly, term).await;
+    println!("after a kill all are led again within {after:?}");
+    assert!(after < Duration::from_secs(20), "{after:?}");
+    until_health(&field, &second, (true, true)).await;
+    field.scale("north", "alpha", 3).await;
+    field.until_drones("three to fly", |drones| flying(drones) == 3).await;
+    assert_nobody_was_told_to_land(&fly, &since);
+
+    // In good order: the next need not wait.
+    let third = field.coordinator();
+    until_health(&field, &third, (true, false)).await;
+    let _to_third = also(&vehicles, &third);
+    let (since, term) = (orders(&vehicles), terms(&vehicles)[0].unwrap());
+    assert_eq!(second.process.stop(PATIENCE).unwrap().code(), Some(0));
+    let after = until_led_above(&field, &vehicles, term).await;
+    println!("after an orderly end all are led again within {after:?}");
+    assert!(after < Duration::from_secs(8), "{after:?}");
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_nobody_was_told_to_land(&vehicles, &since);
+}
+
+pub async fn a_leader_that_cannot_renew_keeps_what_flies_begins_no_flight_and_still_grounds(mut field: Field) {
+    let coordinator = field.coordinator();
+    let (vehicles, mut agents) = crew(&field, &coordinator, &["n1", "n2"]);
+    vehicles[1].state().ready = false;
+    field.swarm("north", "alpha", json!({"replicas": 2})).await;
+    field
+        .until_drones("one to fly and one to wait", |d| {
+            flying(d) == 1 && d.iter().filter(|d| crate::phase(d) == "Preparing").count() == 1
+        })
+        .await;
+    let (since, term) = (orders(&vehicles), terms(&vehicles)[0]);
+    agents.truncate(1);
+
+    field.cluster().api_server().signal(Signal::SIGSTOP).unwrap();
+    tokio::time::sleep(DOUBTED).await;
+    // Its agent comes back, and now it could take off.
+    vehicles[1].state().ready = true;
+    let asked = vehicles[1].told_to_fly_for().len();
+    vehicles[1].state().fence = fleet::assignment::Fence::default();
+    agents.push(Agent::start(&vehicles[1], &coordinator.address));
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert!(!vehicles[1].flies());
+    assert_eq!(
+        vehicles[1].told_to_fly_for().len(),
+        asked,
+        "it was told to fly in doubt"
+    );
+    assert_nobody_was_told_to_land(&vehicles[..1], &since[..1]);
+    field.cluster().api_server().signal(Signal::SIGCONT).unwrap();
+    field.until_drones("both to fly", |drones| flying(drones) == 2).await;
+    assert_eq!(terms(&vehicles), [term, term], "nobody else has led");
+
+    field.cluster().api_server().signal(Signal::SIGSTOP).unwrap();
+    tokio::time::sleep(DOUBTED).await;
+    let mut fleet = v1::fleet_client::FleetClient::connect(format!("http://{}", coordinator.address))
+        .await
+        .unwrap();
+    let all = v1::GroundRequest {
+        target: Some(v1::ground_request::Target::All(v1::All {})),
+    };
+    let start = Instant::now();
+    let order = tokio::spawn(async move { fleet.ground(all).await });
+    while vehicles.iter().any(|v| !v.told_to_land_since(since[0])) {
+        assert!(start.elapsed() < Duration::from_secs(1), "agents were not told at once");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let _ = order.await.unwrap();
+    field.cluster().api_server().signal(Signal::SIGCONT).unwrap();
+    field
+        .until_drones("all to be down", |d| d.iter().all(|d| crate::phase(d) == "Grounded"))
+        .await;
+}
+
+pub async fn a_leader_that_was_stopped_and_succeeded_moves_nobody_and_ends(mut field: Field) {
+    let first = field.coordinator();
+    until_health(&field, &first, (true, true)).await;
+    let second = field.coordinator();
+    let (vehicles, _agents) = crew(&field, &first, &["n1", "n2"]);
+    let _to_second = also(&vehicles, &second);
+    field.swarm("north", "alpha", json!({"replicas": 2})).await;
+    field.until_drones("two to fly", |drones| flying(drones) == 2).await;
+    let (since, term) = (orders(&vehicles), terms(&vehicles)[0].unwrap());
+
+    first.process.signal(Signal::SIGSTOP).unwrap();
+    until_led_above(&field, &vehicles, term).await;
+    let next = terms(&vehicles);
+    field.scale("north", "alpha", 1).await;
+    field.until_drones("one to be left", |drones| drones.len() == 1).await;
+    let left = field.until_drones("it to fly", |drones| flying(drones) == 1).await;
+    first.process.signal(Signal::SIGCONT).unwrap();
+    let status = first.process.wait_for_exit(PATIENCE).unwrap();
+    assert_eq!(status.code(), Some(1));
+    assert!(first.process.stderr().contains("deposed"), "{}", first.process.tail());
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let (up, down): (Vec<_>, Vec<_>) = vehicles
+        .iter()
+        .zip(since)
+        .partition(|(v, _)| v.state().node == crate::on(&left[0]));
+    assert!(up.iter().all(|(v, from)| v.flies() && !v.told_to_land_since(*from)));
+    assert!(down.iter().all(|(v, _)| !v.flies()), "the old leader lifted one");
+    let highest: Vec<_> = vehicles.iter().map(|v| Some(v.state().fence.highest_term.0)).collect();
+    assert_eq!(highest, next);
+}

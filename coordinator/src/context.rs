@@ -11,6 +11,8 @@ use crate::metrics::Metrics;
 use crate::sessions::Sessions;
 use crate::standing::Standing;
 use crate::swarms::expectations::Expectations;
+use crate::swarms::members::Stances;
+use crate::turns::Turns;
 use crate::wake_set::WakeSet;
 use crate::world::{Wakes, World};
 use fleet::ids::{NodeName, Term};
@@ -59,6 +61,10 @@ pub struct Context {
     pub swarm_paces: Paces,
     /// Nodes whose objects may have to be made or marked, where agents become Nodes.
     pub node_objects: Option<WakeSet<NodeName>>,
+    /// Whose turn it is to rise.
+    pub turns: Turns,
+    /// Which Drones their Swarms had better do without.
+    pub stances: Stances,
     /// Creations and deletions that the caches do not show yet.
     pub expectations: Expectations,
     /// What is counted.
@@ -116,6 +122,8 @@ impl Context {
             drone_paces: Paces::default(),
             swarm_paces: Paces::default(),
             node_objects: setup.agents_become_nodes.then(WakeSet::default),
+            turns: Turns::default(),
+            stances: Stances::default(),
             expectations: Expectations::default(),
             metrics: setup.metrics.clone(),
             higher: watch::Sender::new(None),

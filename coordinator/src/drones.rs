@@ -15,6 +15,7 @@ use crate::api::ApiError;
 use crate::context::Context;
 use crate::controller;
 use crate::key::Key;
+use crate::swarms::members;
 use crds::Drone;
 use facts::Seen;
 use kube::runtime::reflector::Store;
@@ -68,10 +69,12 @@ async fn reconcile(context: &Arc<Context>, key: &Key) -> Result<Option<Duration>
         return Ok(None);
     };
     let seen = Seen::of(context, drone);
+    context.turns.see(&seen);
+    let relook = members::see(context, &seen);
     if seen.facts.deleting {
         return leaving::reconcile(context, &seen).await;
     }
     let (seen, binding, again) = binding::reconcile(context, seen).await?;
     let later = status::write(context, &seen, &binding, None).await?;
-    Ok([again, later].into_iter().flatten().min())
+    Ok([again, later, relook].into_iter().flatten().min())
 }

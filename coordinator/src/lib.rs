@@ -31,6 +31,7 @@ pub mod sessions;
 pub mod shutdown;
 pub mod standing;
 pub mod swarms;
+pub mod turns;
 pub mod uplink;
 pub mod wake_set;
 pub mod watching;
@@ -254,6 +255,7 @@ async fn serve_fleet(
     ));
     // It is set once.
     let _ = context.leading_since.set(tokio::time::Instant::now());
+    context.turns.begin(context);
     ground::start(context, tasks);
     node_objects::start(context, tasks);
     orders::start(context, tasks);

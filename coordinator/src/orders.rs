@@ -5,16 +5,19 @@
 
 use crate::api::{self, ApiError};
 use crate::context::Context;
+use crate::drones::AFTER_DOUBT;
 use crate::drones::facts::facts;
 use crate::ground;
 use crate::queue;
 use crate::sessions::Holding;
-use crate::world::uid;
+use crate::world::{owner, uid};
 use crds::Drone;
 use fleet::assignment::Order;
-use fleet::drone::Facts;
 use fleet::drone::order::{Say, for_node};
+use fleet::drone::{Claimed, Facts, Ground};
 use fleet::ids::{DroneUid, NodeName};
+use fleet::node_use::{Lift, NoLift};
+use fleet::vehicle::FlightTruth;
 use kube::api::{Api, ListParams};
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,7 +40,7 @@ pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) {
 }
 
 async fn tell(context: &Context, node: &NodeName) -> Result<Option<Duration>, ApiError> {
-    let Some(mut say) = look(context, node, None) else {
+    let Some((mut say, mut again)) = look(context, node, None) else {
         return Ok(None);
     };
     if let Say::AskFor(stranger) = &say {
@@ -48,8 +51,8 @@ async fn tell(context: &Context, node: &NodeName) -> Result<Option<Duration>, Ap
         let stranger = stranger.clone();
         match look(context, node, Some(&stranger)) {
             None => return Ok(None),
-            Some(Say::AskFor(_)) => return Ok(Some(Duration::ZERO)),
-            Some(now) => say = now,
+            Some((Say::AskFor(_), _)) => return Ok(Some(Duration::ZERO)),
+            Some(now) => (say, again) = now,
         }
     }
     if let Say::Order(order) = say
@@ -60,12 +63,12 @@ async fn tell(context: &Context, node: &NodeName) -> Result<Option<Duration>, Ap
             Order::Unassigned { .. } => tracing::debug!(%node, "agent is told that no Drone is bound to its node"),
         }
     }
-    Ok(None)
+    Ok(again)
 }
 
 /// What to say to the agent of `node`, as things are now; `None` when it is not connected. `gone` is a Drone of which the
-/// API server said that it is not bound to the node.
-fn look(context: &Context, node: &NodeName, gone: Option<&DroneUid>) -> Option<Say> {
+/// API server said that it is not bound to the node. Also, when to look again at the latest.
+fn look(context: &Context, node: &NodeName, gone: Option<&DroneUid>) -> Option<(Say, Option<Duration>)> {
     let reported = match context.sessions.holding(node) {
         Holding::Silent => return None,
         Holding::NotYetReported => None,
@@ -83,13 +86,30 @@ fn look(context: &Context, node: &NodeName, gone: Option<&DroneUid>) -> Option<S
     {
         take_up_ground_order(context, node, drone);
     }
+    let mut again = (!context.standing.acts()).then_some(AFTER_DOUBT);
     let drones: Vec<Facts> = bound.iter().map(|drone| facts(context, drone)).collect();
-    Some(for_node(
-        context.term,
-        &drones,
-        reported.as_ref().map(Option::as_ref),
-        gone,
-    ))
+    let drones = drones.into_iter().zip(&bound).map(|(seen, drone)| {
+        let (seen, wait) = take_turn(context, drone, seen);
+        again = [again, wait].into_iter().flatten().min();
+        seen
+    });
+    let drones: Vec<Facts> = drones.collect();
+    let say = for_node(context.term, &drones, reported.as_ref().map(Option::as_ref), gone);
+    Some((say, again))
+}
+
+/// Has a Drone that stands ask for its turn to rise, where only that is missing; what is known of it then, and when to ask again.
+fn take_turn(context: &Context, drone: &Drone, seen: Facts) -> (Facts, Option<Duration>) {
+    let stands = seen.truth == Some(FlightTruth::Disarmed) && seen.lift == Lift::Stay(NoLift::Turn);
+    let may = seen.claim == Claimed::Ours && seen.guarded && !seen.deleting && seen.ground == Ground::No;
+    let swarm = owner(drone).and_then(|(swarm, _)| context.world.swarm_of_uid(swarm));
+    let Some(swarm) = swarm.filter(|_| stands && may) else {
+        return (seen, None);
+    };
+    match context.turns.ask(&swarm, drone, context.standing.now()) {
+        Some(wait) => (seen, Some(wait)),
+        None => (facts(context, drone), None),
+    }
 }
 
 /// Whoever keeps a ground order that is known neither as given nor as done is right, and not the coordinator.

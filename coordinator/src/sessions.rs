@@ -12,7 +12,7 @@ use fleet::kill::KillAnswer;
 use fleet::report::Report;
 use fleet::time::Moment;
 use fleet::units::Percent;
-use fleet::vehicle::{ArmingReason, Battery};
+use fleet::vehicle::{ArmingReason, Battery, FlightTruth};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -195,7 +195,7 @@ impl Sessions {
             return;
         }
         let free = |r: &Report| r.vehicle_free() && r.held.as_ref().is_none_or(|held| held.settled);
-        let told = |r: &Report| (r.held.clone(), r.ground_latch);
+        let told = |r: &Report| (r.held.clone(), r.ground_latch, r.truth == FlightTruth::Disarmed);
         if before.as_ref().is_none_or(|before| told(before) != told(&significant)) {
             self.wake_order.wake(node.clone());
         }

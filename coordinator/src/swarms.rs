@@ -4,18 +4,20 @@
 //! reference's uid, not by labels. Must not: bind Drones or hold their finalizers.
 
 pub mod expectations;
+pub mod members;
 pub mod status;
 
 use crate::api::{self, ApiError};
 use crate::context::Context;
 use crate::controller;
-use crate::drones::facts::Seen;
 use crate::drones::{AFTER_DOUBT, overtaken_is_no_failure};
 use crate::key::Key;
+use crate::turns::bounds;
 use crate::world::uid;
 use crds::{Drone, Swarm, labels};
 use fleet::ids::DroneUid;
 use fleet::names::drone_names;
+use fleet::swarm::retire::Retire;
 use fleet::swarm::{Member, Serving, plan};
 use futures::StreamExt;
 use futures::stream;
@@ -23,6 +25,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::runtime::reflector::Store;
 use kube::{Resource, ResourceExt};
+use members::member;
 use serde_json::json;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -102,10 +105,8 @@ async fn reconcile(context: &Context, key: &Key) -> Result<Option<Duration>, Api
 
 /// Makes and deletes Drones as planned.
 async fn converge(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Result<Option<Duration>, ApiError> {
-    let wished = match swarm.metadata.deletion_timestamp {
-        Some(_) => 0,
-        None => usize::try_from(swarm.spec.replicas).unwrap_or_default(),
-    };
+    let bounds = bounds(swarm);
+    let wished = bounds.replicas;
     let now = Instant::now();
     let unseen = context.expectations.unseen_creations(uid(swarm), drones, now);
     let stays = |drone: &&Arc<Drone>| {
@@ -113,31 +114,33 @@ async fn converge(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
     };
     // One that was made and is gone before it was seen would be counted on for ever: look again when it is given up.
     let relook = (!unseen.is_empty()).then_some(expectations::BELIEVE);
-    if drones.iter().filter(stays).count() + unseen.len() == wished {
+    let calm = context.stances.calm(uid(swarm)) || swarm.metadata.deletion_timestamp.is_some();
+    if calm && drones.iter().filter(stays).count() + unseen.len() == wished {
+        context.turns.lost(uid(swarm), 0);
         return Ok(relook);
     }
-    let mut members: Vec<Member> = drones.iter().map(|drone| member(context, drone, now)).collect();
+    let mut members: Vec<Member> = drones.iter().map(|drone| member(context, swarm, drone, now)).collect();
     members.extend(unseen.iter().map(|(name, uid)| Member {
         uid: DroneUid(uid.clone()),
         name: name.clone(),
         serving: Serving::NoVehicle,
+        ready: false,
+        stuck: false,
+        retire: None,
         leaving: false,
     }));
-    let plan = plan(wished, &members);
+    let lost = members.iter().filter(|m| !m.leaving && m.retire == Some(Retire::Lost));
+    context.turns.lost(uid(swarm), lost.count());
+    // A Swarm that is being deleted lets all go anyway.
+    let grace = context
+        .grace_left()
+        .filter(|_| swarm.metadata.deletion_timestamp.is_none());
+    let plan = plan(bounds, &members, grace.is_none());
     let key = Key::of(swarm);
     if plan.create > 0 {
         let names = free_names(context, swarm, &unseen, plan.create.min(BATCH));
         tracing::info!(swarm = %key, wished, making = names.len(), "making Drones");
         run(names.into_iter().map(|name| create(context, swarm, name))).await?;
-    }
-    let unsure = members.iter().any(|m| !m.leaving && m.serving == Serving::Unknown);
-    if !plan.delete.is_empty()
-        && unsure
-        && swarm.metadata.deletion_timestamp.is_none()
-        && let Some(left) = context.grace_left()
-    {
-        // Just started: who flies and who stands idle is known once the agents have found their way here.
-        return Ok(Some(left));
     }
     if !plan.delete.is_empty() {
         let chosen: HashSet<&DroneUid> = plan.delete.iter().take(BATCH).collect();
@@ -149,29 +152,9 @@ async fn converge(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
         .await?;
     }
     let more = plan.create > BATCH || plan.delete.len() > BATCH;
-    Ok(more.then_some(Duration::ZERO).or(relook))
-}
-
-fn member(context: &Context, drone: &Arc<Drone>, now: Instant) -> Member {
-    let seen = Seen::of(context, Arc::clone(drone));
-    let serving = if !seen.was_served() {
-        Serving::NoVehicle
-    } else {
-        match seen.report.as_deref().map(|report| (report.truth.flying(), report)) {
-            Some((Some(true), report)) => Serving::Flying {
-                battery: report.battery.and_then(|b| b.remaining),
-            },
-            Some((Some(false), _)) => Serving::OnGround,
-            Some((None, _)) | None => Serving::Unknown,
-        }
-    };
-    let leaving = seen.facts.deleting || context.expectations.expects_deletion(seen.uid(), now);
-    Member {
-        uid: seen.facts.uid,
-        name: drone.name_any(),
-        serving,
-        leaving,
-    }
+    // Just started: who flies and who stands idle is known once the agents have found their way here.
+    let unsure = grace.filter(|_| plan.unsure);
+    Ok(more.then_some(Duration::ZERO).or(unsure).or(relook))
 }
 
 fn free_names(context: &Context, swarm: &Swarm, unseen: &[(String, String)], count: usize) -> Vec<String> {

@@ -17,6 +17,7 @@ use crate::key::Key;
 use crate::wake_set::WakeSet;
 use crds::{Drone, Swarm, labels};
 use fleet::ids::NodeName;
+use fleet::node_use::NodeUse;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
@@ -275,14 +276,28 @@ impl World {
         }
     }
 
-    /// A node with the drone label changed. It only matters for choosing: what flies does so without its Node object.
+    /// What may be done with the vehicle of `node` has changed: has its agent, the Drones on it and their Swarms looked at.
+    fn wake_use(&self, inner: &Inner, node: &NodeName) {
+        self.wake_node(inner, node.as_str(), None);
+        for key in inner.on_node.get(node.as_str()).into_iter().flatten() {
+            let swarm = inner.drones.get(key).and_then(|drone| owner(drone));
+            if let Some(swarm) = swarm.and_then(|(uid, _)| inner.swarm_of_uid.get(uid)) {
+                self.wakes.swarms.wake(swarm.clone());
+            }
+        }
+    }
+
+    /// A node with the drone label changed. It matters for choosing, and for what stands; what flies does so without its Node
+    /// object.
     pub fn node(&self, change: Change<Node>) {
         let mut inner = self.lock();
         match change {
             Change::Filled => return self.fill(2),
             Change::Gone(key) => {
-                if let Ok(name) = NodeName::parse(&key.name) {
-                    inner.nodes.remove(&name);
+                if let Ok(name) = NodeName::parse(&key.name)
+                    && inner.nodes.remove(&name).is_some()
+                {
+                    self.wake_use(&inner, &name);
                 }
             }
             Change::Is(node) => {
@@ -290,7 +305,11 @@ impl World {
                 if inner.nodes.get(&facts.name).is_some_and(|old| **old == facts) {
                     return;
                 }
-                inner.nodes.insert(facts.name.clone(), Arc::new(facts));
+                let (name, usable) = (facts.name.clone(), facts.usable);
+                let before = inner.nodes.insert(name.clone(), Arc::new(facts));
+                if before.is_none_or(|before| before.usable != usable) {
+                    self.wake_use(&inner, &name);
+                }
             }
         }
         self.wake_pending(&inner);
@@ -360,6 +379,13 @@ impl World {
     #[must_use]
     pub fn knows_node(&self, node: &NodeName) -> bool {
         self.lock().nodes.contains_key(node)
+    }
+
+    /// What may be done with the vehicle of `node`.
+    #[must_use]
+    pub fn node_use(&self, node: &NodeName) -> NodeUse {
+        let inner = self.lock();
+        inner.nodes.get(node).map_or(NodeUse::Gone, |facts| facts.usable)
     }
 
     /// The Drones bound to a node; more than one only if people set `spec.nodeName` themselves.

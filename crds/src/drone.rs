@@ -136,7 +136,7 @@ pub(crate) fn is_false(value: &bool) -> bool {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(value: &i32) -> bool {
+pub(crate) fn is_zero(value: &i32) -> bool {
     *value == 0
 }
 

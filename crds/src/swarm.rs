@@ -5,9 +5,10 @@
     reason = "printer columns of one type; the lint takes them for repeats"
 )]
 
-use crate::drone::{DroneSpec, default_altitude, is_false};
+use crate::drone::{DroneSpec, default_altitude, is_false, is_zero};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::{CustomResource, KubeSchema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -73,6 +74,9 @@ use std::collections::BTreeMap;
     validation = Rule::new("self.metadata.name.size() <= 63")
         .message("the name of a Swarm must be at most 63 characters, as its Drones carry it in a label; choose a shorter name")
 )]
+#[kube(validation = Rule::new("self.spec.maxSurge > 0 || self.spec.maxUnavailable > 0")
+    .message("maxSurge and maxUnavailable cannot both be 0, or no vehicle could ever be replaced; raise one of them")
+    .field_path(".spec.maxSurge"))]
 #[serde(rename_all = "camelCase")]
 pub struct SwarmSpec {
     /// How many Drones fly, 0 to 10000; 1 when left out. Change it with `kubectl scale`.
@@ -93,10 +97,59 @@ pub struct SwarmSpec {
     /// false (or leave out) to let them fly. `skein ground` and `skein release` set it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub grounded: bool,
+
+    /// How many Drones there may be beyond replicas while others are replaced, 0 to 100; 1 when left out. Never more than
+    /// replicas and maxSurge together are in the air.
+    #[serde(default = "one")]
+    #[x_kube(validation = Rule::new("self >= 0 && self <= 100").message("maxSurge must be from 0 to 100; choose a number in that range"))]
+    pub max_surge: i32,
+
+    /// How many of the replicas may be missing because their vehicles were told to land for a drained or cordoned node and no
+    /// other vehicle can be had, 0 to 10000; 1 when left out.
+    #[serde(default = "one")]
+    #[x_kube(validation = Rule::new("self >= 0 && self <= 10000").message("maxUnavailable must be from 0 to 10000; choose a number in that range"))]
+    pub max_unavailable: i32,
+
+    /// What a cordon does to vehicles in the air: Continue (the default: they go on) or Land (they land in an orderly way,
+    /// replaced first where that can be). A cordon keeps what stands on the ground either way, and the taint
+    /// skein.dev/ground:NoExecute always lands.
+    #[serde(default)]
+    pub on_cordon: OnCordon,
+
+    /// After how many seconds without news of a vehicle another flies in its place, 60 to 86400. Leave it out to never do so.
+    /// The lost one stays bound to its Drone; when it comes back, the Swarm has one too many and lets one land.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[x_kube(validation = Rule::new("self >= 60 && self <= 86400").message("replaceLostAfterSeconds must be from 60 to 86400 seconds; leave it out to never replace a lost vehicle"))]
+    pub replace_lost_after_seconds: Option<i32>,
+
+    /// Remaining battery, in percent, at or below which a flying vehicle is relieved: another takes off, then it comes home. 5 to
+    /// 95; 10 above failsafe.reservePercent when left out. Where no other vehicle can be had it goes on until its reserve.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[x_kube(validation = Rule::new("self >= 5 && self <= 95").message("rotateAtPercent must be from 5 to 95 percent; leave it out for 10 above the reserve"))]
+    pub rotate_at_percent: Option<i32>,
+
+    /// Seconds from one takeoff of the Swarm to the next, so that neighbours do not rise together, 0 to 600; 0 when left out.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[x_kube(validation = Rule::new("self >= 0 && self <= 600").message("takeoffIntervalSeconds must be from 0 to 600 seconds; choose a time in that range"))]
+    pub takeoff_interval_seconds: i32,
 }
 
 fn default_replicas() -> i32 {
     1
+}
+
+fn one() -> i32 {
+    1
+}
+
+/// What a cordon does to vehicles in the air.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnCordon {
+    /// They go on.
+    #[default]
+    Continue,
+    /// They land in an orderly way.
+    Land,
 }
 
 /// What each Drone of a Swarm looks like.
@@ -161,6 +214,12 @@ impl Default for SwarmSpec {
             node_selector: BTreeMap::new(),
             template: DroneTemplate::default(),
             grounded: false,
+            max_surge: one(),
+            max_unavailable: one(),
+            on_cordon: OnCordon::default(),
+            replace_lost_after_seconds: None,
+            rotate_at_percent: None,
+            takeoff_interval_seconds: 0,
         }
     }
 }

@@ -35,6 +35,8 @@ pub enum GroundedWhy {
     Ordered,
     /// No Drone is bound to the node any more.
     Unbound,
+    /// It is to wait: its node is cordoned or drained, or others go first.
+    Waiting,
 }
 
 /// What the agent does by itself when it has lost the coordinator (invariant 6).

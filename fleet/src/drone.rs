@@ -10,7 +10,9 @@ use crate::assignment::Failsafe;
 use crate::flight_record::Told;
 use crate::ground::GroundMark;
 use crate::ids::{DroneName, DroneUid};
+use crate::node_use::Lift;
 use crate::units::AltitudeAboveHome;
+use crate::vehicle::FlightTruth;
 
 /// What is known of a Drone object and its claim.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +35,10 @@ pub struct Facts {
     pub failsafe: Failsafe,
     /// Whether it should be on the ground.
     pub ground: Ground,
+    /// Whether its vehicle may rise, as far as its node and its Swarm go.
+    pub lift: Lift,
+    /// What its vehicle does, by the last report on the session that is open now.
+    pub truth: Option<FlightTruth>,
     /// `spec.resumeAfterTakeovers`.
     pub resume_after: u32,
     /// What has become of a ground order that its agent may keep.

@@ -20,6 +20,7 @@ pub mod kill;
 pub mod leadership;
 pub mod memory;
 pub mod names;
+pub mod node_use;
 pub mod preflight;
 pub mod report;
 pub mod safety;

@@ -13,7 +13,8 @@ use fleet::assignment::{Failsafe, OnCoordinatorLoss, OnLowBattery, Preflight, US
 use fleet::drone::{Claimed, Facts, Ground};
 use fleet::ground::GroundMark;
 use fleet::ids::{DroneName, DroneUid, NodeName};
-use fleet::report::Report;
+use fleet::node_use::{self, Lift, NoLift, NodeUse};
+use fleet::report::{Activity, HandsOff, Report};
 use fleet::units::{AltitudeAboveHome, Percent};
 use kube::ResourceExt;
 use std::sync::Arc;
@@ -30,6 +31,8 @@ pub struct Seen {
     pub facts: Facts,
     /// The node it is bound to, if that is a name a node can have.
     pub node: Option<NodeName>,
+    /// What may be done with that node's vehicle.
+    pub usable: Option<NodeUse>,
     /// What the agent on that node reports, on its open session.
     pub report: Option<Arc<Report>>,
 }
@@ -49,6 +52,7 @@ impl Seen {
             key: Key::of(drone.as_ref()),
             drone,
             facts,
+            usable: node.as_ref().map(|node| context.world.node_use(node)),
             node,
             report,
         }
@@ -67,6 +71,13 @@ impl Seen {
             .as_ref()
             .and_then(|r| r.held.as_ref())
             .is_some_and(|held| held.uid == self.facts.uid)
+    }
+
+    /// Whether its vehicle is to rise as soon as it may, or to stay up.
+    #[must_use]
+    pub fn wished_up(&self) -> bool {
+        let soon = matches!(self.facts.lift, Lift::Free | Lift::Stay(NoLift::Doubt | NoLift::Turn));
+        !self.facts.deleting && self.facts.ground == Ground::No && soon
     }
 
     /// Whether a vehicle serves it or may have served it: it has the claim, its status says so, or the agent says so. A
@@ -103,7 +114,8 @@ pub fn facts(context: &Context, drone: &Drone) -> Facts {
         None => Some(false),
         Some((swarm, _)) => context.world.swarm_of_uid(swarm).map(|swarm| swarm.spec.grounded),
     };
-    let ground_mark = ground::mark(context, drone, report(context, drone).as_deref());
+    let report = report(context, drone);
+    let ground_mark = ground::mark(context, drone, report.as_deref());
     let just_ordered = matches!(ground_mark, Some(GroundMark::Given(_)));
     Facts {
         uid: DroneUid(me.to_owned()),
@@ -147,6 +159,25 @@ pub fn facts(context: &Context, drone: &Drone) -> Facts {
         resume_after: u32::try_from(drone.spec.resume_after_takeovers).unwrap_or(0),
         ground_mark,
         told: drone.status.as_ref().map(status::told).unwrap_or_default(),
+        lift: lift(context, drone, report.as_deref()),
+        truth: report.map(|report| report.truth),
         ground: Ground::of(drone.spec.grounded, swarm, just_ordered),
+    }
+}
+
+/// Whether the vehicle of `drone` may rise, as far as its node and its Swarm go.
+fn lift(context: &Context, drone: &Drone, report: Option<&Report>) -> Lift {
+    let node = drone.spec.node_name.as_deref().map(NodeName::parse);
+    let Some(Ok(node)) = node else { return Lift::Free };
+    let swarm = owner(drone).filter(|(swarm, _)| context.world.swarm_of_uid(swarm).is_some());
+    // It stays down by itself, and being told to would make it forget that.
+    let over = report.is_some_and(|r| r.activity == Activity::HandsOff(HandsOff::FlightOver));
+    match node_use::lift(context.world.node_use(&node), swarm.is_some()) {
+        Lift::Down => Lift::Down,
+        _ if over => Lift::Free,
+        Lift::Stay(why) => Lift::Stay(why),
+        Lift::Free if !context.standing.acts() => Lift::Stay(NoLift::Doubt),
+        Lift::Free if swarm.is_some_and(|(swarm, _)| !context.turns.has(swarm, uid(drone))) => Lift::Stay(NoLift::Turn),
+        Lift::Free => Lift::Free,
     }
 }

@@ -7,6 +7,7 @@ use crate::context::Context;
 use crate::drones::pacing::{Due, Urgency};
 use crate::drones::status::condition;
 use crate::key::Key;
+use crate::turns::bounds;
 use crate::world::uid;
 use crds::{Drone, Swarm, SwarmStatus, labels};
 use fleet::swarm::{Readiness, Tally, readiness};
@@ -40,7 +41,8 @@ pub fn selector(swarm: &Swarm) -> Option<(String, String)> {
 pub async fn write(context: &Context, swarm: &Swarm, trouble: Option<String>) -> Result<Option<Duration>, ApiError> {
     let drones = context.world.drones_of_swarm(uid(swarm));
     let old = swarm.status.clone().unwrap_or_default();
-    let next = assemble(swarm, &old, &drones, trouble, Timestamp::now());
+    let calm = context.stances.calm(uid(swarm));
+    let next = assemble(swarm, &old, &drones, calm, trouble, Timestamp::now());
     let ready = |s: &SwarmStatus| s.conditions.iter().any(|c| c.status == "True");
     let urgency = match (old == next, ready(&next) && !ready(&old)) {
         (true, _) => Urgency::None,
@@ -75,6 +77,7 @@ fn assemble(
     swarm: &Swarm,
     old: &SwarmStatus,
     drones: &[Arc<Drone>],
+    calm: bool,
     trouble: Option<String>,
     now: Timestamp,
 ) -> SwarmStatus {
@@ -90,7 +93,9 @@ fn assemble(
         conditions.iter().any(|c| c.type_ == "Ready" && c.status == "True")
     };
     let flies = |drone: &Drone| drone.status.as_ref().is_some_and(|status| status.flying == Some(true));
+    let surge = if calm { 0 } else { bounds(swarm).surge };
     let tally = Tally {
+        surge,
         wished: usize::try_from(swarm.spec.replicas).unwrap_or_default(),
         live: count(&|d| !leaving(d)),
         leaving: count(&leaving),

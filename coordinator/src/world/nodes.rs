@@ -4,6 +4,7 @@
 
 use fleet::binding::taint_matters;
 use fleet::ids::NodeName;
+use fleet::node_use::{NodeUse, drains};
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use std::collections::BTreeMap;
@@ -21,6 +22,8 @@ pub struct NodeFacts {
     pub cordoned: bool,
     /// Carries a taint that Drones do not tolerate, or is being deleted.
     pub tainted: bool,
+    /// What may be done with its vehicle.
+    pub usable: NodeUse,
 }
 
 impl NodeFacts {
@@ -34,11 +37,13 @@ impl NodeFacts {
             .and_then(|s| s.conditions.as_deref())
             .unwrap_or_default();
         let taints = spec.and_then(|s| s.taints.as_deref()).unwrap_or_default();
+        let cordoned = spec.and_then(|s| s.unschedulable).unwrap_or_default();
         Some(Self {
             name: NodeName::parse(&node.name_any()).ok()?,
             labels: node.labels().clone(),
             ready: conditions.iter().any(|c| c.type_ == "Ready" && c.status == "True"),
-            cordoned: spec.and_then(|s| s.unschedulable).unwrap_or_default(),
+            cordoned,
+            usable: NodeUse::of(cordoned, taints.iter().any(|t| drains(&t.key, &t.effect))),
             tainted: node.metadata.deletion_timestamp.is_some()
                 || taints.iter().any(|t| taint_matters(&t.key, &t.effect)),
         })

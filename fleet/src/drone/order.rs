@@ -8,6 +8,8 @@ use crate::drone::{Claimed, Facts, Ground};
 use crate::flight_record::Told;
 use crate::ground::{GroundMark, GroundOrderId};
 use crate::ids::{DroneUid, Term};
+use crate::node_use::{Lift, NoLift};
+use crate::vehicle::FlightTruth;
 
 /// The order for the vehicle that serves `drone`; `held` is what the agent reports to hold.
 #[must_use]
@@ -17,23 +19,23 @@ pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
     if held.is_none() && (drone.claim != Claimed::Ours || !(drone.guarded || drone.deleting)) {
         return None;
     }
-    let desired = if drone.deleting {
-        Desired::Grounded {
-            why: GroundedWhy::Deleted,
-        }
-    } else {
-        match drone.ground {
-            Ground::Ordered => Desired::Grounded {
-                why: GroundedWhy::Ordered,
-            },
-            Ground::No => Desired::Flying {
-                altitude: drone.altitude,
-            },
-            Ground::Unknown if held.is_some_and(|h| !h.grounded) => Desired::Flying {
-                altitude: drone.altitude,
-            },
-            Ground::Unknown => return None,
-        }
+    let flying = Desired::Flying {
+        altitude: drone.altitude,
+    };
+    let grounded = |why| Desired::Grounded { why };
+    let desired = match (drone.ground, drone.lift) {
+        _ if drone.deleting => grounded(GroundedWhy::Deleted),
+        (Ground::Ordered, _) => grounded(GroundedWhy::Ordered),
+        (_, Lift::Down) => grounded(GroundedWhy::Waiting),
+        (Ground::No, Lift::Free) => flying,
+        (Ground::Unknown, Lift::Free) if held.is_some_and(|h| !h.grounded) => flying,
+        (Ground::Unknown, Lift::Free) => return None,
+        (ground, Lift::Stay(why)) => match flies(drone, held)? {
+            true => flying,
+            // To keep it where it is needs no word of one who may lead no more, or who does not know its Swarm.
+            false if why == NoLift::Doubt || ground == Ground::Unknown => return None,
+            false => grounded(GroundedWhy::Waiting),
+        },
     };
     Some(Order::Assigned(Assignment {
         term,
@@ -47,6 +49,18 @@ pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
         // Whoever holds the Drone knows better.
         told: if held.is_none() { drone.told } else { Told::default() },
     }))
+}
+
+/// Whether its vehicle flies for this Drone and is to go on, when no other would be lifted; `None` while that is not known.
+fn flies(drone: &Facts, held: Option<&Held>) -> Option<bool> {
+    match (held, drone.truth?) {
+        (Some(held), _) if held.grounded => Some(false),
+        // Not settled: in the air, unknown, or about to be armed at our word.
+        (Some(held), _) => Some(!held.settled),
+        (None, FlightTruth::Airborne(_)) => Some(true),
+        (None, FlightTruth::Disarmed) => Some(false),
+        (None, FlightTruth::ArmedOnGround | FlightTruth::Unknown(_)) => None,
+    }
 }
 
 /// What to say to the agent of a node.
@@ -116,262 +130,4 @@ pub fn taken(order: &Order, held: Option<&Held>, latch: Option<GroundOrderId>) -
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::assignment::Failsafe;
-    use crate::ids::{DroneName, DroneUid};
-    use crate::units::AltitudeAboveHome;
-
-    const TERM: Term = Term(7);
-
-    fn bound() -> Facts {
-        Facts {
-            uid: DroneUid("u".into()),
-            name: DroneName {
-                namespace: "field".into(),
-                name: "alpha-good-bird".into(),
-            },
-            generation: 2,
-            deleting: false,
-            guarded: true,
-            claim: Claimed::Ours,
-            altitude: AltitudeAboveHome(10.0),
-            failsafe: Failsafe::default(),
-            ground: Ground::No,
-            resume_after: 0,
-            ground_mark: None,
-            told: crate::flight_record::Told::default(),
-        }
-    }
-
-    fn held(grounded: bool) -> Held {
-        Held {
-            uid: DroneUid("u".into()),
-            term: TERM,
-            generation: 2,
-            grounded,
-            settled: false,
-        }
-    }
-
-    fn desired(drone: &Facts, held: Option<&Held>) -> Option<Desired> {
-        match order(TERM, drone, held)? {
-            Order::Assigned(a) => Some(a.desired),
-            Order::Unassigned { .. } => None,
-        }
-    }
-
-    const FLY: Option<Desired> = Some(Desired::Flying {
-        altitude: AltitudeAboveHome(10.0),
-    });
-    const DELETED: Option<Desired> = Some(Desired::Grounded {
-        why: GroundedWhy::Deleted,
-    });
-    const ORDERED: Option<Desired> = Some(Desired::Grounded {
-        why: GroundedWhy::Ordered,
-    });
-
-    #[test]
-    fn only_an_agent_that_does_not_hold_the_drone_is_told_of_its_flight() {
-        let told = Told {
-            takeovers: 2,
-            so_far: crate::flight_record::SoFar::Over,
-        };
-        let drone = Facts { told, ..bound() };
-        for (held, expected) in [(None, told), (Some(held(false)), Told::default())] {
-            let Some(Order::Assigned(order)) = order(TERM, &drone, held.as_ref()) else {
-                panic!("it is told nothing")
-            };
-            assert_eq!(order.told, expected);
-        }
-    }
-
-    #[test]
-    fn a_bound_drone_with_claim_and_finalizer_flies() {
-        assert_eq!(desired(&bound(), None), FLY);
-    }
-
-    #[test]
-    fn nothing_is_lifted_without_a_claim_or_without_the_finalizer() {
-        for claim in [Claimed::Nobody, Claimed::Other] {
-            let drone = Facts { claim, ..bound() };
-            assert_eq!(desired(&drone, None), None);
-            assert_eq!(
-                desired(&drone, Some(&held(false))),
-                FLY,
-                "what serves it already goes on"
-            );
-        }
-        assert_eq!(
-            desired(
-                &Facts {
-                    guarded: false,
-                    ..bound()
-                },
-                None
-            ),
-            None
-        );
-    }
-
-    #[test]
-    fn a_deleted_drone_and_a_ground_order_bring_it_down() {
-        assert_eq!(
-            desired(
-                &Facts {
-                    deleting: true,
-                    ..bound()
-                },
-                None
-            ),
-            DELETED
-        );
-        assert_eq!(
-            desired(
-                &Facts {
-                    ground: Ground::Ordered,
-                    ..bound()
-                },
-                Some(&held(false))
-            ),
-            ORDERED
-        );
-        assert_eq!(
-            desired(
-                &Facts {
-                    deleting: true,
-                    ground: Ground::Unknown,
-                    ..bound()
-                },
-                None
-            ),
-            DELETED
-        );
-    }
-
-    #[test]
-    fn a_drone_whose_swarm_is_not_known_goes_on_flying_but_does_not_take_off() {
-        let drone = Facts {
-            ground: Ground::Unknown,
-            ..bound()
-        };
-        assert_eq!(desired(&drone, Some(&held(false))), FLY);
-        assert_eq!(desired(&drone, Some(&held(true))), None);
-        assert_eq!(desired(&drone, None), None);
-    }
-
-    #[test]
-    fn a_ground_order_stands_if_any_of_drone_swarm_or_operator_gives_it() {
-        assert_eq!(Ground::of(false, Some(false), false), Ground::No);
-        for ordered in [
-            (true, Some(false), false),
-            (false, Some(true), false),
-            (false, Some(false), true),
-            (true, None, false),
-        ] {
-            assert_eq!(Ground::of(ordered.0, ordered.1, ordered.2), Ground::Ordered);
-        }
-        assert_eq!(Ground::of(false, None, false), Ground::Unknown);
-    }
-
-    #[test]
-    fn an_agent_that_holds_a_drone_unknown_here_is_not_landed_on_the_word_of_a_cache() {
-        let none = Say::Order(Order::Unassigned { term: TERM });
-        assert_eq!(
-            for_node(TERM, &[], Some(Some(&held(false))), false),
-            Say::AskFor(DroneUid("u".into()))
-        );
-        assert_eq!(
-            for_node(TERM, &[], None, false),
-            Say::Nothing,
-            "before its first report nobody knows what it holds"
-        );
-        assert_eq!(for_node(TERM, &[], Some(None), false), none);
-        assert_eq!(for_node(TERM, &[], Some(Some(&held(false))), true), none);
-    }
-
-    #[test]
-    fn a_vehicle_left_by_a_drone_that_is_gone_comes_down_before_it_serves_the_next() {
-        let next = [Facts {
-            uid: DroneUid("next".into()),
-            ..bound()
-        }];
-        let left = held(false);
-        assert_eq!(
-            for_node(TERM, &next, Some(Some(&left)), true),
-            Say::Order(Order::Unassigned { term: TERM })
-        );
-        let settled = Held { settled: true, ..left };
-        let Say::Order(Order::Assigned(a)) = for_node(TERM, &next, Some(Some(&settled)), true) else {
-            panic!("no order")
-        };
-        assert_eq!(a.uid, next[0].uid);
-    }
-
-    #[test]
-    fn of_two_drones_that_name_a_node_the_one_in_the_air_is_served_and_then_the_one_with_the_claim() {
-        let other = Facts {
-            uid: DroneUid("other".into()),
-            claim: Claimed::Other,
-            ..bound()
-        };
-        let both = [other.clone(), bound()];
-        let served = |held: Option<&Held>| match for_node(TERM, &both, Some(held), false) {
-            Say::Order(Order::Assigned(a)) => a.uid.0,
-            say => format!("{say:?}"),
-        };
-        assert_eq!(served(None), "u");
-        assert_eq!(
-            served(Some(&Held {
-                uid: other.uid.clone(),
-                ..held(false)
-            })),
-            "other"
-        );
-    }
-
-    #[test]
-    fn an_order_counts_as_taken_only_when_the_report_shows_all_of_it() {
-        let fly = order(TERM, &bound(), None).unwrap();
-        let taken = |order: &Order, held: Option<&Held>| super::taken(order, held, None);
-        assert!(taken(&fly, Some(&held(false))));
-        assert!(!taken(&fly, Some(&held(true))));
-        assert!(!taken(
-            &fly,
-            Some(&Held {
-                term: Term(6),
-                ..held(false)
-            })
-        ));
-        assert!(!taken(
-            &fly,
-            Some(&Held {
-                generation: 1,
-                ..held(false)
-            })
-        ));
-        assert!(!taken(&fly, None));
-        assert!(taken(&Order::Unassigned { term: TERM }, None));
-        assert!(!taken(&Order::Unassigned { term: TERM }, Some(&held(false))));
-    }
-
-    #[test]
-    fn an_agent_that_keeps_a_ground_order_that_is_done_or_misses_one_that_was_given_is_told_again() {
-        let with = |mark, ground| {
-            let drone = Facts {
-                ground_mark: mark,
-                ground,
-                ..bound()
-            };
-            order(TERM, &drone, None).unwrap()
-        };
-        let id = GroundOrderId(5);
-        let done = with(Some(GroundMark::Done(id)), Ground::No);
-        assert!(!taken(&done, Some(&held(false)), Some(id)));
-        assert!(taken(&done, Some(&held(false)), None));
-        let given = with(Some(GroundMark::Given(id)), Ground::Ordered);
-        assert!(!taken(&given, Some(&held(true)), None));
-        assert!(!taken(&given, Some(&held(true)), Some(GroundOrderId(4))));
-        assert!(taken(&given, Some(&held(true)), Some(id)));
-    }
-}
+mod tests;

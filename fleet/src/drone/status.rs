@@ -3,13 +3,14 @@
 //! Owns: [`status`]. Must not: show intent as fact. `flying` comes from the vehicle's own account only; without a fresh
 //! report it is unknown. No cache, clock or Kubernetes type in here.
 
-use crate::assignment::Held;
-use crate::drone::{Facts, Ground};
+mod story;
+
+use crate::drone::Facts;
 use crate::ids::NodeName;
-use crate::report::{Activity, HandsOff, Report};
+use crate::report::{Activity, Report};
 use crate::safety::Keep;
-use crate::takeover::let_go;
-use crate::vehicle::{Airborne, FlightTruth, WhyUnknown};
+use crate::vehicle::{FlightTruth, WhyUnknown};
+use story::story;
 
 /// Where a Drone is in its life; `status.phase`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -293,115 +294,6 @@ const fn truth_message(truth: FlightTruth) -> &'static str {
         FlightTruth::Disarmed => "on the ground, motors off",
         FlightTruth::ArmedOnGround => "on the ground, motors armed",
         FlightTruth::Airborne(_) => "in the air, by the autopilot's own account",
-    }
-}
-
-/// Phase, and reason and message of Ready, from a fresh report.
-fn story(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String) {
-    let tell = |phase, reason, message: &str| (phase, reason, message.to_owned());
-    let down = q.drone.deleting || q.drone.ground == Ground::Ordered;
-    let (down_reason, down_word) = if q.drone.deleting {
-        ("Deleting", "the Drone is being deleted")
-    } else {
-        ("Grounded", "a ground order is in force")
-    };
-    let ours = report.held.as_ref().is_some_and(|h: &Held| h.uid == q.drone.uid);
-    match (report.truth, report.activity) {
-        (FlightTruth::Unknown(_), _) => (
-            Phase::Unknown,
-            truth_reason(report.truth),
-            truth_message(report.truth).into(),
-        ),
-        (FlightTruth::Disarmed, _) if down => (Phase::Grounded, down_reason, format!("on the ground: {down_word}")),
-        (FlightTruth::Disarmed, _) if q.drone.ground == Ground::Unknown => tell(
-            Phase::Grounded,
-            "SwarmUnknown",
-            "on the ground: its Swarm is gone and may have been grounded; remove the label skein.dev/swarm to let it fly",
-        ),
-        (_, Activity::HandsOff(HandsOff::OtherMode)) => {
-            let mode = report.mode.as_deref().unwrap_or("unknown");
-            let message =
-                format!("a pilot, a ground station or a failsafe has taken over (mode {mode}); Skein sends nothing");
-            (Phase::Interrupted, "OtherMode", message)
-        }
-        (_, Activity::HandsOff(HandsOff::TakenOver)) => {
-            let name = &q.drone.name;
-            let message = format!(
-                "somebody took over in flight; Skein sends nothing until it is told to go on: skein resume {} -n {}",
-                name.name, name.namespace
-            );
-            (Phase::Interrupted, "TakenOver", message)
-        }
-        (_, Activity::HandsOff(HandsOff::ArmedByOther)) => tell(
-            Phase::Interrupted,
-            "ArmedByOther",
-            "somebody else armed the vehicle; Skein sends nothing",
-        ),
-        (_, Activity::HandsOff(HandsOff::FlightOver)) if let_go(report.takeovers, q.drone.resume_after) => {
-            let name = &q.drone.name;
-            let message = format!(
-                "somebody took over and it came down, and it stays down; to fly again: skein resume {} -n {}, then ground and \
-                 release it; or delete the Drone",
-                name.name, name.namespace
-            );
-            (Phase::Interrupted, "FlightOver", message)
-        }
-        (_, Activity::HandsOff(HandsOff::FlightOver)) => tell(
-            Phase::Interrupted,
-            "FlightOver",
-            "it came down without being asked and stays down; ground and release it, or delete the Drone, to fly again",
-        ),
-        (_, Activity::HandsOff(HandsOff::Killed)) => tell(
-            Phase::Interrupted,
-            "Killed",
-            "its motors were stopped by a kill; delete the Drone once the vehicle is fit to fly again",
-        ),
-        (_, Activity::Failsafe) => tell(
-            Phase::Interrupted,
-            "Failsafe",
-            "the coordinator was lost and the vehicle flies its failsafe",
-        ),
-        (_, Activity::LowBattery) => tell(
-            Phase::Interrupted,
-            "LowBattery",
-            "the battery has reached its reserve and the vehicle comes down",
-        ),
-        (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, _) if down => {
-            (Phase::Landing, down_reason, format!("landing: {down_word}"))
-        }
-        (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, _) if !ours => tell(
-            Phase::Interrupted,
-            "NotTaken",
-            "the vehicle is armed, but not for this Drone",
-        ),
-        (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, Activity::Landing) => {
-            tell(Phase::Landing, "AgentEnding", "landing because its agent is ending")
-        }
-        (FlightTruth::ArmedOnGround, _) => tell(Phase::Arming, "Arming", "armed, about to take off"),
-        (FlightTruth::Airborne(Airborne::TakingOff), _) | (FlightTruth::Airborne(_), Activity::TakingOff) => {
-            tell(Phase::TakingOff, "TakingOff", "climbing to its takeoff altitude")
-        }
-        (FlightTruth::Airborne(_), Activity::Holding) => tell(Phase::Flying, "Holding", "in the air and holding"),
-        (FlightTruth::Airborne(_), _) => tell(
-            Phase::Flying,
-            "InTheAir",
-            "in the air; its agent is taking up the flight",
-        ),
-        (FlightTruth::Disarmed, Activity::Arming | Activity::TakingOff) => tell(Phase::Arming, "Arming", "being armed"),
-        (FlightTruth::Disarmed, _) if report.terminating => tell(
-            Phase::Preparing,
-            "AgentEnding",
-            "its agent is ending and takes no new flight",
-        ),
-        (FlightTruth::Disarmed, _) if !ours => tell(Phase::Preparing, "NotTaken", "its agent is being told"),
-        (FlightTruth::Disarmed, _) => match armable(report) {
-            Condition {
-                value: Some(false),
-                message,
-                ..
-            } => (Phase::Preparing, "ArmingChecksFail", message),
-            _ => tell(Phase::Preparing, "Preparing", "on the ground, getting ready"),
-        },
     }
 }
 

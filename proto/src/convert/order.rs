@@ -171,6 +171,7 @@ impl From<GroundedWhy> for v1::GroundedWhy {
             GroundedWhy::Deleted => Self::Deleted,
             GroundedWhy::Ordered => Self::Ordered,
             GroundedWhy::Unbound => Self::Unbound,
+            GroundedWhy::Waiting => Self::Waiting,
         }
     }
 }
@@ -180,6 +181,7 @@ fn grounded_why(got: i32) -> GroundedWhy {
     match v1::GroundedWhy::try_from(got) {
         Ok(v1::GroundedWhy::Deleted) => GroundedWhy::Deleted,
         Ok(v1::GroundedWhy::Unbound) => GroundedWhy::Unbound,
+        Ok(v1::GroundedWhy::Waiting) => GroundedWhy::Waiting,
         Ok(v1::GroundedWhy::Ordered | v1::GroundedWhy::Unspecified) | Err(_) => GroundedWhy::Ordered,
     }
 }
@@ -279,8 +281,13 @@ mod tests {
             (0.001..=120.0).prop_map(|m| Desired::Flying {
                 altitude: AltitudeAboveHome(m)
             }),
-            prop::sample::select(vec![GroundedWhy::Deleted, GroundedWhy::Ordered, GroundedWhy::Unbound])
-                .prop_map(|why| Desired::Grounded { why }),
+            prop::sample::select(vec![
+                GroundedWhy::Deleted,
+                GroundedWhy::Ordered,
+                GroundedWhy::Unbound,
+                GroundedWhy::Waiting
+            ])
+            .prop_map(|why| Desired::Grounded { why }),
         ];
         let action = prop::sample::select(vec![
             OnCoordinatorLoss::Continue,

@@ -1,12 +1,15 @@
 //! What people are told of a Drone, as sentences about one.
 
 use super::*;
-use crate::assignment::Failsafe;
+use crate::assignment::{Failsafe, Held};
 use crate::drone::Claimed;
+use crate::drone::Ground;
 use crate::ids::{DroneName, DroneUid, Term};
+use crate::node_use::{Lift, NoLift};
+use crate::report::HandsOff;
 use crate::time::Moment;
 use crate::units::AltitudeAboveHome;
-use crate::vehicle::ArmingReason;
+use crate::vehicle::{Airborne, ArmingReason};
 
 fn drone() -> Facts {
     Facts {
@@ -22,6 +25,8 @@ fn drone() -> Facts {
         altitude: AltitudeAboveHome(10.0),
         failsafe: Failsafe::default(),
         ground: Ground::No,
+        lift: Lift::Free,
+        truth: None,
         resume_after: 0,
         ground_mark: None,
         told: crate::flight_record::Told::default(),
@@ -217,4 +222,34 @@ fn a_kill_is_told_with_what_is_left_to_do() {
     let s = of(&drone(), Some(&killed));
     assert_eq!((s.phase, get(&s, Kind::Ready).1), (Phase::Interrupted, "Killed"));
     assert!(get(&s, Kind::Ready).2.contains("delete the Drone"));
+}
+
+#[test]
+fn what_stands_on_a_node_that_takes_no_new_flights_says_why_and_what_to_do() {
+    let ready = report(FlightTruth::Disarmed, Activity::Idle);
+    let told = |lift, report: &Report| {
+        let drone = Facts { lift, ..drone() };
+        let node = Binding::Bound(NodeName::parse("n1").unwrap());
+        let status = status(&Question {
+            drone: &drone,
+            binding: &node,
+            report: Some(report),
+            kept: None,
+        });
+        (status.phase, status.conditions[4].reason)
+    };
+    for (why, reason) in [
+        (NoLift::Cordoned, "NodeCordoned"),
+        (NoLift::Drained, "NodeDrained"),
+        (NoLift::NodeGone, "NodeGone"),
+        (NoLift::Turn, "WaitingItsTurn"),
+        (NoLift::Doubt, "NoLeader"),
+    ] {
+        assert_eq!(told(Lift::Stay(why), &ready), (Phase::Preparing, reason));
+        let flies = report(IN_AIR, Activity::Holding);
+        assert_eq!(told(Lift::Stay(why), &flies), (Phase::Flying, "Holding"));
+    }
+    assert_eq!(told(Lift::Down, &ready), (Phase::Grounded, "NodeDrained"));
+    let landing = report(IN_AIR, Activity::Landing);
+    assert_eq!(told(Lift::Down, &landing), (Phase::Landing, "NodeDrained"));
 }

@@ -1,0 +1,202 @@
+//! A Swarm's Drones as its plan wants to know them.
+//!
+//! Owns: [`member`], and [`Stances`]: which of them the Swarm had better do without, so that it is looked at when that changes
+//! and not at every report. Must not: decide.
+
+use crate::context::Context;
+use crate::drones::facts::Seen;
+use crate::key::Key;
+use crate::turns::policy;
+use crate::world::{owner, uid};
+use crds::{Drone, Swarm};
+use fleet::report::{Activity, HandsOff};
+use fleet::swarm::retire::{Policy, Retire, Service, retire};
+use fleet::swarm::{Member, Serving};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// So much above the charge at which it is relieved, a vehicle's battery is looked at now and then: reports are news only every
+/// ten percent.
+const NEAR: u8 = 11;
+
+/// How often something is looked at of which no news tells.
+const RELOOK: Duration = Duration::from_secs(5);
+
+/// What a Swarm's plan depends on, of one Drone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Stance {
+    retire: Option<Retire>,
+    ready: bool,
+    stuck: bool,
+}
+
+/// The stances of all Drones, by the Swarm's uid and their own.
+#[derive(Debug, Default)]
+pub struct Stances(Mutex<HashMap<String, HashMap<String, Stance>>>);
+
+impl Stances {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, HashMap<String, Stance>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether there is none that the Swarm had better do without.
+    #[must_use]
+    pub fn calm(&self, swarm: &str) -> bool {
+        let all = self.lock();
+        all.get(swarm)
+            .is_none_or(|all| all.values().all(|s| s.retire.is_none()))
+    }
+
+    /// Whether this is news.
+    fn put(&self, swarm: &str, drone: &str, stance: Stance) -> bool {
+        let mut all = self.lock();
+        let before = all
+            .entry(swarm.to_owned())
+            .or_default()
+            .insert(drone.to_owned(), stance);
+        before.unwrap_or_default() != stance
+    }
+
+    /// A Drone is gone.
+    pub fn forget(&self, drone: &Drone) {
+        let Some((swarm, _)) = owner(drone) else { return };
+        let mut all = self.lock();
+        if let Some(stances) = all.get_mut(swarm) {
+            stances.remove(uid(drone));
+            if stances.is_empty() {
+                all.remove(swarm);
+            }
+        }
+    }
+}
+
+/// Takes in what is seen of a Drone; has its Swarm looked at if its plan may depend on it. Says when to look again at the latest.
+pub fn see(context: &Context, seen: &Seen) -> Option<Duration> {
+    let swarm = owner(&seen.drone).and_then(|(uid, _)| context.world.swarm_of_uid(uid))?;
+    let policy = policy(&swarm);
+    let service = service(seen);
+    let stance = stance(seen, &service, &policy);
+    if context.stances.put(uid(swarm.as_ref()), seen.uid(), stance) {
+        context.wakes.swarms.wake(Key::of(swarm.as_ref()));
+    }
+    let near = |percent: u8| percent > policy.rotate_at.get() && percent <= policy.rotate_at.get().saturating_add(NEAR);
+    let tiring = matches!(service.serving, Serving::Flying { .. }) && service.battery.is_some_and(|b| near(b.get()));
+    let lost = service.serving == Serving::Unknown && policy.replace_lost_after.is_some();
+    (tiring || lost).then_some(RELOOK)
+}
+
+/// A Drone of `swarm`, as its plan wants to know it.
+#[must_use]
+pub fn member(context: &Context, swarm: &Swarm, drone: &Arc<Drone>, now: Instant) -> Member {
+    let seen = Seen::of(context, Arc::clone(drone));
+    let service = service(&seen);
+    let stance = stance(&seen, &service, &policy(swarm));
+    let leaving = seen.facts.deleting || context.expectations.expects_deletion(seen.uid(), now);
+    Member {
+        serving: service.serving,
+        ready: stance.ready,
+        stuck: stance.stuck,
+        // On a ground order they all stay with their vehicles.
+        retire: stance.retire.filter(|_| !swarm.spec.grounded),
+        uid: seen.facts.uid,
+        name: drone.name_any(),
+        leaving,
+    }
+}
+
+fn service(seen: &Seen) -> Service {
+    let report = seen.report.as_deref();
+    let battery = report.and_then(|report| report.battery).and_then(|b| b.remaining);
+    let serving = match report.and_then(|report| report.truth.flying()) {
+        _ if !seen.was_served() => Serving::NoVehicle,
+        Some(true) => Serving::Flying { battery },
+        Some(false) => Serving::OnGround,
+        None => Serving::Unknown,
+    };
+    Service {
+        serving,
+        over: report.is_some_and(|report| report.activity == Activity::HandsOff(HandsOff::FlightOver)),
+        battery,
+        node: seen.usable,
+        unknown_for: unknown_for(&seen.drone, Timestamp::now()).filter(|_| serving == Serving::Unknown),
+    }
+}
+
+fn stance(seen: &Seen, service: &Service, policy: &Policy) -> Stance {
+    let report = seen.report.as_deref();
+    let flies = matches!(service.serving, Serving::Flying { .. });
+    let holding = report.is_some_and(|report| report.activity == Activity::Holding);
+    let refuses = service.serving == Serving::OnGround && report.is_some_and(|report| report.ready == Some(false));
+    let none_free = seen.node.is_none() && condition(&seen.drone, "Assigned", "False").is_some();
+    Stance {
+        retire: retire(service, policy),
+        ready: flies && holding && seen.held_by_agent() && !seen.facts.deleting,
+        stuck: refuses || none_free,
+    }
+}
+
+/// How long the status has said that nobody knows whether it flies.
+fn unknown_for(drone: &Drone, now: Timestamp) -> Option<Duration> {
+    let since = condition(drone, "Flying", "Unknown")?.last_transition_time.0;
+    Duration::try_from(now.duration_since(since)).ok()
+}
+
+fn condition<'a>(drone: &'a Drone, kind: &str, status: &str) -> Option<&'a Condition> {
+    let mut conditions = drone.status.as_ref()?.conditions.iter();
+    conditions.find(|c| c.type_ == kind && c.status == status)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+
+    fn drone(swarm: &str, uid: &str) -> Drone {
+        let mut drone = Drone::new(uid, crds::DroneSpec::default());
+        drone.metadata.uid = Some(uid.into());
+        drone.metadata.owner_references = Some(vec![OwnerReference {
+            api_version: "skein.dev/v1alpha1".into(),
+            kind: "Swarm".into(),
+            name: "alpha".into(),
+            uid: swarm.into(),
+            controller: Some(true),
+            block_owner_deletion: None,
+        }]);
+        drone
+    }
+
+    #[test]
+    fn a_swarm_is_looked_at_when_a_stance_changes_and_not_at_every_report() {
+        let stances = Stances::default();
+        let tired = Stance {
+            retire: Some(Retire::Tired),
+            ..Stance::default()
+        };
+        assert!(!stances.put("s", "a", Stance::default()), "nothing new");
+        assert!(stances.calm("s"));
+        assert!(stances.put("s", "a", tired));
+        assert!(!stances.put("s", "a", tired));
+        assert!(!stances.calm("s") && stances.calm("other"));
+        stances.forget(&drone("s", "a"));
+        assert!(stances.calm("s") && stances.lock().is_empty());
+    }
+
+    #[test]
+    fn how_long_a_vehicle_is_lost_is_counted_from_the_status() {
+        let mut lost = drone("s", "a");
+        assert_eq!(unknown_for(&lost, Timestamp::UNIX_EPOCH), None);
+        let status = serde_json::json!({"conditions": [{
+            "type": "Flying", "status": "Unknown", "reason": "AgentSilent", "message": "",
+            "lastTransitionTime": "1970-01-01T00:01:00Z",
+        }]});
+        lost.status = Some(serde_json::from_value(status).unwrap());
+        let at = |second| Timestamp::from_second(second).unwrap();
+        assert_eq!(unknown_for(&lost, at(100)), Some(Duration::from_secs(40)));
+        assert_eq!(unknown_for(&lost, at(10)), None, "clocks may be set back");
+    }
+}

@@ -1,0 +1,162 @@
+//! Whose turn it is to rise, of each Swarm.
+//!
+//! Owns: the turns ([`fleet::swarm::turns`]) of all Swarms, and what a Swarm's spec says of them. Must not: decide.
+
+use crate::context::Context;
+use crate::drones::facts::Seen;
+use crate::world::{owner, uid};
+use crds::{Drone, Swarm};
+use fleet::assignment::USUAL_RESERVE;
+use fleet::ids::DroneUid;
+use fleet::node_use::OnCordon;
+use fleet::swarm::Bounds;
+use fleet::swarm::retire::Policy;
+use fleet::swarm::turns::{NotYet, Pace, Turns as OfOne};
+use fleet::time::Moment;
+use fleet::units::Percent;
+use fleet::vehicle::FlightTruth;
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// A vehicle is relieved at its reserve and this many percent more, where the Swarm does not say when: so much is left for the
+/// one in its place to rise.
+const ROTATE_BEFORE_RESERVE: u8 = 10;
+
+/// Who waits for others to come down looks again this soon.
+const AGAIN: Duration = Duration::from_millis(500);
+
+/// The turns of all Swarms, by uid.
+#[derive(Debug, Default)]
+pub struct Turns(Mutex<HashMap<String, Turn>>);
+
+#[derive(Debug, Default)]
+struct Turn {
+    turns: OfOne,
+    lost: usize,
+}
+
+impl Turns {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Turn>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts all up that may be up by their status, before the first is told to rise.
+    pub fn begin(&self, context: &Context) {
+        for drone in context.world.all_drones(None) {
+            let flying = drone.status.as_ref().map(|status| status.flying);
+            if drone.spec.node_name.is_some() && flying.is_some_and(|flying| flying != Some(false)) {
+                self.up(&drone);
+            }
+        }
+    }
+
+    fn up(&self, drone: &Drone) {
+        if let Some((swarm, _)) = owner(drone) {
+            let me = DroneUid(uid(drone).to_owned());
+            self.lock().entry(swarm.to_owned()).or_default().turns.up(&me);
+        }
+    }
+
+    /// Takes in what is seen of a Drone.
+    pub fn see(&self, seen: &Seen) {
+        let down = seen.facts.truth == Some(FlightTruth::Disarmed);
+        if !seen.was_served() {
+            if seen.facts.deleting {
+                self.forget(&seen.drone);
+            }
+        } else if !down {
+            if seen.facts.truth.is_some() || seen.drone.status.as_ref().is_some_and(|s| s.flying != Some(false)) {
+                self.up(&seen.drone);
+            }
+        } else if !seen.wished_up() {
+            self.forget(&seen.drone);
+        }
+    }
+
+    /// A Drone is down or gone.
+    pub fn forget(&self, drone: &Drone) {
+        let Some((swarm, _)) = owner(drone) else { return };
+        let mut all = self.lock();
+        if let Some(turn) = all.get_mut(swarm) {
+            turn.turns.down(&DroneUid(uid(drone).to_owned()));
+            if turn.turns.is_empty() && turn.lost == 0 {
+                all.remove(swarm);
+            }
+        }
+    }
+
+    /// So many vehicles of a Swarm are lost and replaced: they count no more as up.
+    pub fn lost(&self, swarm: &str, lost: usize) {
+        let mut all = self.lock();
+        match all.get_mut(swarm) {
+            Some(turn) => turn.lost = lost,
+            None if lost > 0 => all.entry(swarm.to_owned()).or_default().lost = lost,
+            None => {}
+        }
+    }
+
+    /// Whether a Drone of the Swarm `swarm` has had its turn.
+    #[must_use]
+    pub fn has(&self, swarm: &str, drone: &str) -> bool {
+        let all = self.lock();
+        all.get(swarm)
+            .is_some_and(|turn| turn.turns.has(&DroneUid(drone.to_owned())))
+    }
+
+    /// Gives `drone` its turn if it may have it; else says when to ask again.
+    pub fn ask(&self, swarm: &Swarm, drone: &Drone, now: Moment) -> Option<Duration> {
+        let mut all = self.lock();
+        let turn = all.entry(uid(swarm).to_owned()).or_default();
+        let pace = Pace {
+            most: bounds(swarm).most() + turn.lost,
+            interval: seconds(swarm.spec.takeoff_interval_seconds),
+        };
+        match turn.turns.ask(&DroneUid(uid(drone).to_owned()), pace, now) {
+            Ok(()) => None,
+            Err(NotYet::Full) => Some(AGAIN),
+            Err(NotYet::TooSoon(left)) => Some(left),
+        }
+    }
+}
+
+/// How far `swarm` may go above and below its wish. One that is being deleted replaces nobody.
+#[must_use]
+pub fn bounds(swarm: &Swarm) -> Bounds {
+    let number = |n: i32| usize::try_from(n).unwrap_or_default();
+    if swarm.metadata.deletion_timestamp.is_some() {
+        return Bounds {
+            replicas: 0,
+            surge: 0,
+            unavailable: 0,
+        };
+    }
+    Bounds {
+        replicas: number(swarm.spec.replicas),
+        surge: number(swarm.spec.max_surge),
+        unavailable: number(swarm.spec.max_unavailable),
+    }
+}
+
+/// When `swarm` had better do without a Drone.
+#[must_use]
+pub fn policy(swarm: &Swarm) -> Policy {
+    let percent = |n: i32| u8::try_from(n).ok().and_then(Percent::new);
+    let failsafe = swarm.spec.template.spec.failsafe.as_ref();
+    let reserve = failsafe
+        .and_then(|f| percent(f.reserve_percent))
+        .unwrap_or(USUAL_RESERVE);
+    let usual = Percent::new(reserve.get().saturating_add(ROTATE_BEFORE_RESERVE)).unwrap_or(reserve);
+    Policy {
+        on_cordon: match swarm.spec.on_cordon {
+            crds::swarm::OnCordon::Continue => OnCordon::Continue,
+            crds::swarm::OnCordon::Land => OnCordon::Land,
+        },
+        rotate_at: swarm.spec.rotate_at_percent.and_then(percent).unwrap_or(usual),
+        replace_lost_after: swarm.spec.replace_lost_after_seconds.map(seconds),
+    }
+}
+
+fn seconds(n: i32) -> Duration {
+    Duration::from_secs(u64::try_from(n).unwrap_or_default())
+}

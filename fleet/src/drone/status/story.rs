@@ -1,0 +1,167 @@
+//! Where a Drone is in its life, and why, in a sentence.
+//!
+//! Owns: phase, and reason and message of the Ready condition. Must not: show intent as fact.
+
+use super::{Condition, Phase, Question, armable, truth_message, truth_reason};
+use crate::assignment::Held;
+use crate::drone::{Facts, Ground};
+use crate::node_use::{Lift, NoLift};
+use crate::report::{Activity, HandsOff, Report};
+use crate::takeover::let_go;
+use crate::vehicle::{Airborne, FlightTruth};
+
+/// Why it should be on the ground, if it should: one word, and a clause.
+const fn wished_down(drone: &Facts) -> Option<(&'static str, &'static str)> {
+    if drone.deleting {
+        return Some(("Deleting", "the Drone is being deleted"));
+    }
+    match (drone.ground, drone.lift) {
+        (Ground::Ordered, _) => Some(("Grounded", "a ground order is in force")),
+        (_, Lift::Down) => Some((
+            "NodeDrained",
+            "its node carries the taint skein.dev/ground; it flies again once that is removed",
+        )),
+        _ => None,
+    }
+}
+
+/// Why what stands does not rise, if it does not: one word, and a sentence.
+const fn waits(drone: &Facts, activity: Activity) -> Option<(&'static str, &'static str)> {
+    // There is a better reason.
+    if matches!(activity, Activity::HandsOff(_)) {
+        return None;
+    }
+    match drone.lift {
+        Lift::Free | Lift::Down => None,
+        Lift::Stay(NoLift::Doubt) => Some((
+            "NoLeader",
+            "on the ground: the coordinator cannot renew its Lease, and begins no flight until it can",
+        )),
+        Lift::Stay(NoLift::Cordoned) => Some((
+            "NodeCordoned",
+            "on the ground: its node is cordoned; uncordon it to let it fly",
+        )),
+        Lift::Stay(NoLift::Drained) => Some((
+            "NodeDrained",
+            "on the ground: its node carries the taint skein.dev/ground; it is being replaced where that can be",
+        )),
+        Lift::Stay(NoLift::NodeGone) => Some((
+            "NodeGone",
+            "on the ground: its node is gone, or carries the label node-role.kubernetes.io/drone no more",
+        )),
+        Lift::Stay(NoLift::Turn) => Some((
+            "WaitingItsTurn",
+            "on the ground: others of its Swarm rise, or have to land, first",
+        )),
+    }
+}
+
+/// Phase, and reason and message of Ready, from a fresh report.
+pub(super) fn story(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String) {
+    let tell = |phase, reason, message: &str| (phase, reason, message.to_owned());
+    let down = wished_down(q.drone);
+    let (down_reason, down_word) = down.unwrap_or_default();
+    let down = down.is_some();
+    let ours = report.held.as_ref().is_some_and(|h: &Held| h.uid == q.drone.uid);
+    match (report.truth, report.activity) {
+        (FlightTruth::Unknown(_), _) => (
+            Phase::Unknown,
+            truth_reason(report.truth),
+            truth_message(report.truth).into(),
+        ),
+        (FlightTruth::Disarmed, _) if down => (Phase::Grounded, down_reason, format!("on the ground: {down_word}")),
+        (FlightTruth::Disarmed, _) if q.drone.ground == Ground::Unknown => tell(
+            Phase::Grounded,
+            "SwarmUnknown",
+            "on the ground: its Swarm is gone and may have been grounded; remove the label skein.dev/swarm to let it fly",
+        ),
+        (FlightTruth::Disarmed, activity) if waits(q.drone, activity).is_some() => {
+            let (reason, message) = waits(q.drone, activity).unwrap_or_default();
+            tell(Phase::Preparing, reason, message)
+        }
+        (_, Activity::HandsOff(HandsOff::OtherMode)) => {
+            let mode = report.mode.as_deref().unwrap_or("unknown");
+            let message =
+                format!("a pilot, a ground station or a failsafe has taken over (mode {mode}); Skein sends nothing");
+            (Phase::Interrupted, "OtherMode", message)
+        }
+        (_, Activity::HandsOff(HandsOff::TakenOver)) => {
+            let name = &q.drone.name;
+            let message = format!(
+                "somebody took over in flight; Skein sends nothing until it is told to go on: skein resume {} -n {}",
+                name.name, name.namespace
+            );
+            (Phase::Interrupted, "TakenOver", message)
+        }
+        (_, Activity::HandsOff(HandsOff::ArmedByOther)) => tell(
+            Phase::Interrupted,
+            "ArmedByOther",
+            "somebody else armed the vehicle; Skein sends nothing",
+        ),
+        (_, Activity::HandsOff(HandsOff::FlightOver)) if let_go(report.takeovers, q.drone.resume_after) => {
+            let name = &q.drone.name;
+            let message = format!(
+                "somebody took over and it came down, and it stays down; to fly again: skein resume {} -n {}, then ground and \
+                 release it; or delete the Drone",
+                name.name, name.namespace
+            );
+            (Phase::Interrupted, "FlightOver", message)
+        }
+        (_, Activity::HandsOff(HandsOff::FlightOver)) => tell(
+            Phase::Interrupted,
+            "FlightOver",
+            "it came down without being asked and stays down; ground and release it, or delete the Drone, to fly again",
+        ),
+        (_, Activity::HandsOff(HandsOff::Killed)) => tell(
+            Phase::Interrupted,
+            "Killed",
+            "its motors were stopped by a kill; delete the Drone once the vehicle is fit to fly again",
+        ),
+        (_, Activity::Failsafe) => tell(
+            Phase::Interrupted,
+            "Failsafe",
+            "the coordinator was lost and the vehicle flies its failsafe",
+        ),
+        (_, Activity::LowBattery) => tell(
+            Phase::Interrupted,
+            "LowBattery",
+            "the battery has reached its reserve and the vehicle comes down",
+        ),
+        (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, _) if down => {
+            (Phase::Landing, down_reason, format!("landing: {down_word}"))
+        }
+        (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, _) if !ours => tell(
+            Phase::Interrupted,
+            "NotTaken",
+            "the vehicle is armed, but not for this Drone",
+        ),
+        (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, Activity::Landing) => {
+            tell(Phase::Landing, "AgentEnding", "landing because its agent is ending")
+        }
+        (FlightTruth::ArmedOnGround, _) => tell(Phase::Arming, "Arming", "armed, about to take off"),
+        (FlightTruth::Airborne(Airborne::TakingOff), _) | (FlightTruth::Airborne(_), Activity::TakingOff) => {
+            tell(Phase::TakingOff, "TakingOff", "climbing to its takeoff altitude")
+        }
+        (FlightTruth::Airborne(_), Activity::Holding) => tell(Phase::Flying, "Holding", "in the air and holding"),
+        (FlightTruth::Airborne(_), _) => tell(
+            Phase::Flying,
+            "InTheAir",
+            "in the air; its agent is taking up the flight",
+        ),
+        (FlightTruth::Disarmed, Activity::Arming | Activity::TakingOff) => tell(Phase::Arming, "Arming", "being armed"),
+        (FlightTruth::Disarmed, _) if report.terminating => tell(
+            Phase::Preparing,
+            "AgentEnding",
+            "its agent is ending and takes no new flight",
+        ),
+        (FlightTruth::Disarmed, _) if !ours => tell(Phase::Preparing, "NotTaken", "its agent is being told"),
+        (FlightTruth::Disarmed, _) => match armable(report) {
+            Condition {
+                value: Some(false),
+                message,
+                ..
+            } => (Phase::Preparing, "ArmingChecksFail", message),
+            _ => tell(Phase::Preparing, "Preparing", "on the ground, getting ready"),
+        },
+    }
+}

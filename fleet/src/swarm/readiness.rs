@@ -1,0 +1,93 @@
+//! Whether a Swarm is ready, and why not.
+//!
+//! Owns: [`readiness`]. Must not: count; the caller does.
+
+/// The numbers behind a Swarm's Ready condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tally {
+    /// Drones wished for.
+    pub wished: usize,
+    /// Drones that exist and are not being deleted.
+    pub live: usize,
+    /// Drones that there may be beyond those wished for, because as many had better be replaced.
+    pub surge: usize,
+    /// Drones being deleted.
+    pub leaving: usize,
+    /// Drones with a vehicle.
+    pub assigned: usize,
+    /// Drones, not leaving, that fly as asked.
+    pub ready: usize,
+    /// Whether a ground order is in force.
+    pub grounded: bool,
+    /// Whether the Swarm itself is being deleted.
+    pub deleting: bool,
+}
+
+/// Whether a Swarm is ready, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Readiness {
+    /// Status of the Ready condition.
+    pub ready: bool,
+    /// Reason, one word.
+    pub reason: &'static str,
+    /// One sentence.
+    pub message: String,
+}
+
+/// Ready: exactly as many fly as wished, and none is left over.
+#[must_use]
+pub fn readiness(t: &Tally) -> Readiness {
+    let no = |reason, message| Readiness {
+        ready: false,
+        reason,
+        message,
+    };
+    if t.deleting {
+        let left = t.live + t.leaving;
+        return no(
+            "Deleting",
+            format!("{left} Drones have yet to land and go; see `kubectl get drones`"),
+        );
+    }
+    if t.grounded {
+        let message = "a ground order is in force; `skein release` or spec.grounded=false ends it".to_owned();
+        return no("Grounded", message);
+    }
+    if t.live < t.wished {
+        return no("CreatingDrones", format!("{} of {} Drones exist", t.live, t.wished));
+    }
+    if t.live > t.wished + t.surge || t.leaving > 0 {
+        let surplus = t.live.saturating_sub(t.wished) + t.leaving;
+        return no("RemovingDrones", format!("{surplus} Drones have yet to land and go"));
+    }
+    if t.ready < t.wished {
+        let waiting = t.wished.saturating_sub(t.assigned);
+        let tail = if waiting > 0 {
+            format!("; {waiting} wait for a vehicle")
+        } else {
+            String::new()
+        };
+        let message = format!(
+            "{} of {} fly as asked{tail}; see `kubectl get drones -o wide`",
+            t.ready, t.wished
+        );
+        return no(
+            if waiting > 0 {
+                "WaitingForVehicles"
+            } else {
+                "NotAllFlying"
+            },
+            message,
+        );
+    }
+    let message = if t.wished == 0 {
+        "no Drone is wished for".into()
+    } else {
+        format!("all {} fly", t.wished)
+    };
+    Readiness {
+        ready: true,
+        reason: "AllFlying",
+        message,
+    }
+}

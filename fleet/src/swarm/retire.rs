@@ -1,0 +1,184 @@
+//! Which Drones a Swarm had better do without.
+//!
+//! Owns: [`retire`], from what is known of one Drone's vehicle and node. Must not: say when it goes ([`super::plan`]).
+
+use super::Serving;
+use crate::node_use::{NodeUse, OnCordon};
+use crate::units::Percent;
+use std::time::Duration;
+
+/// Why a Swarm had better do without a Drone. The order is the order in which they go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Retire {
+    /// An operator wants its node's vehicle on the ground, or no more flights from it.
+    Drained,
+    /// Its battery is low: in the air it is to be relieved, on the ground it does not rise again.
+    Tired,
+    /// Nothing has been known of its vehicle for so long that another is to fly in its place.
+    Lost,
+}
+
+/// What is known of one Drone and its vehicle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// What its vehicle does.
+    pub serving: Serving,
+    /// Whether the flight came to its end by itself: nobody told it to land, and it stays down.
+    pub over: bool,
+    /// Remaining battery, in the air and on the ground.
+    pub battery: Option<Percent>,
+    /// What may be done with its node; `None` while it has none.
+    pub node: Option<NodeUse>,
+    /// How long nothing has been known of its vehicle.
+    pub unknown_for: Option<Duration>,
+}
+
+/// A Swarm's policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// What a cordon does to what flies.
+    pub on_cordon: OnCordon,
+    /// A flying vehicle whose battery is at or below this is relieved.
+    pub rotate_at: Percent,
+    /// After this time without news of a vehicle, another flies in its place; `None`: never.
+    pub replace_lost_after: Option<Duration>,
+}
+
+/// Why the Swarm had better do without it, if it had.
+#[must_use]
+pub fn retire(s: &Service, policy: &Policy) -> Option<Retire> {
+    let tired = s.battery.is_some_and(|battery| battery <= policy.rotate_at);
+    match (s.serving, s.node) {
+        (Serving::NoVehicle, _) => None,
+        (Serving::Unknown, _) => {
+            let long = policy.replace_lost_after.zip(s.unknown_for);
+            long.is_some_and(|(after, unknown)| unknown >= after)
+                .then_some(Retire::Lost)
+        }
+        (Serving::OnGround, Some(NodeUse::Cordoned | NodeUse::Drained | NodeUse::Gone))
+        | (Serving::Flying { .. }, Some(NodeUse::Drained)) => Some(Retire::Drained),
+        (Serving::Flying { .. }, Some(NodeUse::Cordoned)) if policy.on_cordon == OnCordon::Land => {
+            Some(Retire::Drained)
+        }
+        (Serving::OnGround, _) if tired && s.over => Some(Retire::Tired),
+        (Serving::Flying { .. }, _) if tired => Some(Retire::Tired),
+        (Serving::OnGround | Serving::Flying { .. }, _) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POLICY: Policy = Policy {
+        on_cordon: OnCordon::Continue,
+        rotate_at: Percent::new(30).expect("30 is a percentage"),
+        replace_lost_after: None,
+    };
+
+    fn flying() -> Service {
+        Service {
+            serving: Serving::Flying {
+                battery: Percent::new(80),
+            },
+            over: false,
+            battery: Percent::new(80),
+            node: Some(NodeUse::Open),
+            unknown_for: None,
+        }
+    }
+
+    fn on_ground() -> Service {
+        Service {
+            serving: Serving::OnGround,
+            ..flying()
+        }
+    }
+
+    #[test]
+    fn the_ground_taint_retires_all_and_a_cordon_what_stands_or_what_the_policy_says() {
+        let on = |service: Service, node| Service {
+            node: Some(node),
+            ..service
+        };
+        let land = Policy {
+            on_cordon: OnCordon::Land,
+            ..POLICY
+        };
+        for policy in [POLICY, land] {
+            assert_eq!(retire(&flying(), &policy), None);
+            assert_eq!(retire(&on(flying(), NodeUse::Drained), &policy), Some(Retire::Drained));
+            assert_eq!(
+                retire(&on(flying(), NodeUse::Gone), &policy),
+                None,
+                "it flies without its Node"
+            );
+            for node in [NodeUse::Cordoned, NodeUse::Drained, NodeUse::Gone] {
+                assert_eq!(retire(&on(on_ground(), node), &policy), Some(Retire::Drained));
+            }
+        }
+        assert_eq!(retire(&on(flying(), NodeUse::Cordoned), &POLICY), None);
+        assert_eq!(retire(&on(flying(), NodeUse::Cordoned), &land), Some(Retire::Drained));
+    }
+
+    #[test]
+    fn a_low_battery_is_relieved_in_the_air_and_replaced_where_the_flight_has_ended_for_it() {
+        let low = |service: Service| Service {
+            battery: Percent::new(30),
+            ..service
+        };
+        assert_eq!(retire(&low(flying()), &POLICY), Some(Retire::Tired));
+        assert_eq!(
+            retire(&low(on_ground()), &POLICY),
+            None,
+            "it may be charging for its first flight"
+        );
+        let ended = Service {
+            over: true,
+            ..low(on_ground())
+        };
+        assert_eq!(retire(&ended, &POLICY), Some(Retire::Tired));
+        let pilot = Service {
+            over: true,
+            ..on_ground()
+        };
+        assert_eq!(
+            retire(&pilot, &POLICY),
+            None,
+            "a person landed it, and a person says what follows"
+        );
+        let unknown = Service {
+            battery: None,
+            ..flying()
+        };
+        assert_eq!(retire(&unknown, &POLICY), None);
+    }
+
+    #[test]
+    fn a_lost_vehicle_is_replaced_only_where_the_policy_says_so_and_after_its_time() {
+        let lost = |seconds| Service {
+            serving: Serving::Unknown,
+            unknown_for: Some(Duration::from_secs(seconds)),
+            // An operator's wish does not make it known.
+            node: Some(NodeUse::Drained),
+            ..flying()
+        };
+        assert_eq!(retire(&lost(1_000_000), &POLICY), None);
+        let policy = Policy {
+            replace_lost_after: Some(Duration::from_secs(300)),
+            ..POLICY
+        };
+        assert_eq!(retire(&lost(299), &policy), None);
+        assert_eq!(retire(&lost(300), &policy), Some(Retire::Lost));
+        assert_eq!(
+            retire(
+                &Service {
+                    unknown_for: None,
+                    ..lost(0)
+                },
+                &policy
+            ),
+            None
+        );
+    }
+}

@@ -13,28 +13,39 @@ use tests::control_plane::workspace_root;
 
 /// What each crate may use of the workspace. Arrows point down: programs, then wire crates, then the domain.
 /// `cli` composes programs, `tests` and `xtask` start them; nobody uses those.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     ("fleet", &[]),
     ("crds", &["fleet"]),
     ("proto", &["fleet"]),
+    ("trust", &["fleet"]),
     ("link", &["fleet"]),
     ("sitl", &[]),
-    ("agent", &["fleet", "proto", "link"]),
-    ("coordinator", &["fleet", "crds", "proto"]),
+    ("agent", &["fleet", "proto", "trust", "link"]),
+    ("coordinator", &["fleet", "crds", "proto", "trust"]),
     ("embedded-api", &[]),
     (
         "cli",
-        &["fleet", "crds", "proto", "agent", "coordinator", "sitl", "embedded-api"],
+        &[
+            "fleet",
+            "crds",
+            "proto",
+            "trust",
+            "agent",
+            "coordinator",
+            "sitl",
+            "embedded-api",
+        ],
     ),
     ("tests", &[]),
     ("xtask", &["tests"]),
 ];
 
 /// What a crate must never use, of all that is published.
-const NEVER: [(&str, &[&str]); 8] = [
+const NEVER: [(&str, &[&str]); 9] = [
     ("fleet", &["tokio", "kube", "k8s-openapi", "tonic", "prost", "mavlink"]),
     ("crds", &["tonic", "prost", "mavlink"]),
     ("proto", &["kube", "k8s-openapi", "mavlink"]),
+    ("trust", &["tokio", "kube", "k8s-openapi", "tonic", "prost", "mavlink"]),
     ("link", &["kube", "k8s-openapi", "tonic", "prost"]),
     ("agent", &["kube", "k8s-openapi"]),
     ("coordinator", &["mavlink"]),

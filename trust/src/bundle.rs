@@ -1,0 +1,91 @@
+//! The certificates of authorities that one end believes.
+//!
+//! Owns: their PEM form. Must not: hold a key.
+
+use rustls::RootCertStore;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use std::fmt::Write as _;
+
+/// Authorities to believe; never empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bundle {
+    certificates: Vec<CertificateDer<'static>>,
+    pem: String,
+}
+
+/// A text that is no bundle.
+#[derive(Debug, thiserror::Error)]
+pub enum BundleError {
+    /// Nothing in it.
+    #[error(
+        "there is no certificate in it; give the PEM text of the authority, `-----BEGIN CERTIFICATE-----` and so on"
+    )]
+    Empty,
+    /// A part is damaged.
+    #[error("certificate {0} of it is damaged ({1}); copy the authority's file again")]
+    Damaged(usize, String),
+}
+
+impl Bundle {
+    /// Reads one or more certificates. Other PEM sections and text between them are passed over.
+    ///
+    /// # Errors
+    /// [`BundleError`].
+    pub fn from_pem(text: &str) -> Result<Self, BundleError> {
+        let mut certificates: Vec<CertificateDer<'static>> = Vec::new();
+        for part in CertificateDer::pem_slice_iter(text.as_bytes()) {
+            let place = certificates.len() + 1;
+            let certificate = part.map_err(|error| BundleError::Damaged(place, error.to_string()))?;
+            RootCertStore::empty()
+                .add(certificate.clone())
+                .map_err(|error| BundleError::Damaged(place, error.to_string()))?;
+            if !certificates.contains(&certificate) {
+                certificates.push(certificate);
+            }
+        }
+        Self::of(certificates).ok_or(BundleError::Empty)
+    }
+
+    fn of(certificates: Vec<CertificateDer<'static>>) -> Option<Self> {
+        if certificates.is_empty() {
+            return None;
+        }
+        let mut pem = String::new();
+        for certificate in &certificates {
+            // Writing to a String cannot fail.
+            let _ = write!(pem, "{}", crate::certificate::pem(certificate));
+        }
+        Some(Self { certificates, pem })
+    }
+
+    /// Both, each certificate once.
+    #[must_use]
+    pub fn with(&self, other: &Self) -> Self {
+        let more = other.certificates.iter().filter(|one| !self.certificates.contains(one));
+        let certificates = self.certificates.iter().chain(more).cloned().collect();
+        // It holds at least ours.
+        Self::of(certificates).unwrap_or_else(|| self.clone())
+    }
+
+    /// The PEM text.
+    #[must_use]
+    pub fn to_pem(&self) -> &str {
+        &self.pem
+    }
+
+    /// The certificates.
+    #[must_use]
+    pub fn certificates(&self) -> &[CertificateDer<'static>] {
+        &self.certificates
+    }
+
+    /// As rustls has them.
+    #[must_use]
+    pub fn roots(&self) -> RootCertStore {
+        let mut roots = RootCertStore::empty();
+        // Each was taken by such a store before.
+        roots.add_parsable_certificates(self.certificates.iter().cloned());
+        roots
+    }
+}

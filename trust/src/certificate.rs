@@ -1,0 +1,177 @@
+//! What a certificate says: whose it is, its serial number, its life.
+//!
+//! Owns: reading it. Must not: judge whether it is to be believed; whoever asks has verified it against an authority first.
+
+use crate::peer::{BadPeer, Peer};
+use crate::validity::{self, Validity};
+use rustls::pki_types::CertificateDer;
+use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
+
+/// Whoever showed a client certificate that was verified.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Caller {
+    /// It was signed by an authority of ours.
+    Peer(PeerCertificate),
+    /// It was signed by the cluster's authority for clients: a user of Kubernetes, never an agent.
+    KubernetesUser {
+        /// The user: the subject's common name.
+        name: String,
+        /// The user's groups: the subject's organisations.
+        groups: Vec<String>,
+    },
+}
+
+/// A client certificate of ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerCertificate {
+    /// Whose it is.
+    pub peer: Peer,
+    /// Its serial number, in lower-case hexadecimal.
+    pub serial: String,
+    /// From when to when it is good.
+    pub validity: Validity,
+}
+
+/// A certificate that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CertificateError {
+    /// It cannot be read.
+    #[error("the certificate is damaged: {0}; have a new one made")]
+    Damaged(String),
+    /// It names nobody of ours.
+    #[error("the certificate names neither an agent nor an operator; have one made with `skein enroll`")]
+    Nobody,
+    /// It names more than one.
+    #[error("the certificate names more than one holder; have one made with `skein enroll`")]
+    Several,
+    /// It names something that is nobody.
+    #[error(transparent)]
+    Peer(#[from] BadPeer),
+    /// A user's certificate without a name.
+    #[error("the certificate's subject has no common name, so Kubernetes knows no user by it")]
+    NoUser,
+    /// No authority that is believed has signed it.
+    #[error("the certificate is not believed: {0}")]
+    Unbelieved(rustls::Error),
+}
+
+impl PeerCertificate {
+    /// Reads a certificate of ours.
+    ///
+    /// # Errors
+    /// [`CertificateError`] when it names not exactly one peer.
+    pub fn read(der: &CertificateDer<'_>) -> Result<Self, CertificateError> {
+        let certificate = parse(der)?;
+        let names = certificate
+            .subject_alternative_name()
+            .map_err(|error| CertificateError::Damaged(error.to_string()))?;
+        let mut uris = names
+            .iter()
+            .flat_map(|names| names.value.general_names.iter())
+            .filter_map(|name| match name {
+                GeneralName::URI(uri) => Some(*uri),
+                _ => None,
+            });
+        let uri = uris.next().ok_or(CertificateError::Nobody)?;
+        if uris.next().is_some() {
+            return Err(CertificateError::Several);
+        }
+        Ok(Self {
+            peer: Peer::parse(uri)?,
+            serial: serial(&certificate),
+            validity: validity_of(&certificate),
+        })
+    }
+}
+
+/// The user of Kubernetes whom a certificate names: common name and organisations, as the API server reads them.
+pub(crate) fn kubernetes_user(der: &CertificateDer<'_>) -> Result<Caller, CertificateError> {
+    let certificate = parse(der)?;
+    let texts = |found: Vec<&x509_parser::x509::AttributeTypeAndValue<'_>>| -> Vec<String> {
+        found
+            .iter()
+            .filter_map(|value| value.as_str().ok().map(str::to_owned))
+            .collect()
+    };
+    let names = texts(certificate.subject().iter_common_name().collect());
+    let groups = texts(certificate.subject().iter_organization().collect());
+    // As Go's pkix.Name has it: the last one counts.
+    let name = names.into_iter().next_back().filter(|name| !name.is_empty());
+    Ok(Caller::KubernetesUser {
+        name: name.ok_or(CertificateError::NoUser)?,
+        groups,
+    })
+}
+
+/// From when to when a certificate is good.
+///
+/// # Errors
+/// [`CertificateError::Damaged`].
+pub fn validity(der: &CertificateDer<'_>) -> Result<Validity, CertificateError> {
+    Ok(validity_of(&parse(der)?))
+}
+
+/// The PEM text of a certificate.
+pub(crate) fn pem(der: &CertificateDer<'_>) -> String {
+    const LINE: usize = 48;
+    let mut text = String::from("-----BEGIN CERTIFICATE-----\n");
+    for line in der.chunks(LINE) {
+        text.push_str(&base64(line));
+        text.push('\n');
+    }
+    text.push_str("-----END CERTIFICATE-----\n");
+    text
+}
+
+/// Standard base64 with padding (RFC 4648, section 4).
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for group in bytes.chunks(3) {
+        let byte = |i: usize| u32::from(group.get(i).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for place in 0..4_usize {
+            let index = (bits >> (18 - 6 * place) & 63) as usize;
+            let letter = LETTERS.get(index).copied().map_or('=', char::from);
+            text.push(if place <= group.len() { letter } else { '=' });
+        }
+    }
+    text
+}
+
+fn parse<'a>(der: &'a CertificateDer<'_>) -> Result<X509Certificate<'a>, CertificateError> {
+    X509Certificate::from_der(der)
+        .map(|(_, certificate)| certificate)
+        .map_err(|error| CertificateError::Damaged(error.to_string()))
+}
+
+fn serial(certificate: &X509Certificate<'_>) -> String {
+    let bytes = certificate.raw_serial();
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn validity_of(certificate: &X509Certificate<'_>) -> Validity {
+    let at = |time: x509_parser::time::ASN1Time| validity::at(u64::try_from(time.timestamp()).unwrap_or(0));
+    Validity {
+        not_before: at(certificate.validity().not_before),
+        not_after: at(certificate.validity().not_after),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_that_of_rfc_4648() {
+        for (bytes, text) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+        ] {
+            assert_eq!(base64(bytes.as_bytes()), text);
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! The end of agents and tools.
+//!
+//! Owns: its TLS configuration and the name that it checks. Must not: dial.
+
+use crate::bundle::Bundle;
+use crate::identity::Identity;
+use crate::server::ConfigError;
+use crate::{ALPN, SERVER_NAME, provider};
+use rustls::ClientConfig;
+use rustls::client::Resumption;
+use rustls::pki_types::ServerName;
+use rustls::sign::SingleCertAndKey;
+use std::sync::Arc;
+
+/// What a client speaks TLS with: it believes `bundle`, and shows `identity` when it has one.
+///
+/// Connect with [`server_name`] as the name, whatever address was dialled.
+///
+/// # Errors
+/// [`ConfigError`], a fault of ours.
+pub fn client_config(bundle: &Bundle, identity: Option<&Identity>) -> Result<ClientConfig, ConfigError> {
+    let builder = ClientConfig::builder_with_provider(provider())
+        .with_protocol_versions(&[&rustls::version::TLS13])?
+        .with_root_certificates(bundle.roots());
+    let mut config = match identity {
+        None => builder.with_no_client_auth(),
+        Some(identity) => builder.with_client_cert_resolver(Arc::new(SingleCertAndKey::from(identity.certified()))),
+    };
+    config.alpn_protocols = vec![ALPN.to_vec()];
+    config.resumption = Resumption::disabled();
+    Ok(config)
+}
+
+/// The name to check: always [`SERVER_NAME`].
+#[must_use]
+pub fn server_name() -> ServerName<'static> {
+    ServerName::try_from(SERVER_NAME).expect("it is a host name")
+}

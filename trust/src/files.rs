@@ -1,0 +1,86 @@
+//! Certificates that lie in files, as a mounted Kubernetes Secret or `skein enroll` leaves them.
+//!
+//! Owns: reading them, and errors that name the file. Must not: write, or keep what it has read: they may change at any time.
+
+use crate::bundle::{Bundle, BundleError};
+use crate::identity::{Identity, IdentityError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Larger files are none of ours.
+const LARGEST: u64 = 1024 * 1024;
+
+/// A file that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// It cannot be read.
+    #[error("{} cannot be read: {source}; check that it is there and that this program may read it", .path.display())]
+    Unread {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is no bundle.
+    #[error("{}: {source}", .path.display())]
+    Bundle {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: BundleError,
+    },
+    /// They are no pair.
+    #[error("{} and {}: {source}", .certificate.display(), .key.display())]
+    Identity {
+        /// The certificate's file.
+        certificate: PathBuf,
+        /// The key's file.
+        key: PathBuf,
+        /// Why.
+        source: IdentityError,
+    },
+}
+
+/// The text of a file.
+///
+/// # Errors
+/// [`FileError::Unread`].
+pub fn text(path: &Path) -> Result<String, FileError> {
+    let read = || {
+        use io::Read as _;
+        let mut text = String::new();
+        let file = std::fs::File::open(path)?;
+        file.take(LARGEST + 1).read_to_string(&mut text)?;
+        if text.len() as u64 > LARGEST {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is larger than 1 MiB"));
+        }
+        Ok(text)
+    };
+    read().map_err(|source| FileError::Unread {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Authorities to believe.
+///
+/// # Errors
+/// [`FileError`].
+pub fn bundle(path: &Path) -> Result<Bundle, FileError> {
+    Bundle::from_pem(&text(path)?).map_err(|source| FileError::Bundle {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// A certificate and its key.
+///
+/// # Errors
+/// [`FileError`].
+pub fn identity(certificate: &Path, key: &Path) -> Result<Identity, FileError> {
+    Identity::from_pem(&text(certificate)?, &text(key)?).map_err(|source| FileError::Identity {
+        certificate: certificate.to_owned(),
+        key: key.to_owned(),
+        source,
+    })
+}

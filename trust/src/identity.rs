@@ -1,0 +1,107 @@
+//! What one end shows of itself: a certificate, those between it and its authority, and the key.
+//!
+//! Owns: their PEM form, and that key and certificate belong together. Must not: show the key in a log.
+
+use crate::certificate::{self, CertificateError};
+use crate::provider;
+use crate::validity::Validity;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::sign::CertifiedKey;
+use std::fmt;
+use std::sync::Arc;
+
+/// A certificate with its key.
+#[derive(Clone)]
+pub struct Identity {
+    certificate_pem: String,
+    key_pem: String,
+    certified: Arc<CertifiedKey>,
+    validity: Validity,
+}
+
+/// A text that is no identity.
+#[derive(Debug, thiserror::Error)]
+pub enum IdentityError {
+    /// No certificate in the text.
+    #[error("there is no certificate in it ({0}); give the PEM text, `-----BEGIN CERTIFICATE-----` and so on")]
+    NoCertificate(String),
+    /// No key in the text.
+    #[error("there is no private key in it ({0}); give the PEM text, `-----BEGIN PRIVATE KEY-----` and so on")]
+    NoKey(String),
+    /// They do not belong together.
+    #[error("the key does not belong to the certificate ({0}); give the pair that was made together")]
+    Strangers(rustls::Error),
+    /// The certificate is damaged.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
+}
+
+impl Identity {
+    /// Reads a certificate, with those between it and its authority after it, and its key.
+    ///
+    /// # Errors
+    /// [`IdentityError`].
+    pub fn from_pem(certificate_pem: &str, key_pem: &str) -> Result<Self, IdentityError> {
+        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificate_pem.as_bytes()).collect();
+        let chain = chain.map_err(|error| IdentityError::NoCertificate(error.to_string()))?;
+        let first = chain
+            .first()
+            .ok_or_else(|| IdentityError::NoCertificate("the text holds none".to_owned()))?;
+        let validity = certificate::validity(first)?;
+        let key = PrivateKeyDer::from_pem_slice(key_pem.as_bytes())
+            .map_err(|error| IdentityError::NoKey(error.to_string()))?;
+        let certified = CertifiedKey::from_der(chain, key, &provider()).map_err(IdentityError::Strangers)?;
+        Ok(Self {
+            certificate_pem: certificate_pem.to_owned(),
+            key_pem: key_pem.to_owned(),
+            certified: Arc::new(certified),
+            validity,
+        })
+    }
+
+    /// The certificate, with those between it and its authority after it.
+    #[must_use]
+    pub fn certificate_pem(&self) -> &str {
+        &self.certificate_pem
+    }
+
+    /// The key: a secret.
+    #[must_use]
+    pub fn key_pem(&self) -> &str {
+        &self.key_pem
+    }
+
+    /// From when to when it is good.
+    #[must_use]
+    pub const fn validity(&self) -> Validity {
+        self.validity
+    }
+
+    /// The certificates, the holder's first.
+    #[must_use]
+    pub fn chain(&self) -> &[CertificateDer<'static>] {
+        &self.certified.cert
+    }
+
+    /// As rustls has it.
+    #[must_use]
+    pub fn certified(&self) -> Arc<CertifiedKey> {
+        Arc::clone(&self.certified)
+    }
+}
+
+/// Two are the same when they show the same certificates.
+impl PartialEq for Identity {
+    fn eq(&self, other: &Self) -> bool {
+        self.chain() == other.chain()
+    }
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Identity")
+            .field("validity", &self.validity)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,109 @@
+//! From when to when a certificate is good.
+//!
+//! Owns: margins for clocks that differ, when to renew, and the span of machines whose clock says nothing. Must not: read a clock.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Clocks of two machines may differ by this much; a certificate is good from so long before it was made.
+pub const SKEW: Duration = Duration::from_secs(300);
+
+/// The last second that a certificate can name: 9999-12-31 23:59:59 (RFC 5280, 4.1.2.5), in seconds since 1970.
+const LAST: u64 = 253_402_300_799;
+
+/// From when to when, in whole seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Validity {
+    /// The first moment.
+    pub not_before: SystemTime,
+    /// The last moment.
+    pub not_after: SystemTime,
+}
+
+impl Validity {
+    /// Good for `life` from `now`, and for [`SKEW`] before.
+    #[must_use]
+    pub fn of(now: SystemTime, life: Duration) -> Self {
+        let now = seconds(now);
+        Self {
+            not_before: at(now.saturating_sub(SKEW.as_secs())),
+            not_after: at(now.saturating_add(life.as_secs())),
+        }
+    }
+
+    /// Good at any time: for a laptop in the field, whose clock may say 1970. What keeps its clients safe is that they trust
+    /// this one authority and nothing else.
+    #[must_use]
+    pub fn any_time() -> Self {
+        Self {
+            not_before: UNIX_EPOCH,
+            not_after: at(LAST),
+        }
+    }
+
+    /// The part of it that lies within `other`: nothing outlives the authority that signed it.
+    #[must_use]
+    pub fn within(self, other: Self) -> Self {
+        Self {
+            not_before: self.not_before.max(other.not_before),
+            not_after: self.not_after.min(other.not_after),
+        }
+    }
+
+    /// Whether it is good at `now`.
+    #[must_use]
+    pub fn holds(&self, now: SystemTime) -> bool {
+        self.not_before <= now && now <= self.not_after
+    }
+
+    /// How long after `now` it is time for the next one: at two thirds of the span.
+    #[must_use]
+    pub fn renewal_in(&self, now: SystemTime) -> Duration {
+        let span = seconds(self.not_after).saturating_sub(seconds(self.not_before));
+        let due = seconds(self.not_before).saturating_add(span / 3 * 2);
+        Duration::from_secs(due.saturating_sub(seconds(now)))
+    }
+}
+
+/// Seconds since 1970; 0 for times before.
+#[must_use]
+pub fn seconds(at: SystemTime) -> u64 {
+    at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// The moment so many seconds after 1970, at most the last one that a certificate can name.
+#[must_use]
+pub fn at(seconds: u64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(seconds.min(LAST))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: Duration = Duration::from_secs(86_400);
+
+    #[test]
+    fn a_certificate_is_renewed_when_two_thirds_of_its_life_are_over() {
+        let made = at(1_800_000_000);
+        let validity = Validity::of(made, DAY);
+        assert!(validity.renewal_in(made) > DAY / 2);
+        assert!(validity.renewal_in(made) < DAY * 2 / 3);
+        assert_eq!(validity.renewal_in(made + DAY), Duration::ZERO);
+    }
+
+    #[test]
+    fn clocks_that_differ_by_minutes_agree_that_it_is_good() {
+        let made = at(1_800_000_000);
+        let validity = Validity::of(made, DAY);
+        assert!(validity.holds(made - SKEW));
+        assert!(!validity.holds(made - SKEW - Duration::from_secs(1)));
+        assert!(!validity.holds(made + DAY + Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn a_clock_that_was_never_set_is_no_obstacle_at_any_time() {
+        assert!(Validity::any_time().holds(UNIX_EPOCH));
+        assert!(Validity::any_time().holds(at(u64::MAX)));
+        assert!(Validity::of(UNIX_EPOCH, DAY).holds(UNIX_EPOCH));
+    }
+}

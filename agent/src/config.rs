@@ -2,6 +2,7 @@
 //!
 //! Owns: [`Config`]. Must not: touch the network or the disk. Each bad or missing value is one line that says what to do.
 
+use crate::coordinator::{Coordinator, CoordinatorFlags};
 use crate::flight_log::{self, FlightLogFlags};
 use crate::gcs::{self, GcsFlags};
 use clap::Parser;
@@ -10,7 +11,6 @@ use fleet::units::SystemId;
 use link::LinkUrl;
 use std::path::PathBuf;
 use std::time::Duration;
-use tonic::transport::Endpoint;
 
 /// How long an agent that shares its process waits for its vehicle: nobody kills it, and whoever is there can.
 const PATIENT_LANDING: Duration = Duration::from_secs(900);
@@ -25,9 +25,8 @@ pub struct Flags {
     /// The autopilot: serial:/dev/ttyACM0:921600, udp-listen:0.0.0.0:14540, udp:HOST:PORT or tcp:HOST:PORT.
     #[arg(long, env = "SKEIN_LINK")]
     link: Option<String>,
-    /// The coordinator: http://HOST:PORT.
-    #[arg(long, env = "SKEIN_COORDINATOR")]
-    coordinator: Option<String>,
+    #[command(flatten)]
+    coordinator: CoordinatorFlags,
     /// Directory for what must survive a restart.
     #[arg(long, env = "SKEIN_STATE_DIR", default_value = "/var/lib/skein")]
     pub(crate) state_dir: PathBuf,
@@ -83,10 +82,8 @@ pub struct Config {
     pub node: NodeName,
     /// Where the autopilot is.
     pub link: LinkUrl,
-    /// Where the coordinator is, as given.
-    pub coordinator: String,
-    /// The same, ready to connect.
-    pub endpoint: Endpoint,
+    /// Where the coordinator is, and how both show who they are.
+    pub coordinator: Coordinator,
     /// Where the state is kept.
     pub state_dir: PathBuf,
     /// How log lines look.
@@ -106,17 +103,13 @@ pub struct Config {
 }
 
 impl Config {
-    /// An agent of `node` that shares its process with others: the usual settings, and no ready file. `coordinator` is
-    /// http://HOST:PORT.
-    ///
-    /// # Errors
-    /// One line: `coordinator` is no such address.
-    pub fn new(node: NodeName, link: LinkUrl, coordinator: &str, state_dir: PathBuf) -> Result<Self, String> {
-        Ok(Self {
+    /// An agent of `node` that shares its process with others: the usual settings, and no ready file.
+    #[must_use]
+    pub fn new(node: NodeName, link: LinkUrl, coordinator: Coordinator, state_dir: PathBuf) -> Self {
+        Self {
             node,
             link,
-            endpoint: endpoint(coordinator)?,
-            coordinator: coordinator.to_owned(),
+            coordinator,
             state_dir,
             log: LogFormat::Text,
             landing_timeout: PATIENT_LANDING,
@@ -125,7 +118,7 @@ impl Config {
             ground_station: None,
             gcs: gcs::Config::default(),
             flight_log: flight_log::Config::default(),
-        })
+        }
     }
 }
 
@@ -147,11 +140,7 @@ impl Flags {
         let link = link
             .parse()
             .map_err(|e: link::url::BadLinkUrl| format!("SKEIN_LINK: {e}"))?;
-        let coordinator = required(
-            self.coordinator,
-            "the coordinator is missing: set SKEIN_COORDINATOR or --coordinator, such as http://coordinator:50051",
-        )?;
-        let endpoint = endpoint(&coordinator)?;
+        let coordinator = self.coordinator.check().map_err(|e| e.to_string())?;
         let log = match self.log.as_str() {
             "text" => LogFormat::Text,
             "json" => LogFormat::Json,
@@ -186,7 +175,6 @@ impl Flags {
             node,
             link,
             coordinator,
-            endpoint,
             state_dir: self.state_dir,
             log,
             landing_timeout,
@@ -203,31 +191,22 @@ fn required(value: Option<String>, missing: &str) -> Result<String, String> {
     value.filter(|v| !v.is_empty()).ok_or_else(|| missing.to_owned())
 }
 
-fn endpoint(address: &str) -> Result<Endpoint, String> {
-    let bad = |why: &str| format!("SKEIN_COORDINATOR: {address:?} is not a coordinator: {why}; use http://HOST:PORT");
-    let rest = address
-        .strip_prefix("http://")
-        .ok_or_else(|| bad("it does not begin with http://"))?;
-    let authority = rest.strip_suffix('/').unwrap_or(rest);
-    let (host, port) = authority.rsplit_once(':').ok_or_else(|| bad("the port is missing"))?;
-    if host.is_empty() || host.contains('/') {
-        return Err(bad("the host is missing"));
-    }
-    if !port.parse::<u16>().is_ok_and(|p| p > 0) {
-        return Err(bad("the port is not a number from 1 to 65535"));
-    }
-    crate::uplink::endpoint(address).map_err(|_| bad("it is not a URL"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn at(address: &str) -> CoordinatorFlags {
+        CoordinatorFlags {
+            coordinator: Some(address.into()),
+            ..CoordinatorFlags::default()
+        }
+    }
 
     fn flags() -> Flags {
         Flags {
             node: Some("pine".into()),
             link: Some("udp:127.0.0.1:14580".into()),
-            coordinator: Some("http://coordinator:50051".into()),
+            coordinator: at("http://127.0.0.1:50051"),
             state_dir: "/var/lib/skein".into(),
             log: "json".into(),
             landing_timeout: "280".into(),
@@ -252,7 +231,7 @@ mod tests {
 
     #[test]
     fn each_bad_value_is_one_line_that_names_it_and_says_what_to_do() {
-        let cases: [(Flags, &str); 10] = [
+        let cases: [(Flags, &str); 9] = [
             (Flags { node: None, ..flags() }, "set NODE"),
             (
                 Flags {
@@ -271,24 +250,17 @@ mod tests {
             ),
             (
                 Flags {
-                    coordinator: None,
+                    coordinator: CoordinatorFlags::default(),
                     ..flags()
                 },
                 "set SKEIN_COORDINATOR",
             ),
             (
                 Flags {
-                    coordinator: Some("coordinator:50051".into()),
+                    coordinator: at("https://coordinator:50051"),
                     ..flags()
                 },
-                "use http://HOST:PORT",
-            ),
-            (
-                Flags {
-                    coordinator: Some("http://coordinator".into()),
-                    ..flags()
-                },
-                "the port is missing",
+                "set SKEIN_COORDINATOR_CA",
             ),
             (
                 Flags {

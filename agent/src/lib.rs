@@ -1,7 +1,7 @@
 //! The agent: one on each companion computer, usually a process of its own, which flies one vehicle as its Drone wishes.
 //!
 //! Owns: finding the autopilot ([`discovery`]), hearing it ([`normalise`], [`streams`], [`metadata`]), commanding it ([`recipe`],
-//! [`command`]), the uplink ([`uplink`], [`contact`]), what survives a restart ([`state_file`]), ground stations as
+//! [`command`]), the uplink ([`uplink`], [`dial`], [`coordinator`], [`credentials`], [`contact`]), what survives a restart ([`state_file`]), ground stations as
 //! guests ([`gcs`]), the flight log ([`flight_log`]), and putting it together ([`pilot`], [`shell`], [`life`], [`run`]).
 //! Must not: talk to Kubernetes, decide what the vehicle does ([`fleet::converge`] does), or disarm; no message here
 //! can stop motors.
@@ -10,6 +10,9 @@ pub mod clock;
 pub mod command;
 pub mod config;
 pub mod contact;
+pub mod coordinator;
+pub mod credentials;
+pub mod dial;
 pub mod discovery;
 pub mod flight_log;
 pub mod gcs;
@@ -31,6 +34,8 @@ pub mod streams;
 pub mod uplink;
 
 pub use config::Config;
+pub use coordinator::Coordinator;
+pub use credentials::Credentials;
 pub use life::Agent;
 pub use link::LinkUrl;
 pub use shell::Ending;

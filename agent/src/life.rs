@@ -108,8 +108,7 @@ async fn live(
     let (to_pilot, orders) = mpsc::channel(16);
     let farewell = CancellationToken::new();
     let uplink = Uplink {
-        endpoint: config.endpoint,
-        address: config.coordinator,
+        coordinator: config.coordinator,
         node: config.node.clone(),
         life: rand::random(),
         outward,

@@ -1,8 +1,11 @@
 //! The uplink: one long-lived gRPC stream to the coordinator, opened again for ever.
 //!
-//! Owns: connecting, Hello, sending reports and passing on orders; noticing a dead coordinator by HTTP/2 keepalive.
+//! Owns: Hello, sending reports and passing on orders; noticing a dead coordinator by HTTP/2 keepalive.
 //! Must not: judge orders, or make reports up; reports stop when the pilot's loop stops, which is as it should be.
 
+use crate::coordinator::Coordinator;
+use crate::credentials::Reader;
+use crate::dial::{self, root_cause};
 use fleet::assignment::Order;
 use fleet::backoff::Backoff;
 use fleet::ids::{NodeName, Term};
@@ -16,15 +19,11 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
-use tonic::transport::Endpoint;
 use tracing::{Instrument, debug, error, info, warn};
 
-const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 const OPEN_WITHIN: Duration = Duration::from_secs(10);
 const SEND_WITHIN: Duration = Duration::from_secs(5);
 const FAREWELL_WITHIN: Duration = Duration::from_secs(2);
-const PING_EVERY: Duration = Duration::from_secs(2);
-const PONG_WITHIN: Duration = Duration::from_secs(5);
 const RETRY: Backoff = Backoff {
     first: Duration::from_millis(200),
     cap: Duration::from_secs(5),
@@ -59,10 +58,8 @@ pub struct Outward {
 /// The uplink of one agent.
 #[derive(Clone, Debug)]
 pub struct Uplink {
-    /// Where the coordinator is.
-    pub endpoint: Endpoint,
-    /// Its address, for the log.
-    pub address: String,
+    /// Where the coordinator is, and how both show who they are.
+    pub coordinator: Coordinator,
     /// Who we are.
     pub node: NodeName,
     /// A random number of this life of the agent.
@@ -73,19 +70,6 @@ pub struct Uplink {
     pub pilot: mpsc::Sender<FromUplink>,
     /// Cancelled when the last report is in `outward` and should be sent before the end.
     pub farewell: CancellationToken,
-}
-
-/// The endpoint of a coordinator at `address`, with keepalive.
-///
-/// # Errors
-/// The address is not a URL.
-pub fn endpoint(address: &str) -> Result<Endpoint, tonic::transport::Error> {
-    Ok(Endpoint::from_shared(address.to_owned())?
-        .connect_timeout(CONNECT_WITHIN)
-        .tcp_nodelay(true)
-        .http2_keep_alive_interval(PING_EVERY)
-        .keep_alive_timeout(PONG_WITHIN)
-        .keep_alive_while_idle(true))
 }
 
 /// Why a stream ended.
@@ -129,10 +113,11 @@ impl Uplink {
     pub async fn run(mut self) {
         let mut failures = 0_u32;
         let mut said = String::new();
+        let mut reader = Reader::default();
         loop {
             let began = Instant::now();
             let mut opened = false;
-            let end = self.session(&mut opened).await;
+            let end = self.session(&mut reader, &mut opened).await;
             if opened && self.pilot.send(FromUplink::Closed).await.is_err() {
                 return;
             }
@@ -147,9 +132,9 @@ impl Uplink {
                 said.clear();
             }
             if why == said {
-                debug!(coordinator = %self.address, why, "coordinator still not reached");
+                debug!(coordinator = %self.coordinator, why, "coordinator still not reached");
             } else {
-                warn!(coordinator = %self.address, why, "no coordinator, retrying for ever");
+                warn!(coordinator = %self.coordinator, why, "no coordinator, retrying for ever");
                 said = why;
             }
             failures = failures.saturating_add(1);
@@ -161,13 +146,11 @@ impl Uplink {
         }
     }
 
-    async fn session(&mut self, opened: &mut bool) -> End {
-        let connect = timeout(CONNECT_WITHIN, self.endpoint.connect());
-        let channel = tokio::select! {
-            channel = connect => match channel {
-                Ok(Ok(channel)) => channel,
-                Ok(Err(error)) => return End::Lost(root_cause(&error)),
-                Err(_) => return End::Lost("no answer to the connection".to_owned()),
+    async fn session(&mut self, reader: &mut Reader, opened: &mut bool) -> End {
+        let (channel, bearer) = tokio::select! {
+            dialled = dial::open(&self.coordinator, reader) => match dialled {
+                Ok(dialled) => dialled,
+                Err(cannot) => return End::Lost(cannot.to_string()),
             },
             () = self.farewell.cancelled() => return End::Farewell,
         };
@@ -182,7 +165,7 @@ impl Uplink {
         if tx.try_send(from_agent(v1::from_agent::Message::Hello(hello))).is_err() {
             return End::Lost("the stream is full before it began".to_owned());
         }
-        let mut client = v1::uplink_client::UplinkClient::new(channel);
+        let mut client = v1::uplink_client::UplinkClient::with_interceptor(channel, bearer);
         let open = timeout(OPEN_WITHIN, client.session(ReceiverStream::new(rx)));
         let mut inbound = tokio::select! {
             response = open => match response {
@@ -193,7 +176,7 @@ impl Uplink {
             () = self.farewell.cancelled() => return End::Farewell,
         };
         *opened = true;
-        info!(coordinator = %self.address, "coordinator connected");
+        info!(coordinator = %self.coordinator, "coordinator connected");
         if self.pilot.send(FromUplink::Opened).await.is_err() {
             return End::Farewell;
         }
@@ -280,21 +263,16 @@ const fn from_agent(message: v1::from_agent::Message) -> v1::FromAgent {
 
 fn said_by(status: &tonic::Status) -> String {
     if let Some(source) = std::error::Error::source(status) {
-        return format!("the connection broke ({})", root_cause(source));
+        return match root_cause(source) {
+            // A certificate is refused only once the handshake is over for us (RFC 8446, 4.4.2.4).
+            why if why.contains("received fatal alert") => dial::refused(&why),
+            why => format!("the connection broke ({why})"),
+        };
     }
     match status.message() {
         "" => format!("{:?}", status.code()),
         message => format!("{:?}: {message}", status.code()),
     }
-}
-
-/// The innermost reason, such as "Connection refused".
-fn root_cause(error: &dyn std::error::Error) -> String {
-    let mut cause = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    cause.to_string()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Owns: that they do not get in each other's way, and end when they are asked to. What one of them does is tested elsewhere.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
-use agent::{Agent, Config, Ending};
+use agent::{Agent, Config, Coordinator, Ending};
 use fleet::ids::NodeName;
 use std::path::Path;
 use std::time::Duration;
@@ -16,7 +16,12 @@ const DEADLINE: Duration = Duration::from_secs(20);
 fn lonely(node: &str, folder: &Path) -> Config {
     let name = NodeName::parse(node).unwrap();
     let link = format!("serial:/dev/no-such-autopilot-{node}:57600").parse().unwrap();
-    Config::new(name, link, "http://127.0.0.1:9", folder.join(node)).unwrap()
+    Config::new(
+        name,
+        link,
+        Coordinator::plain("http://127.0.0.1:9").unwrap(),
+        folder.join(node),
+    )
 }
 
 #[tokio::test]

@@ -1,7 +1,8 @@
 //! The uplink against a scripted coordinator on the loopback interface.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
-use agent::uplink::{FromUplink, Outward, Uplink, endpoint};
+use agent::Coordinator as Leader;
+use agent::uplink::{FromUplink, Outward, Uplink};
 use fleet::ids::{NodeName, Term};
 use fleet::report::{Activity, Report};
 use proto::v1;
@@ -123,8 +124,7 @@ fn agent(coordinator: SocketAddr) -> Agent {
     let farewell = CancellationToken::new();
     let address = format!("http://{coordinator}");
     let uplink = Uplink {
-        endpoint: endpoint(&address).unwrap(),
-        address,
+        coordinator: Leader::plain(&address).unwrap(),
         life: 1,
         node: NodeName::parse("pine").unwrap(),
         outward: rx,

@@ -1,9 +1,12 @@
 //! The gRPC contract between agents, coordinator and people's tools, and its conversion to `fleet` types.
 //!
-//! Owns: the generated code of `proto/fleet.proto` ([`v1`]), the descriptor set for reflection, and the conversions.
+//! Owns: the generated code of `proto/fleet.proto` ([`v1`]), the descriptor set for reflection, the conversions, and what a
+//! caller's connection needs ([`channel`], [`bearer`]).
 //! Must not: know Kubernetes or MAVLink, or decide anything. A message that makes no sense is an error here, once,
 //! at the border.
 
+pub mod bearer;
+pub mod channel;
 pub mod convert;
 
 /// Generated from `proto/fleet.proto`; the meaning of each field is documented there.

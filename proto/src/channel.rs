@@ -1,0 +1,29 @@
+//! A gRPC channel over a connection that the caller has made: through TLS, or through somebody else's port-forward.
+//!
+//! Owns: handing the connection to tonic once. Must not: connect anywhere; a channel whose connection has ended is not
+//! connected again by itself, since who makes it anew has to look at its credentials anew, too.
+
+use hyper_util::rt::TokioIo;
+use std::future::{Ready, ready};
+use std::io::{Error, ErrorKind};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tonic::transport::{Channel, Endpoint, Uri};
+use tower::service_fn;
+
+/// What a channel runs over.
+pub trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<C: AsyncRead + AsyncWrite + Send + Unpin> Connection for C {}
+
+/// A channel over `connection`; of `endpoint` only the settings count, and the name by which the server is addressed.
+///
+/// # Errors
+/// The other end does not speak HTTP/2.
+pub async fn over(endpoint: &Endpoint, connection: Box<dyn Connection>) -> Result<Channel, tonic::transport::Error> {
+    let mut once = Some(connection);
+    let hand_over = service_fn(move |_: Uri| -> Ready<Result<TokioIo<Box<dyn Connection>>, Error>> {
+        let connection = once.take().map(TokioIo::new);
+        ready(connection.ok_or_else(|| Error::new(ErrorKind::NotConnected, "the connection has ended")))
+    });
+    endpoint.connect_with_connector(hand_over).await
+}

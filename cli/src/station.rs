@@ -89,6 +89,7 @@ impl Station {
                 alone: true,
                 pod_ip: None,
                 metrics: coordinator::Metrics::default(),
+                security: coordinator::Security::Plaintext,
             },
             listener,
             uplink,

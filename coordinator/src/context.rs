@@ -82,6 +82,14 @@ impl std::fmt::Debug for Client {
     }
 }
 
+impl Client {
+    /// Wraps it.
+    #[must_use]
+    pub const fn new(client: kube::Client) -> Self {
+        Self(client)
+    }
+}
+
 impl std::ops::Deref for Client {
     type Target = kube::Client;
     fn deref(&self) -> &Self::Target {

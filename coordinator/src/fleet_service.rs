@@ -1,8 +1,11 @@
 //! The fleet service for people's tools, as `proto/fleet.proto` has it.
 //!
-//! Owns: List, Get, Watch, Ground, Release, Resume, Kill. Reads are from memory. Must not: hold rules of its own.
+//! Owns: List, Get, Watch, Ground, Release, Resume, Kill, each for those who may ([`crate::auth::right`]). Reads are from memory.
+//! Must not: hold rules of its own.
 
+use crate::auth::{Auth, Refusal, Right, Who};
 use crate::context::Context;
+use crate::door::Ticket;
 use crate::drones::facts::Seen;
 use crate::ground::{self, GroundError, Reach, Target};
 use crate::key::Key;
@@ -18,6 +21,7 @@ use proto::v1;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 
@@ -27,23 +31,74 @@ const INTERVAL: Duration = Duration::from_millis(500);
 /// A watcher that does not read for this long is let go.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// What a watcher may see is asked again after this.
+const ASKED_AGAIN: Duration = Duration::from_secs(60);
+
+/// A watcher shows its credentials again after this.
+const LONGEST_WATCH: Duration = Duration::from_secs(3600);
+
 /// The fleet service.
 #[derive(Clone, Debug)]
-pub struct FleetService(pub Gate);
+pub struct FleetService {
+    gate: Gate,
+    auth: Auth,
+}
+
+impl FleetService {
+    /// The service behind `gate`, for those whom `auth` lets.
+    #[must_use]
+    pub const fn new(gate: Gate, auth: Auth) -> Self {
+        Self { gate, auth }
+    }
+
+    /// Whether the caller may do it; orders are told to the log with who gave them.
+    async fn allow<T>(&self, request: &Request<T>, right: &Right) -> Result<(), Status> {
+        self.allow_any(request, &[right.clone()]).await
+    }
+
+    /// Whether the caller has any of these rights; the first is the one to be told of.
+    async fn allow_any<T>(&self, request: &Request<T>, rights: &[Right]) -> Result<(), Status> {
+        let who = who(request)?;
+        let mut refused: Option<Refusal> = None;
+        for right in rights {
+            match self.auth.may(&who, right).await {
+                Ok(()) => {
+                    if right.changes() {
+                        tracing::info!(by = who.name(), what = %right, "order taken");
+                    }
+                    return Ok(());
+                }
+                Err(refusal) => refused = refused.or(Some(refusal)),
+            }
+        }
+        let refusal = refused.unwrap_or(Refusal::NoCredentials);
+        if let Some(ticket) = request.extensions().get::<Ticket>() {
+            self.auth.told().refusal(ticket.remote(), "call refused", &refusal);
+        }
+        Err(refusal.into())
+    }
+}
+
+fn who<T>(request: &Request<T>) -> Result<Who, Status> {
+    request.extensions().get::<Who>().cloned().ok_or_else(Who::missing)
+}
 
 #[tonic::async_trait]
 impl v1::fleet_server::Fleet for FleetService {
     type WatchStream = ReceiverStream<Result<v1::ListResponse, Status>>;
 
     async fn list(&self, request: Request<v1::ListRequest>) -> Result<Response<v1::ListResponse>, Status> {
-        let context = self.0.context()?;
+        let context = self.gate.context()?;
+        self.allow(&request, &Right::to_see(&request.get_ref().namespace))
+            .await?;
         Ok(Response::new(list(&context, &request.into_inner().namespace)))
     }
 
     async fn get(&self, request: Request<v1::GetRequest>) -> Result<Response<v1::Vehicle>, Status> {
-        let context = self.0.context()?;
-        let asked = request.into_inner();
+        let context = self.gate.context()?;
+        let asked = request.get_ref();
         let key = Key::new(&asked.namespace, &asked.name);
+        self.allow(&request, &Right::to_see_one(&key)).await?;
         let drone = context.world.get_drone(&key);
         let drone =
             drone.ok_or_else(|| Status::not_found(format!("there is no Drone {key}; see `kubectl get drones -A`")))?;
@@ -51,7 +106,14 @@ impl v1::fleet_server::Fleet for FleetService {
     }
 
     async fn watch(&self, request: Request<v1::WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
-        let context = self.0.context()?;
+        let context = self.gate.context()?;
+        let right = Right::to_see(&request.get_ref().namespace);
+        self.allow(&request, &right).await?;
+        let watcher = Watcher {
+            who: who(&request)?,
+            right,
+            auth: self.auth.clone(),
+        };
         let asked = request.into_inner();
         let interval = match asked.interval_ms {
             0 => INTERVAL,
@@ -63,29 +125,32 @@ impl v1::fleet_server::Fleet for FleetService {
             }
         };
         let (sender, receiver) = mpsc::channel(1);
-        self.0
-            .track_watcher(watch(context, asked.namespace, interval, sender))?;
+        self.gate
+            .track_watcher(watch(context, watcher, asked.namespace, interval, sender))?;
         Ok(Response::new(ReceiverStream::new(receiver)))
     }
 
     async fn ground(&self, request: Request<v1::GroundRequest>) -> Result<Response<v1::GroundResponse>, Status> {
-        let context = self.0.context()?;
-        let target = target(request.into_inner())?;
+        let context = self.gate.context()?;
+        let target = target(request.get_ref())?;
+        self.allow(&request, &Right::to_ground(target.swarm())).await?;
         // On a task of its own: an order goes through even if the caller hangs up.
         let order = tokio::spawn(async move { ground::ground(&context, &target).await });
         answer(order.await)
     }
 
     async fn release(&self, request: Request<v1::GroundRequest>) -> Result<Response<v1::GroundResponse>, Status> {
-        let context = self.0.context()?;
-        let target = target(request.into_inner())?;
+        let context = self.gate.context()?;
+        let target = target(request.get_ref())?;
+        self.allow(&request, &Right::to_release(target.swarm())).await?;
         let order = tokio::spawn(async move { ground::release(&context, &target).await });
         answer(order.await)
     }
 
     async fn resume(&self, request: Request<v1::ResumeRequest>) -> Result<Response<v1::ResumeResponse>, Status> {
-        let context = self.0.context()?;
+        let context = self.gate.context()?;
         let key = drone_key(&request.get_ref().namespace, &request.get_ref().name)?;
+        self.allow(&request, &Right::to_resume(&key)).await?;
         let (takeovers, drone) = resume::resume(&context, &key).await.map_err(|error| {
             let text = error.to_string();
             match error {
@@ -99,9 +164,16 @@ impl v1::fleet_server::Fleet for FleetService {
     }
 
     async fn kill(&self, request: Request<v1::KillRequest>) -> Result<Response<v1::KillResponse>, Status> {
-        let context = self.0.context()?;
+        let context = self.gate.context()?;
+        let key = drone_key(&request.get_ref().namespace, &request.get_ref().name)?;
+        let drone = context.world.get_drone(&key);
+        let swarm = drone
+            .as_ref()
+            .and_then(|drone| owner(drone))
+            .map(|(_, name)| Key::new(&key.namespace, name));
+        let rights = std::iter::once(Right::to_kill(&key)).chain(swarm.as_ref().map(Right::to_kill_of));
+        self.allow_any(&request, &Vec::from_iter(rights)).await?;
         let asked = request.into_inner();
-        let key = drone_key(&asked.namespace, &asked.name)?;
         if asked.code.is_empty() {
             let (code, drone) = kill::offer(&context, &key).map_err(|error| no_kill(&error))?;
             let lives_ms = u32::try_from(kill::CODE_LIFE.as_millis()).unwrap_or(u32::MAX);
@@ -143,8 +215,8 @@ fn no_kill(error: &KillError) -> Status {
     }
 }
 
-fn target(request: v1::GroundRequest) -> Result<Target, Status> {
-    match request.target {
+fn target(request: &v1::GroundRequest) -> Result<Target, Status> {
+    match &request.target {
         Some(v1::ground_request::Target::All(_)) => Ok(Target::All),
         Some(v1::ground_request::Target::Swarm(swarm)) if !swarm.name.is_empty() && !swarm.namespace.is_empty() => {
             Ok(Target::Swarm(Key::new(&swarm.namespace, &swarm.name)))
@@ -171,8 +243,36 @@ fn answer(
     }
 }
 
+/// Whoever watches.
+#[derive(Debug)]
+struct Watcher {
+    who: Who,
+    right: Right,
+    auth: Auth,
+}
+
+impl Watcher {
+    /// Done with why, once they may watch no longer.
+    async fn is_over(&self) -> Status {
+        if self.auth.is_open() {
+            std::future::pending::<()>().await;
+        }
+        let until = Instant::now() + LONGEST_WATCH;
+        loop {
+            sleep(ASKED_AGAIN).await;
+            match self.auth.may(&self.who, &self.right).await {
+                Err(refusal) if refusal.is_final() => return refusal.into(),
+                // An API server that is away changes nothing for those who watch already.
+                _ if Instant::now() < until => {}
+                _ => return Status::unavailable("credentials have to be shown again; reconnect"),
+            }
+        }
+    }
+}
+
 async fn watch(
     context: Arc<Context>,
+    watcher: Watcher,
     namespace: String,
     interval: Duration,
     sender: mpsc::Sender<Result<v1::ListResponse, Status>>,
@@ -180,8 +280,14 @@ async fn watch(
     let mut ticks = tokio::time::interval(interval);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut told: Option<v1::ListResponse> = None;
+    let mut over = std::pin::pin!(watcher.is_over());
     loop {
         tokio::select! {
+            status = over.as_mut() => {
+                // The caller may be gone already.
+                let _ = sender.try_send(Err(status));
+                return;
+            }
             () = context.ending.cancelled() => {
                 // The caller may be gone already.
                 let _ = sender.try_send(Err(Status::unavailable("the coordinator is ending; reconnect")));

@@ -41,6 +41,17 @@ pub enum Target {
     All,
 }
 
+impl Target {
+    /// The Swarm, unless it is about all.
+    #[must_use]
+    pub const fn swarm(&self) -> Option<&Key> {
+        match self {
+            Self::Swarm(swarm) => Some(swarm),
+            Self::All => None,
+        }
+    }
+}
+
 /// How far an order reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {

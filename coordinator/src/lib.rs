@@ -6,9 +6,11 @@
 //! changes nothing in the air, and the end of this process lands nobody.
 
 pub mod api;
+pub mod auth;
 pub mod claims;
 pub mod context;
 pub mod controller;
+pub mod door;
 pub mod drones;
 pub mod endpoint;
 pub mod events;
@@ -16,6 +18,7 @@ pub mod file_limit;
 pub mod fleet_service;
 pub mod ground;
 pub mod key;
+pub mod keys;
 pub mod kill;
 pub mod leadership;
 pub mod logging;
@@ -26,6 +29,7 @@ pub mod orders;
 pub mod queue;
 pub mod resume;
 pub mod retry;
+pub mod security;
 pub mod serve;
 pub mod sessions;
 pub mod shutdown;
@@ -39,6 +43,8 @@ pub mod world;
 
 pub use metrics::Metrics;
 pub use options::Options;
+pub use security::Security;
+pub use serve::Listeners;
 pub use shutdown::shutdown_signal;
 
 use anyhow::Context as _;
@@ -69,6 +75,8 @@ pub struct Setup {
     pub agents_become_nodes: bool,
     /// What is counted.
     pub metrics: Metrics,
+    /// How the links of agents and people are secured.
+    pub security: Security,
 }
 
 /// Runs the coordinator of this program until `stop` is done, or it is deposed.
@@ -78,8 +86,10 @@ pub struct Setup {
 pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
     // Fails only if a provider is installed already, which is as good.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    file_limit::raise();
     let metrics = Metrics::default();
     let setup = Setup {
+        security: options.security()?,
         client: api::client(&metrics.api_calls).await?,
         namespace: options.namespace(),
         identity: options.identity(),
@@ -88,12 +98,17 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
         agents_become_nodes: false,
         metrics: metrics.clone(),
     };
-    let listener = serve::bind(options.listen).await?;
+    let grpc = serve::bind(options.listen).await?;
     if let Some(path) = &options.listen_file {
-        serve::tell_address(&listener, path)?;
+        serve::tell_address(&grpc, path)?;
     }
+    let health = match options.health_listen {
+        Some(address) => Some(serve::bind(address).await?),
+        None => None,
+    };
+    let listeners = Listeners { grpc, health };
     let Some(address) = options.metrics_listen else {
-        return run_with(setup, listener, stop).await;
+        return run_with(setup, listeners, stop).await;
     };
     let port = metrics::serve::bind(address).await?;
     if let Some(path) = &options.metrics_listen_file {
@@ -101,7 +116,7 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     }
     let ending = CancellationToken::new();
     let serving = tokio::spawn(metrics::serve::serve(port, metrics, ending.clone()));
-    let result = run_with(setup, listener, stop).await;
+    let result = run_with(setup, listeners, stop).await;
     ending.cancel();
     // Metrics that could not be served to the end are no reason to call the coordinator failed.
     if let Ok(Err(error)) = serving.await {
@@ -110,21 +125,22 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     result
 }
 
-/// Runs a coordinator in any process, serving agents and tools on `listener`, until `stop` is done, or it is deposed.
+/// Runs a coordinator in any process, serving agents and tools on `listeners`, until `stop` is done, or it is deposed.
 ///
 /// # Errors
 /// The listener fails, or a higher leadership term was seen at an agent: start it again then, and it leads with a term
 /// above that. Nothing that it does ends the process, and vehicles go on as assigned.
 pub async fn run_with(
     setup: Setup,
-    listener: tokio::net::TcpListener,
+    listeners: impl Into<Listeners>,
     stop: impl Future<Output = ()>,
 ) -> anyhow::Result<()> {
     let ending = CancellationToken::new();
     let gate = serve::Gate::default();
-    let here = listener.local_addr()?;
+    let listeners = listeners.into();
+    let here = listeners.grpc.local_addr()?;
     let here = setup.pod_ip.map(|ip| SocketAddr::new(ip, here.port()));
-    let mut server = tokio::spawn(serve::serve(listener, gate.clone(), ending.clone()));
+    let mut server = tokio::spawn(serve::serve(listeners, gate.clone(), setup.clone(), ending.clone()));
 
     let mut lead = std::pin::pin!(lead(setup, here, gate, ending.clone()));
     let result = tokio::select! {

@@ -7,7 +7,6 @@ use std::process::ExitCode;
 async fn main() -> ExitCode {
     let options = coordinator::Options::parse();
     coordinator::logging::start(options.log);
-    coordinator::file_limit::raise();
     match coordinator::run(options, coordinator::shutdown_signal()).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

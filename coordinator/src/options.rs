@@ -4,9 +4,11 @@
 //! ServiceAccount when running in a cluster.
 
 use crate::logging::Format;
-use clap::Parser;
+use crate::security::{ClusterSecurity, SESSION_LIFE, Security};
+use clap::{ArgAction, Parser};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
@@ -23,6 +25,34 @@ pub struct Options {
         value_name = "HOST:PORT"
     )]
     pub listen: SocketAddr,
+
+    /// Address for the kubelet's probes: gRPC health in plain text, and nothing else. Without it, health is on --listen only.
+    #[arg(long, env = "SKEIN_HEALTH_LISTEN", value_name = "HOST:PORT")]
+    pub health_listen: Option<SocketAddr>,
+
+    /// Folder with the coordinator's certificate (tls.crt, tls.key, and ca.crt, whom agents are to believe), such as a mounted
+    /// Secret of cert-manager; it must be good for the name skein-coordinator, and is read again when it changes. Default:
+    /// Skein makes certificates itself and renews them.
+    #[arg(long, env = "SKEIN_TLS_DIR", value_name = "PATH")]
+    pub tls_dir: Option<PathBuf>,
+
+    /// ServiceAccount of the agents, NAME or NAMESPACE/NAME. Default: skein-agent in the coordinator's own namespace.
+    #[arg(
+        long,
+        env = "SKEIN_AGENT_SERVICE_ACCOUNT",
+        default_value = "skein-agent",
+        value_name = "NAME"
+    )]
+    pub agent_service_account: String,
+
+    /// No TLS, no credentials: everybody who reaches the port may do everything. For tests on one machine: it listens on
+    /// loopback only, unless given twice.
+    #[arg(long, action = ArgAction::Count)]
+    pub insecure_plaintext: u8,
+
+    /// After so many seconds an agent shows its credentials again, without its vehicle noticing.
+    #[arg(long, hide = true, value_name = "SECONDS", default_value_t = SESSION_LIFE.as_secs())]
+    pub session_life: u64,
 
     /// Write the bound address to this file once it is open.
     #[arg(long, value_name = "PATH")]
@@ -73,6 +103,33 @@ impl Options {
         given.or_else(own).unwrap_or_else(|| "skein-system".to_owned())
     }
 
+    /// How links are secured.
+    ///
+    /// # Errors
+    /// Flags that contradict one another; the text says what to do.
+    pub fn security(&self) -> anyhow::Result<Security> {
+        let loopback = self.listen.ip().is_loopback();
+        match self.insecure_plaintext {
+            0 => {
+                let account = self.agent_service_account.split_once('/');
+                let own = || (self.namespace(), self.agent_service_account.clone());
+                Ok(Security::Cluster(ClusterSecurity {
+                    tls_dir: self.tls_dir.clone(),
+                    agent_account: account.map_or_else(own, |(space, name)| (space.to_owned(), name.to_owned())),
+                    session_life: Duration::from_secs(self.session_life),
+                }))
+            }
+            _ if self.tls_dir.is_some() => {
+                anyhow::bail!("--tls-dir and --insecure-plaintext contradict one another; leave one out")
+            }
+            1 if !loopback => anyhow::bail!(
+                "--insecure-plaintext lets everybody who reaches {} fly and stop aircraft: use --listen 127.0.0.1:50051, or give the flag twice if that is what you want",
+                self.listen
+            ),
+            _ => Ok(Security::Plaintext),
+        }
+    }
+
     /// Who this process is, as holder of the Lease. A Pod's name is had by one process at a time; elsewhere a random number
     /// sees to that.
     #[must_use]
@@ -100,5 +157,36 @@ mod tests {
     #[test]
     fn the_flags_hang_together() {
         Options::command().debug_assert();
+    }
+
+    fn security(flags: &[&str]) -> anyhow::Result<Security> {
+        let all = ["skein-coordinator", "--namespace=north"].iter().chain(flags);
+        Options::try_parse_from(all).unwrap().security()
+    }
+
+    #[test]
+    fn plain_text_is_for_loopback_unless_it_is_said_twice() {
+        let refused = security(&["--insecure-plaintext"]).unwrap_err().to_string();
+        assert!(refused.contains("--listen 127.0.0.1:50051"), "{refused}");
+        for fine in [
+            &["--insecure-plaintext", "--listen=127.0.0.1:0"][..],
+            &["--insecure-plaintext", "--listen=[::1]:0"],
+            &["--insecure-plaintext", "--insecure-plaintext"],
+        ] {
+            assert!(matches!(security(fine), Ok(Security::Plaintext)), "{fine:?}");
+        }
+        assert!(security(&["--insecure-plaintext", "--listen=127.0.0.1:0", "--tls-dir=/x"]).is_err());
+    }
+
+    #[test]
+    fn agents_are_those_of_the_coordinators_own_namespace_unless_another_is_named() {
+        let account = |flags: &[&str]| match security(flags) {
+            Ok(Security::Cluster(cluster)) => cluster.agent_account,
+            other => panic!("{other:?}"),
+        };
+        let pair = |space: &str, name: &str| (space.to_owned(), name.to_owned());
+        assert_eq!(account(&[]), pair("north", "skein-agent"));
+        assert_eq!(account(&["--agent-service-account=a"]), pair("north", "a"));
+        assert_eq!(account(&["--agent-service-account=south/a"]), pair("south", "a"));
     }
 }

@@ -1,10 +1,16 @@
-//! The gRPC server: uplink, fleet, health and reflection on one port.
+//! The gRPC server: uplink, fleet, health and reflection on one port, and health alone on another for the kubelet, which can
+//! probe gRPC in plain text only.
 //!
-//! Owns: the listener, the limits, and the gate: until the fleet is known, callers are told to come back.
-//! Must not: answer from empty caches.
+//! Owns: the listeners, the limits, and the gate: until the fleet is known, callers are told to come back.
+//! Must not: answer from empty caches, or anybody who has not shown who they are ([`crate::auth`]).
 
+use crate::Setup;
+use crate::auth::{Auth, AuthLayer};
 use crate::context::Context;
+use crate::door::{Door, LIMITS, Told};
 use crate::fleet_service::FleetService;
+use crate::keys::{self, Keys};
+use crate::security::Security;
 use crate::uplink::Uplink;
 use anyhow::Context as _;
 use proto::v1::fleet_server::FleetServer;
@@ -15,13 +21,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::net::TcpListener;
+use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::Status;
 use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 use tonic_health::ServingStatus;
-use tonic_health::server::HealthReporter;
+use tonic_health::pb::health_server::HealthServer;
+use tonic_health::server::{HealthReporter, HealthService};
 
 /// Both directions of a dead connection are noticed within interval plus timeout.
 const KEEPALIVE: Duration = Duration::from_secs(5);
@@ -32,8 +40,14 @@ const LARGEST_MESSAGE: usize = 64 * 1024;
 /// Streams on one connection: an agent needs one, a person's tool a few.
 const STREAMS_PER_CONNECTION: u32 = 64;
 
+/// All headers of one call, in bytes; a person's token is the longest.
+const HEADERS: u32 = 32 * 1024;
+
 /// Each watcher costs a look at the whole fleet per interval.
 const MOST_WATCHERS: usize = 32;
+
+/// A kubelet's probe takes no longer, and nobody else has anything to do there.
+const LONGEST_PROBE: Duration = Duration::from_secs(60);
 
 /// How long open streams have for their farewell.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -42,7 +56,7 @@ const FAREWELL: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug, Default)]
 pub struct Gate {
     context: Arc<OnceLock<Arc<Context>>>,
-    health: Arc<OnceLock<HealthReporter>>,
+    health: Arc<OnceCell<HealthReporter>>,
     tasks: TaskTracker,
     watchers: Arc<AtomicUsize>,
 }
@@ -50,20 +64,29 @@ pub struct Gate {
 impl Gate {
     /// The caches are filled: this coordinator is ready to lead, whether it does or stands by.
     pub async fn warm(&self) {
-        if let Some(health) = self.health.get() {
-            health.set_service_status("", ServingStatus::Serving).await;
-        }
+        self.health().await.set_service_status("", ServingStatus::Serving).await;
     }
 
     /// Opens it.
     pub async fn open(&self, context: Arc<Context>) {
         // It is opened once.
         let _ = self.context.set(context);
-        if let Some(health) = self.health.get() {
-            health.set_service_status("", ServingStatus::Serving).await;
-            health.set_serving::<UplinkServer<Uplink>>().await;
-            health.set_serving::<FleetServer<FleetService>>().await;
-        }
+        let health = self.health().await;
+        health.set_service_status("", ServingStatus::Serving).await;
+        health.set_serving::<UplinkServer<Uplink>>().await;
+        health.set_serving::<FleetServer<FleetService>>().await;
+    }
+
+    /// What tells of our health; at first nothing serves.
+    async fn health(&self) -> HealthReporter {
+        let begin = async || {
+            let health = HealthReporter::new();
+            health.set_service_status("", ServingStatus::NotServing).await;
+            health.set_not_serving::<UplinkServer<Uplink>>().await;
+            health.set_not_serving::<FleetServer<FleetService>>().await;
+            health
+        };
+        self.health.get_or_init(begin).await.clone()
     }
 
     /// What the services work on.
@@ -125,37 +148,108 @@ pub fn tell_address(listener: &TcpListener, path: &Path) -> anyhow::Result<()> {
     written.with_context(|| format!("cannot write the listen file {}", path.display()))
 }
 
-/// Serves until `ending`, then gives open streams a moment.
+/// The ports of a coordinator.
+#[derive(Debug)]
+pub struct Listeners {
+    /// Agents and tools.
+    pub grpc: TcpListener,
+    /// Health alone, in plain text.
+    pub health: Option<TcpListener>,
+}
+
+impl From<TcpListener> for Listeners {
+    fn from(grpc: TcpListener) -> Self {
+        Self { grpc, health: None }
+    }
+}
+
+/// Serves until `ending`, then gives open streams a moment. Where certificates come from the cluster, it begins once they are
+/// there.
 ///
 /// # Errors
-/// The listener fails, or the descriptors are broken.
-pub async fn serve(listener: TcpListener, gate: Gate, ending: CancellationToken) -> anyhow::Result<()> {
-    let (health, health_service) = tonic_health::server::health_reporter();
-    health.set_service_status("", ServingStatus::NotServing).await;
-    health.set_not_serving::<UplinkServer<Uplink>>().await;
-    health.set_not_serving::<FleetServer<FleetService>>().await;
-    // It is set once.
-    let _ = gate.health.set(health);
-    if let Ok(context) = gate.context() {
-        gate.open(context).await;
+/// A listener fails, or the descriptors are broken.
+pub async fn serve(listeners: Listeners, gate: Gate, setup: Setup, ending: CancellationToken) -> anyhow::Result<()> {
+    let health = gate.health().await;
+    let mut tasks = tokio::task::JoinSet::new();
+    if let Some(listener) = listeners.health {
+        tasks.spawn(serve_health(listener, health, ending.clone()));
     }
-    let reflection = tonic_reflection::server::Builder::configure()
-        .register_encoded_file_descriptor_set(proto::DESCRIPTORS)
-        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
-        .build_v1()?;
-    // `serve_with_incoming` ignores the server's own tcp_nodelay.
-    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
-    let uplink = UplinkServer::new(Uplink(gate.clone())).max_decoding_message_size(LARGEST_MESSAGE);
-    let fleet = FleetServer::new(FleetService(gate.clone())).max_decoding_message_size(LARGEST_MESSAGE);
+    let told = Arc::new(Told::default());
+    let (tls, enrolled) = match &setup.security {
+        Security::Plaintext => (None, tokio::sync::watch::channel(trust::Enrolled::default()).1),
+        Security::Certificates { server, enrolled } => (Some(server.clone()), enrolled.clone()),
+        Security::Cluster(cluster) => {
+            let opened = keys::open(&setup.client, &setup.namespace, cluster, &ending).await;
+            let Some((Keys { server, enrolled }, keeper)) = opened else {
+                return Ok(());
+            };
+            tasks.spawn({
+                let ending = ending.clone();
+                async move {
+                    keeper.keep(ending).await;
+                    Ok(())
+                }
+            });
+            (Some(server), enrolled)
+        }
+    };
+    if tls.is_none() {
+        tracing::warn!("links are in plain text, and everybody may do everything");
+    }
+    let auth = Auth::new(&setup.security, &setup.client, enrolled, Arc::clone(&told));
+    let door = Door::new(tls, LIMITS, told);
+    let served = serve_at(listeners.grpc, gate, door, auth, ending.clone()).await;
+    ending.cancel();
+    while let Some(ended) = tasks.join_next().await {
+        ended.context("a part of the gRPC server ended abnormally")??;
+    }
+    served
+}
+
+async fn serve_health(listener: TcpListener, health: HealthReporter, ending: CancellationToken) -> anyhow::Result<()> {
     let server = Server::builder()
         .http2_keepalive_interval(Some(KEEPALIVE))
         .http2_keepalive_timeout(Some(KEEPALIVE))
         .max_concurrent_streams(STREAMS_PER_CONNECTION)
+        .http2_max_header_list_size(HEADERS)
+        .max_connection_age(LONGEST_PROBE)
+        .add_service(HealthServer::new(HealthService::from_health_reporter(health)))
+        .serve_with_incoming(TcpIncoming::from(listener));
+    // Probes need no farewell.
+    match ending.run_until_cancelled(server).await {
+        Some(served) => served.context("the health server failed"),
+        None => Ok(()),
+    }
+}
+
+/// Serves what comes in by `door`, judged by `auth`.
+async fn serve_at(
+    listener: TcpListener,
+    gate: Gate,
+    door: Door,
+    auth: Auth,
+    ending: CancellationToken,
+) -> anyhow::Result<()> {
+    let health = HealthServer::new(HealthService::from_health_reporter(gate.health().await));
+    let reflection = tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(proto::DESCRIPTORS)
+        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        .build_v1()?;
+    let uplink = Uplink::new(gate.clone(), auth.clone());
+    let uplink = UplinkServer::new(uplink).max_decoding_message_size(LARGEST_MESSAGE);
+    let fleet = FleetService::new(gate.clone(), auth.clone());
+    let fleet = FleetServer::new(fleet).max_decoding_message_size(LARGEST_MESSAGE);
+    let server = Server::builder()
+        .http2_keepalive_interval(Some(KEEPALIVE))
+        .http2_keepalive_timeout(Some(KEEPALIVE))
+        .max_concurrent_streams(STREAMS_PER_CONNECTION)
+        .http2_max_header_list_size(HEADERS)
+        .layer(AuthLayer::new(auth))
         .add_service(uplink)
         .add_service(fleet)
-        .add_service(health_service)
+        .add_service(health)
         .add_service(reflection)
-        .serve_with_incoming_shutdown(incoming, ending.clone().cancelled_owned());
+        .serve_with_incoming_shutdown(door.open(listener, ending.clone()), ending.clone().cancelled_owned());
     let ended = async {
         ending.cancelled().await;
         gate.tasks.close();
@@ -182,7 +276,8 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let server = format!("http://{}", listener.local_addr().unwrap());
         let ending = CancellationToken::new();
-        let serving = tokio::spawn(serve(listener, Gate::default(), ending.clone()));
+        let door = Door::new(None, LIMITS, Arc::default());
+        let serving = tokio::spawn(serve_at(listener, Gate::default(), door, Auth::open(), ending.clone()));
         let channel = Channel::from_shared(server).unwrap().connect().await.unwrap();
 
         let health = HealthClient::new(channel.clone())

@@ -1,8 +1,12 @@
 //! The uplink service: one stream per agent, as `proto/fleet.proto` has it.
 //!
-//! Owns: the life of a stream: Hello, reports in, orders out, silence, replacement. Must not: decide what is ordered.
+//! Owns: the life of a stream: Hello, reports in, orders out, silence, replacement, the end of its credentials. An agent speaks
+//! for the node of its credentials and no other. Must not: decide what is ordered.
 
+use crate::auth::{Auth, Over, Who};
 use crate::context::{Context, NO_TERM};
+use crate::door::Ticket;
+use crate::door::buckets::Buckets;
 use crate::serve::Gate;
 use crate::sessions::{KillShot, NotOpened, Opened};
 use fleet::assignment::Order;
@@ -12,6 +16,7 @@ use fleet::kill::{KillAnswer, KillOrder};
 use fleet::report::Report;
 use proto::v1;
 use proto::v1::from_agent::Message;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
@@ -28,9 +33,35 @@ const OUTBOX: usize = 2;
 /// An order that the reports do not show as taken is sent again at most this often.
 const RESEND: Duration = Duration::from_secs(1);
 
+/// Streams of one node at once, and one more after each [`REOPENED_EVERY`].
+const REOPENED: u32 = 20;
+const REOPENED_EVERY: Duration = Duration::from_millis(500);
+
 /// The uplink service.
 #[derive(Clone, Debug)]
-pub struct Uplink(pub Gate);
+pub struct Uplink {
+    gate: Gate,
+    auth: Auth,
+    openings: Arc<Buckets<NodeName>>,
+}
+
+impl Uplink {
+    /// The service behind `gate`; `auth` says when a session is over.
+    #[must_use]
+    pub fn new(gate: Gate, auth: Auth) -> Self {
+        let openings = Arc::new(Buckets::new(REOPENED, REOPENED_EVERY));
+        Self { gate, auth, openings }
+    }
+}
+
+/// A stream as it begins.
+#[derive(Debug)]
+struct Call {
+    who: Who,
+    peer: Option<SocketAddr>,
+    auth: Auth,
+    openings: Arc<Buckets<NodeName>>,
+}
 
 #[tonic::async_trait]
 impl v1::uplink_server::Uplink for Uplink {
@@ -40,14 +71,21 @@ impl v1::uplink_server::Uplink for Uplink {
         &self,
         request: Request<Streaming<v1::FromAgent>>,
     ) -> Result<Response<Self::SessionStream>, Status> {
-        let context = self.0.context()?;
+        let context = self.gate.context()?;
         let (sender, receiver) = mpsc::channel(OUTBOX);
-        let peer = request.remote_addr();
+        let extensions = request.extensions();
+        let call = Call {
+            // Whoever came past no judge is nobody.
+            who: extensions.get::<Who>().cloned().ok_or_else(Who::missing)?,
+            peer: extensions.get::<Ticket>().map(Ticket::remote),
+            auth: self.auth.clone(),
+            openings: Arc::clone(&self.openings),
+        };
         let inbound = request.into_inner();
         // The task ends with its stream, at silence, or with the coordinator; the server waits for it before it ends.
-        self.0.track(async move {
-            if let Err(status) = serve(&context, inbound, &sender).await {
-                tracing::debug!(?peer, %status, "session ends");
+        self.gate.track(async move {
+            if let Err(status) = serve(&context, &call, inbound, &sender).await {
+                tracing::debug!(peer = ?call.peer, %status, "session ends");
                 // The agent may be gone already; nobody else waits for this.
                 let _ = timeout(SILENCE, sender.send(Err(status))).await;
             }
@@ -58,7 +96,12 @@ impl v1::uplink_server::Uplink for Uplink {
 
 type Sender = mpsc::Sender<Result<v1::ToAgent, Status>>;
 
-async fn serve(context: &Arc<Context>, mut inbound: Streaming<v1::FromAgent>, sender: &Sender) -> Result<(), Status> {
+async fn serve(
+    context: &Arc<Context>,
+    call: &Call,
+    mut inbound: Streaming<v1::FromAgent>,
+    sender: &Sender,
+) -> Result<(), Status> {
     let hello = match next(&mut inbound, Instant::now() + SILENCE).await? {
         Some(Message::Hello(hello)) => hello,
         Some(Message::Report(_) | Message::KillAnswer(_)) => {
@@ -67,6 +110,12 @@ async fn serve(context: &Arc<Context>, mut inbound: Streaming<v1::FromAgent>, se
         None => return Ok(()),
     };
     let node = NodeName::parse(&hello.node).map_err(|error| Status::invalid_argument(error.to_string()))?;
+    own_node(call, &node)?;
+    if !call.openings.take(node.clone(), Instant::now()) {
+        return Err(Status::resource_exhausted(
+            "this agent reconnects too often; try again in some seconds",
+        ));
+    }
     believable("highest_term", Term(hello.highest_term))?;
     context.heard_of_term(Term(hello.highest_term));
     if context.term < Term(hello.highest_term) {
@@ -84,8 +133,20 @@ async fn serve(context: &Arc<Context>, mut inbound: Streaming<v1::FromAgent>, se
     if !has_object(context, &node) {
         tracing::warn!(%node, "{}", no_such_node(&node));
     }
-    let epoch = opened.epoch;
-    let result = converse(context, &node, opened, &mut inbound, sender).await;
+    let (epoch, replaced) = (opened.epoch, opened.replaced.clone());
+    let over = call.auth.is_over(&call.who, rand::random());
+    let result = tokio::select! {
+        result = converse(context, &node, opened, &mut inbound, sender) => result,
+        over = over => {
+            let status = told_over(over);
+            if over == Over::Aged {
+                // The agent comes back at once, and until then it counts as connected: nothing has happened.
+                let _ = timeout(SILENCE, sender.send(Err(status.clone()))).await;
+                let _ = timeout(SILENCE, replaced.cancelled()).await;
+            }
+            Err(status)
+        }
+    };
     context.sessions.close(&node, epoch);
     context.agent_came_or_went(&node);
     let why = result
@@ -94,6 +155,29 @@ async fn serve(context: &Arc<Context>, mut inbound: Streaming<v1::FromAgent>, se
         .map_or("the agent closed the stream", Status::message);
     tracing::info!(%node, why, "agent disconnected");
     result
+}
+
+/// An agent speaks for the node of its credentials only.
+fn own_node(call: &Call, node: &NodeName) -> Result<(), Status> {
+    let own = match &call.who {
+        Who::Anybody => return Ok(()),
+        Who::Agent { node: own, .. } if own == node => return Ok(()),
+        Who::Agent { node: own, .. } => own.to_string(),
+        Who::Operator { .. } | Who::User(_) => call.who.name(),
+    };
+    let why =
+        format!("the credentials are those of node {own}, and the agent says that it is {node}; set NODE to {own}");
+    if let Some(peer) = call.peer {
+        call.auth.told().refusal(peer, "agent refused", &why);
+    }
+    Err(Status::permission_denied(why))
+}
+
+fn told_over(over: Over) -> Status {
+    match over {
+        Over::Aged => Status::unavailable("credentials have to be shown again; reconnect"),
+        Over::Revoked => Status::unauthenticated("the certificate was revoked; make a new one with `skein enroll`"),
+    }
 }
 
 async fn converse(

@@ -61,7 +61,14 @@ fn the_coordinator_is_rolled(field: &Field) -> anyhow::Result<()> {
     let before = wire::now();
     field.kubectl(&["rollout", "restart", "deployment/skein-coordinator", "-n", SYSTEM])?;
     let timeout = format!("--timeout={}s", PATIENCE.as_secs());
-    field.kubectl(&["rollout", "status", "deployment/skein-coordinator", "-n", SYSTEM, &timeout])?;
+    field.kubectl(&[
+        "rollout",
+        "status",
+        "deployment/skein-coordinator",
+        "-n",
+        SYSTEM,
+        &timeout,
+    ])?;
     field.wait_heard_by_a_coordinator_started_after(before)?;
     field.assert_undisturbed(&["drone-1", "drone-2"], before);
     Ok(())
@@ -92,7 +99,13 @@ fn a_kubelet_dies_and_comes_back(field: &mut Field, node: &str) -> anyhow::Resul
 /// `kubectl drain` leaves DaemonSets alone. Deleted, the agent's Pod stays until its vehicle has landed.
 fn a_node_is_drained_and_its_agent_deleted(field: &Field, node: &str) -> anyhow::Result<()> {
     let before = wire::now();
-    field.kubectl(&["drain", node, "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=120s"])?;
+    field.kubectl(&[
+        "drain",
+        node,
+        "--ignore-daemonsets",
+        "--delete-emptydir-data",
+        "--timeout=120s",
+    ])?;
     let pod = field.agent_uid(node)?;
     let name = field.installed.agent_pod(node)?;
     field.kubectl(&["delete", &name, "-n", SYSTEM, "--wait=false"])?;

@@ -2,6 +2,7 @@
 //!
 //! Owns: reading it. Must not: judge whether it is to be believed; whoever asks has verified it against an authority first.
 
+use crate::authority::Authority;
 use crate::peer::{BadPeer, Peer};
 use crate::validity::{self, Validity};
 use rustls::pki_types::CertificateDer;
@@ -109,6 +110,19 @@ pub(crate) fn kubernetes_user(der: &CertificateDer<'_>) -> Result<Caller, Certif
 /// [`CertificateError::Damaged`].
 pub fn validity(der: &CertificateDer<'_>) -> Result<Validity, CertificateError> {
     Ok(validity_of(&parse(der)?))
+}
+
+/// Whether `authority` has signed the first of `chain`.
+#[must_use]
+pub fn is_signed_by(chain: &[CertificateDer<'_>], authority: &Authority) -> bool {
+    let signed = || {
+        let (_, certificate) = X509Certificate::from_der(chain.first()?).ok()?;
+        let bundle = authority.bundle();
+        let (_, signer) = X509Certificate::from_der(bundle.certificates().first()?).ok()?;
+        // Each authority has a name of its own.
+        Some(certificate.issuer() == signer.subject())
+    };
+    signed().unwrap_or(false)
 }
 
 /// The PEM text of a certificate.

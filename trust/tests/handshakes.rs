@@ -124,7 +124,11 @@ fn strangers_and_certificates_that_are_over_or_made_for_servers_are_refused() {
     let ended = ours.client(&agent("node-1"), over()).unwrap();
     assert!(refused(&ended).contains("xpired"), "{}", refused(&ended));
     let purpose = ours.server(&[], life()).unwrap();
-    assert!(refused(&purpose).contains("server authentication"), "{}", refused(&purpose));
+    assert!(
+        refused(&purpose).contains("server authentication"),
+        "{}",
+        refused(&purpose)
+    );
 }
 
 #[test]

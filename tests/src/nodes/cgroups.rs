@@ -45,7 +45,11 @@ impl Cgroups {
             folders: tops,
             sweeper,
         };
-        for folder in made.folders.iter().flat_map(|top| below.iter().map(|name| top.join(name))) {
+        for folder in made
+            .folders
+            .iter()
+            .flat_map(|top| below.iter().map(|name| top.join(name)))
+        {
             std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
         }
         Ok(made)

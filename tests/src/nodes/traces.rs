@@ -20,7 +20,10 @@ impl Traces {
     /// Folders, control groups, mounts, and processes that name one of the folders; empty when nothing is left.
     pub fn left(&self) -> Vec<String> {
         let paths = self.folders.iter().chain(&self.groups);
-        let mut left: Vec<String> = paths.filter(|path| path.exists()).map(|path| path.display().to_string()).collect();
+        let mut left: Vec<String> = paths
+            .filter(|path| path.exists())
+            .map(|path| path.display().to_string())
+            .collect();
         let names: Vec<String> = self.folders.iter().map(|folder| folder.display().to_string()).collect();
         let named = |text: &str| names.iter().any(|name| text.contains(name));
         let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();

@@ -59,7 +59,10 @@ impl Field {
             ensure!((up, down) == (count, drones.len() - count), "{said:?}");
             let path = "jsonpath={.items[*].status.phase}";
             let phases = self.kubectl(&["get", "drones", "-n", "default", "-o", path])?;
-            ensure!(phases.split(' ').filter(|phase| *phase == "Flying").count() == count, "{phases}");
+            ensure!(
+                phases.split(' ').filter(|phase| *phase == "Flying").count() == count,
+                "{phases}"
+            );
             Ok(())
         })
         .map_err(|error| self.installed.explain(error))

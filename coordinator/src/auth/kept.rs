@@ -1,0 +1,88 @@
+//! Answers of the API server, kept for a while, and not more of them than fit.
+//!
+//! Owns: how old an answer may be. Must not: read a clock; time is a parameter.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// An answer counts for so long without asking again.
+pub const FRESH: Duration = Duration::from_secs(10);
+
+/// A good answer counts for so long when the API server cannot be asked and the call makes things safer.
+pub const LAST_RESORT: Duration = Duration::from_secs(3600);
+
+/// At most this many answers; with more, the oldest half goes.
+const MOST: usize = 4096;
+
+/// Kept answers.
+#[derive(Debug)]
+pub struct Kept<K, V>(Mutex<HashMap<K, (V, Instant)>>);
+
+impl<K, V> Default for Kept<K, V> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<K: Eq + Hash, V: Clone> Kept<K, V> {
+    /// The answer to `key`, if it is not older than `age`.
+    pub fn get(&self, key: &K, age: Duration, now: Instant) -> Option<V> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (answer, at) = kept.get(key)?;
+        (now.saturating_duration_since(*at) <= age).then(|| answer.clone())
+    }
+
+    /// Keeps an answer that came at `now`.
+    pub fn keep(&self, key: K, answer: V, now: Instant) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() >= MOST && !kept.contains_key(&key) {
+            let mut ages: Vec<Instant> = kept.values().map(|(_, at)| *at).collect();
+            ages.sort_unstable();
+            if let Some(middle) = ages.get(ages.len() / 2).copied() {
+                kept.retain(|_, (_, at)| *at > middle);
+            }
+        }
+        kept.insert(key, (answer, now));
+    }
+
+    /// Forgets the answer to `key`.
+    pub fn forget(&self, key: &K) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_counts_while_it_is_fresh() {
+        let (kept, now) = (Kept::default(), Instant::now());
+        kept.keep("a", 1, now);
+        assert_eq!(kept.get(&"a", FRESH, now + FRESH), Some(1));
+        let later = now + FRESH + Duration::from_secs(1);
+        assert_eq!(kept.get(&"a", FRESH, later), None);
+        assert_eq!(kept.get(&"a", LAST_RESORT, later), Some(1));
+        assert_eq!(kept.get(&"b", LAST_RESORT, now), None);
+        kept.forget(&"a");
+        assert_eq!(kept.get(&"a", FRESH, now), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn answers_without_end_do_not_fill_the_memory_and_the_newest_stay() {
+        let (kept, now) = (Kept::default(), Instant::now());
+        for number in 0..10_000_u64 {
+            kept.keep(number, (), now + Duration::from_millis(number));
+        }
+        assert!(kept.0.lock().unwrap().len() <= MOST);
+        assert!(kept.get(&9_999, LAST_RESORT, now).is_some());
+        assert!(kept.get(&0, LAST_RESORT, now).is_none());
+        // Also when all came at once.
+        let at_once = Kept::default();
+        (0..10_000).for_each(|number| at_once.keep(number, (), now));
+        assert!(at_once.0.lock().unwrap().len() <= MOST);
+    }
+}

@@ -1,0 +1,184 @@
+//! Each call's credentials are judged before anything else happens to it, whatever its path.
+//!
+//! Owns: reading them off the call, and putting [`super::Who`] with it. Must not: know what the calls do.
+
+use super::{Auth, Door, Refusal};
+use crate::door::Ticket;
+use crate::door::address::Neighbour;
+use crate::door::buckets::Buckets;
+use http::{Request, Response};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::time::Instant;
+use tonic::Status;
+use tonic::body::Body;
+use tower::{Layer, Service};
+
+const UPLINK: &str = "/skein.v1.Uplink/";
+const GROUND: &str = "/skein.v1.Fleet/Ground";
+
+/// Refused credentials of one neighbour at once, and one more after each [`EVERY`]: each may cost the API server a question.
+const BURST: u32 = 100;
+const EVERY: Duration = Duration::from_millis(100);
+
+/// Judges the calls of a server.
+#[derive(Clone, Debug)]
+pub struct AuthLayer {
+    auth: Auth,
+    bad: Arc<Buckets<Neighbour>>,
+}
+
+/// A service behind the judge.
+#[derive(Clone, Debug)]
+pub struct Judged<S> {
+    layer: AuthLayer,
+    inner: S,
+}
+
+impl AuthLayer {
+    /// Judges by `auth`.
+    #[must_use]
+    pub fn new(auth: Auth) -> Self {
+        Self {
+            auth,
+            bad: Arc::new(Buckets::new(BURST, EVERY)),
+        }
+    }
+
+    async fn judge(&self, request: &mut Request<Body>) -> Result<(), Status> {
+        let door = door(request.uri().path());
+        let ticket = request.extensions().get::<Ticket>().cloned();
+        let neighbour = ticket.as_ref().map(|ticket| Neighbour::of(ticket.remote().ip()));
+        if !self.auth.is_open() && neighbour.is_some_and(|from| !self.bad.has(&from, Instant::now())) {
+            return Err(Refusal::TooMany.into());
+        }
+        let caller = ticket.as_ref().and_then(Ticket::caller);
+        let who = match bearer(request) {
+            Ok(token) => self.auth.who(door, token.as_deref(), caller).await,
+            Err(refusal) => Err(refusal),
+        };
+        match who {
+            Ok(who) => {
+                if let Some(ticket) = &ticket
+                    && !self.auth.is_open()
+                {
+                    ticket.prove(&who.name());
+                }
+                request.extensions_mut().insert(who);
+                Ok(())
+            }
+            Err(refusal) => {
+                if let Some(ticket) = &ticket {
+                    self.auth.told().refusal(ticket.remote(), "call refused", &refusal);
+                    if refusal.is_final() {
+                        self.bad.take(Neighbour::of(ticket.remote().ip()), Instant::now());
+                        ticket.refused();
+                    }
+                }
+                Err(refusal.into())
+            }
+        }
+    }
+}
+
+fn door(path: &str) -> Door {
+    if path.starts_with(UPLINK) {
+        Door::Uplink
+    } else {
+        Door::People { safe: path == GROUND }
+    }
+}
+
+/// The bearer token (RFC 6750, 2.1) of a call.
+fn bearer(request: &Request<Body>) -> Result<Option<String>, Refusal> {
+    let mut all = request.headers().get_all(http::header::AUTHORIZATION).iter();
+    let Some(one) = all.next() else { return Ok(None) };
+    let bad = |why: &str| Refusal::BadToken(why.to_owned());
+    if all.next().is_some() {
+        return Err(bad("there is more than one"));
+    }
+    let text = one.to_str().map_err(|_| bad("it is no text"))?;
+    let (scheme, token) = text.split_once(' ').unwrap_or((text, ""));
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return Err(bad("the authorization must be `Bearer TOKEN`"));
+    }
+    Ok(Some(token.trim().to_owned()))
+}
+
+impl<S> Layer<S> for AuthLayer {
+    type Service = Judged<S>;
+
+    fn layer(&self, inner: S) -> Judged<S> {
+        Judged {
+            layer: self.clone(),
+            inner,
+        }
+    }
+}
+
+impl<S> Service<Request<Body>> for Judged<S>
+where
+    S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + 'static,
+    S::Future: Send,
+{
+    type Response = Response<Body>;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, mut request: Request<Body>) -> Self::Future {
+        // The one that is ready is used; the copy is not.
+        let copy = self.inner.clone();
+        let mut inner = std::mem::replace(&mut self.inner, copy);
+        let layer = self.layer.clone();
+        Box::pin(async move {
+            match layer.judge(&mut request).await {
+                Ok(()) => inner.call(request).await,
+                Err(status) => Ok(status.into_http()),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(authorization: &[&str]) -> Request<Body> {
+        let builder = authorization.iter().fold(Request::builder(), |builder, text| {
+            builder.header(http::header::AUTHORIZATION, *text)
+        });
+        builder.body(Body::empty()).unwrap()
+    }
+
+    #[test]
+    fn a_call_has_one_token_or_none() {
+        assert!(bearer(&request(&[])).unwrap().is_none());
+        for text in ["Bearer abc", "bearer abc", "Bearer  abc "] {
+            assert_eq!(bearer(&request(&[text])).unwrap().as_deref(), Some("abc"));
+        }
+        for bad in [&["Basic abc"][..], &["abc"], &["Bearer a", "Bearer b"]] {
+            assert!(bearer(&request(bad)).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn agents_have_a_door_of_their_own_and_only_grounding_is_safe() {
+        assert_eq!(door("/skein.v1.Uplink/Session"), Door::Uplink);
+        assert_eq!(door("/skein.v1.Fleet/Ground"), Door::People { safe: true });
+        for other in [
+            "/skein.v1.Fleet/Release",
+            "/skein.v1.Fleet/Kill",
+            "/",
+            "/grpc.health.v1.Health/Check",
+        ] {
+            assert_eq!(door(other), Door::People { safe: false });
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! How often something may happen, per key: token buckets, and not more of them than fit.
+//!
+//! Owns: the counting. Must not: read a clock; time is a parameter.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// At most this many keys are kept in mind; with more, those that are full again go.
+const MOST: usize = 10_000;
+
+/// Buckets of one size.
+#[derive(Debug)]
+pub struct Buckets<K> {
+    /// This often at once.
+    burst: u32,
+    /// One more after each such span.
+    every: Duration,
+    /// When each bucket is full again.
+    full_at: Mutex<HashMap<K, Instant>>,
+}
+
+impl<K: Eq + Hash> Buckets<K> {
+    /// Buckets of `burst`, of which one is filled up again after each `every`.
+    #[must_use]
+    pub fn new(burst: u32, every: Duration) -> Self {
+        Self {
+            burst,
+            every,
+            full_at: Mutex::default(),
+        }
+    }
+
+    /// Takes one from the bucket of `key`; false when it is empty.
+    pub fn take(&self, key: K, now: Instant) -> bool {
+        let mut full_at = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
+        if full_at.len() >= MOST && !full_at.contains_key(&key) {
+            full_at.retain(|_, full| *full > now);
+            if full_at.len() >= MOST {
+                return false;
+            }
+        }
+        let full = full_at.entry(key).or_insert(now);
+        let next = (*full).max(now) + self.every;
+        let fits = next.saturating_duration_since(now) <= self.every * self.burst;
+        if fits {
+            *full = next;
+        }
+        fits
+    }
+
+    /// Whether the bucket of `key` has any left, without taking it.
+    pub fn has(&self, key: &K, now: Instant) -> bool {
+        let full_at = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let missing = full_at
+            .get(key)
+            .map_or(Duration::ZERO, |full| full.saturating_duration_since(now));
+        missing + self.every <= self.every * self.burst
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_bucket_gives_its_burst_and_then_one_after_each_span() {
+        let (buckets, now) = (Buckets::new(3, Duration::from_secs(1)), Instant::now());
+        assert!((0..3).all(|_| buckets.take("a", now)));
+        assert!(!buckets.take("a", now) && !buckets.has(&"a", now));
+        assert!(buckets.take("b", now), "another key has its own");
+        let later = now + Duration::from_secs(1);
+        assert!(buckets.has(&"a", later) && buckets.take("a", later));
+        assert!(!buckets.take("a", later));
+        let much_later = now + Duration::from_secs(60);
+        assert!((0..3).all(|_| buckets.take("a", much_later)));
+        assert!(!buckets.take("a", much_later));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn keys_without_end_do_not_fill_the_memory() {
+        let (buckets, now) = (Buckets::new(1, Duration::from_secs(1)), Instant::now());
+        assert!((0..MOST).all(|key| buckets.take(key, now)));
+        assert!(!buckets.take(MOST, now));
+        assert!(buckets.take(MOST, now + Duration::from_secs(2)));
+        assert_eq!(buckets.full_at.lock().unwrap().len(), 1);
+    }
+}

@@ -1,0 +1,27 @@
+//! Attacks on a coordinator, on a real API server, over real connections: each is refused with a line that says why, and nobody
+//! else is affected: a bystander's session stays open and its reports go through all the while.
+//!
+//! Owns: the list of attacks. Must not: weaken the coordinator to make an attack easier.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+#[path = "attacks/certificates.rs"]
+mod certificates;
+#[path = "attacks/crowd.rs"]
+mod crowd;
+#[path = "attacks/fleet.rs"]
+mod fleet;
+#[path = "attacks/forgery.rs"]
+mod forgery;
+#[path = "attacks/life.rs"]
+mod life;
+#[path = "attacks/place.rs"]
+mod place;
+#[path = "attacks/session.rs"]
+mod session;
+#[path = "attacks/tokens.rs"]
+mod tokens;
+#[path = "attacks/way.rs"]
+mod way;
+#[path = "attacks/wire.rs"]
+mod wire;

@@ -1,0 +1,81 @@
+//! More connections than anybody needs.
+
+use crate::place::Place;
+use crate::session::Stream;
+use crate::tokens;
+use std::time::{Duration, Instant};
+
+/// Connections of the crowd.
+const CROWD: usize = 10_000;
+
+/// Open at a time on the crowd's side, well below what a process may have open.
+const AT_A_TIME: usize = 400;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_thousand_connections_without_credentials_keep_no_agent_out() {
+    let place = Place::new();
+    let bystander = place.bystander().await;
+    let crowd = place.way.from([127, 0, 0, 2]);
+    let token = tokens::of_agent(place.plane, "a");
+    let attack = tokio::spawn(async move {
+        let mut open = std::collections::VecDeque::new();
+        for number in 0..CROWD {
+            if open.len() >= AT_A_TIME {
+                open.pop_front();
+            }
+            // A third says nothing, a third shakes hands, a third closes at once; what is refused is what is wanted.
+            match number % 3 {
+                0 => {
+                    let shaken = tokio::time::timeout(Duration::from_secs(2), crowd.tls(None)).await;
+                    if let Ok(Ok(stream)) = shaken {
+                        open.push_back(Some(stream.into_inner().0));
+                    }
+                }
+                1 => open.push_back(crowd.tcp().await.ok()),
+                _ => drop(crowd.tcp().await),
+            }
+        }
+        CROWD
+    });
+    // Meanwhile an agent comes that was not there before, again and again.
+    let mut slowest = Duration::ZERO;
+    let mut came = 0;
+    while !attack.is_finished() {
+        let start = Instant::now();
+        let mut agent = Stream::open(&place.way, &token, "a").await.unwrap();
+        agent.until_ordered().await.unwrap();
+        slowest = slowest.max(start.elapsed());
+        came += 1;
+        drop(agent);
+        tokio::time::sleep(Duration::from_millis(700)).await;
+    }
+    assert_eq!(attack.await.unwrap(), CROWD);
+    assert!(came >= 3, "{came}");
+    assert!(slowest < Duration::from_secs(5), "an agent had to wait for {slowest:?}");
+    place.until_told(&["connection refused", "peer=127.0.0.2"]);
+    let told = place.coordinator.stderr().matches("connection refused").count();
+    assert!(told < 1000, "{told} lines in the log");
+    bystander.is_unharmed().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_guesses_tokens_is_soon_heard_no_more_and_others_are() {
+    let place = Place::new();
+    let bystander = place.bystander().await;
+    let crowd = place.way.from([127, 0, 0, 3]);
+    let mut told_off = false;
+    for number in 0..400 {
+        let status = match Stream::open(&crowd, &format!("guess{number}"), "a").await {
+            Err(status) => status,
+            Ok(_) => panic!("a guess was right"),
+        };
+        told_off |= status.code() == tonic::Code::ResourceExhausted;
+        if told_off {
+            break;
+        }
+    }
+    assert!(told_off);
+    let mut agent = Stream::open(&place.way, &tokens::of_agent(place.plane, "a"), "a").await.unwrap();
+    agent.until_ordered().await.unwrap();
+    bystander.is_unharmed().await;
+}

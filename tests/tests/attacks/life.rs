@@ -1,0 +1,72 @@
+//! Sessions and coordinators that have had their time.
+
+use crate::place::{Place, until};
+use crate::session::{Stream, from, report};
+use crate::tokens;
+use proto::v1;
+use proto::v1::from_agent::Message;
+use std::time::Duration;
+use tonic::Code;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_shows_its_credentials_again_and_the_agent_never_counts_as_gone() {
+    let place = Place::with(&["--session-life", "3"]);
+    let person = {
+        place.kubectl(["create", "clusterrolebinding", "watcher", "--clusterrole=cluster-admin", "--serviceaccount=default:default"]);
+        place.kubectl(["create", "token", "default", "-n", "default"]).trim().to_owned()
+    };
+    let token = tokens::of_agent(place.plane, "a");
+    let mut stream = Stream::open(&place.way, &token, "a").await.unwrap();
+    stream.to.try_send(report(1)).unwrap();
+    stream.until_ordered().await.unwrap();
+    let mut fleet = place.way.fleet(&person).await.unwrap();
+    let mut connected = async || {
+        let listed = fleet.list(v1::ListRequest::default()).await.unwrap().into_inner();
+        listed.vehicles.iter().any(|vehicle| vehicle.node == "a" && vehicle.agent_connected)
+    };
+    let mut ended = 0;
+    for number in 2..60_u64 {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        assert!(connected().await, "the agent counts as gone");
+        // The agent's own way: a new stream as soon as the old one has ended.
+        if stream.to.try_send(report(number * 200)).is_err() {
+            let status = stream.ending().await;
+            assert_eq!(status.code(), Code::Unavailable, "{status}");
+            assert!(status.message().contains("shown again"), "{status}");
+            ended += 1;
+            stream = Stream::open(&place.way, &token, "a").await.unwrap();
+            stream.to.try_send(report(number * 200)).unwrap();
+            stream.until_ordered().await.unwrap();
+        }
+    }
+    assert!(ended >= 2, "{ended}");
+    place.kubectl(["delete", "clusterrolebinding", "watcher"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deposed_coordinator_ends_and_orders_nobody() {
+    let place = Place::new();
+    let token = tokens::of_agent(place.plane, "a");
+    // An agent that has served a later coordinator.
+    let status = until("the coordinator to hear of it", async || {
+        let mut client = place.way.uplink(&token).await.map_err(|error| error.to_string())?;
+        let hello = from(Message::Hello(v1::Hello {
+            node: "a".into(),
+            highest_term: 1000,
+            ..v1::Hello::default()
+        }));
+        let stream = futures::StreamExt::chain(futures::stream::iter([hello]), futures::stream::pending());
+        match client.session(stream).await {
+            Err(status) if status.message().contains("does not know the fleet") => Err(status.to_string()),
+            Err(status) => Ok(status),
+            Ok(response) => match response.into_inner().message().await {
+                Ok(order) => panic!("it was told {order:?}"),
+                Err(status) => Ok(status),
+            },
+        }
+    })
+    .await;
+    assert_eq!(status.code(), Code::Unavailable, "{status}");
+    place.until_told(&["deposed"]);
+    assert!(!place.coordinator.wait_for_exit(crate::place::PATIENCE).unwrap().success());
+}

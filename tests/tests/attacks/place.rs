@@ -1,0 +1,117 @@
+//! Where the attacks take place: one real control plane, and for each test a coordinator with the rights of deploy/rbac.yaml, a
+//! bystander who is connected all the while, and nodes.
+//!
+//! Owns: starting them, one test at a time, and what the coordinator's log says. Must not: judge credentials.
+
+use crate::session::Bystander;
+use crate::tokens;
+use crate::way::Way;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tests::{ControlPlane, Launch, Process, wait_for};
+use trust::Bundle;
+
+/// How long anything may take on a machine that is busy with something else.
+pub const PATIENCE: Duration = Duration::from_secs(40);
+
+pub const SYSTEM: &str = "skein-system";
+
+static ONE: Mutex<()> = Mutex::new(());
+
+/// A place with a coordinator.
+pub struct Place {
+    pub plane: &'static ControlPlane,
+    pub coordinator: Process,
+    pub way: Way,
+    _one: MutexGuard<'static, ()>,
+}
+
+pub fn plane() -> &'static ControlPlane {
+    let start = || {
+        // Fails only if a provider is installed already.
+        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+        let manifests = ["crds", "deploy/namespace.yaml", "deploy/rbac.yaml"];
+        let plane = ControlPlane::builder().manifests(manifests).start()?;
+        plane.create_nodes(&["bystander", "a", "b"], &[("node-role.kubernetes.io/drone", "")])?;
+        Ok(plane)
+    };
+    ControlPlane::shared(start).unwrap()
+}
+
+impl Place {
+    pub fn new() -> Self {
+        Self::with(&[])
+    }
+
+    /// The same with more flags for the coordinator.
+    pub fn with(flags: &[&str]) -> Self {
+        let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let plane = plane();
+        let kubeconfig = plane.service_account_kubeconfig(SYSTEM, "skein-coordinator").unwrap();
+        let (coordinator, address) = start(plane, &kubeconfig, flags);
+        let way = Way::new(&address, published(plane));
+        Self {
+            plane,
+            coordinator,
+            way,
+            _one: one,
+        }
+    }
+
+    /// A bystander whose session is open; it does not end until it is asked how it fared.
+    pub async fn bystander(&self) -> Bystander {
+        let token = tokens::of_agent(self.plane, "bystander");
+        Bystander::start(self.way.clone(), &token).await
+    }
+
+    /// Waits for a line of the coordinator's log that has all these words.
+    pub fn until_told(&self, words: &[&str]) -> String {
+        let told = |line: &str| words.iter().all(|word| line.contains(word));
+        self.coordinator.wait_for_line(PATIENCE, told).unwrap()
+    }
+
+    pub fn kubectl<const N: usize>(&self, args: [&str; N]) -> String {
+        self.plane.kubectl().run(args).unwrap()
+    }
+}
+
+fn start(plane: &ControlPlane, kubeconfig: &Path, flags: &[&str]) -> (Process, String) {
+    let file: PathBuf = plane.scratch().path().join("address");
+    let _ = std::fs::remove_file(&file);
+    let process = Launch::workspace("skein-coordinator")
+        .unwrap()
+        .env("KUBECONFIG", kubeconfig)
+        .env("RUST_LOG", "info,coordinator=debug")
+        .args(["--listen", "127.0.0.1:0", "--namespace", SYSTEM, "--listen-file"])
+        .arg(&file)
+        .args(flags)
+        .start()
+        .unwrap();
+    let address = process.wait_until("the coordinator's address", PATIENCE, || {
+        Ok(std::fs::read_to_string(&file)?)
+    });
+    (process, address.unwrap())
+}
+
+/// Whom to believe, as agents and tools learn it.
+pub fn published(plane: &ControlPlane) -> Bundle {
+    let get = ["get", "configmap", "skein-ca", "-n", SYSTEM];
+    let bundle = wait_for("ConfigMap skein-ca", PATIENCE, || {
+        let map = plane.kubectl().json(get)?;
+        Ok(Bundle::from_pem(map["data"]["ca.crt"].as_str().unwrap_or_default())?)
+    });
+    bundle.unwrap()
+}
+
+/// Waits until `probe` is satisfied; its error tells what it saw.
+pub async fn until<T>(what: &str, probe: impl AsyncFn() -> Result<T, String>) -> T {
+    let start = Instant::now();
+    loop {
+        match probe().await {
+            Ok(value) => return value,
+            Err(seen) if start.elapsed() > PATIENCE => panic!("waited in vain for {what}; last seen: {seen}"),
+            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+        }
+    }
+}

@@ -2,9 +2,9 @@
 
 use crate::place::{Place, SYSTEM, until};
 use crate::session::{assert_refused, hello, report};
+use ::fleet::ids::NodeName;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use ::fleet::ids::NodeName;
 use futures::StreamExt;
 use proto::v1;
 use proto::v1::uplink_client::UplinkClient;
@@ -21,8 +21,14 @@ fn agent(node: &str) -> Peer {
 
 /// As `skein enroll` reads it.
 fn authorities(place: &Place) -> Authorities {
-    let secret = place.plane.kubectl().json(["get", "secret", "skein-ca", "-n", SYSTEM]).unwrap();
-    let text = STANDARD.decode(secret["data"]["authorities.pem"].as_str().unwrap()).unwrap();
+    let secret = place
+        .plane
+        .kubectl()
+        .json(["get", "secret", "skein-ca", "-n", SYSTEM])
+        .unwrap();
+    let text = STANDARD
+        .decode(secret["data"]["authorities.pem"].as_str().unwrap())
+        .unwrap();
     Authorities::from_pem(&String::from_utf8(text).unwrap()).unwrap()
 }
 
@@ -32,8 +38,19 @@ fn write_list(place: &Place, data: &BTreeMap<String, String>) {
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "skein-enrolled", "namespace": SYSTEM}, "data": data,
     });
     // Replaced as a whole, so that what is no longer in it goes.
-    let _ = place.plane.kubectl().run(["delete", "configmap", "skein-enrolled", "-n", SYSTEM, "--ignore-not-found"]);
-    place.plane.kubectl().run_with(["create", "-f", "-"], &map.to_string()).unwrap();
+    let _ = place.plane.kubectl().run([
+        "delete",
+        "configmap",
+        "skein-enrolled",
+        "-n",
+        SYSTEM,
+        "--ignore-not-found",
+    ]);
+    place
+        .plane
+        .kubectl()
+        .run_with(["create", "-f", "-"], &map.to_string())
+        .unwrap();
 }
 
 async fn open(place: &Place, identity: &Identity, node: &str) -> Result<tonic::Streaming<v1::ToAgent>, Status> {
@@ -45,7 +62,10 @@ async fn open(place: &Place, identity: &Identity, node: &str) -> Result<tonic::S
         Some((report(number * 500), number + 1))
     });
     let stream = first.chain(reports);
-    UplinkClient::new(channel).session(stream).await.map(tonic::Response::into_inner)
+    UplinkClient::new(channel)
+        .session(stream)
+        .await
+        .map(tonic::Response::into_inner)
 }
 
 async fn ending(mut stream: tonic::Streaming<v1::ToAgent>) -> Status {
@@ -99,10 +119,16 @@ async fn a_certificate_speaks_for_its_own_node_until_it_is_revoked() {
     // A list that is damaged or gone by mistake ends nobody's session; one that leaves the agent out does.
     write_list(&place, &BTreeMap::from([("agent.a".to_owned(), "damaged".to_owned())]));
     place.until_told(&["stay as they are", "damaged"]);
-    assert!(tokio::time::timeout(Duration::from_secs(2), stream.message()).await.is_err());
+    assert!(
+        tokio::time::timeout(Duration::from_secs(2), stream.message())
+            .await
+            .is_err()
+    );
     list.revoke(&agent("a"));
     write_list(&place, &list.to_map());
-    let status = tokio::time::timeout(Duration::from_secs(40), ending(stream)).await.unwrap();
+    let status = tokio::time::timeout(Duration::from_secs(40), ending(stream))
+        .await
+        .unwrap();
     assert_refused(&status, Code::Unauthenticated, "revoked");
     place.until_told(&["agent disconnected", "revoked"]);
     let status = refused(&place, &good, "a").await;
@@ -141,7 +167,9 @@ async fn another_certificate_of_the_coordinator_is_shown_without_a_stream_being_
     write(&second);
     until("the other certificate", async || {
         let now = shown().await?;
-        (now == second.chain()[0]).then_some(()).ok_or_else(|| "the first".to_owned())
+        (now == second.chain()[0])
+            .then_some(())
+            .ok_or_else(|| "the first".to_owned())
     })
     .await;
     bystander.is_unharmed().await;

@@ -75,7 +75,9 @@ async fn who_guesses_tokens_is_soon_heard_no_more_and_others_are() {
         }
     }
     assert!(told_off);
-    let mut agent = Stream::open(&place.way, &tokens::of_agent(place.plane, "a"), "a").await.unwrap();
+    let mut agent = Stream::open(&place.way, &tokens::of_agent(place.plane, "a"), "a")
+        .await
+        .unwrap();
     agent.until_ordered().await.unwrap();
     bystander.is_unharmed().await;
 }

@@ -12,31 +12,44 @@ use tonic::Code;
 async fn a_session_shows_its_credentials_again_and_the_agent_never_counts_as_gone() {
     let place = Place::with(&["--session-life", "3"]);
     let person = {
-        place.kubectl(["create", "clusterrolebinding", "watcher", "--clusterrole=cluster-admin", "--serviceaccount=default:default"]);
-        place.kubectl(["create", "token", "default", "-n", "default"]).trim().to_owned()
+        place.kubectl([
+            "create",
+            "clusterrolebinding",
+            "watcher",
+            "--clusterrole=cluster-admin",
+            "--serviceaccount=default:default",
+        ]);
+        place
+            .kubectl(["create", "token", "default", "-n", "default"])
+            .trim()
+            .to_owned()
     };
     let token = tokens::of_agent(place.plane, "a");
     let mut stream = Stream::open(&place.way, &token, "a").await.unwrap();
-    stream.to.try_send(report(1)).unwrap();
     stream.until_ordered().await.unwrap();
     let mut fleet = place.way.fleet(&person).await.unwrap();
     let mut connected = async || {
         let listed = fleet.list(v1::ListRequest::default()).await.unwrap().into_inner();
-        listed.vehicles.iter().any(|vehicle| vehicle.node == "a" && vehicle.agent_connected)
+        listed
+            .vehicles
+            .iter()
+            .any(|vehicle| vehicle.node == "a" && vehicle.agent_connected)
     };
     let mut ended = 0;
     for number in 2..60_u64 {
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        let heard = tokio::time::timeout(Duration::from_millis(200), stream.from.message()).await;
         assert!(connected().await, "the agent counts as gone");
-        // The agent's own way: a new stream as soon as the old one has ended.
-        if stream.to.try_send(report(number * 200)).is_err() {
-            let status = stream.ending().await;
-            assert_eq!(status.code(), Code::Unavailable, "{status}");
-            assert!(status.message().contains("shown again"), "{status}");
-            ended += 1;
-            stream = Stream::open(&place.way, &token, "a").await.unwrap();
-            stream.to.try_send(report(number * 200)).unwrap();
-            stream.until_ordered().await.unwrap();
+        match heard {
+            Err(_) | Ok(Ok(Some(_))) => stream.to.try_send(report(number * 200)).unwrap(),
+            // The agent's own way: a new stream as soon as the old one has ended.
+            Ok(Err(status)) => {
+                assert_eq!(status.code(), Code::Unavailable, "{status}");
+                assert!(status.message().contains("shown again"), "{status}");
+                ended += 1;
+                stream = Stream::open(&place.way, &token, "a").await.unwrap();
+                stream.until_ordered().await.unwrap();
+            }
+            Ok(Ok(None)) => panic!("it was closed without a word"),
         }
     }
     assert!(ended >= 2, "{ended}");
@@ -68,5 +81,11 @@ async fn a_deposed_coordinator_ends_and_orders_nobody() {
     .await;
     assert_eq!(status.code(), Code::Unavailable, "{status}");
     place.until_told(&["deposed"]);
-    assert!(!place.coordinator.wait_for_exit(crate::place::PATIENCE).unwrap().success());
+    assert!(
+        !place
+            .coordinator
+            .wait_for_exit(crate::place::PATIENCE)
+            .unwrap()
+            .success()
+    );
 }

@@ -49,6 +49,17 @@ impl Place {
         let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         let plane = plane();
         let kubeconfig = plane.service_account_kubeconfig(SYSTEM, "skein-coordinator").unwrap();
+        // What the last coordinator published is not what this one shows.
+        let stale = [
+            "delete",
+            "configmap",
+            "skein-ca",
+            "skein-enrolled",
+            "-n",
+            SYSTEM,
+            "--ignore-not-found",
+        ];
+        plane.kubectl().run(stale).unwrap();
         let (coordinator, address) = start(plane, &kubeconfig, flags);
         let way = Way::new(&address, published(plane));
         Self {

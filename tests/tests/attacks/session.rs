@@ -30,6 +30,7 @@ pub fn report(made_ms: u64) -> v1::FromAgent {
         link_alive: true,
         made_ms,
         truth: v1::FlightTruth::Disarmed.into(),
+        activity: v1::Activity::Idle.into(),
         ..v1::Report::default()
     }))
 }
@@ -76,8 +77,9 @@ impl Stream {
         }
     }
 
-    /// Waits for the first order: the session is open.
+    /// Reports, and waits for the first order: the session is open.
     pub async fn until_ordered(&mut self) -> Result<(), Status> {
+        self.to.try_send(report(1)).unwrap();
         let first = tokio::time::timeout(Duration::from_secs(20), self.from.message()).await;
         let first = first.map_err(|_| Status::deadline_exceeded("no order"))??;
         first.map(drop).ok_or_else(|| Status::ok("closed"))
@@ -101,7 +103,6 @@ pub struct Bystander {
 impl Bystander {
     pub async fn start(way: Way, token: &str) -> Self {
         let mut stream = Stream::open(&way, token, "bystander").await.unwrap();
-        stream.to.try_send(report(1)).unwrap();
         stream.until_ordered().await.unwrap();
         let reports = Arc::new(AtomicU64::new(1));
         let counted = Arc::clone(&reports);

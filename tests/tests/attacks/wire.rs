@@ -1,7 +1,7 @@
 //! Attacks below the calls: plain text, recorded bytes, messages and headers without end, and clients that take their time.
 
 use crate::place::Place;
-use crate::session::{Stream, from, report};
+use crate::session::{Stream, from};
 use crate::tokens;
 use crate::way::Way;
 use proto::v1;
@@ -57,9 +57,13 @@ async fn the_recorded_bytes_of_an_old_stream_are_worth_nothing() {
         back.abort();
         recorded
     });
-    let way = Way { address: middle, ..place.way.clone() };
-    let mut stream = Stream::open(&way, &tokens::of_agent(place.plane, "a"), "a").await.unwrap();
-    stream.to.try_send(report(1)).unwrap();
+    let way = Way {
+        address: middle,
+        ..place.way.clone()
+    };
+    let mut stream = Stream::open(&way, &tokens::of_agent(place.plane, "a"), "a")
+        .await
+        .unwrap();
     stream.until_ordered().await.unwrap();
     drop(stream);
     let recorded = recorder.await.unwrap();
@@ -90,12 +94,17 @@ async fn a_message_or_a_header_that_is_too_large_ends_its_own_stream_only() {
     assert_eq!(status.code(), Code::OutOfRange, "{status}");
     place.until_told(&["agent disconnected", "node=a", "too large"]);
 
-    let status = Stream::open(&place.way, &"x".repeat(15 * 1024), "a").await.err().unwrap();
+    let status = Stream::open(&place.way, &"x".repeat(15 * 1024), "a")
+        .await
+        .err()
+        .unwrap();
     assert_eq!(status.code(), Code::Unauthenticated, "{status}");
     // Larger than all headers may be: it does not even come to a call.
     let mut client = place.way.fleet("").await.unwrap();
     let mut request = tonic::Request::new(v1::ListRequest::default());
-    request.metadata_mut().insert("x-filler", "x".repeat(64 * 1024).parse().unwrap());
+    request
+        .metadata_mut()
+        .insert("x-filler", "x".repeat(64 * 1024).parse().unwrap());
     assert!(client.list(request).await.is_err());
     bystander.is_unharmed().await;
 }

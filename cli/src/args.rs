@@ -3,10 +3,14 @@
 //! Owns: names, help texts and defaults. Must not: do anything.
 
 mod drone;
+mod enroll;
+mod place;
 
 pub use drone::{DroneArgs, DroneKey, KillArgs};
+pub use enroll::EnrollArgs;
+pub use place::WhereArgs;
 
-use crate::server::ServerUrl;
+use crate::failure::Failure;
 use crate::up::node_link::NodeLink;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::fmt;
@@ -28,22 +32,15 @@ Exit codes:
 pub struct Cli {
     /// Which coordinator to ask; may stand before the command, too.
     #[command(flatten)]
-    pub server: ServerArg,
+    pub place: WhereArgs,
+
+    /// Namespace of Swarms and Drones; may stand before the command, too.
+    #[arg(short, long, value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
 
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
-}
-
-/// Where the coordinator is, for commands that ask one.
-#[derive(Debug, Clone, Default, Args)]
-#[group(skip)]
-pub struct ServerArg {
-    /// Where the coordinator listens [env: SKEIN_SERVER] [default: http://127.0.0.1:50051]
-    ///
-    /// On a cluster: kubectl -n skein-system port-forward service/skein-coordinator 50051
-    #[arg(long, value_name = "URL")]
-    pub server: Option<ServerUrl>,
 }
 
 /// What to do.
@@ -77,12 +74,18 @@ pub enum Command {
     /// once and never repeated. The vehicle does not fly again for this Drone. To land instead: skein ground.
     #[command(after_help = EXIT_CODES)]
     Kill(KillArgs),
+    /// Makes the certificate of an agent outside a cluster, or of another person, with which it is known to the coordinator.
+    ///
+    /// It is signed by the authority of the ground station of this machine, or of the cluster of the kubeconfig, whose Secret
+    /// skein-ca has to be readable. The files are the agent's alone: whoever has them can speak for its node.
+    #[command(after_help = EXIT_CODES)]
+    Enroll(EnrollArgs),
     /// Runs a ground station on this machine: a Kubernetes API of its own, the coordinator, and agents for vehicles that
     /// are reached from here.
     ///
     /// It is for one machine without a cluster. kubectl and client libraries work with the kubeconfig that it writes.
-    /// Agents on companion computers connect to --listen and become Nodes. Everything is kept in one folder; started
-    /// again, it takes vehicles that are in the air up again.
+    /// Agents on companion computers connect to --listen, with a certificate of `skein enroll`, and become Nodes. Everything
+    /// is kept in one folder; started again, it takes vehicles that are in the air up again.
     ///
     /// Ctrl-C lands the vehicles of --node and waits for them. Ctrl-C once more ends at once: vehicles in the air then go
     /// on by themselves, under their autopilots' own failsafe.
@@ -106,8 +109,8 @@ pub struct UpArgs {
     /// Folder for everything that is kept; $XDG_DATA_HOME/skein or ~/.local/share/skein when left out.
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
-    /// Where agents and tools reach the coordinator. Whoever reaches this port can fly the vehicles: it has neither
-    /// encryption nor authentication yet. For companion computers on a network that you trust: 0.0.0.0:50051
+    /// Where agents and tools reach the coordinator, which speaks TLS and lets in whoever has a certificate of
+    /// `skein enroll`. For companion computers: 0.0.0.0:50051
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:50051")]
     pub listen: SocketAddr,
     /// Where kubectl reaches the API; only addresses of this machine itself. Port 0: the one of the last time, or a free
@@ -204,12 +207,28 @@ pub struct Filter {
     pub swarm: Option<String>,
 }
 
+impl Filter {
+    /// With the namespace that was named before the command, if one was.
+    ///
+    /// # Errors
+    /// All namespaces were asked for as well.
+    pub fn default_namespace(&mut self, before: Option<String>) -> Result<(), Failure> {
+        if before.is_some() && self.all_namespaces {
+            return Err(Failure::Usage(
+                "-n and -A exclude one another: leave out one of them".to_owned(),
+            ));
+        }
+        self.namespace = self.namespace.take().or(before);
+        Ok(())
+    }
+}
+
 /// Arguments of `skein status`.
 #[derive(Debug, Args)]
 pub struct StatusArgs {
     /// Which coordinator.
     #[command(flatten)]
-    pub server: ServerArg,
+    pub place: WhereArgs,
     /// Which vehicles.
     #[command(flatten)]
     pub filter: Filter,
@@ -223,7 +242,7 @@ pub struct StatusArgs {
 pub struct WatchArgs {
     /// Which coordinator.
     #[command(flatten)]
-    pub server: ServerArg,
+    pub place: WhereArgs,
     /// Which vehicles.
     #[command(flatten)]
     pub filter: Filter,
@@ -252,7 +271,7 @@ pub enum Format {
 pub struct GroundArgs {
     /// Which coordinator.
     #[command(flatten)]
-    pub server: ServerArg,
+    pub place: WhereArgs,
     /// The Swarm, as NAME or NAMESPACE/NAME.
     #[arg(required_unless_present = "all", conflicts_with = "all")]
     pub swarm: Option<SwarmRef>,
@@ -262,6 +281,34 @@ pub struct GroundArgs {
     /// Every Swarm and every Drone of every namespace.
     #[arg(long)]
     pub all: bool,
+}
+
+impl GroundArgs {
+    /// With the namespace that was named before the command, or `usual`, where none was named for a Swarm.
+    ///
+    /// # Errors
+    /// All of all namespaces were asked for as well.
+    pub fn default_namespace(
+        &mut self,
+        before: Option<String>,
+        usual: impl FnOnce() -> Option<String>,
+    ) -> Result<(), Failure> {
+        let Some(swarm) = &self.swarm else {
+            return match before {
+                None => Ok(()),
+                Some(_) => Err(Failure::Usage(
+                    "-n and --all exclude one another: leave out one of them".to_owned(),
+                )),
+            };
+        };
+        if self.namespace.is_none() {
+            self.namespace = before;
+        }
+        if self.namespace.is_none() && swarm.namespace.is_none() {
+            self.namespace = usual();
+        }
+        Ok(())
+    }
 }
 
 /// A Swarm as a person names it.
@@ -303,7 +350,7 @@ impl fmt::Display for SwarmRef {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server_choice::{USUAL, VARIABLE};
+    use crate::server_choice::VARIABLE;
     use clap::CommandFactory;
 
     fn usage_error(args: &[&str]) -> String {
@@ -355,11 +402,9 @@ mod tests {
             assert!(!help(name).contains("--server"), "{name}");
         }
         for name in ["status", "watch", "ground", "release"] {
-            assert!(
-                help(name).contains(&format!("[env: {VARIABLE}] [default: {USUAL}]")),
-                "{name}"
-            );
+            assert!(help(name).contains(&format!("[env: {VARIABLE}]")), "{name}");
         }
+        assert!(!help("enroll").contains("--server-ca"));
         assert!(usage_error(&["up", "--server", "http://a:1"]).contains("unexpected argument '--server'"));
     }
 

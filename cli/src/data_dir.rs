@@ -5,7 +5,8 @@
 use crate::failure::Failure;
 use fleet::ids::NodeName;
 use std::fs::{DirBuilder, File, TryLockError};
-use std::os::unix::fs::DirBuilderExt;
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// A data folder, held by this process.
@@ -76,11 +77,37 @@ impl DataDir {
         self.path.join("kubeconfig")
     }
 
+    /// The authority of this station, and the list of certificates that count.
+    #[must_use]
+    pub fn trust(&self) -> PathBuf {
+        self.path.join("trust")
+    }
+
     /// What the agent of `node` remembers.
     #[must_use]
     pub fn agent(&self, node: &NodeName) -> PathBuf {
         self.path.join("agents").join(node.as_str())
     }
+}
+
+/// Writes a file that its owner alone may read, at once as a whole, in a folder that is made if need be.
+///
+/// # Errors
+/// The disk's.
+pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let mut draft = path.as_os_str().to_owned();
+    draft.push(".new");
+    // One of an attempt that was interrupted, perhaps with other permissions.
+    match std::fs::remove_file(&draft) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = File::options().create_new(true).write(true).mode(0o600).open(&draft)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    std::fs::rename(&draft, path)
 }
 
 fn usual(var: impl Fn(&str) -> Option<PathBuf>) -> Result<PathBuf, Failure> {

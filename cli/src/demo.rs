@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::objects::Objects;
 use crate::output::Output;
+use crate::route::Route;
 use crate::say;
 use crate::vehicle::Vehicle;
 use agent::Ending;
@@ -79,7 +80,7 @@ enum Flown {
 
 async fn fly(args: &DemoArgs, parts: &mut Parts, interrupt: &Interrupt) -> Result<(), Failure> {
     let objects = Objects::new(parts.station().api.client());
-    let server = parts.station().server().parse().map_err(Failure::Failed)?;
+    let server = Route::Plain(parts.station().server().parse().map_err(Failure::Failed)?);
     objects.apply_swarm(SWARM, args.drones, args.altitude).await?;
     let wanted = usize::from(args.drones);
     say::heading(&words::boarding(wanted, args.altitude));

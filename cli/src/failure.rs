@@ -15,8 +15,8 @@ pub enum Failure {
     Usage(String),
     /// Nothing answers.
     #[error(
-        "cannot reach the coordinator at {server}: {why}; is it running? Set --server or SKEIN_SERVER to where it \
-         listens; on a cluster run: kubectl -n skein-system port-forward service/skein-coordinator 50051"
+        "cannot reach the coordinator at {server}: {why}; is it running? Say which one is meant with --server, --station or \
+         --context"
     )]
     Unreachable {
         /// Where.
@@ -24,6 +24,9 @@ pub enum Failure {
         /// What the system says.
         why: String,
     },
+    /// There is none to be reached, or none yet, for a reason that is known.
+    #[error("{0}")]
+    Away(String),
     /// It answers, but does not know the fleet yet.
     #[error("{why} (the coordinator at {server})")]
     NotReady {
@@ -51,7 +54,7 @@ impl Failure {
         match self {
             Self::Failed(_) | Self::Output(_) => 1,
             Self::Usage(_) => 2,
-            Self::Unreachable { .. } | Self::NotReady { .. } => 3,
+            Self::Unreachable { .. } | Self::Away(_) | Self::NotReady { .. } => 3,
             // As shells count a process that was ended by Ctrl-C.
             Self::AtOnce(_) => 130,
         }

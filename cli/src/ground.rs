@@ -4,7 +4,8 @@
 
 use crate::args::{GroundArgs, SwarmRef};
 use crate::failure::Failure;
-use crate::server::{OrderFailure, Server, ServerUrl};
+use crate::route::Route;
+use crate::server::{OrderFailure, Server};
 use proto::v1;
 use proto::v1::ground_request::Target;
 use std::collections::BTreeSet;
@@ -17,9 +18,9 @@ const DEFAULT_NAMESPACE: &str = "default";
 ///
 /// # Errors
 /// [`Failure`].
-pub async fn ground(url: &ServerUrl, args: &GroundArgs) -> Result<(), Failure> {
+pub async fn ground(route: &Route, args: &GroundArgs) -> Result<(), Failure> {
     let target = target(args)?;
-    let mut server = Server::connect(url).await?;
+    let mut server = Server::connect(route).await?;
     let answer = server.ground(target.clone()).await;
     let done = explained(answer, &target, &mut server).await?;
     say(&grounded(&target, done))
@@ -29,9 +30,9 @@ pub async fn ground(url: &ServerUrl, args: &GroundArgs) -> Result<(), Failure> {
 ///
 /// # Errors
 /// [`Failure`].
-pub async fn release(url: &ServerUrl, args: &GroundArgs) -> Result<(), Failure> {
+pub async fn release(route: &Route, args: &GroundArgs) -> Result<(), Failure> {
     let target = target(args)?;
-    let mut server = Server::connect(url).await?;
+    let mut server = Server::connect(route).await?;
     let answer = server.release(target.clone()).await;
     let done = explained(answer, &target, &mut server).await?;
     say(&released(&target, done))

@@ -5,7 +5,8 @@
 
 use crate::args::{DroneKey, KillArgs};
 use crate::failure::Failure;
-use crate::server::{Server, ServerUrl};
+use crate::route::Route;
+use crate::server::Server;
 use crate::vehicle::Vehicle;
 use proto::v1;
 use std::io::{IsTerminal, Write};
@@ -23,10 +24,10 @@ const WORD: &str = "KILL";
 ///
 /// # Errors
 /// [`Failure`], when the vehicle was not seen with its motors off.
-pub async fn run(url: &ServerUrl, args: &KillArgs) -> Result<(), Failure> {
+pub async fn run(route: &Route, args: &KillArgs) -> Result<(), Failure> {
     let drone = args.drone.key().map_err(Failure::Usage)?;
     let ask = must_ask(args, &drone, std::io::stdin().is_terminal())?;
-    let mut server = Server::connect(url).await?;
+    let mut server = Server::connect(route).await?;
     let (vehicle, _) = server.offer_kill(&drone).await?;
     say(&would(&drone, &Vehicle::from(vehicle)))?;
     if ask {

@@ -2,13 +2,15 @@
 //!
 //! Owns: the command line, the words and tables that people see, exit codes; composing API, coordinator, agents and
 //! simulated vehicles in one process ([`station`]).
-//! Must not: decide anything about flight. What shows and grounds the fleet does not speak to Kubernetes; the
-//! coordinator's fleet service answers for it.
+//! Must not: decide anything about flight. What shows and grounds the fleet asks the coordinator's fleet service; it uses the
+//! Kubernetes API only as a way there ([`cluster`]).
 
 pub mod args;
 pub mod changes;
+pub mod cluster;
 pub mod data_dir;
 pub mod demo;
+pub mod enroll;
 pub mod failure;
 pub mod fleet_api;
 pub mod ground;
@@ -18,22 +20,26 @@ pub mod log;
 pub mod objects;
 pub mod output;
 pub mod resume;
+pub mod route;
 pub mod say;
 pub mod screen;
 pub mod server;
 pub mod server_choice;
 pub mod station;
+pub mod station_record;
 pub mod status;
 pub mod table;
 pub mod up;
 pub mod vehicle;
 pub mod watch;
 
-use args::{Cli, Command, ServerArg};
-use clap::{CommandFactory, Parser};
+use args::{Cli, Command, WhereArgs};
+use clap::{CommandFactory, FromArgMatches};
 use failure::Failure;
 use output::Output;
+use server_choice::Around;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -42,12 +48,16 @@ const STOP_WITHIN: Duration = Duration::from_secs(2);
 /// Reads the command line, does what it says, and tells how it went.
 #[must_use]
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let (is_plugin, command) = called();
+    let parsed = command
+        .try_get_matches()
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
         Ok(cli) => cli,
         // Help and version go to standard output with code 0; the rest is a usage error, code 2.
         Err(error) => error.exit(),
     };
-    match run(cli) {
+    match run(cli, is_plugin) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.is_closed_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
@@ -57,27 +67,71 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run(cli: Cli) -> Result<(), Failure> {
+/// Whether kubectl has called this program as its plugin, which is told by the program's name, and the command line that goes
+/// with that.
+fn called() -> (bool, clap::Command) {
+    let program = std::env::args_os().next().map(PathBuf::from);
+    let stem = program.as_deref().and_then(Path::file_stem);
+    if stem.is_some_and(|stem| stem == "kubectl-skein") {
+        (
+            true,
+            Cli::command().bin_name("kubectl skein").display_name("kubectl skein"),
+        )
+    } else {
+        (false, Cli::command())
+    }
+}
+
+fn run(cli: Cli, is_plugin: bool) -> Result<(), Failure> {
     let out = Output::of_this_process();
     let Cli {
-        server: ServerArg { server },
+        place: before,
+        namespace,
         command,
     } = cli;
     let ask = || tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let chosen = |after: &ServerArg| server_choice::choose(server.clone(), after.server.clone());
+    let around = || Around::look(is_plugin);
+    let chosen = |after: &WhereArgs| server_choice::choose(after.clone().or(before.clone()), &around());
     match command {
-        Command::Status(args) => ask()?.block_on(status::run(&chosen(&args.server)?, &args, &out)),
-        Command::Watch(args) => ask()?.block_on(watch::run(&chosen(&args.server)?, &args, &out)),
-        Command::Ground(args) => ask()?.block_on(ground::ground(&chosen(&args.server)?, &args)),
-        Command::Release(args) => ask()?.block_on(ground::release(&chosen(&args.server)?, &args)),
-        Command::Resume(args) => ask()?.block_on(resume::run(&chosen(&args.server)?, &args)),
-        Command::Kill(args) => ask()?.block_on(kill::run(&chosen(&args.drone.server)?, &args)),
+        Command::Status(mut args) => {
+            args.filter.default_namespace(namespace)?;
+            ask()?.block_on(status::run(&chosen(&args.place)?, &args, &out))
+        }
+        Command::Watch(mut args) => {
+            args.filter.default_namespace(namespace)?;
+            ask()?.block_on(watch::run(&chosen(&args.place)?, &args, &out))
+        }
+        Command::Ground(mut args) => {
+            let route = chosen(&args.place)?;
+            args.default_namespace(namespace, || route.default_namespace())?;
+            ask()?.block_on(ground::ground(&route, &args))
+        }
+        Command::Release(mut args) => {
+            let route = chosen(&args.place)?;
+            args.default_namespace(namespace, || route.default_namespace())?;
+            ask()?.block_on(ground::release(&route, &args))
+        }
+        Command::Resume(mut args) => {
+            let route = chosen(&args.place)?;
+            args.default_namespace(namespace.or_else(|| route.default_namespace()));
+            ask()?.block_on(resume::run(&route, &args))
+        }
+        Command::Kill(mut args) => {
+            let route = chosen(&args.drone.place)?;
+            args.drone
+                .default_namespace(namespace.or_else(|| route.default_namespace()));
+            ask()?.block_on(kill::run(&route, &args))
+        }
+        Command::Enroll(args) => {
+            let keeper = server_choice::keeper(args.place().or(before), &around())?;
+            ask()?.block_on(enroll::run(&keeper, &args))
+        }
         Command::Up(args) => {
-            server_choice::none(server.as_ref(), "up")?;
+            server_choice::none(&before, "up")?;
             stand(up::run(args))
         }
         Command::Demo(args) => {
-            server_choice::none(server.as_ref(), "demo")?;
+            server_choice::none(&before, "demo")?;
             stand(demo::run(args))
         }
         Command::Completion { shell } => {

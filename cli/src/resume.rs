@@ -4,7 +4,8 @@
 
 use crate::args::{DroneArgs, DroneKey};
 use crate::failure::Failure;
-use crate::server::{Server, ServerUrl};
+use crate::route::Route;
+use crate::server::Server;
 use crate::vehicle::Vehicle;
 use proto::v1;
 use std::io::Write;
@@ -13,9 +14,9 @@ use std::io::Write;
 ///
 /// # Errors
 /// [`Failure`].
-pub async fn run(url: &ServerUrl, args: &DroneArgs) -> Result<(), Failure> {
+pub async fn run(route: &Route, args: &DroneArgs) -> Result<(), Failure> {
     let drone = args.key().map_err(Failure::Usage)?;
-    let answer = Server::connect(url).await?.resume(&drone).await?;
+    let answer = Server::connect(route).await?.resume(&drone).await?;
     Ok(writeln!(std::io::stdout(), "{}", resumed(&drone, &answer))?)
 }
 

@@ -2,16 +2,21 @@
 //!
 //! Owns: the connection. Must not: print, or retry a ground order by itself.
 
+mod dial;
 mod drones;
+mod url;
+
+pub use url::ServerUrl;
 
 use crate::failure::Failure;
+use crate::route::Route;
+use proto::bearer::Bearer;
 use proto::v1;
 use proto::v1::fleet_client::FleetClient;
 use std::error::Error;
-use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
-use tonic::transport::{Channel, Endpoint};
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::Channel;
 use tonic::{Code, Request, Status, Streaming};
 
 /// Setting up the connection may take this long.
@@ -26,70 +31,25 @@ const PROBE: Duration = Duration::from_secs(5);
 /// The largest answer taken, in bytes: a fleet of 25,000 is about 10 MiB.
 const LARGEST: usize = 64 << 20;
 
-/// Where the coordinator listens.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServerUrl(String);
-
-impl FromStr for ServerUrl {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        const FORM: &str = "give the coordinator as http://HOST:PORT";
-        let url = if text.contains("://") {
-            text.to_owned()
-        } else {
-            format!("http://{text}")
-        };
-        if url.starts_with("https://") {
-            return Err(format!("https is not supported yet; {FORM}"));
-        }
-        let endpoint = Endpoint::from_shared(url.clone()).map_err(|_| FORM.to_owned())?;
-        let uri = endpoint.uri();
-        if uri.scheme_str() != Some("http") || uri.port_u16().is_none() || uri.path().len() > 1 {
-            return Err(FORM.into());
-        }
-        Ok(Self(url))
-    }
-}
-
-impl fmt::Display for ServerUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 /// An open connection.
 #[derive(Debug)]
 pub struct Server {
-    url: ServerUrl,
-    client: FleetClient<Channel>,
+    /// Where it leads, for messages.
+    name: String,
+    client: FleetClient<InterceptedService<Channel, Bearer>>,
 }
 
 impl Server {
     /// Connects.
     ///
     /// # Errors
-    /// [`Failure::Unreachable`].
-    pub async fn connect(url: &ServerUrl) -> Result<Self, Failure> {
-        let unreachable = |why: String| Failure::Unreachable {
-            server: url.0.clone(),
-            why,
-        };
-        let endpoint = Endpoint::from_shared(url.0.clone())
-            .map_err(|e| Failure::Usage(e.to_string()))?
-            .connect_timeout(CONNECT)
-            .tcp_nodelay(true)
-            .http2_keep_alive_interval(PROBE)
-            .keep_alive_timeout(PROBE)
-            .keep_alive_while_idle(true);
-        // The timeout of the endpoint covers TCP only; a listener that never speaks HTTP/2 is caught by this one.
-        let channel = match tokio::time::timeout(CONNECT, endpoint.connect()).await {
-            Ok(result) => result.map_err(|e| unreachable(root_cause(&e)))?,
-            Err(_) => return Err(unreachable(format!("no answer within {} s", CONNECT.as_secs()))),
-        };
+    /// [`Failure`].
+    pub async fn connect(route: &Route) -> Result<Self, Failure> {
+        let (channel, bearer) = dial::open(route).await?;
+        let client = FleetClient::with_interceptor(channel, bearer);
         Ok(Self {
-            url: url.clone(),
-            client: FleetClient::new(channel).max_decoding_message_size(LARGEST),
+            name: route.to_string(),
+            client: client.max_decoding_message_size(LARGEST),
         })
     }
 
@@ -153,11 +113,12 @@ impl Server {
     /// What an error of a read means for a person.
     #[must_use]
     pub fn failure(&self, status: &Status) -> Failure {
-        let server = self.url.0.clone();
+        let server = self.name.clone();
         match status.code() {
-            _ if status.source().is_some() => Failure::Unreachable {
-                server,
-                why: root_cause(status),
+            _ if status.source().is_some() => match root_cause(status) {
+                // A certificate is refused only once the handshake is over for us (RFC 8446, 4.4.2.4).
+                why if why.contains("received fatal alert") => Failure::Failed(dial::refused(&why)),
+                why => Failure::Unreachable { server, why },
             },
             Code::Unavailable => Failure::NotReady {
                 server,
@@ -167,6 +128,10 @@ impl Server {
                 server,
                 why: format!("no answer within {} s", ANSWER.as_secs()),
             },
+            Code::Unauthenticated => Failure::Failed(format!(
+                "the coordinator does not know who you are: {}",
+                status.message()
+            )),
             Code::Unimplemented => Failure::Failed(format!(
                 "{server} is no Skein coordinator, or one of another version; see `skein --version`"
             )),
@@ -209,29 +174,4 @@ fn root_cause(error: &dyn Error) -> String {
     }
     let text = innermost.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_lowercase()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_server_is_named_by_host_and_port() {
-        let good = |text: &str| text.parse::<ServerUrl>().unwrap().to_string();
-        assert_eq!(good("http://127.0.0.1:50051"), "http://127.0.0.1:50051");
-        assert_eq!(good("coordinator.field:50051"), "http://coordinator.field:50051");
-        assert_eq!(good("http://[::1]:50051/"), "http://[::1]:50051/");
-        for bad in [
-            "",
-            "http://",
-            "ftp://a:1",
-            "http://a",
-            "http://a:1/fleet",
-            "http://a b:1",
-            "https://a:1",
-        ] {
-            let refusal = bad.parse::<ServerUrl>().unwrap_err();
-            assert!(refusal.contains("http://HOST:PORT"), "{bad}: {refusal}");
-        }
-    }
 }

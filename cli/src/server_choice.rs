@@ -1,73 +1,234 @@
 //! Which coordinator a person means.
 //!
-//! Owns: the order in which that is looked up, and refusing it where there is nothing to choose. Must not: connect.
+//! Owns: the order in which that is looked up, and refusing it where it is not clear: orders to the wrong fleet fly or land
+//! the wrong vehicles. Must not: connect.
 
+use crate::args::WhereArgs;
+use crate::cluster;
+use crate::data_dir::DataDir;
 use crate::failure::Failure;
+use crate::route::Route;
 use crate::server::ServerUrl;
-use std::ffi::OsString;
+use crate::station_record::{self, StationRecord};
+use agent::credentials::{Files, Proof};
+use std::path::{Path, PathBuf};
 
 /// Says where the coordinator is when the command line does not.
 pub const VARIABLE: &str = "SKEIN_SERVER";
 
-/// Where it is when nothing says so.
-pub const USUAL: &str = "http://127.0.0.1:50051";
+/// What a person has around them besides the command line.
+#[derive(Debug, Clone, Default)]
+pub struct Around {
+    /// [`VARIABLE`].
+    pub server: Option<String>,
+    /// SKEIN_SERVER_CA, SKEIN_CLIENT_CERT, SKEIN_CLIENT_KEY.
+    pub files: [Option<PathBuf>; 3],
+    /// SKEIN_STATION, or the usual data folder.
+    pub data: Option<PathBuf>,
+    /// Whether the data folder was named by SKEIN_STATION.
+    pub data_is_named: bool,
+    /// The station of that folder.
+    pub station: Option<StationRecord>,
+    /// KUBECONFIG.
+    pub kubeconfig: Option<PathBuf>,
+    /// Whether there is ~/.kube/config.
+    pub has_usual_kubeconfig: bool,
+    /// Whether the program was called as a plugin of kubectl.
+    pub is_plugin: bool,
+}
 
-/// The one named after the command, or `before` it, or by [`VARIABLE`], or the usual one.
-///
-/// # Errors
-/// [`Failure::Usage`]: the variable holds no address.
-pub fn choose(before: Option<ServerUrl>, after: Option<ServerUrl>) -> Result<ServerUrl, Failure> {
-    match after.or(before) {
-        Some(named) => Ok(named),
-        None => by_variable(std::env::var_os(VARIABLE)),
+impl Around {
+    /// Looks around. `is_plugin`: the program was called as `kubectl skein`.
+    #[must_use]
+    pub fn look(is_plugin: bool) -> Self {
+        let path = |name: &str| {
+            std::env::var_os(name)
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from)
+        };
+        let named = path("SKEIN_STATION");
+        let data = named.clone().or_else(|| DataDir::usual().ok());
+        let home = path("HOME");
+        Self {
+            server: path(VARIABLE).map(|value| value.to_string_lossy().into_owned()),
+            files: ["SKEIN_SERVER_CA", "SKEIN_CLIENT_CERT", "SKEIN_CLIENT_KEY"].map(path),
+            station: data.as_deref().and_then(StationRecord::read),
+            data,
+            data_is_named: named.is_some(),
+            kubeconfig: path("KUBECONFIG"),
+            has_usual_kubeconfig: home.is_some_and(|home| home.join(".kube/config").is_file()),
+            is_plugin,
+        }
     }
 }
 
-fn by_variable(value: Option<OsString>) -> Result<ServerUrl, Failure> {
-    let value = value.filter(|value| !value.is_empty()).unwrap_or_else(|| USUAL.into());
-    let url = value.to_string_lossy().parse();
-    url.map_err(|why| Failure::Usage(format!("{VARIABLE} is {value:?}: {why}")))
+/// The way to the coordinator that is meant by the command line, `given`, and what is around.
+///
+/// # Errors
+/// [`Failure::Usage`]: it is not clear, or not safe, which; with what to say.
+pub fn choose(given: WhereArgs, around: &Around) -> Result<Route, Failure> {
+    let choice = cluster::Choice {
+        kubeconfig: given.kubeconfig.clone(),
+        context: given.context.clone(),
+        coordinator_namespace: given.coordinator_namespace.clone(),
+    };
+    let by_kubeconfig = given.kubeconfig.is_some() || given.context.is_some();
+    let by_variable = || {
+        around
+            .server
+            .as_deref()
+            .filter(|_| !by_kubeconfig && given.station.is_none())
+    };
+    let server = match (&given.server, by_variable()) {
+        (Some(server), _) => Some(server.clone()),
+        (None, Some(text)) => Some(
+            text.parse()
+                .map_err(|why| usage(format!("{VARIABLE} is {text:?}: {why}")))?,
+        ),
+        (None, None) => None,
+    };
+    if given.station.is_some() && (by_kubeconfig || given.server.is_some()) {
+        return Err(usage(
+            "--station names a coordinator already: leave out --server, --kubeconfig and --context",
+        ));
+    }
+    if let Some(server) = server {
+        return direct(server, &given, around, choice);
+    }
+    if let Some(folder) = &given.station {
+        return station(folder, StationRecord::read(folder));
+    }
+    // The same file that a station wrote, whoever names it: its API runs no Pods to forward to.
+    let named = given.kubeconfig.as_ref().or(around.kubeconfig.as_ref());
+    let is_of_station = |record: &StationRecord| named.is_some_and(|path| *path == record.kubeconfig);
+    if let (Some(data), Some(record)) = (&around.data, &around.station)
+        && is_of_station(record)
+    {
+        return station(data, Some(record.clone()));
+    }
+    let cluster = Ok(Route::Cluster { choice, server: None });
+    if by_kubeconfig || around.is_plugin {
+        return cluster;
+    }
+    match (&around.data, &around.station, &around.kubeconfig) {
+        (Some(data), record, _) if around.data_is_named => station(data, record.clone()),
+        (Some(_), Some(_), Some(other)) => Err(usage(format!(
+            "a ground station runs on this machine, and KUBECONFIG names a cluster ({}): say which one with --station DIR, or with \
+             --context NAME",
+            other.display()
+        ))),
+        (Some(data), Some(record), None) => station(data, Some(record.clone())),
+        _ if around.kubeconfig.is_some() || around.has_usual_kubeconfig => cluster,
+        _ => Err(usage(
+            "no coordinator is known here: no ground station (`skein up`) runs on this machine, and there is no kubeconfig; name one \
+             with --server, --station or --kubeconfig",
+        )),
+    }
+}
+
+/// One that is named by its address.
+fn direct(server: ServerUrl, given: &WhereArgs, around: &Around, choice: cluster::Choice) -> Result<Route, Failure> {
+    let [authority, certificate, key] = [&given.server_ca, &given.client_cert, &given.client_key];
+    let file =
+        |named: &Option<PathBuf>, place: usize| named.clone().or_else(|| around.files.get(place).cloned().flatten());
+    if !server.is_tls() {
+        if !server.is_loopback() && !given.insecure_plaintext {
+            return Err(usage(format!(
+                "{server} is plain text across a network: what is shown and told could be anybody's; use https://HOST:PORT, or \
+                 --insecure-plaintext if you mean it"
+            )));
+        }
+        return Ok(Route::Plain(server));
+    }
+    let Some(authority) = file(authority, 0) else {
+        return Ok(Route::Cluster {
+            choice,
+            server: Some(server),
+        });
+    };
+    let proof = match (&given.token_file, file(certificate, 1), file(key, 2)) {
+        (Some(token), _, _) => Proof::Token(token.clone()),
+        (None, Some(certificate), Some(key)) => Proof::Certificate { certificate, key },
+        (None, None, None) => {
+            return Err(usage(
+                "--server-ca says whom to believe, but nothing says who you are: give --client-cert and --client-key, or --token-file",
+            ));
+        }
+        (None, _, _) => return Err(usage("--client-cert and --client-key belong together: give both")),
+    };
+    let files = Files { authority, proof };
+    Ok(Route::Files { server, files })
+}
+
+fn station(folder: &Path, record: Option<StationRecord>) -> Result<Route, Failure> {
+    let Some(record) = record else {
+        return Err(Failure::Away(format!(
+            "no ground station runs with the data folder {}; start it with `skein up`",
+            folder.display()
+        )));
+    };
+    let server = record.server.parse();
+    Ok(Route::Station {
+        server: server
+            .map_err(|why| Failure::Failed(format!("the ground station's record is damaged: {why}; start it again")))?,
+        folder: folder.to_owned(),
+        files: station_record::files(folder),
+    })
+}
+
+/// Who keeps an authority.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Keeper {
+    /// A ground station: its data folder.
+    Station(PathBuf),
+    /// A cluster.
+    Cluster(cluster::Choice),
+}
+
+/// The keeper of the authority that is meant. No coordinator needs to run for that.
+///
+/// # Errors
+/// As for [`choose`].
+pub fn keeper(given: WhereArgs, around: &Around) -> Result<Keeper, Failure> {
+    if given.server.is_some() {
+        return Err(usage(
+            "`skein enroll` asks no coordinator: leave out --server, and name whose authority signs with --station or --context",
+        ));
+    }
+    let by_kubeconfig = given.kubeconfig.is_some() || given.context.is_some();
+    match (&given.station, &around.data) {
+        (Some(folder), _) if !by_kubeconfig => return Ok(Keeper::Station(folder.clone())),
+        (None, Some(folder)) if around.data_is_named && !by_kubeconfig => return Ok(Keeper::Station(folder.clone())),
+        _ => {}
+    }
+    let around = Around {
+        server: None,
+        ..around.clone()
+    };
+    match choose(given, &around)? {
+        Route::Station { folder, .. } => Ok(Keeper::Station(folder)),
+        Route::Cluster { choice, .. } => Ok(Keeper::Cluster(choice)),
+        Route::Plain(_) | Route::Files { .. } => Err(usage("name whose authority signs with --station or --context")),
+    }
 }
 
 /// `command` has a coordinator of its own.
 ///
 /// # Errors
 /// [`Failure::Usage`]: the person has named another one.
-pub fn none(before: Option<&ServerUrl>, command: &str) -> Result<(), Failure> {
-    match before {
-        None => Ok(()),
-        Some(_) => Err(Failure::Usage(format!(
-            "--server is for status, watch, ground and release; `skein {command}` runs a coordinator of its own: leave it out"
-        ))),
+pub fn none(before: &WhereArgs, command: &str) -> Result<(), Failure> {
+    if *before == WhereArgs::default() {
+        return Ok(());
     }
+    Err(usage(format!(
+        "--server and the like are for status, watch, ground and release; `skein {command}` runs a coordinator of its own: leave \
+         them out"
+    )))
+}
+
+fn usage(text: impl Into<String>) -> Failure {
+    Failure::Usage(text.into())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn url(text: &str) -> ServerUrl {
-        text.parse().unwrap()
-    }
-
-    #[test]
-    fn the_one_that_is_named_last_counts() {
-        let (before, after) = (Some(url("http://a:1")), Some(url("http://b:2")));
-        assert_eq!(choose(before.clone(), after.clone()).unwrap(), url("http://b:2"));
-        assert_eq!(choose(None, after).unwrap(), url("http://b:2"));
-        assert_eq!(choose(before, None).unwrap(), url("http://a:1"));
-    }
-
-    #[test]
-    fn without_a_name_the_variable_counts_and_one_that_is_empty_does_not() {
-        assert_eq!(by_variable(Some("c:3".into())).unwrap(), url("http://c:3"));
-        assert_eq!(by_variable(Some(OsString::new())).unwrap(), url(USUAL));
-        assert_eq!(by_variable(None).unwrap(), url(USUAL));
-        let wrong = by_variable(Some("ftp://c:3".into())).unwrap_err();
-        assert!(
-            wrong.to_string().starts_with("SKEIN_SERVER is \"ftp://c:3\": give"),
-            "{wrong}"
-        );
-        assert!(matches!(wrong, Failure::Usage(_)));
-    }
-}
+mod tests;

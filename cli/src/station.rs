@@ -12,7 +12,7 @@ use crate::fleet_api::{FleetApi, SYSTEM, Source};
 use crate::objects::Objects;
 use agent::life::CannotStart;
 use agent::state_file::StoreError;
-use agent::{Agent, Config};
+use agent::{Agent, Config, Coordinator};
 use agents::Agents;
 use commander::Commander;
 use fleet::ids::NodeName;
@@ -69,7 +69,8 @@ impl Station {
             .map_err(|error| Failure::Failed(format!("the port for agents has no address: {error}")))?;
         let mut ready = Vec::new();
         for node in setup.nodes {
-            let config = Config::new(node.name, node.link, &url(uplink), node.state).map_err(Failure::Failed)?;
+            let coordinator = Coordinator::plain(&url(uplink)).map_err(|why| Failure::Failed(why.to_string()))?;
+            let config = Config::new(node.name, node.link, coordinator, node.state);
             let again = config.clone();
             let opened = tokio::task::spawn_blocking(move || Agent::open(config)).await;
             let opened = opened.map_err(|fault| Failure::Failed(fault.to_string()))?;
@@ -155,7 +156,12 @@ mod tests {
         let node = |name: &str| NodeName::parse(name).unwrap();
         let open = |name: &str, dir: &std::path::Path| {
             let link = "udp:127.0.0.1:14550".parse().unwrap();
-            let config = Config::new(node(name), link, "http://127.0.0.1:1", dir.to_owned()).unwrap();
+            let config = Config::new(
+                node(name),
+                link,
+                Coordinator::plain("http://127.0.0.1:1").unwrap(),
+                dir.to_owned(),
+            );
             Agent::open(config).map_err(|error| cannot(&node(name), error).to_string())
         };
         let told = |name: &str, dir: &std::path::Path| open(name, dir).unwrap_err();

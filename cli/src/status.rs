@@ -5,7 +5,8 @@
 use crate::args::{Filter, Format, StatusArgs};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::server::{Server, ServerUrl};
+use crate::route::Route;
+use crate::server::Server;
 use crate::table::{self, Layout};
 use crate::vehicle::{Vehicle, shown};
 use std::fmt::Write as _;
@@ -15,9 +16,9 @@ use std::io::Write as _;
 ///
 /// # Errors
 /// [`Failure`].
-pub async fn run(url: &ServerUrl, args: &StatusArgs, out: &Output) -> Result<(), Failure> {
+pub async fn run(route: &Route, args: &StatusArgs, out: &Output) -> Result<(), Failure> {
     let namespace = args.filter.namespace.clone().unwrap_or_default();
-    let answer = Server::connect(url).await?.list(&namespace).await?;
+    let answer = Server::connect(route).await?.list(&namespace).await?;
     let vehicles = shown(answer, &args.filter);
     let layout = Layout {
         one_namespace: args.filter.namespace.is_some(),

@@ -8,8 +8,9 @@ use crate::changes;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::Output;
+use crate::route::Route;
 use crate::screen::Screen;
-use crate::server::{Server, ServerUrl};
+use crate::server::Server;
 use crate::status::nothing;
 use crate::table::{self, Layout};
 use crate::vehicle::{Vehicle, shown};
@@ -30,28 +31,28 @@ const RETRY: Backoff = Backoff {
 ///
 /// # Errors
 /// [`Failure`], when the coordinator cannot be reached at the start, or the output has gone.
-pub async fn run(url: &ServerUrl, args: &WatchArgs, out: &Output) -> Result<(), Failure> {
+pub async fn run(route: &Route, args: &WatchArgs, out: &Output) -> Result<(), Failure> {
     // Caught before anything is shown: whoever sees something may press Ctrl-C at once. Ending so gives the terminal back.
     let interrupt = Interrupt::catch()?;
     tokio::select! {
-        result = show(url, args, out) => result,
+        result = show(route, args, out) => result,
         () = interrupt.asked.cancelled() => Ok(()),
     }
 }
 
-async fn show(url: &ServerUrl, args: &WatchArgs, out: &Output) -> Result<(), Failure> {
-    let first = open(url, args).await?;
-    let mut view = View::new(url, args, *out)?;
-    follow(url, args, first, &mut view).await
+async fn show(route: &Route, args: &WatchArgs, out: &Output) -> Result<(), Failure> {
+    let first = open(route, args).await?;
+    let mut view = View::new(route, args, *out)?;
+    follow(route, args, first, &mut view).await
 }
 
-async fn open(url: &ServerUrl, args: &WatchArgs) -> Result<Streaming<v1::ListResponse>, Failure> {
+async fn open(route: &Route, args: &WatchArgs) -> Result<Streaming<v1::ListResponse>, Failure> {
     let namespace = args.filter.namespace.clone().unwrap_or_default();
-    Server::connect(url).await?.watch(&namespace, None).await
+    Server::connect(route).await?.watch(&namespace, None).await
 }
 
 async fn follow(
-    url: &ServerUrl,
+    route: &Route,
     args: &WatchArgs,
     mut stream: Streaming<v1::ListResponse>,
     view: &mut View,
@@ -72,7 +73,7 @@ async fn follow(
         stream = loop {
             failures += 1;
             tokio::time::sleep(RETRY.delay(failures, jitter())).await;
-            match open(url, args).await {
+            match open(route, args).await {
                 Ok(stream) => break stream,
                 Err(failure) => view.lost(&failure.to_string())?,
             }
@@ -99,9 +100,9 @@ struct View {
 }
 
 impl View {
-    fn new(url: &ServerUrl, args: &WatchArgs, out: Output) -> std::io::Result<Self> {
+    fn new(route: &Route, args: &WatchArgs, out: Output) -> std::io::Result<Self> {
         Ok(Self {
-            heading: format!("skein watch {url}"),
+            heading: format!("skein watch {route}"),
             layout: Layout {
                 wide: args.wide,
                 one_namespace: args.filter.namespace.is_some(),

@@ -2,7 +2,7 @@
 //!
 //! Owns: how a person names a Drone. Must not: do anything.
 
-use super::ServerArg;
+use super::WhereArgs;
 use clap::Args;
 use std::fmt;
 use std::str::FromStr;
@@ -16,7 +16,7 @@ const DEFAULT_NAMESPACE: &str = "default";
 pub struct DroneArgs {
     /// Which coordinator.
     #[command(flatten)]
-    pub server: ServerArg,
+    pub place: WhereArgs,
     /// The Drone, as NAME or NAMESPACE/NAME.
     pub drone: DroneRef,
     /// Namespace of the Drone.
@@ -56,6 +56,13 @@ pub struct DroneKey {
 }
 
 impl DroneArgs {
+    /// In `namespace`, where none was named.
+    pub fn default_namespace(&mut self, namespace: Option<String>) {
+        if self.drone.namespace.is_none() && self.namespace.is_none() {
+            self.namespace = namespace;
+        }
+    }
+
     /// The Drone that is meant.
     ///
     /// # Errors
@@ -102,7 +109,7 @@ mod tests {
 
     fn key(drone: &str, namespace: Option<&str>) -> Result<String, String> {
         let args = DroneArgs {
-            server: ServerArg::default(),
+            place: WhereArgs::default(),
             drone: drone.parse()?,
             namespace: namespace.map(Into::into),
         };

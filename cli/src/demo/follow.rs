@@ -6,7 +6,8 @@
 use super::flights::Flights;
 use super::view::View;
 use crate::output::Output;
-use crate::server::{Server, ServerUrl};
+use crate::route::Route;
+use crate::server::Server;
 use crate::vehicle::Vehicle;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -32,7 +33,7 @@ pub struct Follow {
 impl Follow {
     /// Starts the clock of the flights and listens to the coordinator at `server`.
     #[must_use]
-    pub fn start(server: ServerUrl, out: Output) -> Self {
+    pub fn start(server: Route, out: Output) -> Self {
         let (told, fleet) = watch::channel(Vec::new());
         Self {
             fleet,
@@ -98,7 +99,7 @@ impl Drop for Follow {
     }
 }
 
-async fn hear(server: ServerUrl, told: watch::Sender<Vec<Vehicle>>) {
+async fn hear(server: Route, told: watch::Sender<Vec<Vehicle>>) {
     loop {
         // The coordinator may not know the fleet yet, or be away for a moment.
         if let Err(why) = hear_once(&server, &told).await {
@@ -111,7 +112,7 @@ async fn hear(server: ServerUrl, told: watch::Sender<Vec<Vehicle>>) {
     }
 }
 
-async fn hear_once(server: &ServerUrl, told: &watch::Sender<Vec<Vehicle>>) -> anyhow::Result<()> {
+async fn hear_once(server: &Route, told: &watch::Sender<Vec<Vehicle>>) -> anyhow::Result<()> {
     let mut stream = Server::connect(server).await?.watch("", Some(LOOK_EVERY)).await?;
     while let Some(fleet) = stream.message().await? {
         told.send_replace(fleet.vehicles.into_iter().map(Vehicle::from).collect());

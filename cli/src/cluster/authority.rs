@@ -1,0 +1,43 @@
+//! The certificate authority that the coordinator of a cluster is known by.
+//!
+//! Owns: reading it from where the coordinator publishes it: ConfigMap `skein-ca`, key `ca.crt`, in its namespace. Whoever can
+//! write there can write the coordinator's Deployment too. Must not: accept any other.
+
+use super::refusal::Refusal;
+use super::{Cluster, asked};
+use crate::failure::Failure;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Api;
+
+/// Name of the ConfigMap, and of the Secret with the key.
+pub const NAME: &str = "skein-ca";
+
+/// The key in it.
+const KEY: &str = "ca.crt";
+
+impl Cluster {
+    /// The authority's certificates, as PEM.
+    ///
+    /// # Errors
+    /// [`Failure`]: it is not published yet, or the person may not read it.
+    pub async fn authority(&self) -> Result<String, Failure> {
+        let namespace = &self.namespace;
+        let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), namespace);
+        let what = format!("get configmaps/{NAME} in namespace {namespace}");
+        let map = match asked(&what, maps.get(NAME)).await {
+            Err(Refusal::Missing { .. }) => {
+                return Err(Failure::Away(format!(
+                    "the coordinator has not published its certificate authority yet (ConfigMap {namespace}/{NAME}); does it run? \
+                     See `kubectl -n {namespace} get pods`"
+                )));
+            }
+            answer => answer?,
+        };
+        let pem = map.data.and_then(|mut data| data.remove(KEY));
+        pem.ok_or_else(|| {
+            Failure::Failed(format!(
+                "ConfigMap {namespace}/{NAME} has no {KEY}; delete it, and the coordinator publishes it anew"
+            ))
+        })
+    }
+}

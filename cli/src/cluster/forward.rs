@@ -1,0 +1,66 @@
+//! A connection to a port of the coordinator's Pod, through the API server (`pods/portforward`), as `kubectl port-forward` does.
+//!
+//! Owns: finding the Pod and opening the connection. Must not: send anything over it.
+
+use super::pod::{self, Chosen};
+use super::refusal::Refusal;
+use super::{Cluster, asked};
+use crate::failure::Failure;
+use futures::future::BoxFuture;
+use futures::{FutureExt, future};
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::Pod;
+use kube::Api;
+use kube::api::ListParams;
+use proto::channel::Connection;
+
+/// The Lease that tells who leads.
+const LEASE: &str = "skein-coordinator";
+
+/// An open connection to a Pod.
+pub struct Forwarded {
+    /// The Pod.
+    pub to: Chosen,
+    /// The bytes.
+    pub connection: Box<dyn Connection>,
+    /// Ends with what the node says when it cannot pass the bytes on, such as that nothing listens there; never ends otherwise.
+    pub trouble: BoxFuture<'static, String>,
+}
+
+impl Cluster {
+    /// Opens a connection to the coordinator that leads, or to one that is ready where the leader is not known.
+    ///
+    /// # Errors
+    /// [`Failure`]: there is no Pod, or the person may not; with what to do.
+    pub async fn forward(&self) -> Result<Forwarded, Failure> {
+        let namespace = &self.namespace;
+        let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
+        let what = format!("list pods in namespace {namespace}");
+        let found = asked(&what, pods.list(&ListParams::default().labels(pod::LABEL))).await?;
+        let to = pod::choose(namespace, self.leader().await.as_deref(), &found.items)
+            .map_err(|none| Failure::Away(none.to_string()))?;
+        let what = format!("create pods/portforward in namespace {namespace}");
+        let mut forwarder = asked(&what, pods.portforward(&to.pod, &[to.port])).await?;
+        let (Some(connection), Some(error)) = (forwarder.take_stream(to.port), forwarder.take_error(to.port)) else {
+            let why = "the port-forward has no stream".to_owned();
+            return Err(Refusal::Other { what, why }.into());
+        };
+        let trouble = error.then(|error| match error {
+            Some(why) => future::ready(why).left_future(),
+            // The stream itself has ended then, and says so.
+            None => future::pending().right_future(),
+        });
+        Ok(Forwarded {
+            to,
+            connection: Box::new(connection),
+            trouble: trouble.boxed(),
+        })
+    }
+
+    /// Who leads. Not to know it, also for want of the right to look, is no failure: it only costs a try at another Pod.
+    async fn leader(&self) -> Option<String> {
+        let leases: Api<Lease> = Api::namespaced(self.client.clone(), &self.namespace);
+        let lease = asked("get leases", leases.get_opt(LEASE)).await.ok()??;
+        lease.spec?.holder_identity
+    }
+}

@@ -1,0 +1,138 @@
+//! `skein enroll`: certificates for agents outside a cluster, and for other people; and taking them back.
+//!
+//! Owns: the files that are handed over, and the words. Must not: sign; whoever keeps the authority does ([`cluster`],
+//! [`station`]).
+
+pub mod cluster;
+pub mod station;
+pub mod words;
+
+use crate::args::EnrollArgs;
+use crate::data_dir::write_private;
+use crate::failure::Failure;
+use crate::server_choice::Keeper;
+use crate::station_record::StationRecord;
+use station::Keys;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+use trust::{Bundle, Identity, Peer, Validity};
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// Days that a certificate of a cluster's authority is good for.
+const USUAL_DAYS: u16 = 365;
+
+/// What was signed, and whom its holder has to believe.
+#[derive(Debug)]
+pub struct Signed {
+    /// Certificate and key.
+    pub identity: Identity,
+    /// The authorities to believe.
+    pub authority: Bundle,
+}
+
+/// Makes a certificate, or revokes all of one holder.
+///
+/// # Errors
+/// [`Failure`].
+pub async fn run(keeper: &Keeper, args: &EnrollArgs) -> Result<(), Failure> {
+    let peer = peer(args)?;
+    if args.revoke {
+        let count = match keeper {
+            Keeper::Station(folder) => Keys::open(&folder.join("trust"))?.revoke(&peer)?,
+            Keeper::Cluster(choice) => cluster::revoke(choice, &peer).await?,
+        };
+        return say(&words::revoked(&peer, count));
+    }
+    let out = args.out.clone().unwrap_or_else(|| PathBuf::from(words::name(&peer)));
+    let files = Files::of(&peer, &out);
+    files.are_free()?;
+    let now = SystemTime::now();
+    let life = |days: u16| Validity::of(now, DAY * u32::from(days));
+    let signed = match keeper {
+        Keeper::Station(folder) => {
+            let keys = Keys::open(&folder.join("trust"))?;
+            keys.issue(&peer, args.days.map_or_else(Validity::any_time, life), now)?
+        }
+        Keeper::Cluster(choice) => cluster::issue(choice, &peer, life(args.days.unwrap_or(USUAL_DAYS)), now).await?,
+    };
+    files.write(&signed)?;
+    let address = args.coordinator.clone().or_else(|| match keeper {
+        Keeper::Station(folder) => StationRecord::read(folder).map(|record| words::from_elsewhere(&record.listen)),
+        Keeper::Cluster(_) => None,
+    });
+    say(&words::enrolled(
+        &peer,
+        &files,
+        address.as_deref(),
+        signed.identity.validity(),
+    ))
+}
+
+fn peer(args: &EnrollArgs) -> Result<Peer, Failure> {
+    match (&args.node, &args.operator) {
+        (Some(node), _) => Ok(Peer::agent(node.clone())),
+        (None, Some(name)) => Peer::operator(name).map_err(|bad| Failure::Usage(bad.to_string())),
+        // clap demands one of them.
+        (None, None) => Err(Failure::Usage("name a node, or a person with --operator".to_owned())),
+    }
+}
+
+fn say(text: &str) -> Result<(), Failure> {
+    Ok(writeln!(std::io::stdout(), "{text}")?)
+}
+
+/// The files that are handed over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Files {
+    /// Whom to believe.
+    pub authority: PathBuf,
+    /// The certificate.
+    pub certificate: PathBuf,
+    /// Its key, readable by its owner alone.
+    pub key: PathBuf,
+}
+
+impl Files {
+    /// In the folder `out`.
+    #[must_use]
+    pub fn of(peer: &Peer, out: &Path) -> Self {
+        let kind = match peer {
+            Peer::Agent { .. } => "agent",
+            Peer::Operator { .. } => "operator",
+        };
+        Self {
+            authority: out.join("ca.crt"),
+            certificate: out.join(format!("{kind}.crt")),
+            key: out.join(format!("{kind}.key")),
+        }
+    }
+
+    /// Looked at before anything is signed, so that no key is lost.
+    fn are_free(&self) -> Result<(), Failure> {
+        for path in [&self.certificate, &self.key] {
+            if path.exists() {
+                return Err(Failure::Usage(format!(
+                    "{} is there already; move it away, or choose another folder with --out",
+                    path.display()
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, signed: &Signed) -> Result<(), Failure> {
+        let write = |path: &Path, text: &str| {
+            write_private(path, text.as_bytes()).map_err(|why| {
+                Failure::Failed(format!(
+                    "cannot write {}: {why}; choose another folder with --out",
+                    path.display()
+                ))
+            })
+        };
+        write(&self.key, signed.identity.key_pem())?;
+        write(&self.certificate, signed.identity.certificate_pem())?;
+        write(&self.authority, signed.authority.to_pem())
+    }
+}

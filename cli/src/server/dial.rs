@@ -1,0 +1,154 @@
+//! Opening a connection to the coordinator, whichever way it is reached.
+//!
+//! Owns: deadlines, TLS, and what is shown. Must not: show a credential before the other end has shown a certificate of the
+//! authority that the credential belongs to.
+
+use super::{CONNECT, PROBE, ServerUrl, root_cause};
+use crate::cluster::credential::Credential;
+use crate::cluster::forward::Forwarded;
+use crate::cluster::{self, Cluster};
+use crate::failure::Failure;
+use crate::route::Route;
+use agent::Credentials;
+use agent::credentials::Files;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use proto::bearer::Bearer;
+use proto::channel::{self, Connection};
+use rustls::ClientConfig;
+use std::io;
+use std::sync::Arc;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tonic::transport::{Channel, Endpoint};
+use trust::{Bundle, client_config};
+
+/// How the coordinator is named inside the connection; where it is says its address.
+const NAME: &str = "http://skein-coordinator";
+
+/// Opens a channel, and says what to show with each call on it.
+///
+/// # Errors
+/// [`Failure`].
+pub fn open(route: &Route) -> BoxFuture<'_, Result<(Channel, Bearer), Failure>> {
+    opened(route).boxed()
+}
+
+async fn opened(route: &Route) -> Result<(Channel, Bearer), Failure> {
+    match route {
+        Route::Plain(server) => Ok((
+            over(route, Box::new(tcp(route, server).await?)).await?,
+            Bearer::default(),
+        )),
+        Route::Files { server, files } | Route::Station { server, files, .. } => {
+            let Credentials { tls, bearer } = read(files.clone()).await?;
+            let connection = inside_tls(route, tls, tcp(route, server).await?).await?;
+            Ok((over(route, connection).await?, bearer))
+        }
+        Route::Cluster { choice, server } => {
+            let cluster = Cluster::of(choice).await?;
+            let (tls, bearer) = shown(&cluster).await?;
+            let connection = match server {
+                Some(server) => inside_tls(route, tls, tcp(route, server).await?).await?,
+                None => {
+                    let Forwarded {
+                        connection, trouble, ..
+                    } = cluster.forward().await?;
+                    tokio::select! {
+                        connected = inside_tls(route, tls, connection) => connected?,
+                        why = trouble => return Err(unreachable(route, why)),
+                    }
+                }
+            };
+            Ok((over(route, connection).await?, bearer))
+        }
+    }
+}
+
+/// TLS that believes what the cluster publishes, and shows what its kubeconfig has.
+async fn shown(cluster: &Cluster) -> Result<(Arc<ClientConfig>, Bearer), Failure> {
+    let authority = Bundle::from_pem(&cluster.authority().await?);
+    let authority =
+        authority.map_err(|why| Failure::Failed(format!("ConfigMap {}: {why}", cluster::authority::NAME)))?;
+    let mut tls = client_config(&authority, None).map_err(|why| Failure::Failed(why.to_string()))?;
+    let bearer = match &cluster.credential {
+        Credential::Token(bearer, _) => bearer.clone(),
+        Credential::Certificate(resolver) => {
+            tls.client_auth_cert_resolver = Arc::clone(resolver);
+            Bearer::default()
+        }
+    };
+    Ok((Arc::new(tls), bearer))
+}
+
+async fn read(files: Files) -> Result<Credentials, Failure> {
+    let read = tokio::task::spawn_blocking(move || files.read()).await;
+    let read = read.map_err(|fault| Failure::Failed(fault.to_string()))?;
+    read.map_err(|why| Failure::Failed(why.to_string()))
+}
+
+async fn tcp(route: &Route, server: &ServerUrl) -> Result<TcpStream, Failure> {
+    let connected = match timeout(CONNECT, TcpStream::connect(server.dial())).await {
+        Ok(connected) => connected.and_then(|tcp| tcp.set_nodelay(true).map(|()| tcp)),
+        Err(_) => return Err(silent(route)),
+    };
+    connected.map_err(|error| unreachable(route, root_cause(&error)))
+}
+
+async fn inside_tls<C: Connection + 'static>(
+    route: &Route,
+    tls: Arc<ClientConfig>,
+    connection: C,
+) -> Result<Box<dyn Connection>, Failure> {
+    let connecting = TlsConnector::from(tls).connect(trust::server_name(), connection);
+    match timeout(CONNECT, connecting).await {
+        Ok(Ok(connected)) => Ok(Box::new(connected)),
+        Ok(Err(error)) => Err(about_tls(route, &error)),
+        Err(_) => Err(silent(route)),
+    }
+}
+
+async fn over(route: &Route, connection: Box<dyn Connection>) -> Result<Channel, Failure> {
+    let endpoint = Endpoint::from_static(NAME)
+        .http2_keep_alive_interval(PROBE)
+        .keep_alive_timeout(PROBE)
+        .keep_alive_while_idle(true);
+    // A listener that never speaks HTTP/2 is caught by this.
+    match timeout(CONNECT, channel::over(&endpoint, connection)).await {
+        Ok(opened) => opened.map_err(|error| unreachable(route, root_cause(&error))),
+        Err(_) => Err(silent(route)),
+    }
+}
+
+fn unreachable(route: &Route, why: String) -> Failure {
+    Failure::Unreachable {
+        server: route.to_string(),
+        why,
+    }
+}
+
+fn silent(route: &Route) -> Failure {
+    unreachable(route, format!("no answer within {} s", CONNECT.as_secs()))
+}
+
+/// What a failed handshake means for a person.
+fn about_tls(route: &Route, error: &io::Error) -> Failure {
+    use rustls::Error as Tls;
+    let why = root_cause(error);
+    let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<Tls>());
+    match tls {
+        Some(Tls::InvalidCertificate(_)) => Failure::Failed(format!(
+            "what answers at {route} does not show a certificate of its coordinator ({why}), so nothing was sent; has its authority \
+             changed, or this computer's clock?"
+        )),
+        Some(Tls::InvalidMessage(_)) => unreachable(route, format!("it does not speak TLS ({why})")),
+        Some(Tls::AlertReceived(_)) => Failure::Failed(refused(&why)),
+        _ => unreachable(route, why),
+    }
+}
+
+/// The coordinator ended the handshake, or the connection right after it.
+pub(super) fn refused(why: &str) -> String {
+    format!("the coordinator does not accept the certificate that was shown ({why}); has it ended, or been revoked?")
+}

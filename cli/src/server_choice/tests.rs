@@ -1,0 +1,195 @@
+//! Which coordinator is asked, case by case.
+
+use super::*;
+
+fn url(text: &str) -> ServerUrl {
+    text.parse().unwrap()
+}
+
+fn given() -> WhereArgs {
+    WhereArgs::default()
+}
+
+fn record() -> StationRecord {
+    StationRecord {
+        server: "https://127.0.0.1:50051".into(),
+        listen: "0.0.0.0:50051".into(),
+        kubeconfig: "/data/kubeconfig".into(),
+    }
+}
+
+/// A station runs here.
+fn field() -> Around {
+    Around {
+        data: Some("/data".into()),
+        station: Some(record()),
+        ..Around::default()
+    }
+}
+
+fn cluster(around: &Around, given: WhereArgs) -> cluster::Choice {
+    match choose(given, around).unwrap() {
+        Route::Cluster { choice, .. } => choice,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn is_station(around: &Around) -> bool {
+    matches!(choose(given(), around), Ok(Route::Station { .. }))
+}
+
+fn refusal(given: WhereArgs, around: &Around) -> String {
+    match choose(given, around).unwrap_err() {
+        Failure::Usage(text) | Failure::Away(text) => text,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn an_address_that_is_named_counts_before_all_else_and_a_flag_before_the_variable() {
+    let around = Around {
+        server: Some("http://127.0.0.1:3".into()),
+        ..field()
+    };
+    assert_eq!(
+        choose(given(), &around).unwrap(),
+        Route::Plain(url("http://127.0.0.1:3"))
+    );
+    let flag = WhereArgs {
+        server: Some(url("http://localhost:4")),
+        ..given()
+    };
+    assert_eq!(choose(flag, &around).unwrap(), Route::Plain(url("http://localhost:4")));
+    let wrong = Around {
+        server: Some("ftp://c:3".into()),
+        ..Around::default()
+    };
+    assert!(refusal(given(), &wrong).starts_with("SKEIN_SERVER is \"ftp://c:3\": give"));
+}
+
+#[test]
+fn a_flag_about_a_cluster_or_a_station_counts_before_a_variable_about_an_address() {
+    let around = Around {
+        server: Some("http://127.0.0.1:3".into()),
+        ..Around::default()
+    };
+    let context = WhereArgs {
+        context: Some("north".into()),
+        ..given()
+    };
+    assert_eq!(cluster(&around, context).context.as_deref(), Some("north"));
+}
+
+#[test]
+fn the_station_of_this_machine_is_found_by_itself() {
+    assert!(is_station(&field()));
+    assert!(is_station(&Around {
+        has_usual_kubeconfig: true,
+        ..field()
+    }));
+    // Its own kubeconfig is no other cluster, also when kubectl calls.
+    assert!(is_station(&Around {
+        kubeconfig: Some("/data/kubeconfig".into()),
+        is_plugin: true,
+        ..field()
+    }));
+}
+
+#[test]
+fn where_two_fleets_could_be_meant_the_person_has_to_say_which() {
+    let around = Around {
+        kubeconfig: Some("/home/a/cluster".into()),
+        ..field()
+    };
+    assert!(refusal(given(), &around).contains("say which one with --station DIR, or with --context NAME"));
+    let plugin = Around {
+        is_plugin: true,
+        ..around.clone()
+    };
+    cluster(&plugin, given());
+    let named = Around {
+        data_is_named: true,
+        ..around
+    };
+    assert!(is_station(&named));
+    let both = WhereArgs {
+        station: Some("/data".into()),
+        context: Some("north".into()),
+        ..given()
+    };
+    assert!(refusal(both, &field()).contains("leave out"));
+}
+
+#[test]
+fn without_a_station_it_is_the_cluster_of_the_kubeconfig() {
+    for around in [
+        Around {
+            kubeconfig: Some("/home/a/cluster".into()),
+            ..Around::default()
+        },
+        Around {
+            has_usual_kubeconfig: true,
+            ..Around::default()
+        },
+        Around {
+            is_plugin: true,
+            ..Around::default()
+        },
+    ] {
+        assert_eq!(cluster(&around, given()), cluster::Choice::default());
+    }
+    assert!(refusal(given(), &Around::default()).contains("no coordinator is known here"));
+    let named = Around {
+        data: Some("/none".into()),
+        data_is_named: true,
+        ..Around::default()
+    };
+    assert!(refusal(given(), &named).contains("no ground station runs with the data folder /none"));
+}
+
+#[test]
+fn a_credential_is_shown_only_where_the_authority_that_it_belongs_to_is_believed() {
+    let https = WhereArgs {
+        server: Some(url("https://c:3")),
+        ..given()
+    };
+    // The kubeconfig's credential goes with the authority that its cluster publishes, and with no other.
+    assert!(matches!(
+        choose(https.clone(), &Around::default()).unwrap(),
+        Route::Cluster { server: Some(_), .. }
+    ));
+    let other = WhereArgs {
+        server_ca: Some("ca.crt".into()),
+        ..https
+    };
+    assert!(refusal(other.clone(), &field()).contains("nothing says who you are"));
+    let half = WhereArgs {
+        client_cert: Some("c".into()),
+        ..other.clone()
+    };
+    assert!(refusal(half.clone(), &field()).contains("belong together"));
+    let whole = WhereArgs {
+        client_key: Some("k".into()),
+        ..half
+    };
+    assert!(matches!(choose(whole, &field()).unwrap(), Route::Files { .. }));
+    let token = WhereArgs {
+        token_file: Some("t".into()),
+        ..other
+    };
+    assert!(matches!(choose(token, &field()).unwrap(), Route::Files { .. }));
+}
+
+#[test]
+fn plain_text_stays_on_this_machine_unless_it_is_meant() {
+    let plain = WhereArgs {
+        server: Some(url("http://c:3")),
+        ..given()
+    };
+    assert!(refusal(plain.clone(), &Around::default()).contains("--insecure-plaintext if you mean it"));
+    let meant = WhereArgs {
+        insecure_plaintext: true,
+        ..plain
+    };
+    assert!(matches!(choose(meant, &Around::default()).unwrap(), Route::Plain(_)));
+}

@@ -40,7 +40,7 @@ pub async fn run(keeper: &Keeper, args: &EnrollArgs) -> Result<(), Failure> {
     let peer = peer(args)?;
     if args.revoke {
         let count = match keeper {
-            Keeper::Station(folder) => Keys::open(&folder.join("trust"))?.revoke(&peer)?,
+            Keeper::Station(folder) => Keys::existing(&folder.join("trust"))?.revoke(&peer)?,
             Keeper::Cluster(choice) => cluster::revoke(choice, &peer).await?,
         };
         return say(&words::revoked(&peer, count));
@@ -52,7 +52,7 @@ pub async fn run(keeper: &Keeper, args: &EnrollArgs) -> Result<(), Failure> {
     let life = |days: u16| Validity::of(now, DAY * u32::from(days));
     let signed = match keeper {
         Keeper::Station(folder) => {
-            let keys = Keys::open(&folder.join("trust"))?;
+            let keys = Keys::existing(&folder.join("trust"))?;
             keys.issue(&peer, args.days.map_or_else(Validity::any_time, life), now)?
         }
         Keeper::Cluster(choice) => cluster::issue(choice, &peer, life(args.days.unwrap_or(USUAL_DAYS)), now).await?,

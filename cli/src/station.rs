@@ -6,6 +6,7 @@
 
 pub mod agents;
 pub mod commander;
+pub mod guard;
 
 use crate::failure::Failure;
 use crate::fleet_api::{FleetApi, SYSTEM, Source};
@@ -15,9 +16,13 @@ use agent::state_file::StoreError;
 use agent::{Agent, Config, Coordinator};
 use agents::Agents;
 use commander::Commander;
+use coordinator::Security;
 use fleet::ids::NodeName;
+use guard::Guard;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 /// An agent to be.
@@ -38,6 +43,8 @@ pub struct Setup {
     pub api: Source,
     /// Where agents and tools reach the coordinator; port 0 is any free one.
     pub listen: SocketAddr,
+    /// Folder for the keys with which the links of agents and tools are secured; `None`: plain text, on this machine only.
+    pub keys: Option<PathBuf>,
     /// The agents in this process.
     pub nodes: Vec<NodeSetup>,
     /// Whether a ground order is given to all that is kept, before anything could fly.
@@ -52,8 +59,11 @@ pub struct Station {
     pub api: FleetApi,
     /// The agents in this process.
     pub agents: Agents,
+    /// Its keys, where the links are secured.
+    pub guard: Option<Arc<Guard>>,
     commander: Commander,
     uplink: SocketAddr,
+    keeping: Option<JoinHandle<()>>,
 }
 
 impl Station {
@@ -67,9 +77,22 @@ impl Station {
         let uplink = listener
             .local_addr()
             .map_err(|error| Failure::Failed(format!("the port for agents has no address: {error}")))?;
+        let guard = match setup.keys {
+            None => None,
+            Some(folder) => {
+                let nodes: Vec<NodeName> = setup.nodes.iter().map(|node| node.name.clone()).collect();
+                let opened = tokio::task::spawn_blocking(move || Guard::open(&folder, nodes.into_iter())).await;
+                Some(Arc::new(opened.map_err(|fault| Failure::Failed(fault.to_string()))??))
+            }
+        };
         let mut ready = Vec::new();
         for node in setup.nodes {
-            let coordinator = Coordinator::plain(&url(uplink)).map_err(|why| Failure::Failed(why.to_string()))?;
+            let held = guard.as_ref().and_then(|guard| guard.agent(&node.name));
+            let coordinator = match held {
+                Some(credentials) => Coordinator::held(reached(uplink), credentials),
+                None => Coordinator::plain(&format!("http://{}", reached(uplink)))
+                    .map_err(|why| Failure::Failed(why.to_string()))?,
+            };
             let config = Config::new(node.name, node.link, coordinator, node.state);
             let again = config.clone();
             let opened = tokio::task::spawn_blocking(move || Agent::open(config)).await;
@@ -90,28 +113,43 @@ impl Station {
                 alone: true,
                 pod_ip: None,
                 metrics: coordinator::Metrics::default(),
-                security: coordinator::Security::Plaintext,
+                security: guard.as_ref().map_or(Security::Plaintext, |guard| guard.security()),
             },
             listener,
             uplink,
         );
+        let keeping = guard
+            .clone()
+            .map(|guard| tokio::spawn(async move { guard.keep().await }));
         Ok(Self {
             api,
             agents: Agents::start(ready, &setup.asked)?,
+            guard,
             commander,
             uplink,
+            keeping,
         })
     }
 
-    /// Where the coordinator is, for agents and tools on this machine: http://HOST:PORT.
+    /// Where the coordinator is, for agents and tools on this machine: https://HOST:PORT, or http where nothing is secured.
     #[must_use]
     pub fn server(&self) -> String {
-        url(self.uplink)
+        let scheme = if self.guard.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", reached(self.uplink))
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub const fn listen(&self) -> SocketAddr {
+        self.uplink
     }
 
     /// Ends coordinator and API, once the agents have ended.
     pub async fn end(self) {
         self.commander.end().await;
+        if let Some(keeping) = self.keeping {
+            keeping.abort();
+        }
         self.api.end().await;
     }
 }
@@ -135,15 +173,15 @@ fn cannot(node: &NodeName, error: CannotStart) -> Failure {
     })
 }
 
-/// The address by which this machine reaches what listens on `address`.
-fn url(address: SocketAddr) -> String {
+/// HOST:PORT by which this machine reaches what listens on `address`.
+fn reached(address: SocketAddr) -> String {
     let host = match address {
         SocketAddr::V4(v4) if v4.ip().is_unspecified() => "127.0.0.1".to_owned(),
         SocketAddr::V6(v6) if v6.ip().is_unspecified() => "[::1]".to_owned(),
         SocketAddr::V4(v4) => v4.ip().to_string(),
         SocketAddr::V6(v6) => format!("[{}]", v6.ip()),
     };
-    format!("http://{host}:{}", address.port())
+    format!("{host}:{}", address.port())
 }
 
 #[cfg(test)]
@@ -188,10 +226,10 @@ mod tests {
 
     #[test]
     fn what_listens_everywhere_is_reached_on_loopback() {
-        let of = |text: &str| url(text.parse().unwrap());
-        assert_eq!(of("0.0.0.0:50051"), "http://127.0.0.1:50051");
-        assert_eq!(of("[::]:50051"), "http://[::1]:50051");
-        assert_eq!(of("192.168.1.7:1"), "http://192.168.1.7:1");
-        assert_eq!(of("[fd00::1]:1"), "http://[fd00::1]:1");
+        let of = |text: &str| reached(text.parse().unwrap());
+        assert_eq!(of("0.0.0.0:50051"), "127.0.0.1:50051");
+        assert_eq!(of("[::]:50051"), "[::1]:50051");
+        assert_eq!(of("192.168.1.7:1"), "192.168.1.7:1");
+        assert_eq!(of("[fd00::1]:1"), "[fd00::1]:1");
     }
 }

@@ -16,6 +16,7 @@ use crate::log::Log;
 use crate::objects::Objects;
 use crate::say;
 use crate::station::{NodeSetup, Setup, Station};
+use crate::station_record::StationRecord;
 use agent::Ending;
 use fleet::ids::NodeName;
 use no_pause::NoPause;
@@ -61,15 +62,19 @@ async fn stand(args: &UpArgs, data: &DataDir, interrupt: &Interrupt) -> Result<(
             kubeconfig: args.kubeconfig.clone().unwrap_or_else(|| data.kubeconfig()),
         },
         listen: args.listen,
+        keys: Some(data.trust()),
         nodes: nodes.collect(),
         grounded: args.grounded,
         asked: interrupt.asked.clone(),
     };
     let mut station = Station::start(setup).await?;
     let objects = Objects::new(station.api.client());
-    if !args.listen.ip().is_loopback() {
-        say::line(&words::open_port(args.listen));
-    }
+    record(&station, data).map_err(|why| {
+        Failure::Failed(format!(
+            "cannot write into the data folder {}: {why}; see to the space on the disk",
+            data.path().display()
+        ))
+    })?;
     // What the person does not remember must not surprise them.
     if let Ok(wished @ 1..) = objects.wish_to_fly().await {
         say::line(&words::wishes_from_before(wished));
@@ -78,8 +83,20 @@ async fn stand(args: &UpArgs, data: &DataDir, interrupt: &Interrupt) -> Result<(
 
     interrupt.asked.cancelled().await;
     let ended = land(&mut station, &objects).await;
+    StationRecord::remove(data.path());
     station.end().await;
     ended
+}
+
+/// Leaves word for tools on this machine how to reach the station.
+fn record(station: &Station, data: &DataDir) -> std::io::Result<()> {
+    let Some(guard) = &station.guard else { return Ok(()) };
+    let record = StationRecord {
+        server: station.server(),
+        listen: station.listen().to_string(),
+        kubeconfig: std::path::absolute(station.api.kubeconfig())?,
+    };
+    record.write(data.path(), &guard.bundle(), guard.operator())
 }
 
 /// Has the vehicles of this process's agents brought down, and waits for them.

@@ -34,11 +34,17 @@ fn a_flag_that_makes_no_sense_is_named_with_what_to_write_instead() {
         (vec!["up", "--listen", "50051"], ["--listen", "invalid socket address"]),
         (
             vec!["--server", "http://127.0.0.1:1", "up"],
-            ["--server is for status", "`skein up` runs a coordinator of its own"],
+            [
+                "--server and the like are for status",
+                "`skein up` runs a coordinator of its own",
+            ],
         ),
         (
             vec!["--server", "http://127.0.0.1:1", "demo"],
-            ["--server is for status", "`skein demo` runs a coordinator of its own"],
+            [
+                "--server and the like are for status",
+                "`skein demo` runs a coordinator of its own",
+            ],
         ),
         (vec!["demo", "--drones", "0"], ["--drones", "1..=200"]),
         (vec!["demo", "--drones", "201"], ["--drones", "1..=200"]),
@@ -115,9 +121,84 @@ fn the_state_of_a_vehicle_that_cannot_be_understood_keeps_the_station_from_start
 }
 
 #[test]
-fn the_help_says_that_the_port_for_agents_is_open_to_whoever_reaches_it() {
+fn the_help_says_who_is_let_in_at_the_port_for_agents() {
     let help = String::from_utf8(skein(&["up", "--help"]).stdout).unwrap();
     let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("neither encryption nor authentication"), "{words}");
+    assert!(
+        words.contains("speaks TLS and lets in whoever has a certificate of `skein enroll`"),
+        "{words}"
+    );
     assert!(words.contains("Ctrl-C lands the vehicles"), "{words}");
+}
+
+#[test]
+fn without_a_station_and_a_kubeconfig_no_coordinator_is_guessed() {
+    for args in [&["status"][..], &["ground", "--all"], &["enroll", "alpha"]] {
+        let (code, said) = refusal(args);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(
+            said.contains("no coordinator is known here") && said.contains("--kubeconfig"),
+            "{said}"
+        );
+        assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+    }
+}
+
+#[test]
+fn called_as_kubectl_s_plugin_it_says_so_in_its_help_and_asks_the_cluster() {
+    let folder = tempfile::tempdir().unwrap();
+    let plugin = folder.path().join("kubectl-skein");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_skein"), &plugin).unwrap();
+    let run = |args: &[&str]| {
+        let mut command = Command::new(&plugin);
+        command.args(args).stdin(Stdio::null()).env_clear().output().unwrap()
+    };
+    let help = String::from_utf8(run(&["--help"]).stdout).unwrap();
+    assert!(help.contains("Usage: kubectl skein "), "{help}");
+    let none = folder.path().join("none").display().to_string();
+    let output = run(&["--kubeconfig", &none, "status"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains(&format!("cannot use the kubeconfig {none}")), "{said}");
+}
+
+#[test]
+fn enrolling_writes_what_an_agent_needs_and_says_how_to_start_it_and_never_overwrites_a_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (station, out) = (path("station"), path("alpha"));
+    let enroll = |more: &[&str]| skein(&[&["enroll", "alpha", "--station", &station], more].concat());
+    let mistyped = enroll(&["--out", &out]);
+    assert_eq!(mistyped.status.code(), Some(2));
+    assert!(
+        String::from_utf8(mistyped.stderr)
+            .unwrap()
+            .contains("no ground station has its keys in")
+    );
+    assert!(!folder.path().join("station").exists() && !folder.path().join("alpha").exists());
+    cli::enroll::station::Keys::open(&folder.path().join("station/trust")).unwrap();
+    let output = enroll(&["--out", &out, "--coordinator", "10.0.0.1:50051"]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        said.contains("skein-agent --node alpha") && said.contains("--coordinator https://10.0.0.1:50051"),
+        "{said}"
+    );
+    let key = std::fs::metadata(folder.path().join("alpha/agent.key")).unwrap();
+    assert_eq!(
+        std::os::unix::fs::PermissionsExt::mode(&key.permissions()) & 0o777,
+        0o600
+    );
+    for file in ["ca.crt", "agent.crt", "agent.key"] {
+        assert!(said.contains(&path(&format!("alpha/{file}"))), "{said}");
+    }
+    let again = enroll(&["--out", &out]);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(String::from_utf8(again.stderr).unwrap().contains("is there already"));
+    let revoked = enroll(&["--revoke"]);
+    assert!(
+        String::from_utf8(revoked.stdout)
+            .unwrap()
+            .contains("1 certificate of alpha counts no more")
+    );
 }

@@ -278,7 +278,7 @@ fn a_coordinator_that_is_not_there_is_exit_code_3_and_says_what_to_do() {
             text.contains("http://127.0.0.1:1: connection refused; is it running?"),
             "{text}"
         );
-        assert!(text.contains("SKEIN_SERVER") && text.contains("port-forward"), "{text}");
+        assert!(text.contains("--server, --station or --context"), "{text}");
         assert_eq!(text.lines().count(), 1, "{text}");
     }
 }

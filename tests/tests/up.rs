@@ -183,6 +183,34 @@ fn a_companion_that_has_seen_a_higher_leadership_is_led_from_here_all_the_same()
 }
 
 #[test]
+fn only_enrolled_agents_get_in_and_one_that_is_revoked_is_out() -> anyhow::Result<()> {
+    let mut field = Field::with(&["alpha", "bravo"], "px4")?;
+    field.start_up(&["alpha"])?;
+    field.start_agent("bravo")?;
+    for node in ["alpha", "bravo"] {
+        field.wait_readiness(node, "True", "AgentConnected")?;
+    }
+    // Somebody on the network who has nothing to show, neither by TLS nor in plain text.
+    for server in ["http", "https"].map(|scheme| format!("{scheme}://{}", field.listen())) {
+        let stranger = field.stranger(&server)?;
+        ensure!(!stranger.status.success(), "{server} answers everybody");
+    }
+    let said = field.skein_says(&["enroll", "--revoke", "bravo"])?;
+    ensure!(said.contains("1 certificate of bravo counts no more"), "{said}");
+    let agent = field.agent.take().unwrap();
+    agent.wait_for_line(PATIENCE, |line| line.contains("no coordinator, retrying for ever"))?;
+    field.wait_readiness("bravo", "Unknown", "AgentGone")?;
+    field.wait_readiness("alpha", "True", "AgentConnected")?;
+    agent.stop(PATIENCE)?;
+
+    // Enrolled anew, it is let in again, and the station itself needed no restart.
+    std::fs::remove_dir_all(field.enrolled("bravo")?)?;
+    field.start_agent("bravo")?;
+    field.wait_readiness("bravo", "True", "AgentConnected")?;
+    field.end_up().map(drop)
+}
+
+#[test]
 fn a_second_station_on_the_same_folder_is_turned_away() -> anyhow::Result<()> {
     let mut field = Field::with(&["alpha"], "px4")?;
     field.start_up(&[])?;

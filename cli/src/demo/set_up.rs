@@ -91,6 +91,8 @@ impl Parts {
         let setup = Setup {
             api,
             listen: ANY,
+            // On this machine, and nothing that could fall on anybody.
+            keys: None,
             nodes,
             grounded: false,
             // The demo deletes its Swarm first.

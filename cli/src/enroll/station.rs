@@ -60,6 +60,20 @@ impl Keys {
         })
     }
 
+    /// Those in `folder` of a station that was started before.
+    ///
+    /// # Errors
+    /// As for [`Self::open`], and when there are none: a new authority in a folder that was mistyped would be believed by nobody.
+    pub fn existing(folder: &Path) -> Result<Self, Failure> {
+        if !folder.join(AUTHORITIES).exists() && !folder.join(LIST).exists() {
+            return Err(Failure::Usage(format!(
+                "no ground station has its keys in {}; start it first (`skein up`), or name its data folder with --station",
+                folder.display()
+            )));
+        }
+        Self::open(folder)
+    }
+
     /// The authorities.
     #[must_use]
     pub const fn authorities(&self) -> &Authorities {

@@ -2,6 +2,7 @@
 //!
 //! Owns: the sentences. Must not: print them.
 
+use crate::data_dir::DataDir;
 use crate::say;
 use crate::station::Station;
 use agent::Ending;
@@ -20,23 +21,23 @@ pub const NOT_PAUSED: &str = "Not paused: nobody would look after the vehicles. 
 /// The station can be used.
 #[must_use]
 pub fn how_to_use(station: &Station, folder: &Path) -> String {
-    let server = station.server();
-    let option = if server == "http://127.0.0.1:50051" {
+    let option = if DataDir::usual().is_ok_and(|usual| usual.canonicalize().is_ok_and(|usual| usual == folder)) {
         String::new()
     } else {
-        format!(" --server {server}")
+        format!(" --station {}", say::shell_word(folder))
     };
     let nodes = match station.agents.nodes().as_slice() {
         [] => "No vehicle is reached from here (--node).".to_owned(),
         nodes => format!("Vehicles reached from here: {}.", list(nodes)),
     };
     format!(
-        "Skein is up. {nodes} Agents elsewhere connect to {server} (SKEIN_COORDINATOR).\n\
+        "Skein is up. {nodes} {}\n\
          Everything is kept in {}. In another terminal:\n\
          \x20 export KUBECONFIG={}\n\
          \x20 kubectl get nodes,swarms,drones\n\
          \x20 skein{option} status\n\
          Ctrl-C lands the vehicles that are reached from here, and ends.",
+        elsewhere(station.listen(), &option),
         folder.display(),
         say::shell_word(station.api.kubeconfig()),
     )
@@ -50,14 +51,12 @@ pub fn only_for_this_machine(listen: SocketAddr) -> String {
     )
 }
 
-/// The uplink can be reached by others.
-#[must_use]
-pub fn open_port(listen: SocketAddr) -> String {
-    format!(
-        "WARNING: {listen} is open to the network, without encryption and without authentication: whoever reaches it can \
-         fly or ground these vehicles. Use it on a network that you trust, and close it otherwise (--listen 127.0.0.1:{}).",
-        listen.port()
-    )
+/// How agents on other computers get in.
+fn elsewhere(listen: SocketAddr, option: &str) -> String {
+    if listen.ip().is_loopback() {
+        return format!("No other computer can reach it (--listen 0.0.0.0:{}).", listen.port());
+    }
+    format!("Agents elsewhere connect to {listen}, each with a certificate: skein enroll{option} NODE")
 }
 
 /// Objects of an earlier run wish vehicles into the air.
@@ -134,12 +133,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_open_port_is_warned_of_with_the_way_to_close_it() {
-        let words = open_port("0.0.0.0:7".parse().unwrap());
-        assert!(
-            words.contains("without authentication") && words.contains("--listen 127.0.0.1:7"),
-            "{words}"
-        );
+    fn a_port_that_others_reach_comes_with_the_way_to_let_them_in() {
+        let of = |listen: &str| elsewhere(listen.parse().unwrap(), " --station d");
+        assert!(of("0.0.0.0:7").ends_with("skein enroll --station d NODE"));
+        assert!(of("127.0.0.1:7").contains("--listen 0.0.0.0:7"));
     }
 
     #[test]

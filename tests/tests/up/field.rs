@@ -105,6 +105,26 @@ impl Field {
         launch
     }
 
+    /// Where the station listens: HOST:PORT.
+    pub fn listen(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    /// `skein status` of somebody who has nothing but the address, and the station's authority.
+    pub fn stranger(&self, server: &str) -> anyhow::Result<std::process::Output> {
+        let own = tempfile::tempdir()?;
+        let token = own.path().join("token");
+        std::fs::write(&token, "guessed")?;
+        let mut command = std::process::Command::new(tests::launch::workspace_binary("skein")?);
+        command
+            .args(["--server", server, "--server-ca"])
+            .arg(self.data().join("operator/ca.crt"))
+            .arg("--token-file")
+            .arg(token)
+            .arg("status");
+        tests::run::output(command, None, Duration::from_secs(15))
+    }
+
     /// The laptop's data folder.
     pub fn data(&self) -> PathBuf {
         self.scratch.path().join("data")
@@ -143,12 +163,26 @@ impl Field {
         Ok(up.stdout())
     }
 
+    /// The folder with the certificate of a node's agent, made by `skein enroll` the first time.
+    pub fn enrolled(&self, node: &str) -> anyhow::Result<PathBuf> {
+        let files = self.scratch.path().join(format!("enrolled-{node}"));
+        if !files.exists() {
+            let out = files.display().to_string();
+            self.skein_says(&["enroll", node, "--out", &out])?;
+        }
+        Ok(files)
+    }
+
     /// Starts an agent in a process of its own, as on a companion computer.
     pub fn start_agent(&mut self, vehicle: &str) -> anyhow::Result<()> {
+        let files = self.enrolled(vehicle)?;
         let agent = Launch::workspace("skein-agent")?
             .env("NODE", vehicle)
             .env("SKEIN_LINK", self.link(vehicle))
-            .env("SKEIN_COORDINATOR", format!("http://127.0.0.1:{}", self.port))
+            .env("SKEIN_COORDINATOR", format!("https://127.0.0.1:{}", self.port))
+            .env("SKEIN_COORDINATOR_CA", files.join("ca.crt"))
+            .env("SKEIN_CLIENT_CERT", files.join("agent.crt"))
+            .env("SKEIN_CLIENT_KEY", files.join("agent.key"))
             .arg("--state-dir")
             .arg(self.scratch.folder("state")?)
             .logs_in(self.scratch.path().join("logs"))
@@ -222,13 +256,19 @@ impl Field {
 
     /// What `skein` prints as JSON.
     pub fn skein(&self, args: &[&str]) -> anyhow::Result<Value> {
+        Ok(serde_json::from_str(&self.skein_says(args)?)?)
+    }
+
+    /// What `skein` prints, asked about this laptop's station.
+    pub fn skein_says(&self, args: &[&str]) -> anyhow::Result<String> {
         let mut command = std::process::Command::new(tests::launch::workspace_binary("skein")?);
         command
-            .args(["--server", &format!("http://127.0.0.1:{}", self.port)])
-            .args(args);
+            .args(args)
+            .env("SKEIN_STATION", self.data())
+            .env_remove("KUBECONFIG");
         let output = tests::run::output(command, None, Duration::from_secs(15))?;
         ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        Ok(serde_json::from_slice(&output.stdout)?)
+        Ok(String::from_utf8(output.stdout)?)
     }
 
     /// The Ready condition of a Node: its status and reason.

@@ -1,0 +1,175 @@
+//! `kubectl skein` on a real API server: through its port-forward, with the kubeconfig's credential, under RBAC; and
+//! `skein enroll` by that cluster's authority.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    dead_code,
+    reason = "test helpers outside of #[test] functions"
+)]
+
+#[path = "kubectl_skein/kubelet.rs"]
+mod kubelet;
+#[path = "kubectl_skein/place.rs"]
+mod place;
+
+use anyhow::ensure;
+use place::{PATIENCE, Place};
+use serde_json::json;
+use std::process::Output;
+use std::sync::atomic::Ordering;
+use tests::{Launch, wait_for};
+
+fn said(output: &Output) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    text(&output.stdout) + &text(&output.stderr)
+}
+
+#[test]
+fn a_person_gets_through_to_the_coordinator_and_may_what_rbac_says() -> anyhow::Result<()> {
+    let mut place = Place::new()?;
+    let ada = place.person("ada")?;
+    let refused = |place: &Place, args: &[&str], words: &[&str]| {
+        wait_for(format!("{args:?} to be refused for {words:?}"), PATIENCE, || {
+            let output = place.kubectl_skein(&ada, args)?;
+            let said = said(&output);
+            ensure!(
+                !output.status.success() && words.iter().all(|word| said.contains(word)),
+                "{said}"
+            );
+            Ok(())
+        })
+    };
+    let done = |place: &Place, args: &[&str], words: &str| {
+        wait_for(format!("{args:?} to say {words:?}"), PATIENCE, || {
+            let output = place.kubectl_skein(&ada, args)?;
+            ensure!(
+                output.status.success() && said(&output).contains(words),
+                "{}",
+                said(&output)
+            );
+            Ok(())
+        })
+    };
+    refused(
+        &place,
+        &["status"],
+        &["you may not list pods in namespace skein-system", "default:ada"],
+    )?;
+    place.let_through("ada")?;
+    refused(&place, &["status"], &["get", "drones"])?;
+    place.grant("ada", "get", "drones")?;
+    done(&place, &["status"], "No Drones, and no agent is connected.")?;
+    refused(&place, &["ground", "--all"], &["ground", "swarms"])?;
+    place.grant("ada", "ground", "swarms")?;
+    done(&place, &["ground", "--all"], "Ground order given")?;
+    refused(&place, &["release", "--all"], &["release", "swarms"])?;
+
+    // What the node says when the Pod does not answer is passed on.
+    place.kubelet.broken.store(true, Ordering::SeqCst);
+    refused(&place, &["status"], &["connection refused by the pod"])?;
+    place.kubelet.broken.store(false, Ordering::SeqCst);
+
+    // An authority that the cluster does not publish is not believed, and nobody's token is shown to it.
+    let stranger = trust::Authority::make(trust::Validity::any_time())?;
+    let other = json!({"data": {"ca.crt": stranger.certificate_pem()}}).to_string();
+    let map = [
+        "patch",
+        "configmap",
+        "skein-ca",
+        "-n",
+        place::SYSTEM,
+        "--type=merge",
+        "-p",
+        &other,
+    ];
+    place.plane.kubectl().run(map)?;
+    refused(
+        &place,
+        &["status"],
+        &["does not show a certificate of its coordinator", "nothing was sent"],
+    )?;
+    // The coordinator publishes its own again when it starts.
+    place.roll()?;
+    done(&place, &["status"], "No Drones, and no agent is connected.")?;
+    Ok(())
+}
+
+#[test]
+fn a_plugin_for_credentials_is_run_and_a_kubeconfig_that_acts_as_somebody_else_is_refused() -> anyhow::Result<()> {
+    let place = Place::new()?;
+    place.person("ada")?;
+    place.let_through("ada")?;
+    place.grant("ada", "get", "drones")?;
+    let token = place.plane.kubectl().run(["create", "token", "ada", "-n", "default"])?;
+    let answer = json!({
+        "apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": token.trim()},
+    });
+    let runs = place.scratch.path().join("runs");
+    let script = format!("echo run >> {}; echo '{answer}'", runs.display());
+    let admin: serde_json::Value =
+        serde_json::from_str(&place.plane.kubectl().run(["config", "view", "--raw", "-o", "json"])?)?;
+    let kubeconfig = |user: serde_json::Value| {
+        let mut all = admin.clone();
+        all["users"][0]["user"] = user;
+        let path = place.scratch.path().join("plugin.kubeconfig");
+        std::fs::write(&path, all.to_string())?;
+        anyhow::Ok(path)
+    };
+    let exec = kubeconfig(json!({"exec": {
+        "apiVersion": "client.authentication.k8s.io/v1", "command": "sh", "args": ["-c", script], "interactiveMode": "Never",
+    }}))?;
+    wait_for("the status by way of the plugin", PATIENCE, || {
+        let _ = std::fs::remove_file(&runs);
+        let output = place.kubectl_skein(&exec, &["status"])?;
+        ensure!(output.status.success(), "{}", said(&output));
+        Ok(())
+    })?;
+    assert_eq!(std::fs::read_to_string(&runs)?, "run\n", "it is run once");
+
+    let acting = kubeconfig(json!({"token": token.trim(), "as": "viewer"}))?;
+    let output = place.kubectl_skein(&acting, &["status"])?;
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said(&output).contains("acts as somebody else"), "{}", said(&output));
+    Ok(())
+}
+
+#[test]
+fn an_agent_outside_the_cluster_is_enrolled_and_revoked_by_the_cluster_s_authority() -> anyhow::Result<()> {
+    let place = Place::new()?;
+    place
+        .plane
+        .create_nodes(&["far"], &[("node-role.kubernetes.io/drone", "")])?;
+    let admin = place.plane.kubeconfig().to_owned();
+    let out = place.scratch.path().join("far").display().to_string();
+    let enrolled = place.kubectl_skein(&admin, &["enroll", "far", "--out", &out, "--days", "30"])?;
+    ensure!(enrolled.status.success(), "{}", said(&enrolled));
+    let file = |name: &str| format!("{out}/{name}");
+    let agent = Launch::workspace("skein-agent")?
+        .args(["--node", "far", "--link", "udp:127.0.0.1:9"])
+        .args(["--coordinator", &format!("https://{}", place.address())])
+        .args(["--coordinator-ca", &file("ca.crt"), "--client-cert", &file("agent.crt")])
+        .args(["--client-key", &file("agent.key"), "--state-dir"])
+        .arg(place.scratch.folder("state")?)
+        .logs_in(place.scratch.folder("logs")?)
+        .start()?;
+    wait_for("the agent to be connected", PATIENCE, || {
+        let output = place.kubectl_skein(&admin, &["status"])?;
+        ensure!(
+            said(&output).contains("far"),
+            "{}\n{}\n{}",
+            said(&output),
+            agent.tail(),
+            place.coordinator.tail()
+        );
+        Ok(())
+    })?;
+    let revoked = place.kubectl_skein(&admin, &["enroll", "--revoke", "far"])?;
+    ensure!(
+        said(&revoked).contains("1 certificate of far counts no more"),
+        "{}",
+        said(&revoked)
+    );
+    agent.wait_for_line(PATIENCE, |line| line.contains("no coordinator, retrying for ever"))?;
+    agent.stop(PATIENCE)?;
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! A stand-in for a kubelet: serves the one call by which the API server forwards a connection to a port of a Pod.
+//!
+//! Owns: that call, in the form that the API server passes on from a client that speaks WebSocket (`v4.channel.k8s.io`): two
+//! channels, one for bytes and one for errors, each opened by the port's number. What a real kubelet and a container runtime
+//! do with it is tested on real nodes. Must not: look at the bytes.
+
+use futures::{SinkExt, StreamExt};
+use rustls::ServerConfig;
+use rustls::sign::SingleCertAndKey;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Runtime;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::handshake::server::{Request, Response};
+use tokio_tungstenite::{WebSocketStream, accept_hdr_async};
+use trust::{Authority, Validity};
+
+const PROTOCOL: &str = "v4.channel.k8s.io";
+const DATA: u8 = 0;
+const ERROR: u8 = 1;
+
+/// One that runs until it is dropped.
+pub struct Kubelet {
+    pub address: SocketAddr,
+    /// Whether it tells that it cannot reach the Pod.
+    pub broken: Arc<AtomicBool>,
+    _runtime: Runtime,
+}
+
+impl Kubelet {
+    /// Forwards each connection, to whatever Pod and port, to `pod`.
+    pub fn start(pod: SocketAddr) -> Self {
+        let runtime = Runtime::new().unwrap();
+        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+        let address = listener.local_addr().unwrap();
+        let broken = Arc::new(AtomicBool::new(false));
+        let (acceptor, told) = (acceptor(), Arc::clone(&broken));
+        runtime.spawn(async move {
+            while let Ok((tcp, _)) = listener.accept().await {
+                let (acceptor, told) = (acceptor.clone(), Arc::clone(&told));
+                tokio::spawn(async move {
+                    if let Ok(tls) = acceptor.accept(tcp).await {
+                        serve(tls, pod, told.load(Ordering::SeqCst)).await;
+                    }
+                });
+            }
+        });
+        Self {
+            address,
+            broken,
+            _runtime: runtime,
+        }
+    }
+}
+
+/// TLS with a certificate that nobody checks, as the API server of the tests is not told whom to believe.
+fn acceptor() -> TlsAcceptor {
+    let life = Validity::of(SystemTime::now(), std::time::Duration::from_secs(3600));
+    let identity = Authority::make(life).unwrap().server(&[], life).unwrap();
+    let mut config = ServerConfig::builder()
+        .with_no_client_auth()
+        .with_cert_resolver(Arc::new(SingleCertAndKey::from(identity.certified())));
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    TlsAcceptor::from(Arc::new(config))
+}
+
+#[allow(clippy::result_large_err, reason = "the type of the callback")]
+async fn serve(tls: TlsStream<TcpStream>, pod: SocketAddr, broken: bool) {
+    let agree = |request: &Request, mut response: Response| {
+        assert!(request.uri().path().starts_with("/portForward/"), "{}", request.uri());
+        let offered = request.headers()["sec-websocket-protocol"].to_str().unwrap();
+        assert!(offered.contains(PROTOCOL), "{offered}");
+        let chosen = PROTOCOL.parse().unwrap();
+        response.headers_mut().insert("sec-websocket-protocol", chosen);
+        Ok(response)
+    };
+    let Ok(mut socket) = accept_hdr_async(tls, agree).await else {
+        return;
+    };
+    // The number itself does not matter here, only that it is said first on each channel.
+    let [low, high] = 50_051_u16.to_le_bytes();
+    for channel in [DATA, ERROR] {
+        if socket.send(frame(channel, &[low, high])).await.is_err() {
+            return;
+        }
+    }
+    match TcpStream::connect(pod).await {
+        Ok(tcp) if !broken => pass(socket, tcp).await,
+        _ => {
+            let _ = socket.send(frame(ERROR, b"connection refused by the pod")).await;
+            // The other end gives up.
+            while let Some(Ok(_)) = socket.next().await {}
+        }
+    }
+}
+
+async fn pass(mut socket: WebSocketStream<TlsStream<TcpStream>>, mut tcp: TcpStream) {
+    let mut buffer = vec![0; 16 * 1024];
+    loop {
+        tokio::select! {
+            message = socket.next() => match message {
+                Some(Ok(Message::Binary(bytes))) if bytes.first() == Some(&DATA) => {
+                    if tcp.write_all(&bytes[1..]).await.is_err() {
+                        return;
+                    }
+                }
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+                Some(Ok(_)) => {}
+            },
+            read = tcp.read(&mut buffer) => match read {
+                Ok(0) | Err(_) => {
+                    let _ = socket.close(None).await;
+                    return;
+                }
+                Ok(length) => {
+                    if socket.send(frame(DATA, &buffer[..length])).await.is_err() {
+                        return;
+                    }
+                }
+            },
+        }
+    }
+}
+
+fn frame(channel: u8, bytes: &[u8]) -> Message {
+    Message::binary([&[channel], bytes].concat())
+}

@@ -16,7 +16,7 @@ mod program;
 mod revision;
 mod sbom;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -43,9 +43,9 @@ const TEXT_FOLDER: &str = "usr/share/skein";
 /// Which images, and where they go.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The program.
-    #[arg(value_enum, default_value = "all")]
-    program: Programs,
+    /// The programs.
+    #[arg(value_enum, default_value = "all", value_name = "PROGRAM")]
+    programs: Vec<Programs>,
     /// The machine that it is for.
     #[arg(long, value_enum, default_value = "all")]
     arch: Arches,
@@ -59,10 +59,16 @@ pub struct Args {
 
 /// Builds the images.
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    let programs: BTreeSet<Program> = args
+        .programs
+        .iter()
+        .flat_map(|programs| programs.list())
+        .copied()
+        .collect();
     let compiler = Compiler::set_up(args.arch.list())?;
     let revision = Revision::of(workspace_root())?;
     if args.check {
-        return check::run(args.program.list(), args.arch.list(), &revision, &compiler);
+        return check::run(&programs, args.arch.list(), &revision, &compiler);
     }
     let tree = Tree {
         root: workspace_root().to_owned(),
@@ -70,17 +76,17 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     };
     // Relative to where the person is, not to the workspace.
     std::fs::create_dir_all(&args.out).with_context(|| format!("cannot make {}", args.out.display()))?;
-    for program in args.program.list() {
+    for program in programs {
         let mut images = Vec::new();
         for arch in args.arch.list() {
             say::heading(&format!("{} for {}", program.name(), arch.name()));
-            let made = make(&tree, *program, *arch, &revision, &compiler)?;
+            let made = make(&tree, program, *arch, &revision, &compiler)?;
             let file = format!("{}-{}-{}", program.name(), made.version, arch.name());
             write(&args.out.join(format!("{file}.spdx.json")), &made.sbom)?;
             write_archive(
                 &args.out.join(format!("{file}.tar")),
                 &[&made.image],
-                *program,
+                program,
                 &made.version,
             )?;
             images.push(made);
@@ -88,7 +94,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         if let [first, _, ..] = &images[..] {
             let file = args.out.join(format!("{}-{}.tar", program.name(), first.version));
             let all: Vec<&Image> = images.iter().map(|made| &made.image).collect();
-            write_archive(&file, &all, *program, &first.version)?;
+            write_archive(&file, &all, program, &first.version)?;
         }
     }
     Ok(())

@@ -2,6 +2,7 @@
 //!
 //! Owns: two copies of the sources, built from nothing, and the comparison. Must not: build in the developer's folders.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -19,7 +20,12 @@ use crate::say;
 const FOLDERS: [&str; 2] = ["one", "another/of-a-longer-name"];
 
 /// Builds each image in both folders and compares the archives.
-pub fn run(programs: &[Program], arches: &[Arch], revision: &Revision, compiler: &Compiler) -> anyhow::Result<()> {
+pub fn run(
+    programs: &BTreeSet<Program>,
+    arches: &[Arch],
+    revision: &Revision,
+    compiler: &Compiler,
+) -> anyhow::Result<()> {
     let scratch = tempfile::Builder::new().prefix("skein-image-check-").tempdir()?;
     let trees: Vec<Tree> = FOLDERS
         .iter()

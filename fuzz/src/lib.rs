@@ -1,8 +1,9 @@
 //! Fuzzing of what stands between a wire full of noise and a vehicle in the air, and the judges of what comes out.
 //!
-//! Owns: two targets. [`reader`]: arbitrary chunks of bytes through the link's framing, decoding and signing, with every byte
+//! Owns: four targets. [`reader`]: arbitrary chunks of bytes through the link's framing, decoding and signing, with every byte
 //! accounted for. [`flight`]: a byte string that drives the agent's pilot through telemetry, orders, answers, restarts and
-//! time, with an oracle over every message that leaves. And the inputs to begin with ([`seeds`]).
+//! time, with an oracle over every message that leaves. [`guests`]: ground stations that say anything, through the
+//! pass-through. [`metadata`]: files from the autopilot, and the way to them. And the inputs to begin with ([`seeds`]).
 //! Must not: share a rule with `fleet::safety`; what is allowed is written down here a second time.
 //!
 //! `cargo xtask fuzz` builds this with coverage counters and runs it under libFuzzer. An input that fails is printed as a
@@ -12,6 +13,8 @@ use std::fmt::Debug;
 
 pub mod bytes;
 pub mod flight;
+pub mod guests;
+pub mod metadata;
 pub mod reader;
 pub mod seeds;
 

@@ -1,7 +1,8 @@
 //! Inputs to begin with: without them it takes minutes until chance takes off.
 //!
 //! Owns: [`reader`], cut from recordings of real autopilots and from frames that are signed, and [`flight`], the story of
-//! some flights in the bytes that the target `agent` understands. Must not: be needed; coverage finds the rest.
+//! some flights in the bytes that the target `agent` understands; [`guests`] and [`metadata`]. Must not: be needed;
+//! coverage finds the rest.
 
 use std::io;
 use std::path::Path;
@@ -115,6 +116,56 @@ pub fn flight() -> Vec<Vec<u8>> {
     [after(&up, &in_flight), after(&found, &on_the_ground)].concat()
 }
 
+/// Inputs for the target `guests`: two stations and a vehicle that is armed, with each policy.
+#[must_use]
+pub fn guests() -> Vec<Vec<u8>> {
+    let beat = |guest: u8, name: u8| [6, guest, name, 0, 9, 0, 0, 0, 0, 6, 8, 0, 0, 3];
+    let asks = |guest: u8, message: u8| [&[6, guest, 3, message, 34][..], &[7; 34]].concat();
+    let story = [
+        &[1, 1][..],
+        &beat(1, 3),
+        &[3, 1],
+        &beat(2, 4),
+        &[0, 200],
+        &asks(1, 1),
+        &asks(2, 4),
+        &[5, 0, 1, 33],
+        &[7; 33],
+        &[0, 200, 2, 1],
+        &beat(2, 4),
+        &[3, 0],
+        &beat(2, 4),
+    ]
+    .concat();
+    (0..4).map(|how| [&[how][..], &story].concat()).collect()
+}
+
+/// Inputs for the target `metadata`: files that are good, one of them packed, and one that is none.
+#[must_use]
+pub fn metadata() -> Vec<Vec<u8>> {
+    const EVENTS: &[u8] = br#"{"components":{"1":{"namespace":"a","enums":{"m_t":{"type":"uint8_t","is_bitfield":true,
+        "separator":"/","entries":{"1":{"name":"x","description":"one"},"2":{"name":"y"}}}},"event_groups":{"arming_check":{"events":{
+        "3":{"name":"e","message":"Found {2:.1m} <param>P</param> of {1}","description":"<profile name=\"dev\">no</profile>yes",
+        "arguments":[{"type":"m_t"},{"type":"float"}]}}},"default":{"events":{"4":{"name":"f","message":"Hello \\{ {1}"}}}},
+        "navigation_mode_groups":{"groups":{"4":[50593792]}}}}}"#;
+    let with = |how: &[u8], file: &[u8]| [how, file].concat();
+    let packed = include_bytes!("../../agent/src/metadata/unpack/sample.xz");
+    let faults: Vec<u8> = (0..16).map(|n| n * 9).collect();
+    vec![
+        with(&[0], EVENTS),
+        with(
+            &[&[1][..], &[2, 0, 2, 0, 0, 2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0]].concat(),
+            EVENTS,
+        ),
+        with(&[&[1][..], &faults].concat(), EVENTS),
+        with(&[4], packed.get(6..).unwrap_or_default()),
+        with(
+            &[2],
+            br#"{"metadataTypes":[{"type":1,"uri":"mftp://p"},{"type":4,"uri":"mftp://[;comp=1]e","fileCrc":5}]}"#,
+        ),
+    ]
+}
+
 /// Writes all seeds into `folder`, a folder for each target.
 ///
 /// # Errors
@@ -122,7 +173,13 @@ pub fn flight() -> Vec<Vec<u8>> {
 pub fn write(folder: &Path, recordings: &Path) -> io::Result<()> {
     let mut link = reader(&recordings.join("ardupilot"))?;
     link.extend(reader(&recordings.join("px4"))?);
-    for (target, inputs) in [("link", link), ("agent", flight())] {
+    let all = [
+        ("link", link),
+        ("agent", flight()),
+        ("guests", guests()),
+        ("metadata", metadata()),
+    ];
+    for (target, inputs) in all {
         let folder = folder.join(target);
         std::fs::create_dir_all(&folder)?;
         for (number, input) in inputs.iter().enumerate() {

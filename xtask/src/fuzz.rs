@@ -1,4 +1,5 @@
-//! `cargo xtask fuzz`: coverage-guided fuzzing of the link's reader and of the agent's pilot, on stable Rust.
+//! `cargo xtask fuzz`: coverage-guided fuzzing of the link's reader, and of the agent's pilot, pass-through and metadata, on
+//! stable Rust.
 //!
 //! Owns: building the package `fuzz` with coverage counters, its first inputs, running it, the account.
 //! Must not: judge; the targets do. It leaves the inputs that it found in target/fuzz/inputs for the next run.
@@ -41,13 +42,17 @@ pub struct Args {
     input: Option<PathBuf>,
 }
 
-/// A target, or both.
+/// A target, or all.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Choice {
     /// Chunks of bytes through the link's framing, decoding and signing.
     Link,
     /// Telemetry, orders, answers and restarts through the agent's pilot.
     Agent,
+    /// Ground stations that say anything, through the agent's pass-through.
+    Guests,
+    /// What an autopilot offers as descriptions of its events, and the way to them.
+    Metadata,
     /// One after the other.
     All,
 }
@@ -67,13 +72,23 @@ const AGENT: Target = Target {
     name: "agent",
     longest: 600,
 };
+const GUESTS: Target = Target {
+    name: "guests",
+    longest: 2048,
+};
+const METADATA: Target = Target {
+    name: "metadata",
+    longest: 4096,
+};
 
 impl Choice {
     const fn targets(self) -> &'static [Target] {
         match self {
             Self::Link => &[LINK],
             Self::Agent => &[AGENT],
-            Self::All => &[LINK, AGENT],
+            Self::Guests => &[GUESTS],
+            Self::Metadata => &[METADATA],
+            Self::All => &[LINK, AGENT, GUESTS, METADATA],
         }
     }
 }
@@ -87,7 +102,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let targets = args.target.targets();
     if let Some(input) = &args.input {
         let [target] = targets else {
-            anyhow::bail!("name the target of the input: `cargo xtask fuzz link --input FILE`, or agent");
+            anyhow::bail!("name the target of the input: `cargo xtask fuzz link --input FILE`, or another");
         };
         let programs = build(workspace, &folder)?;
         let mut command = Command::new(programs.join(target.name));

@@ -76,7 +76,7 @@ struct Scene {
 
 impl Scene {
     fn step(&mut self, bytes: &mut Bytes<'_>) {
-        match bytes.below(8) {
+        match bytes.below(9) {
             0 => {
                 self.now += Duration::from_millis(u64::from(bytes.byte()) * 20);
                 self.write();
@@ -101,6 +101,7 @@ impl Scene {
                 let frame = any_frame(bytes);
                 self.line(frame, Direction::Us);
             }
+            6 => self.line(order(), Direction::Us),
             _ => {
                 let guest = GuestId(u64::from(bytes.below(8)));
                 let frame = any_frame(bytes);
@@ -144,6 +145,13 @@ fn vehicle_beat(armed: bool) -> RawFrame {
     whole(VEHICLE, 0, &[0, 0, 0, 0, 2, 12, base_mode, 3, 3])
 }
 
+/// A command of the agent to its vehicle.
+fn order() -> RawFrame {
+    let mut payload = [0; 33];
+    (payload[30], payload[31]) = VEHICLE;
+    whole((VEHICLE.0, 191), 76, &payload)
+}
+
 /// A frame with a good checksum, of one of [`NAMES`], its payload as it comes.
 fn any_frame(bytes: &mut Bytes<'_>) -> RawFrame {
     let name = bytes.pick(&NAMES);
@@ -172,9 +180,9 @@ mod tests {
 
     #[test]
     fn a_station_that_beats_and_commands_reaches_the_autopilot_and_a_key_does_not() {
-        let beat = [6, 1, 3, 0, 9, 0, 0, 0, 0, 6, 8, 0, 0, 3];
-        let command = [6, 1, 3, 1, 33, 0, 0];
-        let key = [6, 1, 3, 4, 20];
+        let beat = [7, 1, 3, 0, 9, 0, 0, 0, 0, 6, 8, 0, 0, 3];
+        let command = [7, 1, 3, 1, 33, 0, 0];
+        let key = [7, 1, 3, 4, 20];
         let story = [&[0, 3, 1, 1][..], &beat, &command, &[0; 35], &key, &[0; 20], &[0, 200]].concat();
         let tally = run(&story);
         assert!(tally.beats == 1 && tally.passed >= 2 && tally.written >= 2, "{tally:?}");

@@ -119,8 +119,8 @@ pub fn flight() -> Vec<Vec<u8>> {
 /// Inputs for the target `guests`: two stations and a vehicle that is armed, with each policy.
 #[must_use]
 pub fn guests() -> Vec<Vec<u8>> {
-    let beat = |guest: u8, name: u8| [6, guest, name, 0, 9, 0, 0, 0, 0, 6, 8, 0, 0, 3];
-    let asks = |guest: u8, message: u8| [&[6, guest, 3, message, 34][..], &[7; 34]].concat();
+    let beat = |guest: u8, name: u8| [7, guest, name, 0, 9, 0, 0, 0, 0, 6, 8, 0, 0, 3];
+    let asks = |guest: u8, message: u8| [&[7, guest, 3, message, 34][..], &[7; 34]].concat();
     let story = [
         &[1, 1][..],
         &beat(1, 3),
@@ -135,6 +135,7 @@ pub fn guests() -> Vec<Vec<u8>> {
         &beat(2, 4),
         &[3, 0],
         &beat(2, 4),
+        &[6],
     ]
     .concat();
     (0..4).map(|how| [&[how][..], &story].concat()).collect()

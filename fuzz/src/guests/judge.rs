@@ -88,6 +88,11 @@ impl Judge {
         assert!(frame.message_id != SETUP_SIGNING || nowhere, "a key is passed on");
         let as_vehicle = self.heard && (frame.system, frame.component) == VEHICLE;
         assert!(!as_vehicle || nowhere, "a guest speaks as the vehicle");
+        let an_order = self.heard && frame.target == Some(VEHICLE);
+        assert!(
+            !an_order || verdict.to.guests.is_empty(),
+            "a guest gets the vehicle's orders"
+        );
         if verdict.to.autopilot {
             let asks = MAY_ASK.contains(&frame.message_id);
             let beats = frame.message_id == HEARTBEAT;

@@ -200,7 +200,9 @@ impl Sessions {
             self.wake_order.wake(node.clone());
         }
         self.world.wake_drones_on(node);
-        if free(&significant) && !before.as_ref().is_some_and(free) {
+        let charge = |r: &Report| r.battery.and_then(|b| b.remaining);
+        let as_good = |before: &Report| free(before) && charge(before) >= charge(&significant);
+        if free(&significant) && !before.as_ref().is_some_and(as_good) {
             self.world.a_vehicle_may_be_free();
         }
     }

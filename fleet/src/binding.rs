@@ -5,7 +5,7 @@
 
 use crate::ids::{DroneUid, NodeName};
 use crate::report::Report;
-use crate::units::Percent;
+use crate::units::{Percent, Wgs84};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -17,6 +17,10 @@ pub struct Wanted<'a> {
     pub selector: &'a BTreeMap<String, String>,
     /// The one node that a user named; `None` for any.
     pub only: Option<&'a str>,
+    /// A vehicle with this much battery or less does not do: it could not take off, or would be relieved at once.
+    pub more_than: Percent,
+    /// Where others of its Swarm fly, if any do.
+    pub near: Option<Wgs84>,
 }
 
 /// A node with the drone label, as far as binding goes.
@@ -70,6 +74,8 @@ pub enum Why {
     AutopilotSilent,
     /// Its vehicle is not known to be landed and disarmed, or the agent still serves a Drone with it.
     NotIdle,
+    /// Its battery is too low.
+    LowBattery,
 }
 
 impl Why {
@@ -84,6 +90,7 @@ impl Why {
             Self::AgentEnding => "have an agent that is ending",
             Self::AutopilotSilent => "do not hear their autopilot",
             Self::NotIdle => "have a vehicle that is not known to be landed and disarmed",
+            Self::LowBattery => "have too low a battery",
         }
     }
 }
@@ -117,7 +124,8 @@ impl fmt::Display for NoVehicle {
     }
 }
 
-/// The best node: one whose autopilot is ready to arm, then the fullest battery, then the first by name.
+/// The best node: one whose autopilot is ready to arm, then the fuller battery by tens of percent, then the nearer to the others,
+/// then the fuller battery, then the first by name. What is not known comes last each time.
 ///
 /// # Errors
 /// [`NoVehicle`], with a count by cause.
@@ -139,7 +147,9 @@ pub fn choose<'a>(
             Err(why) => *none.turned_down.entry(why).or_default() += 1,
             Ok(report) => {
                 let battery: Option<Percent> = report.battery.and_then(|b| b.remaining);
-                let rank = (report.ready == Some(true), battery, Reverse(c.node));
+                let tens = battery.map(|percent| percent.get() / 10);
+                let nearness = nearness(wanted.near, report);
+                let rank = (report.ready == Some(true), tens, nearness, battery, Reverse(c.node));
                 if best.as_ref().is_none_or(|(other, _)| rank > *other) {
                     best = Some((rank, c.node));
                 }
@@ -177,11 +187,21 @@ fn judge<'a>(wanted: Wanted<'_>, c: &Candidate<'a>) -> Result<&'a Report, Why> {
         return Err(Why::AutopilotSilent);
     }
     let settled = report.held.as_ref().is_none_or(|held| held.settled);
-    if report.vehicle_free() && settled {
-        Ok(report)
-    } else {
-        Err(Why::NotIdle)
+    if !report.vehicle_free() || !settled {
+        return Err(Why::NotIdle);
     }
+    match report.battery.and_then(|b| b.remaining) {
+        Some(battery) if battery <= wanted.more_than => Err(Why::LowBattery),
+        _ => Ok(report),
+    }
+}
+
+/// How near a vehicle is, the greater the nearer, in steps of ten metres: positions jitter.
+fn nearness(near: Option<Wgs84>, report: &Report) -> Option<Reverse<u64>> {
+    let metres = near?.metres_to(report.position?.at);
+    // Any distance on Earth fits.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 20,000,000")]
+    metres.is_finite().then(|| Reverse((metres / 10.0) as u64))
 }
 
 /// A taint that keeps Drones away, by key and effect. Cordon is looked at by itself, and readiness by the Ready condition.
@@ -226,218 +246,4 @@ pub fn claim(me: &DroneUid, holder: Option<&DroneUid>, holder_exists: Option<boo
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::assignment::Held;
-    use crate::ids::Term;
-    use crate::vehicle::{Airborne, Battery, Charge, FlightTruth, WhyUnknown};
-
-    struct Node {
-        name: NodeName,
-        labels: BTreeMap<String, String>,
-        report: Option<Report>,
-        ready: bool,
-        cordoned: bool,
-        taken: bool,
-    }
-
-    fn node(name: &str) -> Node {
-        let name = NodeName::parse(name).unwrap();
-        let report = Report {
-            link_alive: true,
-            truth: FlightTruth::Disarmed,
-            ready: Some(true),
-            ..Report::of_nothing(name.clone())
-        };
-        Node {
-            name,
-            labels: BTreeMap::new(),
-            report: Some(report),
-            ready: true,
-            cordoned: false,
-            taken: false,
-        }
-    }
-
-    impl Node {
-        fn with(mut self, change: impl FnOnce(&mut Report)) -> Self {
-            if let Some(report) = &mut self.report {
-                change(report);
-            }
-            self
-        }
-
-        fn battery(self, percent: u8) -> Self {
-            self.with(|r| {
-                r.battery = Some(Battery {
-                    charge: Charge::Unknown,
-                    remaining: Percent::new(percent),
-                    volts: None,
-                })
-            })
-        }
-    }
-
-    fn pick(wanted: Wanted<'_>, nodes: &[Node]) -> Result<String, String> {
-        let candidates = nodes.iter().map(|n| Candidate {
-            node: &n.name,
-            labels: &n.labels,
-            ready: n.ready,
-            cordoned: n.cordoned,
-            tainted: false,
-            taken: n.taken,
-            report: n.report.as_ref(),
-        });
-        choose(wanted, candidates)
-            .map(ToString::to_string)
-            .map_err(|none| none.to_string())
-    }
-
-    fn any(nodes: &[Node]) -> Result<String, String> {
-        pick(
-            Wanted {
-                selector: &BTreeMap::new(),
-                only: None,
-            },
-            nodes,
-        )
-    }
-
-    #[test]
-    fn a_busy_first_node_does_not_end_the_search() {
-        let busy = Node {
-            taken: true,
-            ..node("a")
-        };
-        assert_eq!(any(&[busy, node("b")]), Ok("b".into()));
-    }
-
-    #[test]
-    fn the_vehicle_that_can_arm_goes_before_the_fuller_battery_and_that_before_the_name() {
-        let not_ready = node("a").battery(100).with(|r| r.ready = Some(false));
-        assert_eq!(
-            any(&[not_ready, node("b").battery(30), node("c").battery(60)]),
-            Ok("c".into())
-        );
-        assert_eq!(any(&[node("b").battery(60), node("a").battery(60)]), Ok("a".into()));
-        assert_eq!(
-            any(&[node("a"), node("b").battery(1)]),
-            Ok("b".into()),
-            "a known battery beats an unknown one"
-        );
-    }
-
-    #[test]
-    fn no_vehicle_that_is_not_known_to_be_down_is_chosen() {
-        for truth in [
-            FlightTruth::ArmedOnGround,
-            FlightTruth::Airborne(Airborne::InAir),
-            FlightTruth::Unknown(WhyUnknown::LandedStateUnknown),
-        ] {
-            let n = node("a").with(|r| r.truth = truth);
-            assert!(
-                any(&[n]).unwrap_err().contains("not known to be landed and disarmed"),
-                "{truth:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_vehicle_whose_agent_has_not_settled_its_last_drone_is_not_free() {
-        let held = Held {
-            uid: DroneUid("old".into()),
-            term: Term(1),
-            generation: 1,
-            grounded: true,
-            settled: false,
-        };
-        assert!(any(&[node("a").with(|r| r.held = Some(held.clone()))]).is_err());
-        assert!(any(&[node("a").with(|r| r.held = Some(Held { settled: true, ..held }))]).is_ok());
-    }
-
-    #[test]
-    fn a_pending_drone_is_told_how_many_nodes_failed_for_which_reason() {
-        let taken = |name| Node {
-            taken: true,
-            ..node(name)
-        };
-        let all = [taken("a"), taken("b"), taken("c"), taken("d")];
-        assert_eq!(
-            any(&all).unwrap_err(),
-            "no vehicle is free: of 4 drone nodes 4 serve other Drones"
-        );
-        let mixed = [
-            taken("a"),
-            Node {
-                cordoned: true,
-                ..node("b")
-            },
-            Node {
-                ready: false,
-                ..node("c")
-            },
-            Node {
-                report: None,
-                ..node("d")
-            },
-            node("e").with(|r| r.link_alive = false),
-            node("f").with(|r| r.terminating = true),
-        ];
-        assert_eq!(
-            any(&mixed).unwrap_err(),
-            "no vehicle is free: of 6 drone nodes 1 serve other Drones, 1 are cordoned, 1 are not Ready, \
-             1 have no connected agent, 1 have an agent that is ending, 1 do not hear their autopilot"
-        );
-        assert!(any(&[]).unwrap_err().contains("no node carries the label"));
-    }
-
-    #[test]
-    fn a_node_selector_is_obeyed() {
-        let selector = BTreeMap::from([("camera".to_owned(), "thermal".to_owned())]);
-        let wanted = Wanted {
-            selector: &selector,
-            only: None,
-        };
-        let mut thermal = node("b");
-        thermal.labels.insert("camera".into(), "thermal".into());
-        assert_eq!(pick(wanted, &[node("a").battery(100), thermal]), Ok("b".into()));
-        assert!(
-            pick(wanted, &[node("a")])
-                .unwrap_err()
-                .contains("1 do not match nodeSelector")
-        );
-    }
-
-    #[test]
-    fn a_node_named_by_the_user_is_the_only_one_looked_at() {
-        let wanted = Wanted {
-            selector: &BTreeMap::new(),
-            only: Some("b"),
-        };
-        assert_eq!(pick(wanted, &[node("a").battery(100), node("b")]), Ok("b".into()));
-        assert!(
-            pick(wanted, &[node("a")])
-                .unwrap_err()
-                .contains("there is no drone node b")
-        );
-    }
-
-    #[test]
-    fn cordon_and_not_ready_are_no_taints_of_their_own_and_the_drone_taint_is_tolerated() {
-        assert!(taint_matters("maintenance", "NoSchedule"));
-        assert!(taint_matters("node.kubernetes.io/unreachable", "NoExecute"));
-        assert!(!taint_matters("maintenance", "PreferNoSchedule"));
-        assert!(!taint_matters("node.kubernetes.io/unschedulable", "NoSchedule"));
-        assert!(!taint_matters(DRONE_TAINT, "NoSchedule"));
-    }
-
-    #[test]
-    fn a_claim_is_taken_over_only_once_the_api_server_says_that_its_holder_is_gone() {
-        let (me, other) = (DroneUid("me".into()), DroneUid("other".into()));
-        assert_eq!(claim(&me, None, None), Claim::Create);
-        assert_eq!(claim(&me, Some(&me), None), Claim::Ours);
-        assert_eq!(claim(&me, Some(&other), None), Claim::AskForHolder(other.clone()));
-        assert_eq!(claim(&me, Some(&other), Some(true)), Claim::Taken(other.clone()));
-        assert_eq!(claim(&me, Some(&other), Some(false)), Claim::TakeOver);
-    }
-}
+mod tests;

@@ -17,6 +17,8 @@ mod leaders;
 mod metrics;
 #[path = "coordinator/persons.rs"]
 mod persons;
+#[path = "coordinator/relief.rs"]
+mod relief;
 
 use agent::{Agent, Vehicle, from};
 use crds::Drone;
@@ -38,6 +40,15 @@ use persons::{
 };
 use proto::v1;
 use proto::v1::FlightTruth as Truth;
+use relief::{
+    a_cordon_begins_no_flight_and_lands_nobody, a_drained_vehicle_lands_after_another_flies_in_its_place,
+    a_drained_vehicle_without_a_swarm_lands_and_keeps_its_drone,
+    a_lost_vehicle_is_replaced_only_by_policy_and_is_taken_up_when_it_comes_back,
+    a_node_that_is_deleted_or_loses_its_label_in_flight_lands_nobody,
+    a_tired_vehicle_comes_home_once_another_flies_in_its_place,
+    takeoffs_of_a_swarm_are_spread_in_time_and_never_more_are_up_than_may_be,
+    where_no_other_vehicle_can_be_had_no_more_land_than_may_be_missing,
+};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -90,6 +101,14 @@ on_both! {
     of_two_coordinators_one_leads_and_the_other_takes_over_and_nobody_comes_down,
     a_leader_that_cannot_renew_keeps_what_flies_begins_no_flight_and_still_grounds,
     a_leader_that_was_stopped_and_succeeded_moves_nobody_and_ends,
+    a_cordon_begins_no_flight_and_lands_nobody,
+    a_drained_vehicle_lands_after_another_flies_in_its_place,
+    a_drained_vehicle_without_a_swarm_lands_and_keeps_its_drone,
+    a_lost_vehicle_is_replaced_only_by_policy_and_is_taken_up_when_it_comes_back,
+    a_node_that_is_deleted_or_loses_its_label_in_flight_lands_nobody,
+    a_tired_vehicle_comes_home_once_another_flies_in_its_place,
+    takeoffs_of_a_swarm_are_spread_in_time_and_never_more_are_up_than_may_be,
+    where_no_other_vehicle_can_be_had_no_more_land_than_may_be_missing,
 }
 
 /// Vehicles on nodes, each with its agent connected to `coordinator`.
@@ -542,7 +561,7 @@ async fn scale_down_takes_the_idle_drone_first_and_then_the_lowest_battery(mut f
     let coordinator = field.coordinator();
     let (vehicles, _agents) = crew(&field, &coordinator, &["n1", "n2", "n3"]);
     vehicles[0].state().battery = 90;
-    vehicles[1].state().battery = 30;
+    vehicles[1].state().battery = 50;
     vehicles[2].state().battery = 99;
     vehicles[2].state().ready = false;
     field.swarm("north", "alpha", json!({"replicas": 3})).await;

@@ -8,12 +8,14 @@ use crate::claims::{self, Outcome};
 use crate::context::Context;
 use crate::drones::facts::Seen;
 use crate::events::Note;
-use crate::world::NodeFacts;
+use crate::turns::policy;
+use crate::world::{NodeFacts, owner};
 use crds::{Drone, labels};
 use fleet::binding::{Candidate, NoVehicle, Wanted, choose};
 use fleet::drone::Claimed;
 use fleet::drone::status::Binding;
 use fleet::ids::NodeName;
+use fleet::units::{Percent, Wgs84};
 use kube::ResourceExt;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::json;
@@ -87,6 +89,7 @@ async fn requested(
             context,
             &seen,
             Some(node),
+            None,
             nodes.iter().map(|(facts, _)| (facts, false)),
         )
     });
@@ -124,6 +127,7 @@ async fn requested(
 
 async fn bind(context: &Arc<Context>, seen: Seen) -> Result<(Seen, Binding, Option<Duration>), ApiError> {
     let mut lost = HashSet::new();
+    let near = where_others_fly(context, &seen);
     for _ in 0..TRIES {
         let found = context.world.reserve(seen.uid(), |nodes, claimed| {
             let free = || {
@@ -132,8 +136,8 @@ async fn bind(context: &Arc<Context>, seen: Seen) -> Result<(Seen, Binding, Opti
                     .map(|(facts, taken)| (facts, *taken || lost.contains(&facts.name)))
             };
             // A claim from an earlier, unfinished try comes first, so that it does not keep its node from others.
-            let again = claimed.and_then(|node| pick(context, &seen, Some(node), free()).ok());
-            again.map_or_else(|| pick(context, &seen, None, free()), Ok)
+            let again = claimed.and_then(|node| pick(context, &seen, Some(node), near, free()).ok());
+            again.map_or_else(|| pick(context, &seen, None, near, free()), Ok)
         });
         let reservation = match found {
             Ok(reservation) => reservation,
@@ -160,10 +164,34 @@ async fn bind(context: &Arc<Context>, seen: Seen) -> Result<(Seen, Binding, Opti
     Ok((seen, Binding::NoFreeVehicle(message), Some(AFTER_LOSING)))
 }
 
+/// Where a Drone of the same Swarm flies, if one does.
+fn where_others_fly(context: &Context, seen: &Seen) -> Option<Wgs84> {
+    let (swarm, _) = owner(&seen.drone)?;
+    let others = context.world.drones_of_swarm(swarm);
+    let nodes = others
+        .iter()
+        .filter_map(|other| NodeName::parse(other.spec.node_name.as_deref()?).ok());
+    let mut reports = nodes.filter_map(|node| context.sessions.current(&node));
+    reports.find_map(|report| {
+        report
+            .position
+            .filter(|_| report.truth.flying() == Some(true))
+            .map(|p| p.at)
+    })
+}
+
+/// A vehicle that would have to be relieved as soon as it is up is of no use to a Swarm, and two such would take turns for ever.
+fn least_battery(context: &Context, seen: &Seen) -> Percent {
+    let reserve = seen.facts.failsafe.reserve;
+    let swarm = owner(&seen.drone).and_then(|(swarm, _)| context.world.swarm_of_uid(swarm));
+    swarm.map_or(reserve, |swarm| policy(&swarm).rotate_at.max(reserve))
+}
+
 fn pick<'a>(
     context: &Context,
     seen: &Seen,
     only: Option<&str>,
+    near: Option<Wgs84>,
     nodes: impl Iterator<Item = (&'a Arc<NodeFacts>, bool)>,
 ) -> Result<NodeName, NoVehicle> {
     let nodes: Vec<_> = nodes
@@ -183,6 +211,8 @@ fn pick<'a>(
         Wanted {
             selector: &seen.drone.spec.node_selector,
             only,
+            more_than: least_battery(context, seen),
+            near,
         },
         candidates,
     )

@@ -5,6 +5,7 @@
 
 pub mod expectations;
 pub mod members;
+pub mod rollout;
 pub mod status;
 
 use crate::api::{self, ApiError};
@@ -93,7 +94,9 @@ async fn reconcile(context: &Context, key: &Key) -> Result<Option<Duration>, Api
         // The Drones come with the next look, at a Swarm that is known to wait for them.
         return Ok(Some(Duration::ZERO));
     }
+    let rolled = rollout::roll(context, &swarm, &drones).await;
     let converged = converge(context, &swarm, &drones).await;
+    let converged = converged.and_then(|later| rolled.map(|()| later));
     let trouble = converged
         .as_ref()
         .err()

@@ -5,6 +5,7 @@
 
 mod readiness;
 pub mod retire;
+pub mod rollout;
 pub mod turns;
 
 pub use readiness::{Readiness, Tally, readiness};

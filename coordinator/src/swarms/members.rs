@@ -12,6 +12,7 @@ use crds::{Drone, Swarm};
 use fleet::report::{Activity, HandsOff};
 use fleet::swarm::retire::{Policy, Retire, Service, retire};
 use fleet::swarm::{Member, Serving};
+use fleet::units::Percent;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
@@ -109,19 +110,28 @@ pub fn member(context: &Context, swarm: &Swarm, drone: &Arc<Drone>, now: Instant
     }
 }
 
-fn service(seen: &Seen) -> Service {
-    let report = seen.report.as_deref();
-    let battery = report.and_then(|report| report.battery).and_then(|b| b.remaining);
-    let serving = match report.and_then(|report| report.truth.flying()) {
+/// What the vehicle of a Drone does, as far as its Swarm's plan goes.
+#[must_use]
+pub fn serving(seen: &Seen) -> Serving {
+    match seen.report.as_deref().and_then(|report| report.truth.flying()) {
         _ if !seen.was_served() => Serving::NoVehicle,
-        Some(true) => Serving::Flying { battery },
+        Some(true) => Serving::Flying { battery: battery(seen) },
         Some(false) => Serving::OnGround,
         None => Serving::Unknown,
-    };
+    }
+}
+
+fn battery(seen: &Seen) -> Option<Percent> {
+    seen.report.as_ref()?.battery?.remaining
+}
+
+fn service(seen: &Seen) -> Service {
+    let report = seen.report.as_deref();
+    let serving = serving(seen);
     Service {
         serving,
         over: report.is_some_and(|report| report.activity == Activity::HandsOff(HandsOff::FlightOver)),
-        battery,
+        battery: battery(seen),
         node: seen.usable,
         unknown_for: unknown_for(&seen.drone, Timestamp::now()).filter(|_| serving == Serving::Unknown),
     }

@@ -1,0 +1,96 @@
+//! The life of a release: installed, upgraded and removed by Helm on a control plane of its own.
+//!
+//! Owns: what Helm does with the CRDs and with what flies by them. Must not: wait for Pods, which nobody runs here.
+
+use serde_json::{Value, json};
+use tests::{ControlPlane, manifests};
+
+use super::{HELM, SYSTEM};
+
+/// Helm as the administrator of a control plane.
+fn helm(plane: &ControlPlane, args: &[&str]) -> String {
+    let chart = manifests::chart();
+    let args = args
+        .iter()
+        .map(|arg| if *arg == "CHART" { chart.to_str().unwrap() } else { arg });
+    let mut command = HELM.command(args);
+    command
+        .arg("--namespace")
+        .arg(SYSTEM)
+        .arg("--kubeconfig")
+        .arg(plane.kubectl().kubeconfig());
+    let output = tests::run::output(command, None, std::time::Duration::from_secs(120)).unwrap();
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{words}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn columns(plane: &ControlPlane) -> Value {
+    let crd = plane.kubectl().json(["get", "crd", "drones.skein.dev"]).unwrap();
+    crd["spec"]["versions"][0]["additionalPrinterColumns"].clone()
+}
+
+#[test]
+fn helm_brings_the_crds_up_to_date_and_leaves_them_and_the_drones_when_it_goes() {
+    let plane = ControlPlane::start().unwrap();
+    let said = helm(&plane, &["install", "skein", "CHART", "--create-namespace"]);
+    assert!(
+        said.contains("kubectl label node NODE node-role.kubernetes.io/drone="),
+        "{said}"
+    );
+    let wait = ["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"];
+    plane.kubectl().run(wait).unwrap();
+
+    // A CRD as an older release had it, with less to see; the next release brings the rest.
+    let wanted = columns(&plane);
+    let older = json!([{"op": "remove", "path": "/spec/versions/0/additionalPrinterColumns/0"}]).to_string();
+    let patch = ["patch", "crd", "drones.skein.dev", "--type=json", "-p", &older];
+    plane.kubectl().run(patch).unwrap();
+    assert_ne!(columns(&plane), wanted);
+    let drone = json!({"apiVersion": "skein.dev/v1alpha1", "kind": "Drone",
+        "metadata": {"name": "one", "namespace": "default"}, "spec": {}});
+    plane.kubectl().apply(&drone.to_string()).unwrap();
+    helm(
+        &plane,
+        &[
+            "upgrade",
+            "skein",
+            "CHART",
+            "--force-conflicts",
+            "--set",
+            "coordinator.replicas=3",
+        ],
+    );
+    assert_eq!(columns(&plane), wanted);
+    let replicas = [
+        "-n",
+        SYSTEM,
+        "get",
+        "deployment/skein-coordinator",
+        "-o",
+        "jsonpath={.spec.replicas}",
+    ];
+    assert_eq!(plane.kubectl().run(replicas).unwrap(), "3");
+
+    helm(&plane, &["uninstall", "skein"]);
+    let workloads = [
+        "-n",
+        SYSTEM,
+        "get",
+        "deployments,daemonsets,services,roles,networkpolicies",
+        "-o",
+        "name",
+    ];
+    assert_eq!(plane.kubectl().run(workloads).unwrap(), "");
+    assert_eq!(
+        plane.kubectl().run(["get", "drones", "-o", "name"]).unwrap(),
+        "drone.skein.dev/one\n"
+    );
+
+    // It comes again and takes the CRDs for its own.
+    helm(&plane, &["install", "skein", "CHART"]);
+    assert_eq!(
+        plane.kubectl().run(["get", "drones", "-o", "name"]).unwrap(),
+        "drone.skein.dev/one\n"
+    );
+}

@@ -1,0 +1,96 @@
+//! Who may speak to whom.
+//!
+//! Owns: that the policies select our Pods and open the ports that are used. Must not: send anything: there is no network of
+//! Pods here.
+
+use serde_json::{Value, json};
+
+use super::{object, objects, rendered};
+
+/// The objects, and the policy of this name.
+fn policy(name: &str, settings: &[&str]) -> (Vec<Value>, Value) {
+    let objects = objects(&rendered(settings));
+    let policy = object(&objects, "NetworkPolicy", name)["spec"].clone();
+    (objects, policy)
+}
+
+#[test]
+fn agents_reach_the_coordinator_and_all_else_is_closed_in_both_directions() {
+    let (all, coordinator) = policy("skein-coordinator", &[]);
+    let (_, agent) = policy("skein-agent", &[]);
+    for (policy, workload) in [
+        (&coordinator, object(&all, "Deployment", "skein-coordinator")),
+        (&agent, object(&all, "DaemonSet", "skein-agent")),
+    ] {
+        assert_eq!(policy["policyTypes"], json!(["Ingress", "Egress"]));
+        assert_eq!(policy["podSelector"], workload["spec"]["selector"]);
+    }
+    let agents = json!({"podSelector": {"matchLabels": {"app.kubernetes.io/name": "skein-agent"}}});
+    let coordinators = json!({"podSelector": {"matchLabels": {"app.kubernetes.io/name": "skein-coordinator"}}});
+    let uplink = json!([{"port": 50051}]);
+    assert_eq!(coordinator["ingress"], json!([{"from": [agents], "ports": uplink}]));
+    let names = json!({"ports": [{"port": 53, "protocol": "UDP"}, {"port": 53}]});
+    assert_eq!(
+        coordinator["egress"],
+        json!([names, {"ports": [{"port": 443}, {"port": 6443}]}])
+    );
+    assert_eq!(agent["ingress"], json!([]));
+    assert_eq!(agent["egress"], json!([{"to": [coordinators], "ports": uplink}, names]));
+}
+
+#[test]
+fn an_autopilot_on_the_network_is_let_through() {
+    let at = |link: &str| {
+        let settings = [format!("agent.device.access=none,agent.link={link}")];
+        let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+        let (objects, policy) = policy("skein-agent", &settings);
+        let ports =
+            object(&objects, "DaemonSet", "skein-agent")["spec"]["template"]["spec"]["containers"][0]["ports"].clone();
+        (policy, ports)
+    };
+    let (tcp, ports) = at("tcp:192.0.2.1:5760");
+    assert_eq!(tcp["egress"][2], json!({"ports": [{"port": 5760, "protocol": "TCP"}]}));
+    assert_eq!((&tcp["ingress"], ports), (&json!([]), Value::Null));
+    let (udp, _) = at("udp:autopilot:14580");
+    assert_eq!(udp["egress"][2], json!({"ports": [{"port": 14580, "protocol": "UDP"}]}));
+    // The autopilot sends to the node, from a port that it chooses.
+    let (listening, ports) = at("udp-listen:0.0.0.0:14550");
+    assert_eq!(
+        listening["ingress"],
+        json!([{"ports": [{"port": 14550, "protocol": "UDP"}]}])
+    );
+    assert_eq!(listening["egress"][2], json!({"ports": [{"protocol": "UDP"}]}));
+    assert_eq!(ports[0]["hostPort"], 14550);
+}
+
+#[test]
+fn metrics_are_for_those_who_scrape_and_others_are_let_in_by_name() {
+    let settings = [
+        "metrics.enabled=true",
+        "networkPolicy.uplinkFrom[0].ipBlock.cidr=192.0.2.0/24",
+        "networkPolicy.apiServers[0].ipBlock.cidr=198.51.100.1/32",
+    ];
+    let (objects, policy) = policy("skein-coordinator", &settings);
+    assert_eq!(
+        policy["ingress"][0]["from"][1],
+        json!({"ipBlock": {"cidr": "192.0.2.0/24"}})
+    );
+    let monitoring = json!({"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}});
+    assert_eq!(
+        policy["ingress"][1],
+        json!({"from": [monitoring], "ports": [{"port": 9090}]})
+    );
+    assert_eq!(
+        policy["egress"][1]["to"],
+        json!([{"ipBlock": {"cidr": "198.51.100.1/32"}}])
+    );
+    // Scraping looks at each replica by its own address.
+    let service = &object(&objects, "Service", "skein-coordinator-metrics")["spec"];
+    let workload = object(&objects, "Deployment", "skein-coordinator");
+    assert_eq!(service["selector"], workload["spec"]["selector"]["matchLabels"]);
+    assert_eq!(service["clusterIP"], "None");
+    let args = workload["spec"]["template"]["spec"]["containers"][0]["args"]
+        .as_array()
+        .unwrap();
+    assert!(args.contains(&json!("--metrics-listen=0.0.0.0:9090")), "{args:?}");
+}

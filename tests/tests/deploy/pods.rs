@@ -1,0 +1,222 @@
+//! What the Pods are allowed and told.
+//!
+//! Owns: PodSecurity at the level that each workload claims, what ends an agent, what it holds, whose images run.
+//! Must not: look at rights in the API (`rights.rs`).
+
+use serde_json::{Value, json};
+
+use super::{PLANE, SYSTEM, object, objects, pod_template, rendered};
+
+/// What PodSecurity says of such a Pod in a namespace of the level `restricted`; `None` if it is taken. Nothing is made.
+fn restricted_refusal(template: &Value) -> Option<String> {
+    let namespace = "restricted";
+    let level = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace,
+        "labels": {"pod-security.kubernetes.io/enforce": "restricted"}}});
+    PLANE.kubectl().apply(&level.to_string()).unwrap();
+    let account = template["spec"]["serviceAccountName"].as_str().unwrap();
+    let account = json!({"apiVersion": "v1", "kind": "ServiceAccount",
+        "metadata": {"name": account, "namespace": namespace}});
+    PLANE.kubectl().apply(&account.to_string()).unwrap();
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "spec": template["spec"],
+        "metadata": {"name": "trial", "namespace": namespace}});
+    let args = ["create", "--dry-run=server", "-f", "-"];
+    let refusal = PLANE.kubectl().run_with(args, &pod.to_string()).err()?.to_string();
+    let exceptions = refusal.split("latest\": ").nth(1).unwrap_or(&refusal);
+    Some(exceptions.to_owned())
+}
+
+/// The Pod template of a workload of the chart with these settings.
+fn template_with(kind: &str, name: &str, settings: &[&str]) -> Value {
+    object(&objects(&rendered(settings)), kind, name)["spec"]["template"].clone()
+}
+
+#[test]
+fn the_coordinator_meets_the_restricted_pod_security_level() {
+    let with_everything = [
+        "tls.secretName=mine",
+        "metrics.enabled=true",
+        "images.pullSecrets[0].name=login",
+        "coordinator.extraEnv[0].name=RUST_BACKTRACE,coordinator.extraEnv[0].value=a",
+    ];
+    for settings in [[].as_slice(), &with_everything] {
+        let template = template_with("Deployment", "skein-coordinator", settings);
+        assert_eq!(restricted_refusal(&template), None);
+    }
+}
+
+#[test]
+fn the_agent_differs_from_the_restricted_level_only_where_its_manifest_says_why() {
+    let state_folder = [
+        r#"unrestricted capabilities (container "state-folder" must not include "CHOWN""#,
+        r#"runAsNonRoot != true (container "state-folder""#,
+        r#"runAsUser=0 (container "state-folder""#,
+    ];
+    let volumes = |names: &str| format!("restricted volume types ({names} restricted volume type \"hostPath\")");
+    let state = volumes(r#"volume "state" uses"#);
+    let both = volumes(r#"volumes "state", "devices" use"#);
+    let plugin = "agent.device.access=plugin,agent.link=serial:/dev/ttyACM0:57600";
+    let network = "agent.device.access=none,agent.link=tcp:192.0.2.1:5760";
+    for (settings, volumes, of_the_agent) in [
+        ([].as_slice(), &both, [].as_slice()),
+        (&[plugin], &state, &[]),
+        (&[network], &state, &[]),
+        (
+            &["agent.device.access=privileged"],
+            &both,
+            &[
+                r#"privileged (container "agent" must not set securityContext.privileged=true)"#,
+                r#"allowPrivilegeEscalation != false (container "agent""#,
+            ],
+        ),
+    ] {
+        let template = template_with("DaemonSet", "skein-agent", settings);
+        let exceptions = restricted_refusal(&template).unwrap();
+        let mut expected = state_folder.to_vec();
+        expected.push(volumes);
+        expected.extend(of_the_agent);
+        for one in &expected {
+            assert!(exceptions.contains(one), "{one:?} is not in {exceptions}");
+        }
+        // Nothing that is not expected: each exception is a part of its own that names its level's rule.
+        let parts = exceptions.split("), ").count();
+        assert_eq!(parts, expected.len(), "{exceptions}");
+    }
+}
+
+#[test]
+fn the_agent_outlives_a_landing_and_is_never_ended_by_a_rollout_or_a_probe() {
+    let object = PLANE
+        .kubectl()
+        .json(["-n", SYSTEM, "get", "daemonset/skein-agent"])
+        .unwrap();
+    assert_eq!(object["spec"]["updateStrategy"]["type"], "OnDelete");
+    let pod = &object["spec"]["template"]["spec"];
+    // From 120 m, at half the speeds that the autopilots sink with by default.
+    let (height, near_ground) = (120.0, 10.0);
+    let (fast, slow, disarm) = (1.5, 0.5, 10.0);
+    let landing: f64 = 2.0 * ((height - near_ground) / fast + near_ground / slow + disarm);
+    let agent = &pod["containers"][0];
+    let env = agent["env"].as_array().unwrap();
+    let timeout = env.iter().find(|e| e["name"] == "SKEIN_LANDING_TIMEOUT").unwrap();
+    let timeout: f64 = timeout["value"].as_str().unwrap().parse().unwrap();
+    assert!(timeout >= landing, "{timeout} s are less than {landing} s");
+    assert!(pod["terminationGracePeriodSeconds"].as_f64().unwrap() >= timeout + 20.0);
+    for probe in ["livenessProbe", "startupProbe"] {
+        assert_eq!(
+            agent[probe],
+            Value::Null,
+            "{probe} would restart the agent of a flying vehicle"
+        );
+    }
+    assert_eq!(agent["readinessProbe"]["exec"]["command"][1], "--check-ready");
+    assert_eq!(pod["priorityClassName"], "system-node-critical");
+}
+
+#[test]
+fn the_agent_knows_its_node_and_holds_nothing_but_a_short_word_for_it() {
+    let template = pod_template("daemonset/skein-agent");
+    let agent = &template["spec"]["containers"][0];
+    let env = agent["env"].as_array().unwrap().clone();
+    let of = |name: &str| env.iter().find(|e| e["name"] == name).unwrap_or(&Value::Null).clone();
+    assert_eq!(of("NODE")["valueFrom"]["fieldRef"]["fieldPath"], "spec.nodeName");
+    assert_eq!(of("SKEIN_LINK")["value"], "serial:/host/dev/ttyACM0:57600");
+    // No token for the Kubernetes API, and one that is good for the coordinator alone.
+    assert_eq!(template["spec"]["automountServiceAccountToken"], false);
+    let mounted = |volume: &str| {
+        let mounts = agent["volumeMounts"].as_array().unwrap();
+        let mount = mounts.iter().find(|mount| mount["name"] == volume).unwrap();
+        mount["mountPath"].as_str().unwrap().to_owned()
+    };
+    let volumes = template["spec"]["volumes"].as_array().unwrap();
+    let volume = |name: &str| volumes.iter().find(|volume| volume["name"] == name).unwrap();
+    let sources = volume("token")["projected"]["sources"].as_array().unwrap();
+    let [source] = sources.as_slice() else {
+        panic!("{sources:?}");
+    };
+    let token = &source["serviceAccountToken"];
+    assert_eq!(token["audience"], "skein-coordinator");
+    assert_eq!(token["expirationSeconds"], 600);
+    let file = format!("{}/{}", mounted("token"), token["path"].as_str().unwrap());
+    assert_eq!(of("SKEIN_TOKEN_FILE")["value"], *file);
+    // It starts although the authority is not published yet, and finds it later.
+    assert_eq!(
+        volume("ca")["configMap"],
+        json!({"name": "skein-ca", "optional": true, "defaultMode": 420})
+    );
+    assert_eq!(of("SKEIN_COORDINATOR_CA")["value"], format!("{}/ca.crt", mounted("ca")));
+    let secrets = volumes.iter().filter(|volume| volume["secret"].is_object());
+    assert_eq!(secrets.count(), 0);
+}
+
+#[test]
+fn agents_are_led_to_the_leader_and_each_replica_may_be_ready() {
+    let template = pod_template("daemonset/skein-agent");
+    let env = template["spec"]["containers"][0]["env"].as_array().unwrap().clone();
+    let address = env.iter().find(|e| e["name"] == "SKEIN_COORDINATOR").unwrap();
+    assert_eq!(
+        address["value"],
+        format!("https://skein-coordinator.{SYSTEM}.svc:50051")
+    );
+    let service = PLANE
+        .kubectl()
+        .json(["-n", SYSTEM, "get", "service/skein-coordinator"])
+        .unwrap();
+    let port = &service["spec"]["ports"][0];
+    assert_eq!((&port["port"], &port["name"]), (&json!(50051), &json!("grpc")));
+    // The leader writes where the Service leads; a selector would lead to those who stand by, too.
+    assert_eq!(service["spec"]["selector"], Value::Null);
+    // The leader's own address is told to it.
+    let coordinator = &pod_template("deployment/skein-coordinator")["spec"]["containers"][0];
+    let env = coordinator["env"].as_array().unwrap();
+    let of = |name: &str| env.iter().find(|e| e["name"] == name).unwrap()["valueFrom"]["fieldRef"]["fieldPath"].clone();
+    assert_eq!(
+        (of("POD_NAME"), of("POD_IP")),
+        (json!("metadata.name"), json!("status.podIP"))
+    );
+    // The kubelet's probe speaks plain text, which the port for agents does not.
+    assert_eq!(coordinator["readinessProbe"]["grpc"]["port"], 50052);
+}
+
+#[test]
+fn a_rollout_or_a_drain_leaves_a_coordinator_running() {
+    let coordinator = PLANE
+        .kubectl()
+        .json(["-n", SYSTEM, "get", "deployment/skein-coordinator"])
+        .unwrap();
+    assert_eq!(coordinator["spec"]["replicas"], 2);
+    assert_eq!(
+        coordinator["spec"]["strategy"]["rollingUpdate"],
+        json!({"maxSurge": 1, "maxUnavailable": 0})
+    );
+    let budget = PLANE
+        .kubectl()
+        .json(["-n", SYSTEM, "get", "poddisruptionbudget/skein-coordinator"])
+        .unwrap();
+    assert_eq!(budget["spec"]["maxUnavailable"], 1);
+    assert_eq!(budget["spec"]["selector"], coordinator["spec"]["selector"]);
+}
+
+#[test]
+fn every_image_is_ours_and_names_a_version() {
+    for workload in ["deployment/skein-coordinator", "daemonset/skein-agent"] {
+        let spec = pod_template(workload)["spec"].clone();
+        for list in ["containers", "initContainers"] {
+            for container in spec[list].as_array().into_iter().flatten() {
+                let image = container["image"].as_str().unwrap();
+                assert!(
+                    image.starts_with("skein-"),
+                    "{image} is not in a cluster that has only our images"
+                );
+                let version = image.rsplit_once(':').map(|(_, version)| version);
+                assert!(version.is_some_and(|v| v != "latest"), "{image}");
+                assert_eq!(container["securityContext"]["readOnlyRootFilesystem"], true, "{image}");
+                assert_eq!(
+                    container["securityContext"]["capabilities"]["drop"],
+                    json!(["ALL"]),
+                    "{image}"
+                );
+                assert!(container["resources"]["limits"]["memory"].is_string(), "{image}");
+            }
+        }
+    }
+}

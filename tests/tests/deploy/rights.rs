@@ -1,0 +1,204 @@
+//! Rights in the Kubernetes API: those of our programs, and those that people are given.
+//!
+//! Owns: that each role gives what its holders need and no more. Must not: judge whether what is granted to the coordinator is
+//! used: its own tests do, by the audit log.
+
+use serde_json::json;
+
+use super::{PLANE, SYSTEM, kubectl};
+use std::time::Duration;
+use tests::wait_for;
+
+/// Whether the ServiceAccount may do this.
+fn may(account: &str, request: &str) -> bool {
+    user_may(&format!("system:serviceaccount:{SYSTEM}:{account}"), request)
+}
+
+/// Whether the user may do this.
+fn user_may(user: &str, request: &str) -> bool {
+    let user = format!("--as={user}");
+    let mut args = vec!["auth", "can-i", &user];
+    args.extend(request.split(' '));
+    let output = PLANE.kubectl().output(&args).unwrap();
+    let answer = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    assert!(
+        answer == "yes" || answer == "no",
+        "{request}: {answer} {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    answer == "yes"
+}
+
+#[test]
+fn the_coordinator_may_do_its_work_and_nothing_beside_it() {
+    for request in [
+        "watch swarms.skein.dev -A",
+        "create drones.skein.dev -n anywhere",
+        "patch drones.skein.dev --subresource=status -n anywhere",
+        "list nodes",
+        "create events.events.k8s.io -n anywhere",
+        "update leases.coordination.k8s.io -n skein-system",
+    ] {
+        assert!(may("skein-coordinator", request), "may not {request}");
+    }
+    for request in [
+        "get secrets -n skein-system",
+        "create pods -n skein-system",
+        "patch nodes",
+        "get leases.coordination.k8s.io -n kube-node-lease",
+        "delete swarms.skein.dev -n anywhere",
+        "delete leases.coordination.k8s.io -n skein-system",
+        "create clusterrolebindings.rbac.authorization.k8s.io",
+    ] {
+        assert!(!may("skein-coordinator", request), "may {request}");
+    }
+}
+
+#[test]
+fn the_agent_may_do_nothing_at_all() {
+    for request in [
+        "get drones.skein.dev -A",
+        "get nodes",
+        "get secrets -n skein-system",
+        "list pods -A",
+        "watch leases -A",
+    ] {
+        assert!(!may("skein-agent", request), "may {request}");
+    }
+}
+
+/// What each person may do in the namespace where a role is given to him, in this order: look, edit, ground and go on, kill.
+fn rights_of(user: &str, namespace: &str) -> [bool; 4] {
+    let may = |request: &str| user_may(user, &format!("{request} -n {namespace}"));
+    let all = |requests: &[&str]| {
+        let answers: Vec<bool> = requests.iter().map(|request| may(request)).collect();
+        assert!(
+            answers.windows(2).all(|pair| pair[0] == pair[1]),
+            "{user}: {requests:?} {answers:?}"
+        );
+        answers[0]
+    };
+    // Nobody but the coordinator writes what is seen.
+    for never in [
+        "patch swarms.skein.dev --subresource=status",
+        "update drones.skein.dev --subresource=status",
+    ] {
+        assert!(!may(never), "{user} may {never}");
+    }
+    [
+        all(&[
+            "get drones.skein.dev",
+            "list swarms.skein.dev",
+            "watch drones.skein.dev",
+        ]),
+        all(&[
+            "create swarms.skein.dev",
+            "patch drones.skein.dev",
+            "delete drones.skein.dev",
+            "update swarms.skein.dev --subresource=scale",
+        ]),
+        all(&[
+            "ground swarms.skein.dev",
+            "release swarms.skein.dev",
+            "resume drones.skein.dev",
+        ]),
+        all(&["kill drones.skein.dev"]),
+    ]
+}
+
+#[test]
+fn people_have_the_rights_of_their_built_in_role_in_their_namespace_alone() {
+    kubectl(&["create", "namespace", "field"]);
+    for (user, role) in [("vera", "view"), ("edda", "edit"), ("ada", "admin")] {
+        kubectl(&[
+            "-n",
+            "field",
+            "create",
+            "rolebinding",
+            user,
+            &format!("--clusterrole={role}"),
+            &format!("--user={user}"),
+        ]);
+    }
+    // The controller of aggregated roles takes a moment.
+    wait_for("the built-in roles to grow", Duration::from_secs(60), || {
+        anyhow::ensure!(user_may("ada", "kill drones.skein.dev -n field"));
+        Ok(())
+    })
+    .unwrap();
+    for (user, rights) in [
+        ("vera", [true, false, false, false]),
+        ("edda", [true, true, true, false]),
+        ("ada", [true, true, true, true]),
+    ] {
+        assert_eq!(rights_of(user, "field"), rights, "{user}");
+        assert_eq!(rights_of(user, "default"), [false; 4], "{user}");
+    }
+}
+
+#[test]
+fn our_roles_stand_alone_and_grounding_can_be_given_without_killing() {
+    kubectl(&["create", "namespace", "range"]);
+    let auditor = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+        "metadata": {"name": "may-ground"},
+        "rules": [{"apiGroups": ["skein.dev"], "resources": ["swarms"], "verbs": ["ground"]}]});
+    PLANE.kubectl().apply(&auditor.to_string()).unwrap();
+    for role in ["skein-viewer", "skein-operator", "skein-admin", "may-ground"] {
+        kubectl(&[
+            "-n",
+            "range",
+            "create",
+            "rolebinding",
+            role,
+            &format!("--clusterrole={role}"),
+            &format!("--user={role}"),
+        ]);
+    }
+    assert_eq!(rights_of("skein-viewer", "range"), [true, false, false, false]);
+    assert_eq!(rights_of("skein-operator", "range"), [true, true, true, false]);
+    assert_eq!(rights_of("skein-admin", "range"), [true, true, true, true]);
+    assert!(user_may("may-ground", "ground swarms.skein.dev -n range"));
+    for request in [
+        "kill drones.skein.dev",
+        "release swarms.skein.dev",
+        "get drones.skein.dev",
+        "patch swarms.skein.dev",
+    ] {
+        assert!(!user_may("may-ground", &format!("{request} -n range")), "may {request}");
+    }
+}
+
+#[test]
+fn whoever_may_connect_reaches_the_coordinator_and_reads_no_secret() {
+    kubectl(&[
+        "-n",
+        SYSTEM,
+        "create",
+        "rolebinding",
+        "connie",
+        "--role=skein-connect",
+        "--user=connie",
+    ]);
+    for request in [
+        "get configmap/skein-ca",
+        "get lease.coordination.k8s.io/skein-coordinator",
+        "list pods",
+        "create pods --subresource=portforward",
+        "get pods --subresource=portforward",
+    ] {
+        assert!(
+            user_may("connie", &format!("{request} -n {SYSTEM}")),
+            "may not {request}"
+        );
+    }
+    for request in [
+        "get secret/skein-ca",
+        "get configmap/other",
+        "update lease.coordination.k8s.io/skein-coordinator",
+        "create pods --subresource=exec",
+        "delete pods",
+        "get drones.skein.dev",
+    ] {
+        assert!(!user_may("connie", &format!("{request} -n {SYSTEM}")), "may {request}");
+    }
+}

@@ -14,9 +14,10 @@ use crate::control_plane::workspace_root;
 pub const NAMESPACE: &str = "skein-system";
 
 /// Each plain manifest is that of the chart's template of the same name.
-pub const FILES: [&str; 5] = [
+pub const FILES: [&str; 6] = [
     "agent.yaml",
     "coordinator.yaml",
+    "metrics.yaml",
     "network-policy.yaml",
     "rbac.yaml",
     "roles.yaml",

@@ -8,8 +8,21 @@ use tests::manifests;
 
 use super::{HELM, PLANE, folder, kubectl, object, objects, rendered};
 
-/// The objects in an order that does not depend on how they were listed.
+/// The objects in an order that does not depend on how they were listed, and so their environments: kustomize puts what it
+/// has patched first, and the order counts for nothing, as no variable speaks of another.
 fn sorted(mut objects: Vec<Value>) -> Vec<Value> {
+    for object in &mut objects {
+        let containers = object
+            .pointer_mut("/spec/template/spec/containers")
+            .and_then(Value::as_array_mut);
+        for env in containers
+            .into_iter()
+            .flatten()
+            .filter_map(|container| container["env"].as_array_mut())
+        {
+            env.sort_by_key(|variable| variable["name"].to_string());
+        }
+    }
     objects.sort_by_key(|object| format!("{} {}", object["kind"], object["metadata"]["name"]));
     objects
 }
@@ -113,7 +126,7 @@ fn whatever_can_be_set_is_accepted_by_the_api_server_without_a_warning() {
         ],
         &[
             "tls.secretName=mine",
-            "metrics.enabled=true",
+            "metrics.enabled=false",
             "service.type=NodePort",
             "service.nodePort=30051",
         ],
@@ -206,7 +219,10 @@ fn bad_values_are_refused_by_name_and_with_what_to_do() {
         ),
         ("agent.landingTimeoutSeconds=30", "30 s may end an agent in the air"),
         ("tls.certManager.enabled=true", "set tls.certManager.issuerRef.name"),
-        ("metrics.serviceMonitor.enabled=true", "set metrics.enabled"),
+        (
+            "metrics.enabled=false,metrics.serviceMonitor.enabled=true",
+            "set metrics.enabled",
+        ),
     ] {
         let refusal = refusal(&[setting]);
         assert!(refusal.contains(words), "{setting}: {refusal}");

@@ -28,7 +28,13 @@ fn agents_reach_the_coordinator_and_all_else_is_closed_in_both_directions() {
     let agents = json!({"podSelector": {"matchLabels": {"app.kubernetes.io/name": "skein-agent"}}});
     let coordinators = json!({"podSelector": {"matchLabels": {"app.kubernetes.io/name": "skein-coordinator"}}});
     let uplink = json!([{"port": 50051}]);
-    assert_eq!(coordinator["ingress"], json!([{"from": [agents], "ports": uplink}]));
+    assert_eq!(coordinator["ingress"][0], json!({"from": [agents], "ports": uplink}));
+    let monitoring = json!({"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}});
+    assert_eq!(
+        coordinator["ingress"][1],
+        json!({"from": [monitoring], "ports": [{"port": 9090}]})
+    );
+    assert_eq!(coordinator["ingress"].as_array().unwrap().len(), 2);
     let names = json!({"ports": [{"port": 53, "protocol": "UDP"}, {"port": 53}]});
     assert_eq!(
         coordinator["egress"],
@@ -64,9 +70,8 @@ fn an_autopilot_on_the_network_is_let_through() {
 }
 
 #[test]
-fn metrics_are_for_those_who_scrape_and_others_are_let_in_by_name() {
+fn others_are_let_in_by_name_and_metrics_are_scraped_of_each_replica() {
     let settings = [
-        "metrics.enabled=true",
         "networkPolicy.uplinkFrom[0].ipBlock.cidr=192.0.2.0/24",
         "networkPolicy.apiServers[0].ipBlock.cidr=198.51.100.1/32",
     ];
@@ -74,11 +79,6 @@ fn metrics_are_for_those_who_scrape_and_others_are_let_in_by_name() {
     assert_eq!(
         policy["ingress"][0]["from"][1],
         json!({"ipBlock": {"cidr": "192.0.2.0/24"}})
-    );
-    let monitoring = json!({"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}});
-    assert_eq!(
-        policy["ingress"][1],
-        json!({"from": [monitoring], "ports": [{"port": 9090}]})
     );
     assert_eq!(
         policy["egress"][1]["to"],

@@ -34,7 +34,6 @@ fn template_with(kind: &str, name: &str, settings: &[&str]) -> Value {
 fn the_coordinator_meets_the_restricted_pod_security_level() {
     let with_everything = [
         "tls.secretName=mine",
-        "metrics.enabled=true",
         "images.pullSecrets[0].name=login",
         "coordinator.extraEnv[0].name=RUST_BACKTRACE,coordinator.extraEnv[0].value=a",
     ];

@@ -102,7 +102,7 @@ fn rights_of(user: &str, namespace: &str) -> [bool; 4] {
             "release swarms.skein.dev",
             "resume drones.skein.dev",
         ]),
-        all(&["kill drones.skein.dev"]),
+        all(&["kill drones.skein.dev", "kill swarms.skein.dev"]),
     ]
 }
 
@@ -200,5 +200,30 @@ fn whoever_may_connect_reaches_the_coordinator_and_reads_no_secret() {
         "get drones.skein.dev",
     ] {
         assert!(!user_may("connie", &format!("{request} -n {SYSTEM}")), "may {request}");
+    }
+}
+
+#[test]
+fn whoever_may_enroll_reads_the_one_key_and_writes_the_one_list() {
+    kubectl(&[
+        "-n",
+        SYSTEM,
+        "create",
+        "rolebinding",
+        "enrico",
+        "--role=skein-enroll",
+        "--user=enrico",
+    ]);
+    for (may, request) in [
+        (true, "get secret/skein-ca"),
+        (true, "get configmap/skein-enrolled"),
+        (true, "update configmap/skein-enrolled"),
+        (true, "create configmaps"),
+        (false, "update secret/skein-ca"),
+        (false, "list secrets"),
+        (false, "update configmap/skein-ca"),
+        (false, "list pods"),
+    ] {
+        assert_eq!(user_may("enrico", &format!("{request} -n {SYSTEM}")), may, "{request}");
     }
 }

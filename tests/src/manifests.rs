@@ -14,11 +14,12 @@ use crate::control_plane::workspace_root;
 pub const NAMESPACE: &str = "skein-system";
 
 /// Each plain manifest is that of the chart's template of the same name.
-pub const FILES: [&str; 6] = [
+pub const FILES: [&str; 7] = [
     "agent.yaml",
     "coordinator.yaml",
     "metrics.yaml",
     "network-policy.yaml",
+    "pod-policy.yaml",
     "rbac.yaml",
     "roles.yaml",
 ];

@@ -2,8 +2,10 @@
 //!
 //! Owns: what Helm does with the CRDs and with what flies by them. Must not: wait for Pods, which nobody runs here.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
-use tests::{ControlPlane, manifests};
+use tests::{ControlPlane, manifests, wait_for};
 
 use super::{HELM, SYSTEM};
 
@@ -19,7 +21,7 @@ fn helm(plane: &ControlPlane, args: &[&str]) -> String {
         .arg(SYSTEM)
         .arg("--kubeconfig")
         .arg(plane.kubectl().kubeconfig());
-    let output = tests::run::output(command, None, std::time::Duration::from_secs(120)).unwrap();
+    let output = tests::run::output(command, None, Duration::from_secs(120)).unwrap();
     let words = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{words}");
     String::from_utf8(output.stdout).unwrap()
@@ -71,6 +73,37 @@ fn helm_brings_the_crds_up_to_date_and_leaves_them_and_the_drones_when_it_goes()
         "jsonpath={.spec.replicas}",
     ];
     assert_eq!(plane.kubectl().run(replicas).unwrap(), "3");
+
+    // What the policy of this namespace allows follows the chosen way to the serial port.
+    let privileged = || -> anyhow::Result<()> {
+        let daemon_set = plane.kubectl().json(["-n", SYSTEM, "get", "daemonset/skein-agent"])?;
+        let pod = json!({"apiVersion": "v1", "kind": "Pod", "spec": daemon_set["spec"]["template"]["spec"],
+            "metadata": {"name": "trial", "namespace": SYSTEM}});
+        let args = [
+            "create",
+            "--dry-run=server",
+            "-o",
+            "jsonpath={.spec.containers[0].securityContext.privileged}",
+            "-f",
+            "-",
+        ];
+        let taken = plane.kubectl().run_with(args, &pod.to_string())?;
+        anyhow::ensure!(taken == "true", "{taken}");
+        Ok(())
+    };
+    assert!(privileged().is_err());
+    helm(
+        &plane,
+        &[
+            "upgrade",
+            "skein",
+            "CHART",
+            "--reuse-values",
+            "--set",
+            "agent.device.access=privileged",
+        ],
+    );
+    wait_for("a privileged agent to be taken", Duration::from_secs(60), privileged).unwrap();
 
     helm(&plane, &["uninstall", "skein"]);
     let workloads = [

@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use super::{PLANE, SYSTEM, object, objects, pod_template, rendered};
+use super::{PLANE, SYSTEM, kubectl, object, objects, pod_template, rendered};
 
 /// What PodSecurity says of such a Pod in a namespace of the level `restricted`; `None` if it is taken. Nothing is made.
 fn restricted_refusal(template: &Value) -> Option<String> {
@@ -217,5 +217,109 @@ fn every_image_is_ours_and_names_a_version() {
                 assert!(container["resources"]["limits"]["memory"].is_string(), "{image}");
             }
         }
+    }
+}
+
+/// What the API server says of such a Pod in the namespace of Skein; `None` if it is taken. Nothing is made.
+fn refusal_at_home(account: &str, spec: &Value) -> Option<String> {
+    let mut spec = spec.clone();
+    spec["serviceAccountName"] = json!(account);
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "spec": spec,
+        "metadata": {"name": "trial", "namespace": SYSTEM}});
+    let args = ["create", "--dry-run=server", "-f", "-"];
+    let refused = PLANE.kubectl().run_with(args, &pod.to_string()).err()?;
+    Some(refused.to_string())
+}
+
+#[test]
+fn in_the_namespace_of_skein_only_an_agent_may_what_an_agent_needs() {
+    let agent = pod_template("daemonset/skein-agent")["spec"].clone();
+    let coordinator = pod_template("deployment/skein-coordinator")["spec"].clone();
+    // A policy counts from some moments after it was made.
+    tests::wait_for("the policy to be in force", std::time::Duration::from_secs(60), || {
+        anyhow::ensure!(refusal_at_home("skein-coordinator", &agent).is_some());
+        Ok(())
+    })
+    .unwrap();
+    let types = [
+        "get",
+        "validatingadmissionpolicy/skein-pods",
+        "-o",
+        "jsonpath={.status.typeChecking}",
+    ];
+    assert_eq!(kubectl(&types), "{}");
+    assert_eq!(refusal_at_home("skein-agent", &agent), None);
+    assert_eq!(refusal_at_home("skein-coordinator", &coordinator), None);
+    let with = |spec: &Value, path: &str, value: Value| {
+        let mut spec = spec.clone();
+        let (parent, key) = path.rsplit_once('/').unwrap();
+        spec.pointer_mut(parent).unwrap()[key] = value;
+        spec
+    };
+    let mut volumes = agent["volumes"].clone();
+    let etc = json!({"name": "etc", "hostPath": {"path": "/etc"}});
+    volumes.as_array_mut().unwrap().push(etc);
+    for (account, spec, words) in [
+        (
+            "skein-coordinator",
+            agent.clone(),
+            "only the agent may see folders of its node",
+        ),
+        ("default", agent.clone(), "only the agent may see folders of its node"),
+        (
+            "skein-agent",
+            with(&agent, "/volumes", volumes),
+            "only /var/lib/skein and /dev",
+        ),
+        (
+            "skein-agent",
+            with(&agent, "/hostNetwork", json!(true)),
+            "may share the network",
+        ),
+        (
+            "skein-coordinator",
+            with(&coordinator, "/hostPID", json!(true)),
+            "may share the network",
+        ),
+        (
+            "skein-agent",
+            with(
+                &agent,
+                "/containers/0/securityContext",
+                json!({"privileged": true, "capabilities": {"drop": ["ALL"]}}),
+            ),
+            "must set allowPrivilegeEscalation to false and not be privileged",
+        ),
+        (
+            "skein-agent",
+            with(
+                &agent,
+                "/containers/0/securityContext/capabilities",
+                json!({"drop": ["ALL"], "add": ["CHOWN"]}),
+            ),
+            "must drop ALL capabilities and add none",
+        ),
+        (
+            "skein-coordinator",
+            with(&coordinator, "/containers/0/securityContext/capabilities", json!({})),
+            "must drop ALL capabilities and add none",
+        ),
+        (
+            "skein-agent",
+            with(&agent, "/securityContext/runAsNonRoot", json!(false)),
+            "must set runAsNonRoot",
+        ),
+        (
+            "skein-coordinator",
+            with(
+                &coordinator,
+                "/securityContext/seccompProfile",
+                json!({"type": "Unconfined"}),
+            ),
+            "must set seccompProfile to RuntimeDefault",
+        ),
+    ] {
+        let refusal = refusal_at_home(account, &spec).unwrap_or_else(|| panic!("{account} may: {words}"));
+        assert!(refusal.contains(words), "{words}: {refusal}");
     }
 }

@@ -19,6 +19,8 @@ mod metrics;
 mod persons;
 #[path = "coordinator/relief.rs"]
 mod relief;
+#[path = "attacks/way.rs"]
+mod way;
 
 use agent::{Agent, Vehicle, from};
 use crds::Drone;
@@ -305,15 +307,51 @@ async fn a_swarm_is_in_the_air_soon_after_it_is_applied_and_costs_few_writes_its
     }
 }
 
+/// Somebody who may asks for the list of vehicles, over TLS.
+async fn somebody_looks(field: &Field, coordinator: &Coordinator) {
+    let kubectl = field.cluster().kubectl();
+    let token = kubectl
+        .run(["create", "token", "skein-coordinator", "-n", SYSTEM])
+        .unwrap();
+    let looked = field.until("a coordinator that answers over TLS", async || {
+        let map = kubectl
+            .json(["get", "configmap", "skein-ca", "-n", SYSTEM])
+            .map_err(|error| error.to_string())?;
+        let bundle = trust::Bundle::from_pem(map["data"]["ca.crt"].as_str().unwrap_or_default());
+        let way = way::Way::new(&coordinator.address, bundle.map_err(|error| error.to_string())?);
+        let mut fleet = way.fleet(token.trim()).await.map_err(|error| error.to_string())?;
+        let listed = fleet.list(v1::ListRequest::default()).await;
+        listed.map(drop).map_err(|status| status.to_string())
+    });
+    looked.await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn every_right_that_it_is_given_is_used_and_none_is_missing() {
     let mut field = Field::clean(ServedBy::Kubernetes).await;
-    // Two leaders in turn: the EndpointSlice is made by the first and changed by the second.
-    let first = field.coordinator_with(|launch| launch.env("POD_IP", "10.11.12.1"));
+    // Two leaders in turn: EndpointSlice, authority and what is published of it are made by the first and changed by the second.
+    let first = field.secured_coordinator(|launch| launch.env("POD_IP", "10.11.12.1"));
     service_leads_to(&field, "10.11.12.1").await;
+    somebody_looks(&field, &first).await;
     assert_eq!(first.process.stop(PATIENCE).unwrap().code(), Some(0));
-    let coordinator = field.coordinator_with(|launch| launch.env("POD_IP", "10.11.12.2"));
+    for object in ["secret", "configmap"] {
+        let emptied = [
+            "patch",
+            object,
+            "skein-ca",
+            "-n",
+            SYSTEM,
+            "--type=json",
+            "-p",
+            r#"[{"op":"remove","path":"/data"}]"#,
+        ];
+        field.cluster().kubectl().run(emptied).unwrap();
+    }
+    let second = field.secured_coordinator(|launch| launch.env("POD_IP", "10.11.12.2"));
     service_leads_to(&field, "10.11.12.2").await;
+    somebody_looks(&field, &second).await;
+    assert_eq!(second.process.stop(PATIENCE).unwrap().code(), Some(0));
+    let coordinator = field.coordinator();
     let (_vehicles, _agents) = crew(&field, &coordinator, &["n1"]);
     field.swarm("north", "alpha", json!({"replicas": 1})).await;
     let first = field.until_drones("it to fly", |drones| flying(drones) == 1).await;

@@ -51,7 +51,7 @@ impl Side {
         plane.create_nodes(vehicles, &[("node-role.kubernetes.io/drone", "")])?;
         let address = free_address()?;
         let coordinator = Launch::workspace("skein-coordinator")?
-            .args(["--listen", &address, "--namespace", SYSTEM])
+            .args(["--listen", &address, "--namespace", SYSTEM, "--insecure-plaintext"])
             .env(
                 "KUBECONFIG",
                 plane.service_account_kubeconfig(SYSTEM, "skein-coordinator")?,

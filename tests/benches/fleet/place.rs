@@ -73,6 +73,7 @@ impl Place {
                 SYSTEM,
                 "--metrics-listen",
                 "127.0.0.1:0",
+                "--insecure-plaintext",
             ])
             .arg("--listen-file")
             .arg(&told_listen)

@@ -2,6 +2,8 @@
 //!
 //! Owns: dialling it with credentials or without, from any loopback address. Must not: make credentials.
 
+#![allow(dead_code, reason = "not every test goes every way")]
+
 use proto::bearer::Bearer;
 use proto::v1::fleet_client::FleetClient;
 use proto::v1::uplink_client::UplinkClient;

@@ -152,8 +152,17 @@ impl Field {
         self.coordinator_with(|launch| launch)
     }
 
-    /// The same, with a launch of one's own making.
+    /// The same, with a launch of one's own making. Links are in plain text: `attacks.rs` is about their security.
     pub fn coordinator_with(&mut self, change: impl FnOnce(Launch) -> Launch) -> Coordinator {
+        self.start(|launch| change(launch).arg("--insecure-plaintext"))
+    }
+
+    /// The same, with its links secured.
+    pub fn secured_coordinator(&mut self, change: impl FnOnce(Launch) -> Launch) -> Coordinator {
+        self.start(change)
+    }
+
+    fn start(&mut self, change: impl FnOnce(Launch) -> Launch) -> Coordinator {
         self.runs += 1;
         let fresh = |what: &str| {
             let name = format!("{what}-{}-{}", std::process::id(), self.runs);

@@ -75,6 +75,7 @@ impl Stage {
     pub fn start_coordinator(&mut self) -> anyhow::Result<()> {
         let process = Launch::workspace("skein-coordinator")?
             .args(["--listen", &format!("127.0.0.1:{}", self.port), "--namespace", SYSTEM])
+            .arg("--insecure-plaintext")
             .env("KUBECONFIG", &self.kubeconfig)
             .logs_in(&self.logs)
             .start()?;

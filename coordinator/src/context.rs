@@ -8,6 +8,7 @@ use crate::events;
 use crate::ground::Latch;
 use crate::kill::Kills;
 use crate::metrics::Metrics;
+use crate::security::Security;
 use crate::sessions::Sessions;
 use crate::standing::Standing;
 use crate::swarms::expectations::Expectations;
@@ -15,8 +16,9 @@ use crate::swarms::members::Stances;
 use crate::turns::Turns;
 use crate::wake_set::WakeSet;
 use crate::world::{Wakes, World};
+use fleet::deposition::Rumours;
 use fleet::ids::{NodeName, Term};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
@@ -70,6 +72,10 @@ pub struct Context {
     /// What is counted.
     pub metrics: Metrics,
     higher: watch::Sender<Option<Term>>,
+    /// What agents say of higher terms.
+    rumours: Mutex<Rumours>,
+    /// Whether agents are told from one another.
+    secured: bool,
 }
 
 /// `kube::Client`, which has no `Debug` of its own.
@@ -135,6 +141,8 @@ impl Context {
             expectations: Expectations::default(),
             metrics: setup.metrics.clone(),
             higher: watch::Sender::new(None),
+            rumours: Mutex::default(),
+            secured: !matches!(setup.security, Security::Plaintext),
         };
         (context, messages)
     }
@@ -160,10 +168,26 @@ impl Context {
         }
     }
 
-    /// Somebody has seen term `seen`. If it is higher than ours, we lead no more; one that nobody can lead is not believed.
-    pub fn heard_of_term(&self, seen: Term) {
-        if seen > self.term && seen < NO_TERM {
+    /// The agent of `node` has seen term `seen`. If it is higher than ours and believed, we lead no more; one that nobody can
+    /// lead is not believed. Where links are not secured, nobody can be told from anybody, and the first word counts.
+    pub fn heard_of_term(&self, node: &NodeName, seen: Term) {
+        if seen <= self.term || seen >= NO_TERM {
+            return;
+        }
+        if !self.secured {
             self.higher.send_replace(Some(seen));
+            return;
+        }
+        let leading = self.leading_since.get().map_or(Duration::ZERO, Instant::elapsed);
+        let mut rumours = self.rumours.lock().unwrap_or_else(PoisonError::into_inner);
+        rumours.heard(node, seen);
+        match rumours.believed(self.term, self.world.drone_nodes(), leading) {
+            Some(higher) if higher > self.term => {
+                self.higher.send_replace(Some(higher));
+            }
+            _ => {
+                tracing::debug!(%node, %seen, ours = %self.term, "an agent says that a higher term was led; it is not believed yet")
+            }
         }
     }
 

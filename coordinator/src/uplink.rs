@@ -117,9 +117,11 @@ async fn serve(
         ));
     }
     believable("highest_term", Term(hello.highest_term))?;
-    context.heard_of_term(Term(hello.highest_term));
+    context.heard_of_term(&node, Term(hello.highest_term));
     if context.term < Term(hello.highest_term) {
-        return Err(Status::unavailable("this coordinator no longer leads; reconnect"));
+        return Err(Status::unavailable(
+            "the agent has seen a higher term than this coordinator leads; reconnect",
+        ));
     }
     let opened = context.sessions.open(&node, hello.life).map_err(|error| {
         tracing::warn!(%node, %error, "agent refused");

@@ -381,6 +381,12 @@ impl World {
         self.lock().nodes.contains_key(node)
     }
 
+    /// How many nodes have the drone label.
+    #[must_use]
+    pub fn drone_nodes(&self) -> usize {
+        self.lock().nodes.len()
+    }
+
     /// What may be done with the vehicle of `node`.
     #[must_use]
     pub fn node_use(&self, node: &NodeName) -> NodeUse {

@@ -12,6 +12,7 @@ pub mod backoff;
 pub mod battery;
 pub mod binding;
 pub mod converge;
+pub mod deposition;
 pub mod drone;
 pub mod flight_record;
 pub mod ground;

@@ -1,12 +1,13 @@
 //! Sessions and coordinators that have had their time.
 
-use crate::place::{Place, until};
+use crate::place::{PATIENCE, Place, until};
 use crate::session::{Stream, from, report};
 use crate::tokens;
+use futures::StreamExt;
 use proto::v1;
 use proto::v1::from_agent::Message;
 use std::time::Duration;
-use tonic::Code;
+use tonic::{Code, Status};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_shows_its_credentials_again_and_the_agent_never_counts_as_gone() {
@@ -56,19 +57,17 @@ async fn a_session_shows_its_credentials_again_and_the_agent_never_counts_as_gon
     place.kubectl(["delete", "clusterrolebinding", "watcher"]);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_deposed_coordinator_ends_and_orders_nobody() {
-    let place = Place::new();
-    let token = tokens::of_agent(place.plane, "a");
-    // An agent that has served a later coordinator.
-    let status = until("the coordinator to hear of it", async || {
+/// What an agent is told that has served a coordinator of a much later term.
+async fn told_after_a_later_term(place: &Place, node: &str) -> Status {
+    let token = tokens::of_agent(place.plane, node);
+    until("an answer of the coordinator", async || {
         let mut client = place.way.uplink(&token).await.map_err(|error| error.to_string())?;
         let hello = from(Message::Hello(v1::Hello {
-            node: "a".into(),
-            highest_term: 1000,
+            node: node.into(),
+            highest_term: 1_000_000,
             ..v1::Hello::default()
         }));
-        let stream = futures::StreamExt::chain(futures::stream::iter([hello]), futures::stream::pending());
+        let stream = futures::stream::iter([hello]).chain(futures::stream::pending());
         match client.session(stream).await {
             Err(status) if status.message().contains("does not know the fleet") => Err(status.to_string()),
             Err(status) => Ok(status),
@@ -78,14 +77,24 @@ async fn a_deposed_coordinator_ends_and_orders_nobody() {
             },
         }
     })
-    .await;
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deposed_coordinator_ends_and_orders_nobody_but_one_captured_agent_deposes_no_one() {
+    let place = Place::new();
+    let bystander = place.bystander().await;
+    for _ in 0..5 {
+        let status = told_after_a_later_term(&place, "a").await;
+        assert_eq!(status.code(), Code::Unavailable, "{status}");
+    }
+    bystander.is_unharmed().await;
+    let status = told_after_a_later_term(&place, "b").await;
+    assert_eq!(status.code(), Code::Unavailable, "{status}");
+    place.coordinator.ensure_running().unwrap();
+    // Three agree: the Lease must have been lost.
+    let status = told_after_a_later_term(&place, "bystander").await;
     assert_eq!(status.code(), Code::Unavailable, "{status}");
     place.until_told(&["deposed"]);
-    assert!(
-        !place
-            .coordinator
-            .wait_for_exit(crate::place::PATIENCE)
-            .unwrap()
-            .success()
-    );
+    assert!(!place.coordinator.wait_for_exit(PATIENCE).unwrap().success());
 }

@@ -7,6 +7,7 @@ use crate::kubelet::Kubelet;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tests::{ControlPlane, Launch, Process, Scratch, wait_for};
 
@@ -15,25 +16,38 @@ pub const SYSTEM: &str = "skein-system";
 const NODE: &str = "ground";
 const POD: &str = "skein-coordinator-7d9f-x2x";
 
+/// One place at a time: there is one Pod, and one ConfigMap.
+static ONE: Mutex<()> = Mutex::new(());
+
 pub struct Place {
     pub coordinator: Process,
     pub kubelet: Kubelet,
-    pub plane: ControlPlane,
+    pub plane: &'static ControlPlane,
     pub scratch: Scratch,
     port: u16,
+    _one: MutexGuard<'static, ()>,
+}
+
+fn plane() -> anyhow::Result<&'static ControlPlane> {
+    let start = || {
+        // Fails only if a provider is installed already, which is as good.
+        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+        let manifests = ["crds", "deploy/namespace.yaml", "deploy/rbac.yaml"];
+        let plane = ControlPlane::builder().manifests(manifests).start()?;
+        plane.create_nodes(&[NODE], &[])?;
+        Ok(plane)
+    };
+    ControlPlane::shared(start)
 }
 
 impl Place {
     pub fn new() -> anyhow::Result<Self> {
-        // Fails only if a provider is installed already.
-        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-        let manifests = ["crds", "deploy/namespace.yaml", "deploy/rbac.yaml"];
-        let plane = ControlPlane::builder().manifests(manifests).start()?;
+        let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let plane = plane()?;
         let scratch = Scratch::new("kubectl-skein-")?;
         let port = tests::ports::free_tcp_port()?;
-        let coordinator = start(&plane, &scratch, port)?;
+        let coordinator = start(plane, &scratch, port)?;
         let kubelet = Kubelet::start(([127, 0, 0, 1], port).into());
-        plane.create_nodes(&[NODE], &[])?;
         let endpoint = json!({"status": {
             "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
             "daemonEndpoints": {"kubeletEndpoint": {"Port": kubelet.address.port()}},
@@ -60,6 +74,7 @@ impl Place {
             plane,
             scratch,
             port,
+            _one: one,
         })
     }
 
@@ -72,7 +87,7 @@ impl Place {
     pub fn roll(&mut self) -> anyhow::Result<()> {
         self.coordinator.signal(tests::process::Signal::SIGTERM)?;
         self.coordinator.wait_for_exit(PATIENCE)?;
-        self.coordinator = start(&self.plane, &self.scratch, self.port)?;
+        self.coordinator = start(self.plane, &self.scratch, self.port)?;
         Ok(())
     }
 
@@ -96,13 +111,13 @@ impl Place {
         });
         self.plane.kubectl().apply(&role.to_string())?;
         let to = format!("--serviceaccount=default:{name}");
-        let binding = ["create", "rolebinding", "way", "-n", SYSTEM, "--role=way", &to];
+        let binding = ["create", "rolebinding", name, "-n", SYSTEM, "--role=way", &to];
         self.plane.kubectl().run(binding).map(drop)
     }
 
     /// Grants a person a verb on a resource of Skein, everywhere.
     pub fn grant(&self, name: &str, verb: &str, resource: &str) -> anyhow::Result<()> {
-        let role = format!("{verb}-{resource}");
+        let role = format!("{name}-{verb}-{resource}");
         let (verb, resource) = (format!("--verb={verb}"), format!("--resource={resource}.skein.dev"));
         let make = ["create", "clusterrole", &role, &verb, &resource];
         self.plane.kubectl().run(make)?;

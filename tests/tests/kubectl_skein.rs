@@ -58,9 +58,9 @@ fn a_person_gets_through_to_the_coordinator_and_may_what_rbac_says() -> anyhow::
             "default:ada",
         ],
     )?;
-    place.let_through("ada")?;
+    place.bind("ada", "skein-connect")?;
     refused(&place, &["status"], &["get", "drones"])?;
-    place.grant("ada", "get", "drones")?;
+    place.bind_everywhere("ada", "skein-viewer")?;
     done(&place, &["status"], "No Drones, and no agent is connected.")?;
     refused(&place, &["ground", "--all"], &["ground", "swarms"])?;
     place.grant("ada", "ground", "swarms")?;
@@ -71,6 +71,14 @@ fn a_person_gets_through_to_the_coordinator_and_may_what_rbac_says() -> anyhow::
     place.kubelet.broken.store(true, Ordering::SeqCst);
     refused(&place, &["status"], &["connection refused by the pod"])?;
     place.kubelet.broken.store(false, Ordering::SeqCst);
+
+    // Whoever watches is told that the coordinator was away, and goes on.
+    let watching = place.start_kubectl_skein(&ada, &["watch"])?;
+    watching.wait_for_line(PATIENCE, |line| line.contains("No Drones, and no agent is connected."))?;
+    place.roll()?;
+    watching.wait_for_line(PATIENCE, |line| line.contains("lost the coordinator"))?;
+    watching.wait_for_line(PATIENCE, |line| line.contains("connected to the coordinator again"))?;
+    watching.stop(PATIENCE)?;
 
     // An authority that the cluster does not publish is not believed, and nobody's token is shown to it.
     let stranger = trust::Authority::make(trust::Validity::any_time())?;
@@ -101,8 +109,8 @@ fn a_person_gets_through_to_the_coordinator_and_may_what_rbac_says() -> anyhow::
 fn a_plugin_for_credentials_is_run_and_a_kubeconfig_that_acts_as_somebody_else_is_refused() -> anyhow::Result<()> {
     let place = Place::new()?;
     place.person("bob")?;
-    place.let_through("bob")?;
-    place.grant("bob", "get", "drones")?;
+    place.bind("bob", "skein-connect")?;
+    place.bind_everywhere("bob", "skein-viewer")?;
     let token = place.plane.kubectl().run(["create", "token", "bob", "-n", "default"])?;
     let answer = json!({
         "apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": token.trim()},
@@ -142,9 +150,13 @@ fn an_agent_outside_the_cluster_is_enrolled_and_revoked_by_the_cluster_s_authori
     place
         .plane
         .create_nodes(&["far"], &[("node-role.kubernetes.io/drone", "")])?;
-    let admin = place.plane.kubeconfig().to_owned();
+    let carl = place.person("carl")?;
+    for role in ["skein-connect", "skein-enroll"] {
+        place.bind("carl", role)?;
+    }
+    place.bind_everywhere("carl", "skein-viewer")?;
     let out = place.scratch.path().join("far").display().to_string();
-    let enrolled = place.kubectl_skein(&admin, &["enroll", "far", "--out", &out, "--days", "30"])?;
+    let enrolled = place.kubectl_skein(&carl, &["enroll", "far", "--out", &out, "--days", "30"])?;
     ensure!(enrolled.status.success(), "{}", said(&enrolled));
     let file = |name: &str| format!("{out}/{name}");
     let agent = Launch::workspace("skein-agent")?
@@ -156,7 +168,7 @@ fn an_agent_outside_the_cluster_is_enrolled_and_revoked_by_the_cluster_s_authori
         .logs_in(place.scratch.folder("logs")?)
         .start()?;
     wait_for("the agent to be connected", PATIENCE, || {
-        let output = place.kubectl_skein(&admin, &["status"])?;
+        let output = place.kubectl_skein(&carl, &["status"])?;
         ensure!(
             said(&output).contains("far"),
             "{}\n{}\n{}",
@@ -166,7 +178,7 @@ fn an_agent_outside_the_cluster_is_enrolled_and_revoked_by_the_cluster_s_authori
         );
         Ok(())
     })?;
-    let revoked = place.kubectl_skein(&admin, &["enroll", "--revoke", "far"])?;
+    let revoked = place.kubectl_skein(&carl, &["enroll", "--revoke", "far"])?;
     ensure!(
         said(&revoked).contains("1 certificate of far counts no more"),
         "{}",

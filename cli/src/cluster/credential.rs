@@ -91,3 +91,74 @@ fn cannot(why: &str) -> Failure {
         "cannot show the credential of this kubeconfig to the coordinator: {why}"
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use secrecy::ExposeSecret;
+    use std::time::SystemTime;
+    use trust::{Authority, Peer, Validity};
+
+    fn config() -> Config {
+        // Fails only if a provider is installed already, which is as good.
+        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+        Config::new(http::Uri::from_static("https://127.0.0.1:1"))
+    }
+
+    fn told(failure: Result<Credential, Failure>) -> String {
+        failure.unwrap_err().to_string()
+    }
+
+    #[tokio::test]
+    async fn a_token_is_shown_whether_it_is_in_the_kubeconfig_or_in_a_file() {
+        let mut inline = config();
+        inline.auth_info.token = Some("abc".to_owned().into());
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        std::fs::write(&path, "abc").unwrap();
+        let mut file = config();
+        file.auth_info.token_file = Some(path.display().to_string());
+        for config in [inline, file] {
+            match of(&config).await.unwrap() {
+                Credential::Token(bearer, token) => {
+                    assert!(bearer.is_some() && token.expose_secret() == "abc");
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_client_certificate_is_shown_where_there_is_no_token() {
+        let life = Validity::of(SystemTime::now(), Duration::from_secs(60));
+        let authority = Authority::make(life).unwrap();
+        let identity = authority.client(&Peer::operator("ada").unwrap(), life).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            Some(path.display().to_string())
+        };
+        let mut config = config();
+        config.root_cert = Some(vec![authority.bundle().certificates()[0].to_vec()]);
+        config.auth_info.client_certificate = file("crt", identity.certificate_pem());
+        config.auth_info.client_key = file("key", identity.key_pem());
+        match of(&config).await.unwrap() {
+            Credential::Certificate(resolver) => assert!(resolver.has_certs()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn what_the_coordinator_could_not_check_is_refused_before_anything_is_sent() {
+        assert!(told(of(&config()).await).contains("neither a token nor a client certificate"));
+        let mut password = config();
+        password.auth_info.username = Some("ada".to_owned());
+        password.auth_info.password = Some("secret".to_owned().into());
+        assert!(told(of(&password).await).contains("a user name and a password"));
+        let mut other = config();
+        other.auth_info.token = Some("abc".to_owned().into());
+        other.auth_info.impersonate = Some("bob".to_owned());
+        assert!(told(of(&other).await).contains("acts as somebody else"));
+    }
+}

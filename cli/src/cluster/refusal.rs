@@ -9,7 +9,7 @@ use coordinator::api::story;
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// The person lacks a right.
-    #[error("you may not {what}: {why}; ask for a role such as skein-viewer or skein-operator in that namespace")]
+    #[error("you may not {what}: {why}; ask for the Role skein-connect there, and to enrol for skein-enroll")]
     Forbidden {
         /// What was to be done.
         what: String,

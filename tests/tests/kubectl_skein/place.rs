@@ -32,7 +32,7 @@ fn plane() -> anyhow::Result<&'static ControlPlane> {
     let start = || {
         // Fails only if a provider is installed already, which is as good.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-        let manifests = ["crds", "deploy/namespace.yaml", "deploy/rbac.yaml"];
+        let manifests = ["crds", "deploy/namespace.yaml", "deploy/rbac.yaml", "deploy/roles.yaml"];
         let plane = ControlPlane::builder().manifests(manifests).start()?;
         plane.create_nodes(&[NODE], &[])?;
         Ok(plane)
@@ -99,20 +99,20 @@ impl Place {
         self.plane.service_account_kubeconfig("default", name)
     }
 
-    /// Gives a person what is needed to get through to the coordinator.
-    pub fn let_through(&self, name: &str) -> anyhow::Result<()> {
-        let role = json!({
-            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "way", "namespace": SYSTEM},
-            "rules": [
-                {"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]},
-                {"apiGroups": [""], "resources": ["pods/portforward"], "verbs": ["get", "create"]},
-                {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["skein-ca"], "verbs": ["get"]},
-            ],
-        });
-        self.plane.kubectl().apply(&role.to_string())?;
-        let to = format!("--serviceaccount=default:{name}");
-        let binding = ["create", "rolebinding", name, "-n", SYSTEM, "--role=way", &to];
-        self.plane.kubectl().run(binding).map(drop)
+    /// Gives a person a Role of those that are installed with the coordinator, such as `skein-connect`.
+    pub fn bind(&self, name: &str, role: &str) -> anyhow::Result<()> {
+        let (binding, to) = (format!("{name}-{role}"), format!("--serviceaccount=default:{name}"));
+        let role = format!("--role={role}");
+        let bind = ["create", "rolebinding", &binding, "-n", SYSTEM, &role, &to];
+        self.plane.kubectl().run(bind).map(drop)
+    }
+
+    /// Gives a person a ClusterRole of those, in all namespaces.
+    pub fn bind_everywhere(&self, name: &str, role: &str) -> anyhow::Result<()> {
+        let (binding, to) = (format!("{name}-{role}"), format!("--serviceaccount=default:{name}"));
+        let role = format!("--clusterrole={role}");
+        let bind = ["create", "clusterrolebinding", &binding, &role, &to];
+        self.plane.kubectl().run(bind).map(drop)
     }
 
     /// Grants a person a verb on a resource of Skein, everywhere.
@@ -121,17 +121,25 @@ impl Place {
         let (verb, resource) = (format!("--verb={verb}"), format!("--resource={resource}.skein.dev"));
         let make = ["create", "clusterrole", &role, &verb, &resource];
         self.plane.kubectl().run(make)?;
-        let (role_flag, to) = (
-            format!("--clusterrole={role}"),
-            format!("--serviceaccount=default:{name}"),
-        );
-        let bind = ["create", "clusterrolebinding", &role, &role_flag, &to];
-        self.plane.kubectl().run(bind).map(drop)
+        self.bind_everywhere(name, &role)
     }
 
     /// `kubectl skein ...` with this kubeconfig, by kubectl itself.
     pub fn kubectl_skein(&self, kubeconfig: &Path, args: &[&str]) -> anyhow::Result<Output> {
         tests::run::output(self.plugin(kubeconfig, args)?, None, Duration::from_secs(30))
+    }
+
+    /// The same, running.
+    pub fn start_kubectl_skein(&self, kubeconfig: &Path, args: &[&str]) -> anyhow::Result<Process> {
+        let command = self.plugin(kubeconfig, args)?;
+        let mut launch = Launch::program(command.get_program()).named("kubectl-skein");
+        for (name, value) in command.get_envs() {
+            launch = launch.env(name, value.unwrap_or_default());
+        }
+        launch
+            .args(command.get_args())
+            .logs_in(self.scratch.folder("logs")?)
+            .start()
     }
 
     fn plugin(&self, kubeconfig: &Path, args: &[&str]) -> anyhow::Result<Command> {

@@ -11,6 +11,7 @@ pub(crate) mod binaries;
 mod credentials;
 mod grants;
 pub(crate) mod nodes;
+mod place;
 
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ use anyhow::Context;
 pub use audit::Request;
 pub use binaries::Binaries;
 pub use grants::Grant;
+pub use place::Place;
 
 use crate::nodes::{enter, way_in};
 use crate::process::wait_while_running;
@@ -40,17 +42,6 @@ pub struct Builder {
     durable: bool,
     manifests: Vec<PathBuf>,
     place: Option<Place>,
-}
-
-/// Where a control plane runs that is to be reached by nodes.
-#[derive(Debug, Clone)]
-pub struct Place {
-    /// A network namespace, as a file.
-    pub namespace: PathBuf,
-    /// An address in there.
-    pub address: Ipv4Addr,
-    /// Users besides the usual ones: name, and groups separated by commas.
-    pub users: Vec<(String, String)>,
 }
 
 impl Builder {

@@ -1,6 +1,8 @@
-//! `cargo xtask cluster`: the test control plane, by hand.
+//! `cargo xtask cluster`: the test control plane, by hand; with real nodes if wished.
 //!
 //! Owns: what is said about it. Must not: build or start it itself; the `tests` library does.
+
+mod nodes;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -22,9 +24,8 @@ pub enum Command {
         /// Applies these files or folders of manifests before the controllers start, such as `crds`.
         #[arg(long, value_name = "PATH")]
         apply: Vec<PathBuf>,
-        /// With this many real nodes
-        #[arg(long, default_value_t = 0)]
-        nodes: u8,
+        #[command(flatten)]
+        nodes: nodes::Args,
     },
 }
 
@@ -36,8 +37,8 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
             say::line(&format!("the control plane is in {}", binaries.folder().display()));
             Ok(())
         }
-        Command::Up { apply, nodes: 0 } => up(apply),
-        Command::Up { apply, nodes } => nodes_up(apply, *nodes),
+        Command::Up { apply, nodes } if nodes.nodes == 0 => up(apply),
+        Command::Up { apply, nodes } => nodes::up(apply, nodes),
     }
 }
 
@@ -58,20 +59,6 @@ fn up(manifests: &[PathBuf]) -> anyhow::Result<()> {
     say::line("# Ctrl-C here ends it and removes its data.");
     while !interrupt.asked() {
         plane.ensure_running()?;
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    Ok(())
-}
-
-fn nodes_up(manifests: &[PathBuf], drones: u8) -> anyhow::Result<()> {
-    let interrupt = Interrupt::catch()?;
-    let start = Instant::now();
-    let _ = manifests;
-    let mut installed = tests::nodes::Installed::start(&tests::nodes::Wish { drones, speedup: 1.0 })?;
-    say::line(&format!("# ready after {}", say::duration(start.elapsed())));
-    say::line(&format!("export KUBECONFIG={}", installed.kubeconfig().display()));
-    while !interrupt.asked() {
-        installed.cluster().ensure_running()?;
         std::thread::sleep(Duration::from_millis(100));
     }
     Ok(())

@@ -14,6 +14,7 @@ use std::time::Instant;
 use anyhow::Context;
 use clap::ValueEnum;
 use tests::control_plane::Binaries;
+use tests::nodes::why_not;
 
 use crate::generate::{self, cargo};
 use crate::say;
@@ -40,7 +41,7 @@ enum Step {
     Peers,
     /// Kubernetes clients for Python and JavaScript in target/clients-venv and target/clients-node.
     Clients,
-    /// The Kubernetes control plane in the per-user cache.
+    /// The Kubernetes control plane in the per-user cache; the programs of real nodes too, where nodes can run.
     Cluster,
     /// Clippy with warnings denied.
     Clippy,
@@ -80,7 +81,11 @@ impl Step {
                 .map(|python| say::note(&format!("{}", python.display()))),
             Self::Clients => clients::set_up(),
             Self::Cluster => {
-                Binaries::find_or_build().map(|binaries| say::note(&format!("{}", binaries.folder().display())))
+                say::note(&format!("{}", Binaries::find_or_build()?.folder().display()));
+                if why_not().is_none() {
+                    say::note(&format!("{}", Binaries::find_or_build_for_nodes()?.folder().display()));
+                }
+                Ok(())
             }
             Self::Clippy => {
                 let mut command = cargo();
@@ -127,6 +132,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         say::note(&format!("done in {}", say::duration(begun.elapsed())));
     }
     say::heading(&format!("passed in {}", say::duration(start.elapsed())));
+    if let Some(why) = why_not().filter(|_| steps.contains(&Step::Tests)) {
+        say::note(&format!("skipped: the tests on real nodes (tests/nodes.rs). {why}"));
+    }
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! Skein on real nodes, installed as its manifests say, with a simulated vehicle on the serial port of each drone node.
+//! Skein on real nodes, installed with its Helm chart, with a simulated vehicle on the serial port of each drone node.
 //!
 //! Owns: the nodes' names and labels, the vehicles, the images, the installation. Must not: fly; whoever asked for it does.
 //!
@@ -10,14 +10,14 @@ use std::time::Duration;
 use anyhow::Context;
 
 use super::{Builder, Device, RealCluster, Source, Spec, Traces, images};
-use crate::control_plane::workspace_root;
 use crate::launch::workspace_binary;
-use crate::{ControlPlane, Launch, Process, Scratch, wait_for};
+use crate::{ControlPlane, Helm, Launch, Process, Scratch, manifests, run, wait_for};
 
 /// The namespace of the programs.
-pub const SYSTEM: &str = "skein-system";
+pub const SYSTEM: &str = manifests::NAMESPACE;
 
-/// Names a folder of image archives to load instead of images of the programs that were just built.
+/// Names a folder of image archives, as `cargo xtask image` writes them, to load instead of images of the programs that
+/// were just built.
 pub const IMAGES: &str = "SKEIN_TEST_IMAGES";
 
 /// How long Pods may take to start on a machine that is busy with something else.
@@ -33,25 +33,48 @@ pub struct Wish {
     pub drones: u8,
     /// How much faster than in life the vehicles' time runs.
     pub speedup: f32,
+    /// A folder of image archives, instead of images of the programs that were just built.
+    pub images: Option<PathBuf>,
+    /// Values for the chart, each `path=value`.
+    pub values: Vec<String>,
+}
+
+impl Default for Wish {
+    /// Two, in real time, with the images that [`IMAGES`] names.
+    fn default() -> Self {
+        Self {
+            drones: 2,
+            speedup: 1.0,
+            images: std::env::var_os(IMAGES)
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from),
+            values: Vec::new(),
+        }
+    }
 }
 
 /// A running one. Dropping it ends everything: vehicles in the air are simulated.
 #[derive(Debug)]
 pub struct Installed {
     cluster: RealCluster,
+    helm: Helm,
     _simulator: Process,
     scratch: Scratch,
     drones: Vec<String>,
 }
 
 impl Installed {
-    /// Starts nodes and vehicles, applies the manifests in `deploy/`, and returns when all Pods are ready.
+    /// Starts nodes and vehicles, installs the chart, and returns when all Pods are ready.
     pub fn start(wish: &Wish) -> anyhow::Result<Self> {
+        let helm = Helm::find_or_build()?;
         let scratch = Scratch::new("skein-installed-")?;
         let drones: Vec<String> = (1..=wish.drones).map(|number| format!("drone-{number}")).collect();
         let simulator = vehicles(&drones, wish.speedup, scratch.path())?;
-        let images = images_of(&scratch)?;
-        let mut builder = RealCluster::builder().manifests(["crds"]).images(images);
+        let images = match &wish.images {
+            Some(folder) => archives(folder)?,
+            None => just_built(&scratch)?,
+        };
+        let mut builder = RealCluster::builder().images(images);
         builder = builder.node(Spec {
             name: "ground".to_owned(),
             ..Spec::default()
@@ -61,15 +84,30 @@ impl Installed {
         }
         let installed = Self {
             cluster: builder.start()?,
+            helm,
             _simulator: simulator,
             scratch,
             drones,
         };
-        let manifests = workspace_root().join("deploy");
-        let manifests = manifests.to_string_lossy();
-        installed.kubectl(&["apply", "--server-side", "-k", &manifests])?;
+        let values: Vec<&str> = wish.values.iter().map(String::as_str).collect();
+        installed.install(&values).map_err(|error| installed.explain(error))?;
         installed.wait_running().map_err(|error| installed.explain(error))?;
         Ok(installed)
+    }
+
+    /// Installs the chart with these values, each `path=value`, or upgrades to them, and waits as Helm does.
+    pub fn install(&self, values: &[&str]) -> anyhow::Result<()> {
+        let (chart, timeout) = (manifests::chart(), format!("--timeout={}s", PATIENCE.as_secs()));
+        let mut command = self.helm.command(["upgrade", "--install", "skein"]);
+        command
+            .arg(chart)
+            .args(["--namespace", SYSTEM, "--create-namespace", "--wait", &timeout])
+            .args(values.iter().flat_map(|value| ["--set", *value]))
+            .env("KUBECONFIG", self.kubeconfig());
+        let output = run::output(command, None, PATIENCE + Duration::from_secs(30))?;
+        let words = String::from_utf8_lossy(&output.stderr);
+        anyhow::ensure!(output.status.success(), "helm upgrade --install: {}", words.trim());
+        Ok(())
     }
 
     /// The cluster that it runs on.
@@ -200,26 +238,26 @@ fn vehicles(names: &[String], speedup: f32, scratch: &Path) -> anyhow::Result<Pr
     Ok(simulator)
 }
 
-/// Those in the folder that [`IMAGES`] names, or of the programs beside the running one.
-fn images_of(scratch: &Scratch) -> anyhow::Result<Vec<PathBuf>> {
-    if let Some(folder) = std::env::var_os(IMAGES).filter(|value| !value.is_empty()) {
-        let folder = PathBuf::from(folder);
-        let entries = std::fs::read_dir(&folder).with_context(|| format!("{IMAGES}={}", folder.display()))?;
-        let paths: Vec<PathBuf> = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;
-        let tars: Vec<PathBuf> = paths
-            .into_iter()
-            .filter(|path| path.extension().is_some_and(|e| e == "tar"))
-            .collect();
-        anyhow::ensure!(!tars.is_empty(), "{IMAGES}={}: no .tar file is there", folder.display());
-        return Ok(tars);
-    }
+/// The image archives in a folder.
+fn archives(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let shown = folder.display();
+    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read the images in {shown}"))?;
+    let paths: Vec<PathBuf> = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;
+    let is_archive = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "tar");
+    let archives: Vec<PathBuf> = paths.into_iter().filter(is_archive).collect();
+    anyhow::ensure!(
+        !archives.is_empty(),
+        "no image archives in {shown}: `cargo xtask image` writes them"
+    );
+    Ok(archives)
+}
+
+/// Images of the programs beside the running one.
+fn just_built(scratch: &Scratch) -> anyhow::Result<Vec<PathBuf>> {
     let write = |name: &str| {
         let folder = scratch.folder(&format!("image-{name}"))?;
-        images::write(
-            &format!("{name}:{}", env!("CARGO_PKG_VERSION")),
-            &workspace_binary(name)?,
-            &folder,
-        )
+        let tag = format!("{name}:{}", env!("CARGO_PKG_VERSION"));
+        images::write(&tag, &workspace_binary(name)?, &folder)
     };
     ["skein-coordinator", "skein-agent"].into_iter().map(write).collect()
 }

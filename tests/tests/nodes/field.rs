@@ -21,7 +21,11 @@ pub struct Field {
 impl Field {
     /// So many drone nodes, with Skein installed.
     pub fn start(drones: u8) -> anyhow::Result<Self> {
-        let installed = Installed::start(&Wish { drones, speedup: 10.0 })?;
+        let installed = Installed::start(&Wish {
+            drones,
+            speedup: 10.0,
+            ..Wish::default()
+        })?;
         Ok(Self { installed })
     }
 

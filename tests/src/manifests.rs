@@ -24,6 +24,14 @@ pub const FILES: [&str; 7] = [
     "roles.yaml",
 ];
 
+/// What the chart holds copies of.
+const COPIED: [&str; 4] = [
+    "crds/swarms.yaml",
+    "crds/drones.yaml",
+    "deploy/monitoring/alerts.yaml",
+    "deploy/monitoring/fleet-dashboard.json",
+];
+
 /// Comes before each document that Helm prints.
 const SOURCE: &str = "# Source: skein/templates/";
 
@@ -54,9 +62,11 @@ pub fn generated(helm: &Helm) -> anyhow::Result<BTreeMap<String, String>> {
         let header = format!("# Generated from chart/templates/{name} by `cargo xtask generate`; do not edit.\n");
         files.insert(format!("deploy/{name}"), header + &of_it.join("---\n"));
     }
-    for name in ["swarms.yaml", "drones.yaml"] {
-        let path = workspace_root().join("crds").join(name);
-        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    // Helm reads only what lies in the chart's own folder.
+    for path in COPIED {
+        let source = workspace_root().join(path);
+        let text = std::fs::read_to_string(&source).with_context(|| format!("cannot read {}", source.display()))?;
+        let name = path.rsplit('/').next().unwrap_or(path);
         files.insert(format!("deploy/chart/files/{name}"), text);
     }
     Ok(files)

@@ -39,7 +39,9 @@
 {{- if and .Values.tls.certManager.enabled (not .Values.tls.certManager.issuerRef.name) -}}
 {{- fail "tls.certManager.enabled: the issuer is missing; set tls.certManager.issuerRef.name" -}}
 {{- end -}}
-{{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.enabled) -}}
-{{- fail "metrics.serviceMonitor.enabled: there is nothing to scrape; set metrics.enabled" -}}
+{{- range $name := list "serviceMonitor" "alerts" "dashboard" -}}
+{{- if and (index $.Values.metrics $name).enabled (not $.Values.metrics.enabled) -}}
+{{- fail (printf "metrics.%s.enabled: there are no metrics; set metrics.enabled" $name) -}}
+{{- end -}}
 {{- end -}}
 {{- end }}

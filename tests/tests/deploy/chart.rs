@@ -288,13 +288,40 @@ fn or_by_a_privileged_container_that_is_still_not_root() {
     assert_eq!(pod["securityContext"]["supplementalGroups"], json!([20]));
 }
 
-#[test]
-fn a_certificate_of_cert_manager_is_for_the_name_that_agents_check_and_is_what_the_coordinator_mounts() {
-    let text = rendered(&["tls.certManager.enabled=true", "tls.certManager.issuerRef.name=ours"]);
-    let objects: Vec<Value> = text
+/// The objects of what the chart renders, of kinds that the API server need not know.
+fn parsed(settings: &[&str]) -> Vec<Value> {
+    rendered(settings)
         .split("\n---\n")
         .map(|document| serde_saphyr::from_str(document.trim_start_matches("---\n")).unwrap())
-        .collect();
+        .collect()
+}
+
+#[test]
+fn alerts_and_dashboard_are_those_of_the_monitoring_folder() {
+    let objects = parsed(&[
+        "metrics.serviceMonitor.enabled=true",
+        "metrics.alerts.enabled=true",
+        "metrics.dashboard.enabled=true",
+    ]);
+    let read = |name: &str| std::fs::read_to_string(workspace_root().join("deploy/monitoring").join(name)).unwrap();
+    let alerts: Value = serde_saphyr::from_str(&read("alerts.yaml")).unwrap();
+    assert_eq!(object(&objects, "PrometheusRule", "skein")["spec"], alerts);
+    let dashboard: Value = serde_json::from_str(&read("fleet-dashboard.json")).unwrap();
+    let map = object(&objects, "ConfigMap", "skein-fleet-dashboard");
+    let shown: Value = serde_json::from_str(map["data"]["skein-fleet.json"].as_str().unwrap()).unwrap();
+    assert_eq!(shown, dashboard);
+    // What is scraped is the port of the Service for it, and that of the Pods.
+    let monitor = &object(&objects, "ServiceMonitor", "skein-coordinator")["spec"];
+    let service = object(&objects, "Service", "skein-coordinator-metrics");
+    assert_eq!(monitor["endpoints"][0]["port"], service["spec"]["ports"][0]["name"]);
+    for (key, value) in monitor["selector"]["matchLabels"].as_object().unwrap() {
+        assert_eq!(&service["metadata"]["labels"][key], value);
+    }
+}
+
+#[test]
+fn a_certificate_of_cert_manager_is_for_the_name_that_agents_check_and_is_what_the_coordinator_mounts() {
+    let objects = parsed(&["tls.certManager.enabled=true", "tls.certManager.issuerRef.name=ours"]);
     let certificate = &object(&objects, "Certificate", "skein-coordinator")["spec"];
     assert_eq!(certificate["dnsNames"], json!(["skein-coordinator"]));
     assert_eq!(certificate["issuerRef"]["name"], "ours");

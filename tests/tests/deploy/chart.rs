@@ -23,7 +23,10 @@ fn sorted(mut objects: Vec<Value>) -> Vec<Value> {
             env.sort_by_key(|variable| variable["name"].to_string());
         }
     }
-    objects.sort_by_key(|object| format!("{} {}", object["kind"], object["metadata"]["name"]));
+    objects.sort_by_key(|object| {
+        let metadata = &object["metadata"];
+        format!("{} {} {}", object["kind"], metadata["namespace"], metadata["name"])
+    });
     objects
 }
 

@@ -3,8 +3,6 @@
 //! Owns: that each role gives what its holders need and no more. Must not: judge whether what is granted to the coordinator is
 //! used: its own tests do, by the audit log.
 
-use serde_json::json;
-
 use super::{PLANE, SYSTEM, kubectl};
 use std::time::Duration;
 use tests::wait_for;
@@ -139,10 +137,8 @@ fn people_have_the_rights_of_their_built_in_role_in_their_namespace_alone() {
 #[test]
 fn our_roles_stand_alone_and_grounding_can_be_given_without_killing() {
     kubectl(&["create", "namespace", "range"]);
-    let auditor = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
-        "metadata": {"name": "may-ground"},
-        "rules": [{"apiGroups": ["skein.dev"], "resources": ["swarms"], "verbs": ["ground"]}]});
-    PLANE.kubectl().apply(&auditor.to_string()).unwrap();
+    // As deploy/README.md has it.
+    kubectl(&["create", "clusterrole", "may-ground", "--verb=ground", "--resource=swarms.skein.dev"]);
     for role in ["skein-viewer", "skein-operator", "skein-admin", "may-ground"] {
         kubectl(&[
             "-n",

@@ -14,6 +14,8 @@ mod install;
 mod network;
 #[path = "deploy/pods.rs"]
 mod pods;
+#[path = "deploy/programs.rs"]
+mod programs;
 #[path = "deploy/rights.rs"]
 mod rights;
 

@@ -138,7 +138,13 @@ fn people_have_the_rights_of_their_built_in_role_in_their_namespace_alone() {
 fn our_roles_stand_alone_and_grounding_can_be_given_without_killing() {
     kubectl(&["create", "namespace", "range"]);
     // As deploy/README.md has it.
-    kubectl(&["create", "clusterrole", "may-ground", "--verb=ground", "--resource=swarms.skein.dev"]);
+    kubectl(&[
+        "create",
+        "clusterrole",
+        "may-ground",
+        "--verb=ground",
+        "--resource=swarms.skein.dev",
+    ]);
     for role in ["skein-viewer", "skein-operator", "skein-admin", "may-ground"] {
         kubectl(&[
             "-n",

@@ -5,7 +5,7 @@
 
 use crate::command::{Outstanding, Patience, Progress};
 use crate::outgoing::Written;
-use crate::recipe::{Command, Form};
+use crate::recipe::{Command, Form, Place};
 use fleet::kill::{KillAnswer, KillOutcome, KillPermit, KillQuestion, NoKill, UsedNonces, may_kill};
 use fleet::memory::Outcome;
 use fleet::time::Moment;
@@ -139,7 +139,7 @@ const fn stop_motors(_: &KillPermit) -> Command {
     Command {
         command: MavCmd::MAV_CMD_COMPONENT_ARM_DISARM,
         params: [0.0, WHATEVER_IT_DOES, 0.0, 0.0],
-        no_place: false,
+        place: Place::Zero,
         z: 0.0,
         form: Form::Long,
     }

@@ -339,6 +339,9 @@ impl Pilot {
         self.end(&Outcome::NoAnswer, now, jitter);
         info!(step = ?kind, "commanding the vehicle");
         self.memory.began(kind, now);
+        if let Step::TakeOff { altitude } | Step::ChangeHeight { altitude, .. } = &step {
+            self.memory.asks_for(*altitude);
+        }
         // Whoever takes the vehicle up after us must know that its descent is ours.
         self.observe(now);
         let permit = match step {

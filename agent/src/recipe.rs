@@ -7,7 +7,7 @@
 //! refused by newer versions) and 0 for ArduPilot; PX4's takeoff altitude is above sea level, ArduPilot's above home.
 
 use fleet::converge::Step;
-use fleet::units::AltitudeAmsl;
+use fleet::units::{AltitudeAmsl, Wgs84};
 use fleet::vehicle::{Autopilot, Identity};
 use link::dialect::{COMMAND_INT_DATA, COMMAND_LONG_DATA, MavCmd, MavFrame, MavMessage};
 
@@ -20,6 +20,17 @@ pub enum Form {
     Int(MavFrame),
 }
 
+/// The place that a command is about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Place {
+    /// 0.
+    Zero,
+    /// Marked as not used: NaN, or the greatest integer.
+    NotUsed,
+    /// There.
+    At(Wgs84),
+}
+
 /// A command to the autopilot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Command {
@@ -27,8 +38,8 @@ pub struct Command {
     pub command: MavCmd,
     /// Parameters 1 to 4.
     pub params: [f32; 4],
-    /// Whether the place (parameters 5 and 6) is "not used" rather than 0.
-    pub no_place: bool,
+    /// Parameters 5 and 6.
+    pub place: Place,
     /// Parameter 7.
     pub z: f32,
     /// How it is sent.
@@ -40,7 +51,7 @@ impl Command {
         Self {
             command,
             params,
-            no_place: false,
+            place: Place::Zero,
             z: 0.0,
             form: Form::Long,
         }
@@ -53,14 +64,18 @@ impl Command {
         let [param1, param2, param3, param4] = self.params;
         match self.form {
             Form::Long => {
-                let place = if self.no_place { f32::NAN } else { 0.0 };
+                let (param5, param6) = match self.place {
+                    Place::Zero => (0.0, 0.0),
+                    Place::NotUsed => (f32::NAN, f32::NAN),
+                    Place::At(at) => (narrow(at.latitude_deg), narrow(at.longitude_deg)),
+                };
                 MavMessage::COMMAND_LONG(COMMAND_LONG_DATA {
                     param1,
                     param2,
                     param3,
                     param4,
-                    param5: place,
-                    param6: place,
+                    param5,
+                    param6,
                     param7: self.z,
                     command: self.command,
                     target_system,
@@ -69,14 +84,18 @@ impl Command {
                 })
             }
             Form::Int(frame) => {
-                let place = if self.no_place { i32::MAX } else { 0 };
+                let (x, y) = match self.place {
+                    Place::Zero => (0, 0),
+                    Place::NotUsed => (i32::MAX, i32::MAX),
+                    Place::At(at) => (e7(at.latitude_deg), e7(at.longitude_deg)),
+                };
                 MavMessage::COMMAND_INT(COMMAND_INT_DATA {
                     param1,
                     param2,
                     param3,
                     param4,
-                    x: place,
-                    y: place,
+                    x,
+                    y,
                     z: self.z,
                     command: self.command,
                     target_system,
@@ -152,7 +171,7 @@ pub fn command(step: &Step, autopilot: Autopilot, home: Option<AltitudeAmsl>) ->
                 Autopilot::ArduPilot => Command {
                     command,
                     params: [0.0; 4],
-                    no_place: false,
+                    place: Place::Zero,
                     z: narrow(altitude.0),
                     form: int,
                 },
@@ -161,11 +180,32 @@ pub fn command(step: &Step, autopilot: Autopilot, home: Option<AltitudeAmsl>) ->
                     Command {
                         command,
                         params: [NAN; 4],
-                        no_place: true,
+                        place: Place::NotUsed,
                         z: narrow(target.0),
                         form: int,
                     }
                 }
+            }
+        }
+        Step::ChangeHeight { altitude, at } => {
+            let command = MavCmd::MAV_CMD_DO_REPOSITION;
+            match autopilot {
+                // Only while it is in GUIDED: the mode is not changed.
+                Autopilot::ArduPilot => Command {
+                    command,
+                    params: [-1.0, 0.0, 0.0, 0.0],
+                    place: Place::At(*at),
+                    z: narrow(altitude.0),
+                    form: int,
+                },
+                // It holds the place that it holds. The flag for a change of mode has to be set, to the one that it is in.
+                Autopilot::Px4 => Command {
+                    command,
+                    params: [-1.0, 1.0, 0.0, NAN],
+                    place: Place::NotUsed,
+                    z: narrow(home.ok_or(NoRecipe::HomeUnknown)?.up(*altitude).0),
+                    form: int,
+                },
             }
         }
         Step::Land | Step::FailsafeLand => {
@@ -175,7 +215,7 @@ pub fn command(step: &Step, autopilot: Autopilot, home: Option<AltitudeAmsl>) ->
                 Autopilot::Px4 => Command {
                     command,
                     params: [0.0, 0.0, 0.0, NAN],
-                    no_place: true,
+                    place: Place::NotUsed,
                     z: NAN,
                     form: int,
                 },
@@ -189,6 +229,12 @@ pub fn command(step: &Step, autopilot: Autopilot, home: Option<AltitudeAmsl>) ->
 #[must_use]
 pub fn can_take_off(autopilot: Autopilot, home: Option<AltitudeAmsl>) -> bool {
     autopilot != Autopilot::Px4 || home.is_some()
+}
+
+/// Degrees × 10⁷.
+#[allow(clippy::cast_possible_truncation, reason = "180 degrees fit")]
+fn e7(degrees: f64) -> i32 {
+    (degrees * 1e7).round() as i32
 }
 
 #[allow(
@@ -240,6 +286,45 @@ mod tests {
         assert_eq!((m.z, m.param1, m.param4), (10.0, 0.0, 0.0));
     }
 
+    fn change_height() -> Step {
+        Step::ChangeHeight {
+            altitude: AltitudeAboveHome(25.0),
+            at: Wgs84 {
+                latitude_deg: 47.397_742,
+                longitude_deg: 8.545_594,
+            },
+        }
+    }
+
+    #[test]
+    fn another_height_is_held_above_the_same_place_and_ardupilots_mode_is_not_touched() {
+        let message = |autopilot, home| {
+            let command = command(&change_height(), autopilot, home).unwrap();
+            let MavMessage::COMMAND_INT(m) = command.message(&to(autopilot), 0) else {
+                panic!()
+            };
+            (m.frame, m.x, m.y, m.z, m.param2)
+        };
+        assert_eq!(
+            message(Autopilot::ArduPilot, None),
+            (
+                MavFrame::MAV_FRAME_GLOBAL_RELATIVE_ALT,
+                473_977_420,
+                85_455_940,
+                25.0,
+                0.0
+            )
+        );
+        assert_eq!(
+            message(Autopilot::Px4, Some(AltitudeAmsl(488.5))),
+            (MavFrame::MAV_FRAME_GLOBAL, i32::MAX, i32::MAX, 513.5, 1.0)
+        );
+        assert_eq!(
+            command(&change_height(), Autopilot::Px4, None),
+            Err(NoRecipe::HomeUnknown)
+        );
+    }
+
     #[test]
     fn px4_does_not_take_off_to_a_guessed_altitude() {
         let step = Step::TakeOff {
@@ -258,10 +343,11 @@ mod tests {
             Step::Land,
             Step::FailsafeLand,
             Step::FailsafeReturn,
+            change_height(),
         ];
         for autopilot in [Autopilot::ArduPilot, Autopilot::Px4] {
             for step in &steps {
-                let c = command(step, autopilot, None).unwrap();
+                let c = command(step, autopilot, Some(AltitudeAmsl(488.5))).unwrap();
                 assert_ne!(c.command, MavCmd::MAV_CMD_COMPONENT_ARM_DISARM);
                 assert_ne!(c.command, MavCmd::MAV_CMD_DO_FLIGHTTERMINATION);
             }

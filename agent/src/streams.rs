@@ -4,7 +4,7 @@
 //! paced (PX4 loses answers to bursts), again with a capped back-off while one stays away: the autopilot rebooted, or a
 //! command or its answer was lost. Must not: send. These requests move nothing and are allowed at any time.
 
-use crate::recipe::{Command, Form};
+use crate::recipe::{Command, Form, Place};
 use fleet::backoff::Backoff;
 use fleet::time::Moment;
 use link::dialect::{MavCmd, MavMessage};
@@ -126,7 +126,7 @@ impl Want {
         Command {
             command,
             params,
-            no_place: false,
+            place: Place::Zero,
             z: 0.0,
             form: Form::Long,
         }

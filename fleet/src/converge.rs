@@ -7,6 +7,8 @@
 //! Level-driven: a lost or repeated command, a restart or a late answer changes nothing, because every step follows
 //! from what the vehicle is seen to do. A takeoff that was "refused" while the vehicle climbs is a climb.
 
+mod height;
+
 use crate::assignment::{Assignment, Desired, Fence, OnCoordinatorLoss, OnLowBattery};
 use crate::battery::{Level, Levels};
 use crate::flight_record::{FlightRecord, Stage};
@@ -16,8 +18,9 @@ use crate::report::{Activity, HandsOff};
 use crate::safety::{ArmPermit, ArmQuestion, NoArm, may_arm};
 use crate::takeover::{self, InCommand};
 use crate::time::Moment;
-use crate::units::AltitudeAboveHome;
+use crate::units::{AltitudeAboveHome, Wgs84};
 use crate::vehicle::{Airborne, FlightTruth, Mode, TRUTH_STALE_AFTER, Vehicle, WhyUnknown};
+use height::another_height;
 use std::time::Duration;
 
 /// After this many failures in a row to return home, a failsafe lands where it is.
@@ -64,6 +67,13 @@ pub enum Step {
         /// Height to hold at.
         altitude: AltitudeAboveHome,
     },
+    /// Hold at another height, where it is (MAV_CMD_DO_REPOSITION, 192).
+    ChangeHeight {
+        /// The height.
+        altitude: AltitudeAboveHome,
+        /// Where it is.
+        at: Wgs84,
+    },
     /// Land where it is (MAV_CMD_NAV_LAND, 21), because the assignment or our own ending asks for it.
     Land,
     /// Land where it is because the coordinator is lost or the battery is low.
@@ -82,6 +92,7 @@ impl Step {
             Self::SetStation => StepKind::SetStation,
             Self::Arm(_) => StepKind::Arm,
             Self::TakeOff { .. } => StepKind::TakeOff,
+            Self::ChangeHeight { .. } => StepKind::ChangeHeight,
             Self::Land => StepKind::Land,
             Self::FailsafeLand => StepKind::FailsafeLand,
             Self::FailsafeReturn => StepKind::FailsafeReturn,
@@ -129,7 +140,7 @@ pub fn converge(s: &Situation<'_>) -> Verdict {
             FlightTruth::Unknown(_) => rest(Activity::Waiting),
             FlightTruth::Disarmed => from_the_ground(s, held),
             FlightTruth::ArmedOnGround => lift_off(s, held, altitude),
-            FlightTruth::Airborne(part) => in_the_air(s, held, part),
+            FlightTruth::Airborne(part) => in_the_air(s, held, part, altitude),
         },
         Desired::Flying { .. } | Desired::Grounded { .. } => down(s, truth),
     }
@@ -230,7 +241,7 @@ fn lift_off(s: &Situation<'_>, held: &Assignment, altitude: AltitudeAboveHome) -
     }
 }
 
-fn in_the_air(s: &Situation<'_>, held: &Assignment, part: Airborne) -> Verdict {
+fn in_the_air(s: &Situation<'_>, held: &Assignment, part: Airborne, altitude: AltitudeAboveHome) -> Verdict {
     match s.vehicle.mode(s.now) {
         None => rest(Activity::Waiting),
         Some(Mode::Foreign) => rest(Activity::HandsOff(HandsOff::OtherMode)),
@@ -241,11 +252,13 @@ fn in_the_air(s: &Situation<'_>, held: &Assignment, part: Airborne) -> Verdict {
                 return verdict;
             }
             let climbing = part == Airborne::TakingOff || s.vehicle.mode(s.now) == Some(Mode::Takeoff);
-            rest(if climbing {
-                Activity::TakingOff
-            } else {
-                Activity::Holding
-            })
+            if climbing {
+                return rest(Activity::TakingOff);
+            }
+            match another_height(s, altitude) {
+                Some(step) => paced(s, step, Activity::Holding),
+                None => rest(Activity::Holding),
+            }
         }
     }
 }
@@ -346,7 +359,7 @@ pub fn called_off(kind: StepKind, s: &Situation<'_>) -> bool {
     let let_go = s.fence.held.as_ref().is_some_and(|a| s.record.let_go(a));
     let unasked = match kind {
         StepKind::Arm | StepKind::AskReasons => s.wished_down(),
-        StepKind::TakeOff | StepKind::SetStation => s.wished_down() || !s.led(),
+        StepKind::TakeOff | StepKind::SetStation | StepKind::ChangeHeight => s.wished_down() || !s.led(),
         // A descent that has not begun by now need not.
         StepKind::Land => !s.wished_down(),
         StepKind::FailsafeLand | StepKind::FailsafeReturn => !s.alone() && s.battery.lasting < Level::Low,
@@ -364,6 +377,9 @@ fn overtaken(kind: StepKind, s: &Situation<'_>) -> bool {
     let disarmed = beat.is_some_and(|beat| !beat.armed);
     match kind {
         StepKind::SetStation | StepKind::AskReasons => !down,
+        StepKind::ChangeHeight => {
+            !matches!(truth, FlightTruth::Airborne(_)) || mode.is_some_and(|mode| mode != Mode::Station)
+        }
         StepKind::TakeOff => {
             // One that climbs has taken off, whatever became of the answer; and one that is not heard is not lifted.
             truth != FlightTruth::ArmedOnGround || matches!(mode, Some(Mode::Foreign | Mode::Land | Mode::Return))

@@ -7,6 +7,7 @@ use crate::backoff::Backoff;
 use crate::safety::ARM_LIFE;
 use crate::takeover::Descent;
 use crate::time::Moment;
+use crate::units::AltitudeAboveHome;
 use crate::vehicle::{FlightTruth, LINK_LOST_AFTER, Mode, Vehicle};
 use std::time::Duration;
 
@@ -27,9 +28,11 @@ pub enum StepKind {
     FailsafeLand,
     /// [`crate::converge::Step::FailsafeReturn`].
     FailsafeReturn,
+    /// [`crate::converge::Step::ChangeHeight`].
+    ChangeHeight,
 }
 
-const KINDS: usize = 7;
+const KINDS: usize = 8;
 
 /// After an arm command was sent, the vehicle may turn out armed for this long: the command's life, and the time until
 /// a HEARTBEAT (1 Hz) shows it.
@@ -72,6 +75,10 @@ pub struct Memory {
     armed_by_us: bool,
     land_sent: Option<Moment>,
     descent: Option<(Descent, Moment)>,
+    /// The height that the command under way asks for.
+    asking: Option<AltitudeAboveHome>,
+    /// The height that the vehicle has agreed to hold on this flight.
+    height: Option<AltitudeAboveHome>,
     /// When the last HEARTBEAT that was taken note of came.
     beat: Option<Moment>,
 }
@@ -100,6 +107,7 @@ impl StepKind {
             // ArduCopter shows landed_state TAKEOFF 2.6 to 3.6 s after it accepted.
             Self::TakeOff => 6,
             Self::Land | Self::FailsafeLand | Self::FailsafeReturn => 4,
+            Self::ChangeHeight => 5,
         })
     }
 
@@ -107,7 +115,7 @@ impl StepKind {
         match self {
             Self::Land | Self::FailsafeLand => Some(Descent::Land),
             Self::FailsafeReturn => Some(Descent::Return),
-            Self::AskReasons | Self::SetStation | Self::Arm | Self::TakeOff => None,
+            Self::AskReasons | Self::SetStation | Self::Arm | Self::TakeOff | Self::ChangeHeight => None,
         }
     }
 
@@ -118,6 +126,7 @@ impl StepKind {
             Self::Arm => seconds(2, 30),
             Self::TakeOff => seconds(1, 5),
             Self::Land | Self::FailsafeLand | Self::FailsafeReturn => seconds(1, 2),
+            Self::ChangeHeight => seconds(5, 60),
         }
     }
 }
@@ -159,6 +168,17 @@ impl Memory {
         self.descent.map(|(descent, _)| descent)
     }
 
+    /// The height that the vehicle has agreed to hold on this flight; `None` when this life of the agent has not asked for one.
+    #[must_use]
+    pub const fn height(&self) -> Option<AltitudeAboveHome> {
+        self.height
+    }
+
+    /// The command that is being written asks for this height.
+    pub const fn asks_for(&mut self, height: AltitudeAboveHome) {
+        self.asking = Some(height);
+    }
+
     /// A command of this kind is being written to the wire.
     pub fn began(&mut self, kind: StepKind, now: Moment) {
         if let Some(descent) = kind.descent() {
@@ -179,7 +199,7 @@ impl Memory {
                 self.land_sent = None;
                 self.descent = None;
             }
-            StepKind::AskReasons | StepKind::SetStation => {}
+            StepKind::AskReasons | StepKind::SetStation | StepKind::ChangeHeight => {}
         }
     }
 
@@ -210,6 +230,10 @@ impl Memory {
                 tries.failures = tries.failures.saturating_add(1);
                 tries.not_before = now.plus(kind.backoff().delay(tries.failures, jitter));
             }
+        }
+        if matches!(kind, StepKind::TakeOff | StepKind::ChangeHeight) {
+            let agreed = self.asking.take().filter(|_| *outcome == Outcome::Accepted);
+            self.height = agreed.or(self.height);
         }
         if kind == StepKind::Arm && matches!(outcome, Outcome::Refused { .. } | Outcome::NotSent) {
             self.arm = None;
@@ -251,8 +275,14 @@ impl Memory {
             return;
         }
         self.descent = None;
+        self.height = None;
         // What failed on this flight says nothing about the next.
-        for kind in [StepKind::TakeOff, StepKind::FailsafeLand, StepKind::FailsafeReturn] {
+        for kind in [
+            StepKind::TakeOff,
+            StepKind::FailsafeLand,
+            StepKind::FailsafeReturn,
+            StepKind::ChangeHeight,
+        ] {
             self.tries[kind as usize] = Tries::default();
         }
         if self.armed_by_us {

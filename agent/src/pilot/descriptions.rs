@@ -7,7 +7,7 @@ use super::Pilot;
 use crate::command::{Outstanding, Patience};
 use crate::metadata::{Done, Fetch, Job, Shelf};
 use crate::outgoing::{Outgoing, Purpose};
-use crate::recipe::{Command, Form};
+use crate::recipe::{Command, Form, Place};
 use fleet::time::Moment;
 use fleet::vehicle::{Autopilot, FlightTruth};
 use link::dialect::{MavCmd, MavMessage, REQUEST_EVENT_DATA};
@@ -56,7 +56,7 @@ impl Pilot {
             let command = Command {
                 command: MavCmd::MAV_CMD_REQUEST_MESSAGE,
                 params: [f32::from(message), 0.0, 0.0, 0.0],
-                no_place: false,
+                place: Place::Zero,
                 z: 0.0,
                 form: Form::Long,
             };

@@ -32,7 +32,9 @@ pub async fn roll(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
     if swarm.metadata.deletion_timestamp.is_some() || !drones.iter().any(differs) {
         return Ok(());
     }
-    let live = drones.iter().filter(|drone| drone.metadata.deletion_timestamp.is_none());
+    let live = drones
+        .iter()
+        .filter(|drone| drone.metadata.deletion_timestamp.is_none());
     let updates: Vec<Update> = live.map(|drone| update(context, swarm, drone)).collect();
     let at_once = usize::try_from(swarm.spec.max_unavailable).unwrap_or_default().max(1);
     let chosen = due(&updates, at_once);

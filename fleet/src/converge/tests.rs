@@ -542,6 +542,10 @@ proptest! {
                 prop_assert_eq!(wish, Some(FLY));
             }
             Step::SetStation | Step::AskReasons => prop_assert_eq!(truth, FlightTruth::Disarmed),
+            Step::ChangeHeight { .. } => {
+                prop_assert!(matches!(truth, FlightTruth::Airborne(_)) && mode == Some(Mode::Station));
+                prop_assert!(wish == Some(FLY) && w.confirmed && !w.terminating);
+            }
             Step::Land => {
                 prop_assert!(wish == Some(GROUND) || w.terminating);
                 prop_assert!(matches!(mode, Some(Mode::Station | Mode::Takeoff)));

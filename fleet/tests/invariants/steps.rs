@@ -8,7 +8,8 @@ use fleet::flight_record::{FlightRecord, Stage};
 use fleet::ids::Term;
 use fleet::memory::{Memory, StepKind};
 use fleet::preflight::Clearance;
-use fleet::vehicle::{LandedState, Mode, Vehicle};
+use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
+use fleet::vehicle::{LandedState, Mode, Position, Vehicle};
 use std::time::Duration;
 
 const AFTER: Duration = Duration::from_secs(60);
@@ -34,6 +35,8 @@ fn shown() -> Vec<Shown> {
                     for ready in [true, false] {
                         let vehicle = Vehicle {
                             ready: Some(heard(ready, 0)),
+                            // Higher than it is wished.
+                            position: Some(heard(position(30.0), age)),
                             ..vehicle(armed, mode, landed, age)
                         };
                         all.push(Shown {
@@ -50,6 +53,17 @@ fn shown() -> Vec<Shown> {
         }
     }
     all
+}
+
+fn position(above_home: f64) -> Position {
+    Position {
+        at: Wgs84 {
+            latitude_deg: 47.4,
+            longitude_deg: 8.5,
+        },
+        amsl: AltitudeAmsl(488.0 + above_home),
+        above_home: AltitudeAboveHome(above_home),
+    }
 }
 
 /// Nothing sent; an arm command under way; armed by us.
@@ -134,7 +148,7 @@ fn arounds() -> Vec<Around> {
 #[test]
 fn no_combination_of_circumstances_makes_a_step_that_an_invariant_forbids() {
     let (shown, memories, records) = (shown(), memories(), records());
-    let mut sent = [0_u32; 7];
+    let mut sent = [0_u32; 8];
     for around in arounds() {
         let held = around.wished.map(|up| {
             let mut held = wish("d", 5, if up { FLYING } else { GROUNDED });
@@ -212,6 +226,11 @@ fn judge(step: &Step, around: &Around, shown: &Shown, under_way: bool, by_us: bo
             assert!(altitude.0 > 9.9 && altitude.0 < 10.1);
             assert!(up && around.confirmed && !around.superseded);
             assert!(shown.armed && on_ground && by_us && OURS.contains(&shown.mode));
+        }
+        Step::ChangeHeight { altitude, .. } => {
+            assert!(altitude.0 > 9.9 && altitude.0 < 10.1);
+            assert!(up && around.confirmed && !around.superseded);
+            assert!(shown.armed && !on_ground && shown.mode == Mode::Station);
         }
         Step::Land => {
             assert!(around.wished == Some(false) || around.terminating);

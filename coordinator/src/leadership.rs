@@ -26,6 +26,9 @@ const CALL: Duration = Duration::from_secs(3);
 /// After a renewal that failed, the next is tried this soon.
 const AGAIN: Duration = Duration::from_millis(500);
 
+/// One that wants to lead tries at least this often.
+const LONGEST_DELAY: Duration = Duration::from_secs(3);
+
 /// The Lease of one namespace, and who we are.
 #[derive(Clone)]
 pub struct Office {
@@ -84,7 +87,8 @@ impl Office {
                         let namespace = &self.namespace;
                         tracing::warn!(%error, namespace, failures, "cannot take the lead yet; will be tried again");
                     }
-                    crate::retry::RETRY.delay(failures, rand::random::<f64>())
+                    let delay = crate::retry::RETRY.delay(failures, rand::random::<f64>());
+                    delay.min(LONGEST_DELAY)
                 }
             };
             tokio::time::sleep(delay).await;

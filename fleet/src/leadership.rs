@@ -28,6 +28,10 @@ pub const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Part of [`LOOK_EVERY`] by which looks are spread, so that standbys do not all write at once.
 pub const LOOK_JITTER: f64 = 0.3;
 
+/// A standby that has not looked for so long, as while the API server was away, counts afresh: so was its leader kept from
+/// renewing, and it comes first.
+pub const LOOKED_AWAY: Duration = Duration::from_secs(5);
+
 /// What a Lease says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen<'a> {
@@ -44,6 +48,7 @@ pub struct Seen<'a> {
 pub struct Lookout {
     me: String,
     last: Option<(String, Moment)>,
+    looked: Moment,
 }
 
 impl Lookout {
@@ -53,18 +58,20 @@ impl Lookout {
         Self {
             me: me.to_owned(),
             last: None,
+            looked: Moment::default(),
         }
     }
 
     /// Takes in what the Lease says now (`None`: there is none), and says whether it may be taken: nobody holds it, an earlier
     /// life of this same coordinator does, or whoever does has not renewed it for as long as it lasts.
     pub fn may_take(&mut self, seen: Option<Seen<'_>>, now: Moment) -> bool {
+        let away = now.since(std::mem::replace(&mut self.looked, now)) >= LOOKED_AWAY;
         let Some(seen) = seen else {
             self.last = None;
             return true;
         };
         let since = match &self.last {
-            Some((version, since)) if version == seen.version => *since,
+            Some((version, since)) if version == seen.version && !away => *since,
             _ => {
                 self.last = Some((seen.version.to_owned(), now));
                 now
@@ -137,8 +144,24 @@ mod tests {
             assert!(!lookout.may_take(held(Some("b"), &i.to_string()), at(i * 2000)));
         }
         let last = 99 * 2000;
-        assert!(!lookout.may_take(held(Some("b"), "99"), at(last + 9999)));
+        for ms in [3000, 6000, 9999] {
+            assert!(!lookout.may_take(held(Some("b"), "99"), at(last + ms)));
+        }
         assert!(lookout.may_take(held(Some("b"), "99"), at(last + 10_000)));
+    }
+
+    #[test]
+    fn after_an_outage_the_one_who_leads_has_time_to_renew() {
+        let mut lookout = Lookout::new("a");
+        assert!(!lookout.may_take(held(Some("b"), "1"), at(0)));
+        assert!(
+            !lookout.may_take(held(Some("b"), "1"), at(60_000)),
+            "nobody could renew meanwhile"
+        );
+        for second in 61..70 {
+            assert!(!lookout.may_take(held(Some("b"), "1"), at(second * 1000)));
+        }
+        assert!(lookout.may_take(held(Some("b"), "1"), at(70_000)));
     }
 
     #[test]
@@ -153,8 +176,12 @@ mod tests {
             lookout.may_take(Some(seen), at(now))
         };
         assert!(!may(1, 0));
-        assert!(!may(1, 9000));
-        assert!(!may(30, 29_000));
+        for second in 1..10 {
+            assert!(!may(1, second * 1000));
+        }
+        for second in 10..30 {
+            assert!(!may(30, second * 1000));
+        }
         assert!(may(30, 30_000));
     }
 

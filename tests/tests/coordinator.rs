@@ -43,6 +43,7 @@ use persons::{
 use proto::v1;
 use proto::v1::FlightTruth as Truth;
 use relief::{
+    a_changed_template_goes_through_the_air_one_after_the_other_and_lands_nobody,
     a_cordon_begins_no_flight_and_lands_nobody, a_drained_vehicle_lands_after_another_flies_in_its_place,
     a_drained_vehicle_without_a_swarm_lands_and_keeps_its_drone,
     a_lost_vehicle_is_replaced_only_by_policy_and_is_taken_up_when_it_comes_back,
@@ -103,6 +104,7 @@ on_both! {
     of_two_coordinators_one_leads_and_the_other_takes_over_and_nobody_comes_down,
     a_leader_that_cannot_renew_keeps_what_flies_begins_no_flight_and_still_grounds,
     a_leader_that_was_stopped_and_succeeded_moves_nobody_and_ends,
+    a_changed_template_goes_through_the_air_one_after_the_other_and_lands_nobody,
     a_cordon_begins_no_flight_and_lands_nobody,
     a_drained_vehicle_lands_after_another_flies_in_its_place,
     a_drained_vehicle_without_a_swarm_lands_and_keeps_its_drone,

@@ -12,6 +12,7 @@ mod stage;
 mod wire;
 
 use anyhow::ensure;
+use mavlink::dialects::ardupilotmega::MavCmd;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 use stage::{PATIENCE, Stage, condition, swarm};
@@ -44,6 +45,7 @@ on_both! {
     a_ground_order_lands_and_latches_until_released,
     a_vehicle_that_refuses_to_arm_says_why_in_its_autopilots_own_words,
     an_agent_whose_node_is_no_drone_node_is_told_so_and_flies_once_it_is_one,
+    a_changed_altitude_is_flown_to_in_the_air_by_both_autopilots,
 }
 
 const NODES: [&str; 5] = ["node-1", "node-2", "node-3", "node-4", "node-5"];
@@ -360,5 +362,40 @@ fn an_agent_whose_node_is_no_drone_node_is_told_so_and_flies_once_it_is_one(api:
     stage.cluster.create_node("node-1", &[])?;
     stage.kubectl(&["label", "node", "node-1", "node-role.kubernetes.io/drone="])?;
     stage.wait_in_air(&["node-1"], 1)?;
+    Ok(())
+}
+
+fn a_changed_altitude_is_flown_to_in_the_air_by_both_autopilots(api: ServedBy) -> anyhow::Result<()> {
+    let nodes = ["node-1", "node-2"];
+    let mut stage = Stage::set(api, &nodes, "mixed", &[])?;
+    for node in nodes {
+        stage.add_node(node)?;
+    }
+    stage.cluster.kubectl().apply(&swarm("default", "alpha", 2, &[]))?;
+    stage.wait_in_air(&nodes, 2)?;
+    wait_ready(&stage, "alpha")?;
+    let since = wire::now();
+    for metres in [25.0, 12.0] {
+        let template = format!(r#"{{"spec": {{"template": {{"spec": {{"takeoffAltitudeMeters": {metres}}}}}}}}}"#);
+        stage.kubectl(&["patch", "swarm/alpha", "--type=merge", "-p", &template])?;
+        for node in nodes {
+            let there = wait_for(format!("{node} at {metres} m"), PATIENCE, || {
+                let height = stage.wire(node).height().unwrap_or_default();
+                ensure!((height - metres).abs() < 1.0, "it is at {height} m");
+                Ok(())
+            });
+            there.map_err(|error| stage.explain(error))?;
+        }
+    }
+    for node in nodes {
+        assert!(stage.wire(node).flew_without_a_break_since(since), "{node} came down");
+        let told: Vec<_> = stage
+            .wire(node)
+            .commands_since(since)
+            .iter()
+            .map(|c| c.command)
+            .collect();
+        assert_eq!(told, [MavCmd::MAV_CMD_DO_REPOSITION; 2], "{node}");
+    }
     Ok(())
 }

@@ -93,6 +93,20 @@ impl Wire {
         said
     }
 
+    /// How high above home it has said last that it is, metres.
+    pub fn height(&self) -> Option<f64> {
+        let heights = self
+            .messages()
+            .into_iter()
+            .filter_map(|(_, autopilot, message)| match message {
+                MavMessage::GLOBAL_POSITION_INT(position) if autopilot => {
+                    Some(f64::from(position.relative_alt) / 1000.0)
+                }
+                _ => None,
+            });
+        heights.last()
+    }
+
     /// Whether it was landed and disarmed for ever or flew without a break since `since`: each of its words about flight.
     pub fn flew_without_a_break_since(&self, since: u64) -> bool {
         let mut said = Said::default();

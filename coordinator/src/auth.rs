@@ -109,8 +109,8 @@ enum Kind {
     /// The API server is asked.
     Cluster {
         enrolled: watch::Receiver<Enrolled>,
-        tokens: Tokens,
-        access: Access,
+        tokens: Box<Tokens>,
+        access: Box<Access>,
     },
 }
 
@@ -128,8 +128,8 @@ impl Auth {
             Security::Certificates { .. } => Kind::Certificates(enrolled),
             Security::Cluster(cluster) => Kind::Cluster {
                 enrolled,
-                tokens: Tokens::new(client.clone(), cluster.agent_account.clone()),
-                access: Access::new(client.clone()),
+                tokens: Box::new(Tokens::new(client.clone(), cluster.agent_account.clone())),
+                access: Box::new(Access::new(client.clone())),
             },
         };
         Self(Arc::new(Judge {

@@ -53,7 +53,7 @@ impl FleetService {
 
     /// Whether the caller may do it; orders are told to the log with who gave them.
     async fn allow<T>(&self, request: &Request<T>, right: &Right) -> Result<(), Status> {
-        self.allow_any(request, &[right.clone()]).await
+        self.allow_any(request, std::slice::from_ref(right)).await
     }
 
     /// Whether the caller has any of these rights; the first is the one to be told of.

@@ -75,12 +75,54 @@ impl Stage {
     pub fn start_coordinator(&mut self) -> anyhow::Result<()> {
         let process = Launch::workspace("skein-coordinator")?
             .args(["--listen", &format!("127.0.0.1:{}", self.port), "--namespace", SYSTEM])
-            .arg("--insecure-plaintext")
+            .args((!self.is_secured()).then_some("--insecure-plaintext"))
             .env("KUBECONFIG", &self.kubeconfig)
             .logs_in(&self.logs)
             .start()?;
         self.coordinator = Some(process);
-        wait_for("the coordinator to answer", PATIENCE, || self.status().map(drop))
+        wait_for("the coordinator to answer", PATIENCE, || self.status().map(drop))?;
+        if self.is_secured() {
+            let published = ["get", "configmap", "skein-ca", "-n", SYSTEM];
+            let published = self.cluster.kubectl().json(published)?;
+            let text = published["data"]["ca.crt"].as_str().context("no ca.crt")?;
+            std::fs::write(self.file("ca.crt"), text)?;
+        }
+        Ok(())
+    }
+
+    /// Links are secured as in a cluster; the embedded API knows no tokens of ServiceAccounts.
+    fn is_secured(&self) -> bool {
+        self.cluster.kubernetes().is_some()
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.cluster.scratch().path().join(name)
+    }
+
+    /// What the agent of a node shows and believes: its token, as its kubelet would have it made, and the authority.
+    fn credentials(&self, node: &str) -> anyhow::Result<Vec<(&'static str, PathBuf)>> {
+        if !self.is_secured() {
+            return Ok(vec![]);
+        }
+        let bound = ["--bound-object-kind", "Node", "--bound-object-name", node];
+        let token = [
+            "create",
+            "token",
+            "skein-agent",
+            "-n",
+            SYSTEM,
+            "--audience",
+            "skein-coordinator",
+            "--duration",
+            "24h",
+        ];
+        let token = self.cluster.kubectl().run([&token[..], &bound].concat())?;
+        let file = self.file(&format!("token-{node}"));
+        std::fs::write(&file, token)?;
+        Ok(vec![
+            ("SKEIN_TOKEN_FILE", file),
+            ("SKEIN_COORDINATOR_CA", self.file("ca.crt")),
+        ])
     }
 
     /// Ends the coordinator without warning (SIGKILL).
@@ -108,7 +150,11 @@ impl Stage {
         let state = self.cluster.scratch().folder("state")?.join(node);
         std::fs::create_dir_all(&state)?;
         let port = self.cluster.scratch().path().join("ports").join(node);
-        let process = Launch::workspace("skein-agent")?
+        let mut launch = Launch::workspace("skein-agent")?;
+        for (name, value) in self.credentials(node)? {
+            launch = launch.env(name, value);
+        }
+        let process = launch
             .named(format!("skein-agent-{node}"))
             .env("NODE", node)
             .env("SKEIN_LINK", format!("serial:{}:57600", port.display()))
@@ -148,7 +194,8 @@ impl Stage {
     }
 
     pub fn server(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
+        let scheme = if self.is_secured() { "https" } else { "http" };
+        format!("{scheme}://127.0.0.1:{}", self.port)
     }
 
     pub fn wire(&self, node: &str) -> Wire {
@@ -209,7 +256,12 @@ impl Stage {
     /// Runs `skein`; what it printed. Errors: it failed.
     pub fn skein(&self, args: &[&str]) -> anyhow::Result<String> {
         let mut command = std::process::Command::new(tests::launch::workspace_binary("skein")?);
-        command.args(["--server", &self.server()]).args(args);
+        command.args(["--server", &self.server()]);
+        if self.is_secured() {
+            // The person's credential; the authority is read from the cluster.
+            command.arg("--kubeconfig").arg(self.cluster.kubeconfig());
+        }
+        command.args(args);
         let output = tests::run::output(command, None, Duration::from_secs(15))?;
         ensure!(
             output.status.success(),

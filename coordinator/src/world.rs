@@ -441,7 +441,7 @@ impl World {
 
     /// Lets `choose` pick a node for the Drone `me` and reserves it, so that no other Drone of this process picks it
     /// until the reservation is dropped. `choose` gets the drone nodes, each with whether another Drone has it, and the
-    /// node that `me` has a claim to already.
+    /// node that `me` has a claim to already. It must not ask the world: that answers nobody meanwhile.
     ///
     /// # Errors
     /// What `choose` returns.

@@ -83,13 +83,14 @@ async fn requested(
     seen: Seen,
     node: &str,
 ) -> Result<(Seen, Binding, Option<Duration>), ApiError> {
+    let least = least_battery(context, &seen);
     let found = context.world.reserve(seen.uid(), |nodes, _| {
         // Whether it is taken is for the claim to say: several Drones may name the same node.
         pick(
             context,
             &seen,
             Some(node),
-            None,
+            (None, least),
             nodes.iter().map(|(facts, _)| (facts, false)),
         )
     });
@@ -127,7 +128,8 @@ async fn requested(
 
 async fn bind(context: &Arc<Context>, seen: Seen) -> Result<(Seen, Binding, Option<Duration>), ApiError> {
     let mut lost = HashSet::new();
-    let near = where_others_fly(context, &seen);
+    // Asked before: the world answers nobody while a node is being chosen.
+    let wish = (where_others_fly(context, &seen), least_battery(context, &seen));
     for _ in 0..TRIES {
         let found = context.world.reserve(seen.uid(), |nodes, claimed| {
             let free = || {
@@ -136,8 +138,8 @@ async fn bind(context: &Arc<Context>, seen: Seen) -> Result<(Seen, Binding, Opti
                     .map(|(facts, taken)| (facts, *taken || lost.contains(&facts.name)))
             };
             // A claim from an earlier, unfinished try comes first, so that it does not keep its node from others.
-            let again = claimed.and_then(|node| pick(context, &seen, Some(node), near, free()).ok());
-            again.map_or_else(|| pick(context, &seen, None, near, free()), Ok)
+            let again = claimed.and_then(|node| pick(context, &seen, Some(node), wish, free()).ok());
+            again.map_or_else(|| pick(context, &seen, None, wish, free()), Ok)
         });
         let reservation = match found {
             Ok(reservation) => reservation,
@@ -191,7 +193,7 @@ fn pick<'a>(
     context: &Context,
     seen: &Seen,
     only: Option<&str>,
-    near: Option<Wgs84>,
+    (near, more_than): (Option<Wgs84>, Percent),
     nodes: impl Iterator<Item = (&'a Arc<NodeFacts>, bool)>,
 ) -> Result<NodeName, NoVehicle> {
     let nodes: Vec<_> = nodes
@@ -211,7 +213,7 @@ fn pick<'a>(
         Wanted {
             selector: &seen.drone.spec.node_selector,
             only,
-            more_than: least_battery(context, seen),
+            more_than,
             near,
         },
         candidates,

@@ -346,6 +346,10 @@ fn a_vehicle_that_refuses_to_arm_says_why_in_its_autopilots_own_words(api: Serve
 fn an_agent_whose_node_is_no_drone_node_is_told_so_and_flies_once_it_is_one(api: ServedBy) -> anyhow::Result<()> {
     let mut stage = Stage::set(api, &["node-1"], "px4", &[])?;
     assert!(stage.probe("node-1").is_err(), "no agent, not ready");
+    if stage.is_secured() {
+        // Its token names its node, so there is one; it lacks the label.
+        stage.cluster.create_node("node-1", &[])?;
+    }
     stage.start_agent("node-1")?;
     wait_for("its probe to say that it hears its autopilot", PATIENCE, || {
         stage.probe("node-1")

@@ -91,7 +91,7 @@ impl Stage {
     }
 
     /// Links are secured as in a cluster; the embedded API knows no tokens of ServiceAccounts.
-    fn is_secured(&self) -> bool {
+    pub fn is_secured(&self) -> bool {
         self.cluster.kubernetes().is_some()
     }
 

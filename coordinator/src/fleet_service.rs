@@ -3,6 +3,8 @@
 //! Owns: List, Get, Watch, Ground, Release, Resume, Kill, each for those who may ([`crate::auth::right`]). Reads are from memory.
 //! Must not: hold rules of its own.
 
+mod watcher;
+
 use crate::auth::{Auth, Refusal, Right, Who};
 use crate::context::Context;
 use crate::door::Ticket;
@@ -21,21 +23,15 @@ use proto::v1;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
+use watcher::Watcher;
 
 /// Span between two messages of a watch when the caller names none.
 const INTERVAL: Duration = Duration::from_millis(500);
 
 /// A watcher that does not read for this long is let go.
 const PATIENCE: Duration = Duration::from_secs(30);
-
-/// What a watcher may see is asked again after this.
-const ASKED_AGAIN: Duration = Duration::from_secs(60);
-
-/// A watcher shows its credentials again after this.
-const LONGEST_WATCH: Duration = Duration::from_secs(3600);
 
 /// The fleet service.
 #[derive(Clone, Debug)]
@@ -240,33 +236,6 @@ fn answer(
         Ok(Err(error @ GroundError::NoSuchSwarm(_))) => Err(Status::not_found(error.to_string())),
         Ok(Err(error)) => Err(Status::unavailable(error.to_string())),
         Err(_) => Err(Status::internal("the order was cut off; repeat it")),
-    }
-}
-
-/// Whoever watches.
-#[derive(Debug)]
-struct Watcher {
-    who: Who,
-    right: Right,
-    auth: Auth,
-}
-
-impl Watcher {
-    /// Done with why, once they may watch no longer.
-    async fn is_over(&self) -> Status {
-        if self.auth.is_open() {
-            std::future::pending::<()>().await;
-        }
-        let until = Instant::now() + LONGEST_WATCH;
-        loop {
-            sleep(ASKED_AGAIN).await;
-            match self.auth.may(&self.who, &self.right).await {
-                Err(refusal) if refusal.is_final() => return refusal.into(),
-                // An API server that is away changes nothing for those who watch already.
-                _ if Instant::now() < until => {}
-                _ => return Status::unavailable("credentials have to be shown again; reconnect"),
-            }
-        }
     }
 }
 

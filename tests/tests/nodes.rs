@@ -119,6 +119,12 @@ fn a_node_is_drained_and_its_agent_deleted(field: &Field, node: &str) -> anyhow:
     .map_err(|error| field.installed.explain(error))?;
     let said = field.wire(node).said();
     assert!(said.down(), "the Pod is gone and {node} is {said:?}");
+    let down = wire::now();
+
+    // The DaemonSet makes another Pod there. Its vehicle stays on the ground until the node takes part again.
+    field.installed.wait_running()?;
+    field.wait_heard_on_the_ground(node)?;
+    assert_eq!(field.wire(node).commands_since(down), [], "{node} is cordoned");
     field.assert_undisturbed(&["drone-2"], before);
 
     field.kubectl(&["uncordon", node])?;

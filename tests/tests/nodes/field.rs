@@ -88,6 +88,28 @@ impl Field {
         .map_err(|error| self.installed.explain(error))
     }
 
+    /// Waits until the coordinator has heard from a node's agent that its vehicle is on the ground.
+    pub fn wait_heard_on_the_ground(&self, node: &str) -> anyhow::Result<()> {
+        wait_for(format!("{node} to be heard on the ground"), PATIENCE, || {
+            let list = self
+                .installed
+                .plane()
+                .kubectl()
+                .json(["get", "drones", "-n", "default"])?;
+            let drones = list["items"].as_array().into_iter().flatten();
+            let drone = drones.into_iter().find(|drone| drone["spec"]["nodeName"] == node);
+            let status = drone.map_or(&Value::Null, |drone| &drone["status"]);
+            let conditions = status["conditions"].as_array().into_iter().flatten();
+            let connected = conditions
+                .into_iter()
+                .find(|condition| condition["type"] == "Connected");
+            let connected = connected.is_some_and(|condition| condition["status"] == "True");
+            ensure!(connected && status["phase"] == "Grounded", "{status}");
+            Ok(())
+        })
+        .map_err(|error| self.installed.explain(error))
+    }
+
     /// These vehicles have flown without a break and were sent no command since `then`.
     pub fn assert_undisturbed(&self, nodes: &[&str], then: u64) {
         for node in nodes {

@@ -83,14 +83,14 @@ async fn requested(
     seen: Seen,
     node: &str,
 ) -> Result<(Seen, Binding, Option<Duration>), ApiError> {
-    let least = least_battery(context, &seen);
+    let better = Better::of(context, &seen);
     let found = context.world.reserve(seen.uid(), |nodes, _| {
         // Whether it is taken is for the claim to say: several Drones may name the same node.
         pick(
             context,
             &seen,
             Some(node),
-            (None, least),
+            better,
             nodes.iter().map(|(facts, _)| (facts, false)),
         )
     });
@@ -128,8 +128,8 @@ async fn requested(
 
 async fn bind(context: &Arc<Context>, seen: Seen) -> Result<(Seen, Binding, Option<Duration>), ApiError> {
     let mut lost = HashSet::new();
-    // Asked before: the world answers nobody while a node is being chosen.
-    let wish = (where_others_fly(context, &seen), least_battery(context, &seen));
+    // The caches are locked while a node is picked.
+    let better = Better::of(context, &seen);
     for _ in 0..TRIES {
         let found = context.world.reserve(seen.uid(), |nodes, claimed| {
             let free = || {
@@ -138,8 +138,8 @@ async fn bind(context: &Arc<Context>, seen: Seen) -> Result<(Seen, Binding, Opti
                     .map(|(facts, taken)| (facts, *taken || lost.contains(&facts.name)))
             };
             // A claim from an earlier, unfinished try comes first, so that it does not keep its node from others.
-            let again = claimed.and_then(|node| pick(context, &seen, Some(node), wish, free()).ok());
-            again.map_or_else(|| pick(context, &seen, None, wish, free()), Ok)
+            let again = claimed.and_then(|node| pick(context, &seen, Some(node), better, free()).ok());
+            again.map_or_else(|| pick(context, &seen, None, better, free()), Ok)
         });
         let reservation = match found {
             Ok(reservation) => reservation,
@@ -164,6 +164,22 @@ async fn bind(context: &Arc<Context>, seen: Seen) -> Result<(Seen, Binding, Opti
     }
     let message = "other Drones were faster; looking again".to_owned();
     Ok((seen, Binding::NoFreeVehicle(message), Some(AFTER_LOSING)))
+}
+
+/// What makes one vehicle better than another for a Drone, from the caches; to be had before a node is picked.
+#[derive(Clone, Copy, Debug)]
+struct Better {
+    near: Option<Wgs84>,
+    more_than: Percent,
+}
+
+impl Better {
+    fn of(context: &Context, seen: &Seen) -> Self {
+        Self {
+            near: where_others_fly(context, seen),
+            more_than: least_battery(context, seen),
+        }
+    }
 }
 
 /// Where a Drone of the same Swarm flies, if one does.
@@ -193,7 +209,7 @@ fn pick<'a>(
     context: &Context,
     seen: &Seen,
     only: Option<&str>,
-    (near, more_than): (Option<Wgs84>, Percent),
+    better: Better,
     nodes: impl Iterator<Item = (&'a Arc<NodeFacts>, bool)>,
 ) -> Result<NodeName, NoVehicle> {
     let nodes: Vec<_> = nodes
@@ -213,8 +229,8 @@ fn pick<'a>(
         Wanted {
             selector: &seen.drone.spec.node_selector,
             only,
-            more_than,
-            near,
+            more_than: better.more_than,
+            near: better.near,
         },
         candidates,
     )

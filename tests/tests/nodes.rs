@@ -12,6 +12,7 @@
 mod devices;
 #[path = "nodes/field.rs"]
 mod field;
+#[allow(dead_code, reason = "the end-to-end tests use the rest")]
 #[path = "e2e/wire.rs"]
 mod wire;
 

@@ -133,7 +133,7 @@ async fn a_certificate_speaks_for_its_own_node_until_it_is_revoked() {
     place.until_told(&["agent disconnected", "revoked"]);
     let status = refused(&place, &good, "a").await;
     assert_refused(&status, Code::Unauthenticated, "not on the list");
-    bystander.is_unharmed().await;
+    bystander.stays_unharmed().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -172,5 +172,5 @@ async fn another_certificate_of_the_coordinator_is_shown_without_a_stream_being_
             .ok_or_else(|| "the first".to_owned())
     })
     .await;
-    bystander.is_unharmed().await;
+    bystander.stays_unharmed().await;
 }

@@ -55,7 +55,7 @@ async fn ten_thousand_connections_without_credentials_keep_no_agent_out() {
     place.until_told(&["connection refused", "peer=127.0.0.2"]);
     let told = place.coordinator.stderr().matches("connection refused").count();
     assert!(told < 1000, "{told} lines in the log");
-    bystander.is_unharmed().await;
+    bystander.stays_unharmed().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -79,5 +79,5 @@ async fn who_guesses_tokens_is_soon_heard_no_more_and_others_are() {
         .await
         .unwrap();
     agent.until_ordered().await.unwrap();
-    bystander.is_unharmed().await;
+    bystander.stays_unharmed().await;
 }

@@ -74,7 +74,7 @@ async fn nobody_sees_the_fleet_without_being_somebody() {
     // What is no call of ours is not answered either.
     let mut health = place.way.fleet("").await.unwrap();
     assert!(health.get(v1::GetRequest::default()).await.is_err());
-    bystander.is_unharmed().await;
+    bystander.stays_unharmed().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -127,7 +127,7 @@ async fn an_auditor_may_ground_and_may_not_kill() {
     let mut fleet = place.way.fleet(&admin).await.unwrap();
     fleet.release(all()).await.unwrap();
     assert_eq!(fleet.kill(one()).await.unwrap_err().code(), Code::NotFound);
-    bystander.is_unharmed().await;
+    bystander.stays_unharmed().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -181,5 +181,5 @@ async fn while_the_api_server_is_away_whoever_could_ground_can_and_nothing_else_
             .map_err(|status| status.to_string())
     })
     .await;
-    bystander.is_unharmed().await;
+    bystander.stays_unharmed().await;
 }

@@ -16,7 +16,7 @@ async fn no_token_and_what_is_no_token_is_refused() {
     let status = refused(&place.way, "Not.A.Token", "a").await;
     assert_refused(&status, Code::Unauthenticated, "the token is not accepted");
     place.until_told(&["call refused", "the token is not accepted"]);
-    bystander.is_unharmed().await;
+    bystander.stays_unharmed().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -41,7 +41,7 @@ async fn an_expired_token_is_refused_and_it_is_the_end_of_its_life_that_counts()
     let status = refused(&place.way, &living(now - 7200, now - 3600), "a").await;
     assert_refused(&status, Code::Unauthenticated, "the token is not accepted");
     place.until_told(&["call refused", "expired"]);
-    bystander.is_unharmed().await;
+    bystander.stays_unharmed().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -87,7 +87,7 @@ async fn a_token_of_another_audience_or_another_account_is_refused() {
         "system:serviceaccount:default:skein-agent",
     );
     place.kubectl(["delete", "serviceaccount", "skein-agent", "-n", "default"]);
-    bystander.is_unharmed().await;
+    bystander.stays_unharmed().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -117,7 +117,7 @@ async fn the_token_of_one_node_does_not_speak_for_another_and_one_of_no_node_for
     parts[1] = &claims;
     let status = refused(&place.way, &parts.join("."), "b").await;
     assert_refused(&status, Code::Unauthenticated, "the token is not accepted");
-    bystander.is_unharmed().await;
+    bystander.stays_unharmed().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -132,7 +132,7 @@ async fn the_token_of_a_node_that_is_gone_is_refused() {
     place.kubectl(["delete", "node", "gone"]);
     let status = refused(&place.way, &token, "gone").await;
     assert_refused(&status, Code::Unauthenticated, "the token is not accepted");
-    bystander.is_unharmed().await;
+    bystander.stays_unharmed().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -142,5 +142,5 @@ async fn the_token_of_a_person_opens_no_uplink() {
     let person = tokens::make(place.plane, "skein-agent", &[]);
     let status = refused(&place.way, &person, "a").await;
     assert_refused(&status, Code::Unauthenticated, "the token is not accepted");
-    bystander.is_unharmed().await;
+    bystander.stays_unharmed().await;
 }

@@ -88,7 +88,7 @@ async fn a_deposed_coordinator_ends_and_orders_nobody_but_one_captured_agent_dep
         let status = told_after_a_later_term(&place, "a").await;
         assert_eq!(status.code(), Code::Unavailable, "{status}");
     }
-    bystander.is_unharmed().await;
+    bystander.stays_unharmed().await;
     let status = told_after_a_later_term(&place, "b").await;
     assert_eq!(status.code(), Code::Unavailable, "{status}");
     place.coordinator.ensure_running().unwrap();

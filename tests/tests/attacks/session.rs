@@ -128,7 +128,7 @@ impl Bystander {
     }
 
     /// Its stream is the one that it began with, and its reports still go through.
-    pub async fn is_unharmed(self) {
+    pub async fn stays_unharmed(self) {
         let before = self.reports.load(Ordering::Relaxed);
         let start = Instant::now();
         while self.reports.load(Ordering::Relaxed) < before + 5 {

@@ -31,7 +31,7 @@ async fn plain_text_on_the_tls_port_is_told_what_it_is_and_answered_nothing() {
     stream.write_all(PREFACE).await.unwrap();
     assert!(until_closed(&mut stream, Duration::from_secs(5)).await.is_empty());
     place.until_told(&["connection refused", "plain text", "https://"]);
-    bystander.is_unharmed().await;
+    bystander.stays_unharmed().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -76,7 +76,7 @@ async fn the_recorded_bytes_of_an_old_stream_are_worth_nothing() {
     until_closed(&mut replay, Duration::from_secs(10)).await;
     place.until_told(&["connection refused", "TLS handshake failed"]);
     assert_eq!(opened(), before, "no session came of it");
-    bystander.is_unharmed().await;
+    bystander.stays_unharmed().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -106,7 +106,7 @@ async fn a_message_or_a_header_that_is_too_large_ends_its_own_stream_only() {
         .metadata_mut()
         .insert("x-filler", "x".repeat(64 * 1024).parse().unwrap());
     assert!(client.list(request).await.is_err());
-    bystander.is_unharmed().await;
+    bystander.stays_unharmed().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -133,5 +133,5 @@ async fn clients_that_take_their_time_are_cut_off() {
     assert!(start.elapsed() > Duration::from_secs(4), "{:?}", start.elapsed());
     place.until_told(&["connection refused", "TLS handshake took too long"]);
     place.until_told(&["connection refused", "no good credentials within 10 s"]);
-    bystander.is_unharmed().await;
+    bystander.stays_unharmed().await;
 }

@@ -95,7 +95,7 @@ impl Wire {
 
     /// How high above home it has said last that it is, metres.
     pub fn height(&self) -> Option<f64> {
-        let heights = self
+        let mut heights = self
             .messages()
             .into_iter()
             .filter_map(|(_, autopilot, message)| match message {
@@ -104,7 +104,7 @@ impl Wire {
                 }
                 _ => None,
             });
-        heights.last()
+        heights.next_back()
     }
 
     /// Whether it was landed and disarmed for ever or flew without a break since `since`: each of its words about flight.

@@ -136,7 +136,7 @@ impl Field {
     }
 
     pub fn wire(&self, drone: &str) -> Wire {
-        Wire(PathBuf::from(self.installed.wire_log(drone)))
+        Wire(self.installed.wire_log(drone))
     }
 }
 

@@ -2,8 +2,6 @@
 //!
 //! Owns: asking and waiting. Must not: start anything itself; the library does.
 
-use std::path::PathBuf;
-
 use anyhow::ensure;
 use serde_json::Value;
 use tests::nodes::installed::SYSTEM;

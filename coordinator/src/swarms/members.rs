@@ -34,6 +34,7 @@ struct Stance {
     retire: Option<Retire>,
     ready: bool,
     stuck: bool,
+    changing: bool,
 }
 
 /// The stances of all Drones, by the Swarm's uid and their own.
@@ -147,7 +148,15 @@ fn stance(seen: &Seen, service: &Service, policy: &Policy) -> Stance {
         retire: retire(service, policy),
         ready: flies && holding && seen.held_by_agent() && !seen.facts.deleting,
         stuck: refuses || none_free,
+        changing: !has_taken(seen),
     }
+}
+
+/// Whether the agent of a Drone acts on its present spec.
+#[must_use]
+pub fn has_taken(seen: &Seen) -> bool {
+    let held = seen.report.as_ref().and_then(|report| report.held.as_ref());
+    held.is_some_and(|held| held.uid == seen.facts.uid && held.generation >= seen.facts.generation)
 }
 
 /// How long the status has said that nobody knows whether it flies.

@@ -8,7 +8,7 @@ use crate::api::{self, ApiError};
 use crate::context::Context;
 use crate::drones::facts::Seen;
 use crate::key::Key;
-use crate::swarms::members::serving;
+use crate::swarms::members::{has_taken, serving};
 use crate::world::uid;
 use crds::{Drone, Swarm, labels};
 use fleet::ids::DroneUid;
@@ -58,13 +58,11 @@ fn is_outdated(swarm: &Swarm, drone: &Drone) -> bool {
 
 fn update(context: &Context, swarm: &Swarm, drone: &Arc<Drone>) -> Update {
     let seen = Seen::of(context, Arc::clone(drone));
-    let held = seen.report.as_ref().and_then(|report| report.held.as_ref());
-    let taken = held.is_some_and(|held| held.uid == seen.facts.uid && held.generation >= seen.facts.generation);
     Update {
         name: drone.name_any(),
         serving: serving(&seen),
         outdated: is_outdated(swarm, drone),
-        changing: !taken,
+        changing: !has_taken(&seen),
         uid: seen.facts.uid,
     }
 }

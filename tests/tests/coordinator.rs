@@ -15,6 +15,8 @@ mod field;
 mod leaders;
 #[path = "coordinator/metrics.rs"]
 mod metrics;
+#[path = "coordinator/pace.rs"]
+mod pace;
 #[path = "coordinator/persons.rs"]
 mod persons;
 #[path = "coordinator/relief.rs"]
@@ -35,6 +37,10 @@ use leaders::{
     of_two_coordinators_one_leads_and_the_other_takes_over_and_nobody_comes_down, service_leads_to,
 };
 use metrics::what_is_counted_is_what_happened_and_all_that_dashboard_and_alerts_ask_for;
+use pace::{
+    a_changed_template_goes_through_the_air_one_after_the_other_and_lands_nobody,
+    takeoffs_of_a_swarm_are_spread_in_time_and_never_more_are_up_than_may_be,
+};
 use persons::{
     a_ground_order_outlives_the_coordinator_that_could_not_write_it,
     a_ground_order_that_only_agents_remember_is_given_anew, a_takeover_is_resumed_by_a_word_and_never_before_it,
@@ -43,13 +49,11 @@ use persons::{
 use proto::v1;
 use proto::v1::FlightTruth as Truth;
 use relief::{
-    a_changed_template_goes_through_the_air_one_after_the_other_and_lands_nobody,
     a_cordon_begins_no_flight_and_lands_nobody, a_drained_vehicle_lands_after_another_flies_in_its_place,
     a_drained_vehicle_without_a_swarm_lands_and_keeps_its_drone,
     a_lost_vehicle_is_replaced_only_by_policy_and_is_taken_up_when_it_comes_back,
     a_node_that_is_deleted_or_loses_its_label_in_flight_lands_nobody,
     a_tired_vehicle_comes_home_once_another_flies_in_its_place,
-    takeoffs_of_a_swarm_are_spread_in_time_and_never_more_are_up_than_may_be,
     where_no_other_vehicle_can_be_had_no_more_land_than_may_be_missing,
 };
 use serde_json::json;

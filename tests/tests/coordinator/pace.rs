@@ -1,0 +1,128 @@
+//! How a Swarm spreads what it does: takeoffs in time, a changed template over its Drones.
+
+use crate::agent::Vehicle;
+use crate::field::{Coordinator, Field, condition};
+use crate::relief::{Sky, of, patch_swarm, swarm_in_the_air};
+use crate::{crew, flying, on};
+use crds::Drone;
+use kube::ResourceExt;
+use serde_json::json;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+pub async fn takeoffs_of_a_swarm_are_spread_in_time_and_never_more_are_up_than_may_be(mut field: Field) {
+    let coordinator = field.coordinator();
+    let (vehicles, _agents) = crew(&field, &coordinator, &["n1", "n2", "n3", "n4"]);
+    let sky = Sky::watch(&vehicles);
+    let rises = Arc::new(Mutex::new(vec![]));
+    let (watched, noted) = (vehicles.clone(), Arc::clone(&rises));
+    let watch = tokio::spawn(async move {
+        let mut up = vec![false; watched.len()];
+        loop {
+            for (was, vehicle) in up.iter_mut().zip(&watched) {
+                let told = !vehicle.told_to_fly_for().is_empty();
+                if told && !*was {
+                    noted.lock().unwrap().push(Instant::now());
+                }
+                *was = told;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    });
+    let spec = json!({"replicas": 3, "takeoffIntervalSeconds": 2, "maxSurge": 0});
+    swarm_in_the_air(&field, spec).await;
+    watch.abort();
+    let rises = rises.lock().unwrap().clone();
+    assert_eq!(rises.len(), 3);
+    for pair in rises.windows(2) {
+        let gap = pair[1] - pair[0];
+        assert!(gap > Duration::from_millis(1900), "{gap:?}");
+    }
+    // One is deleted and does not come down: the one in its place waits for it on the ground.
+    for vehicle in vehicles.iter().filter(|v| v.flies()) {
+        vehicle.state().lands = false;
+    }
+    let drones = field.all_drones().await;
+    let delete = kube::api::DeleteParams::default();
+    field
+        .drones("north")
+        .delete(&drones[0].name_any(), &delete)
+        .await
+        .unwrap();
+    field
+        .until_drones("the one in its place to wait", |d| {
+            d.iter().any(|d| condition(d, "Ready").1 == "WaitingItsTurn")
+        })
+        .await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_eq!(vehicles.iter().filter(|v| v.flies()).count(), 3);
+    of(&vehicles, on(&drones[0])).state().lands = true;
+    let three = |d: &[Drone]| d.len() == 3 && flying(d) == 3;
+    field.until_drones("three to fly", three).await;
+    assert_eq!(sky.saw().1, 3);
+    expect_quiet(&coordinator);
+}
+
+pub async fn a_changed_template_goes_through_the_air_one_after_the_other_and_lands_nobody(mut field: Field) {
+    let coordinator = field.coordinator();
+    let (vehicles, _agents) = crew(&field, &coordinator, &["n1", "n2"]);
+    let mut drones = swarm_in_the_air(&field, json!({"replicas": 2})).await;
+    drones.sort_by_key(ResourceExt::name_any);
+    let orders: Vec<_> = vehicles.iter().map(|v| v.state().orders.len()).collect();
+    let first = of(&vehicles, on(&drones[0]));
+    first.state().obeys = false;
+    let spec = json!({"takeoffAltitudeMeters": 25.0, "failsafe": {"reservePercent": 15}});
+    patch_swarm(&field, json!({"template": {"spec": spec}})).await;
+    let height = |name: &str, drones: &[Drone]| {
+        let drone = drones.iter().find(|d| d.name_any() == name).unwrap();
+        (
+            drone.spec.takeoff_altitude_meters,
+            drone.spec.failsafe.as_ref().map(|f| f.reserve_percent),
+        )
+    };
+    let (one, two) = (drones[0].name_any(), drones[1].name_any());
+    field
+        .until_drones("the first to be changed", |d| height(&one, d) == (25.0, Some(15)))
+        .await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let now = field.all_drones().await;
+    assert_eq!(height(&two, &now), (10.0, None), "the first has not taken it yet");
+    first.state().obeys = true;
+    field
+        .until_drones("the second to be changed", |d| height(&two, d) == (25.0, Some(15)))
+        .await;
+    field
+        .until("both to be told", async || {
+            let wish = |v: &Vehicle| {
+                v.state()
+                    .fence
+                    .held
+                    .clone()
+                    .map(|held| (held.desired, held.failsafe.reserve.get()))
+            };
+            let wishes: Vec<_> = vehicles.iter().map(wish).collect();
+            let flying = fleet::assignment::Desired::Flying {
+                altitude: fleet::units::AltitudeAboveHome(25.0),
+            };
+            if wishes.iter().all(|wish| *wish == Some((flying, 15))) {
+                Ok(())
+            } else {
+                Err(format!("{wishes:?}"))
+            }
+        })
+        .await;
+    for (vehicle, from) in vehicles.iter().zip(orders) {
+        assert!(vehicle.flies() && !vehicle.told_to_land_since(from));
+    }
+    let after: Vec<_> = field.all_drones().await.iter().filter_map(ResourceExt::uid).collect();
+    assert!(
+        drones.iter().all(|d| after.contains(&d.uid().unwrap())),
+        "they are the same Drones"
+    );
+}
+
+/// No part of it has failed.
+fn expect_quiet(coordinator: &Coordinator) {
+    let log = coordinator.process.stderr();
+    assert!(!log.contains("ERROR"), "{log}");
+}

@@ -70,7 +70,7 @@ fn the_coordinator_is_rolled(field: &Field) -> anyhow::Result<()> {
         SYSTEM,
         &timeout,
     ])?;
-    field.wait_heard_by_a_coordinator_started_after(before)?;
+    field.wait_connected_since(before, &["drone-1", "drone-2"])?;
     field.assert_undisturbed(&["drone-1", "drone-2"], before);
     Ok(())
 }
@@ -124,7 +124,7 @@ fn a_node_is_drained_and_its_agent_deleted(field: &Field, node: &str) -> anyhow:
 
     // The DaemonSet makes another Pod there. Its vehicle stays on the ground until the node takes part again.
     field.installed.wait_running()?;
-    field.wait_heard_on_the_ground(node)?;
+    field.wait_connected_since(down, &[node])?;
     assert_eq!(field.wire(node).commands_since(down), [], "{node} is cordoned");
     field.assert_undisturbed(&["drone-2"], before);
 

@@ -33,6 +33,8 @@ pub struct Wish {
     pub drones: u8,
     /// How much faster than in life the vehicles' time runs.
     pub speedup: f32,
+    /// More arguments for the simulator.
+    pub vehicles: Vec<String>,
     /// A folder of image archives, instead of images of the programs that were just built.
     pub images: Option<PathBuf>,
     /// Values for the chart, each `path=value`.
@@ -45,6 +47,7 @@ impl Default for Wish {
         Self {
             drones: 2,
             speedup: 1.0,
+            vehicles: Vec::new(),
             images: std::env::var_os(IMAGES)
                 .filter(|value| !value.is_empty())
                 .map(PathBuf::from),
@@ -69,7 +72,7 @@ impl Installed {
         let helm = Helm::find_or_build()?;
         let scratch = Scratch::new("skein-installed-")?;
         let drones: Vec<String> = (1..=wish.drones).map(|number| format!("drone-{number}")).collect();
-        let simulator = vehicles(&drones, wish.speedup, scratch.path())?;
+        let simulator = vehicles(&drones, wish, scratch.path())?;
         let images = match &wish.images {
             Some(folder) => archives(folder)?,
             None => just_built(&scratch)?,
@@ -218,7 +221,7 @@ fn with_drone(builder: Builder, name: &str, scratch: &Path) -> Builder {
     })
 }
 
-fn vehicles(names: &[String], speedup: f32, scratch: &Path) -> anyhow::Result<Process> {
+fn vehicles(names: &[String], wish: &Wish, scratch: &Path) -> anyhow::Result<Process> {
     let folder = |name: &str| -> anyhow::Result<PathBuf> {
         let folder = scratch.join(name);
         std::fs::create_dir_all(&folder)?;
@@ -226,8 +229,9 @@ fn vehicles(names: &[String], speedup: f32, scratch: &Path) -> anyhow::Result<Pr
     };
     let simulator = Launch::workspace("skein-sitl")?
         .args(["--count", &names.len().to_string(), "--names", &names.join(",")])
-        .args(["--speedup", &speedup.to_string(), "--autopilot", "mixed"])
+        .args(["--speedup", &wish.speedup.to_string(), "--autopilot", "mixed"])
         .args(["--link", &format!("pty:{}", folder("ports")?.display())])
+        .args(&wish.vehicles)
         .arg("--wire-log")
         .arg(folder("wire")?)
         .logs_in(folder("logs")?)

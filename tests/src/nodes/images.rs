@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::run;
 
 /// This machine's processor as images name it.
-const ARCHITECTURE: &str = if cfg!(target_arch = "aarch64") {
+pub const ARCHITECTURE: &str = if cfg!(target_arch = "aarch64") {
     "arm64"
 } else {
     "amd64"

@@ -242,18 +242,25 @@ fn vehicles(names: &[String], wish: &Wish, scratch: &Path) -> anyhow::Result<Pro
     Ok(simulator)
 }
 
-/// The image archives in a folder.
+/// The image archives in a folder, but for those of another processor, whose names end with it.
 fn archives(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let shown = folder.display();
     let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read the images in {shown}"))?;
     let paths: Vec<PathBuf> = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;
-    let is_archive = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "tar");
-    let archives: Vec<PathBuf> = paths.into_iter().filter(is_archive).collect();
+    let archives: Vec<PathBuf> = paths.into_iter().filter(|path| is_archive_for_here(path)).collect();
     anyhow::ensure!(
         !archives.is_empty(),
         "no image archives in {shown}: `cargo xtask image` writes them"
     );
     Ok(archives)
+}
+
+fn is_archive_for_here(path: &Path) -> bool {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let elsewhere = ["amd64", "arm64"]
+        .iter()
+        .any(|a| *a != images::ARCHITECTURE && stem.ends_with(a));
+    path.extension().is_some_and(|extension| extension == "tar") && !elsewhere
 }
 
 /// Images of the programs beside the running one.
@@ -264,4 +271,30 @@ fn just_built(scratch: &Scratch) -> anyhow::Result<Vec<PathBuf>> {
         images::write(&tag, &workspace_binary(name)?, &folder)
     };
     ["skein-coordinator", "skein-agent"].into_iter().map(write).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_folder_with_images_for_two_processors_those_for_this_one_are_loaded() {
+        let folder = Scratch::new("skein-archives-").unwrap();
+        for name in [
+            "agent-0.1.0-amd64.tar",
+            "agent-0.1.0-arm64.tar",
+            "agent-0.1.0-arm64.spdx.json",
+        ] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        let own = folder.path().join(format!("agent-0.1.0-{}.tar", images::ARCHITECTURE));
+        assert_eq!(archives(folder.path()).unwrap(), [own]);
+    }
+
+    #[test]
+    fn a_folder_without_archives_is_named_with_the_command_that_writes_them() {
+        let folder = Scratch::new("skein-archives-").unwrap();
+        let error = archives(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("cargo xtask image"), "{error}");
+    }
 }

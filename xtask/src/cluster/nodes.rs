@@ -42,7 +42,7 @@ pub fn up(manifests: &[PathBuf], args: &Args) -> anyhow::Result<()> {
     if let Some(why) = why_not() {
         anyhow::bail!("no real nodes here: {why}");
     }
-    // A build that is interrupted ends at once; what runs afterwards is ended in order.
+    // Until all is there Ctrl-C ends this at once, and the kernel and the sweepers end the rest; later it ends in order.
     say::heading("building the programs");
     let mut build = cargo();
     build
@@ -50,7 +50,6 @@ pub fn up(manifests: &[PathBuf], args: &Args) -> anyhow::Result<()> {
         .args(PROGRAMS.iter().flat_map(|name| ["--package", name]));
     let built = build.status().context("cannot start cargo")?;
     anyhow::ensure!(built.success(), "the programs do not build; see above");
-    let interrupt = Interrupt::catch()?;
 
     say::heading("starting a control plane and nodes, and installing Skein");
     let start = Instant::now();
@@ -64,6 +63,7 @@ pub fn up(manifests: &[PathBuf], args: &Args) -> anyhow::Result<()> {
         wish.images = Some(folder.clone());
     }
     let mut installed = Installed::start(&wish)?;
+    let interrupt = Interrupt::catch()?;
     let kubectl = installed.plane().binaries().folder().display();
     say::line(&format!(
         "# {} drone nodes run Skein (ready after {}). In another terminal:",

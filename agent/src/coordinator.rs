@@ -4,6 +4,7 @@
 //! across a network. Must not: touch the network or the disk.
 
 use crate::credentials::{Credentials, Files, Proof};
+use crate::network::Network;
 use clap::Args;
 use std::fmt;
 use std::net::IpAddr;
@@ -42,6 +43,8 @@ pub struct Coordinator {
     pub dial: String,
     /// How both show who they are.
     pub security: Security,
+    /// What leads there.
+    pub network: Network,
 }
 
 /// How agent and coordinator show each other who they are.
@@ -139,6 +142,7 @@ impl CoordinatorFlags {
             address,
             dial,
             security,
+            network: Network::default(),
         })
     }
 }
@@ -163,6 +167,7 @@ impl Coordinator {
             address: format!("https://{dial}"),
             dial,
             security: Security::Held(credentials),
+            network: Network::default(),
         }
     }
 }

@@ -9,7 +9,6 @@ use proto::channel::{self, Connection};
 use std::error::Error;
 use std::io;
 use std::time::Duration;
-use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tonic::transport::{Channel, Endpoint};
@@ -56,12 +55,10 @@ pub async fn open(coordinator: &Coordinator, reader: &mut Reader) -> Result<(Cha
         Security::Files(files) => Some(reader.read(files).await?),
         Security::Held(credentials) => Some(credentials.clone()),
     };
-    let tcp = timeout(CONNECT_WITHIN, TcpStream::connect(&coordinator.dial)).await;
+    let tcp = timeout(CONNECT_WITHIN, coordinator.network.connect(&coordinator.dial)).await;
     let tcp = tcp.map_err(|_| CannotDial::Silent)?.map_err(CannotDial::Refused)?;
-    // Else small messages wait for others.
-    tcp.set_nodelay(true).map_err(CannotDial::Refused)?;
     let (connection, bearer): (Box<dyn Connection>, _) = match credentials {
-        None => (Box::new(tcp), Bearer::default()),
+        None => (tcp, Bearer::default()),
         Some(Credentials { tls, bearer }) => {
             let connecting = TlsConnector::from(tls).connect(trust::server_name(), tcp);
             let connected = timeout(HANDSHAKE_WITHIN, connecting).await;

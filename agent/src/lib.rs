@@ -20,6 +20,7 @@ pub mod kill;
 pub mod life;
 pub mod lines;
 pub mod metadata;
+pub mod network;
 pub mod normalise;
 pub mod outgoing;
 pub mod pilot;

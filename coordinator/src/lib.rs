@@ -165,8 +165,12 @@ pub async fn run_with(
 }
 
 /// Stands by until it can take the lead, and keeps the fleet as wished until `ending`; an error when deposed. Agents and tools
-/// find it at `here`.
-async fn lead(
+/// find it at `here`. All of a coordinator but its listeners, which a simulated network brings itself: `gate` is what they
+/// serve.
+///
+/// # Errors
+/// A higher leadership term was seen, or another has taken the Lease.
+pub async fn lead(
     setup: Setup,
     here: Option<SocketAddr>,
     gate: serve::Gate,

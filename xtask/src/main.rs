@@ -12,6 +12,7 @@ mod interrupt;
 mod mutate;
 mod replay;
 mod say;
+mod simulate;
 mod soak;
 mod test;
 
@@ -48,6 +49,8 @@ enum Command {
     Fuzz(fuzz::Args),
     /// Breaks each safety invariant on purpose and sees that a test goes red.
     Mutate(mutate::Args),
+    /// Flies coordinators, agents and a network that fails, under so many seeds.
+    Simulate(simulate::Args),
     /// Runs the end-to-end tests again and again beside a busy core.
     Soak(soak::Args),
 }
@@ -63,6 +66,7 @@ fn main() -> ExitCode {
         Command::Replay(args) => replay::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),
         Command::Mutate(args) => mutate::run(&args),
+        Command::Simulate(args) => simulate::run(&args),
         Command::Soak(args) => soak::run(&args),
     };
     match result {

@@ -39,6 +39,9 @@ const AGENT: &[&str] = &[
     "interleavings",
 ];
 
+/// The simulated network under its first 20 seeds. Of each it is said by which seed it was first found.
+const NETWORK: &[&str] = &["--package", "tests", "--test", "network"];
+
 const SAFETY: &str = "fleet/src/safety.rs";
 const CONVERGE: &str = "fleet/src/converge.rs";
 const ASSIGNMENT: &str = "fleet/src/assignment.rs";
@@ -315,6 +318,33 @@ pub const MUTATIONS: &[Mutation] = &[
         find: "if c.cordoned {",
         replace: "if false {",
         tests: FLEET,
+    },
+    // Found by seed 1.
+    Mutation {
+        invariant: 1,
+        name: "takes the orders of a deposed coordinator, over a network",
+        file: ASSIGNMENT,
+        find: "if order.term() < highest {",
+        replace: "if order.term() < highest && false {",
+        tests: NETWORK,
+    },
+    // LATE
+    Mutation {
+        invariant: 2,
+        name: "arms late, on an order of a stream that is gone",
+        file: SAFETY,
+        find: "if !q.confirmed {",
+        replace: "if false {",
+        tests: NETWORK,
+    },
+    // Found by seed 1.
+    Mutation {
+        invariant: 4,
+        name: "lets a Drone go when its agent is silent, and another flies in its place",
+        file: SAFETY,
+        find: "let report = report.ok_or(Keep::AgentSilent)?;",
+        replace: "let Some(report) = report else { return Ok(Release::Landed) };",
+        tests: NETWORK,
     },
 ];
 

@@ -1,0 +1,52 @@
+//! The network by which a coordinator is reached: TCP, unless a simulated one takes its place.
+//!
+//! Owns: opening a byte stream to HOST:PORT. Must not: secure it, limit its time, or try again; [`crate::dial`] does.
+
+use proto::channel::Connection;
+use std::fmt;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use tokio::net::TcpStream;
+
+/// A byte stream that is being opened.
+pub type Opening = Pin<Box<dyn Future<Output = io::Result<Box<dyn Connection>>> + Send>>;
+
+/// Opens byte streams.
+#[derive(Clone)]
+pub struct Network(Arc<dyn Fn(String) -> Opening + Send + Sync>);
+
+impl Network {
+    /// One that opens streams to HOST:PORT by `open`.
+    pub fn by(open: impl Fn(String) -> Opening + Send + Sync + 'static) -> Self {
+        Self(Arc::new(open))
+    }
+
+    /// A stream to `address`, HOST:PORT. Safe to cancel.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub async fn connect(&self, address: &str) -> io::Result<Box<dyn Connection>> {
+        (self.0)(address.to_owned()).await
+    }
+}
+
+impl Default for Network {
+    /// TCP of this machine.
+    fn default() -> Self {
+        Self::by(|address| Box::pin(tcp(address)))
+    }
+}
+
+impl fmt::Debug for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Network")
+    }
+}
+
+async fn tcp(address: String) -> io::Result<Box<dyn Connection>> {
+    let tcp = TcpStream::connect(address).await?;
+    // Else small messages wait for others.
+    tcp.set_nodelay(true)?;
+    Ok(Box::new(tcp))
+}

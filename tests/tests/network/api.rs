@@ -1,0 +1,310 @@
+//! The Kubernetes API of the simulation: the embedded one, asked by function call, so that an answer takes no real time.
+//!
+//! Owns: the way from each caller to it, with the delays and failures of a network and of a busy API server; who holds the
+//! Lease; the Lease's times, since the clock on the wall stands still here. Must not: answer by itself what the API answers.
+
+use bytes::Bytes;
+use embedded_api::request::{Answer, ApiRequest, Body};
+use embedded_api::verbs::{Api, Options};
+use futures::StreamExt;
+use http::{Method, Request, Response};
+use http_body::Frame;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full, StreamBody};
+use rand::RngExt;
+use rand::rngs::StdRng;
+use serde_json::{Value, json};
+use std::convert::Infallible;
+use std::io;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::runtime::Runtime;
+use tokio::time::sleep;
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::sync::CancellationToken;
+
+const LEASE: &str = "/leases/skein-coordinator";
+const LEASES: &str = "/namespaces/skein-system/leases";
+
+/// How a caller reaches the API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    Open,
+    /// Nothing answers.
+    Silent,
+    /// Refused at once.
+    Refused,
+    /// Reached, but it answers 429 and 500 as often as not, and loses answers.
+    Strained,
+}
+
+struct Caller {
+    way: Way,
+    watches: CancellationToken,
+}
+
+/// The API, and the ways to it.
+pub struct Cluster {
+    api: Api,
+    runtime: Runtime,
+    callers: Mutex<Vec<Caller>>,
+    rng: Mutex<StdRng>,
+    leader: Mutex<Option<usize>>,
+}
+
+impl Cluster {
+    /// An API of its own in `folder`, for so many callers.
+    pub fn open(folder: &Path, callers: usize, rng: StdRng) -> Arc<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let options = Options::new(folder, crds::yaml::documents().unwrap());
+        // Its housekeeping is never driven: no Swarm is deleted here, and Events may grow old.
+        let api = runtime.block_on(Api::open(options)).unwrap();
+        let caller = || Caller {
+            way: Way::Open,
+            watches: CancellationToken::new(),
+        };
+        Arc::new(Self {
+            api,
+            runtime,
+            callers: Mutex::new((0..callers).map(|_| caller()).collect()),
+            rng: Mutex::new(rng),
+            leader: Mutex::default(),
+        })
+    }
+
+    /// Changes how `caller` reaches the API. Watches break when it is not reached any more.
+    pub fn set(&self, caller: usize, way: Way) {
+        let mut callers = self.callers.lock().unwrap();
+        let caller = &mut callers[caller];
+        caller.way = way;
+        if way != Way::Open {
+            std::mem::take(&mut caller.watches).cancel();
+        }
+    }
+
+    pub fn revision(&self) -> u64 {
+        self.api.revision()
+    }
+
+    /// Which coordinator holds the Lease, by the last write of it.
+    pub fn leader(&self) -> Option<usize> {
+        *self.leader.lock().unwrap()
+    }
+
+    /// Asks from outside the simulated network, where there is no delay and no failure.
+    pub fn ask(&self, method: Method, path: &str, body: &Value) -> Value {
+        let _context = self.runtime.enter();
+        let content_type = match method {
+            Method::PATCH => "application/merge-patch+json",
+            _ => "application/json",
+        };
+        let answer = self.answer(ApiRequest {
+            method,
+            path: path.to_owned(),
+            query: Vec::new(),
+            accept: "application/json".to_owned(),
+            content_type: content_type.to_owned(),
+            user_agent: "operator".to_owned(),
+            body: if body.is_null() {
+                Bytes::new()
+            } else {
+                body.to_string().into()
+            },
+        });
+        let Body::Whole(bytes) = answer.body else {
+            panic!("no watch was asked for")
+        };
+        serde_json::from_slice(&bytes).unwrap()
+    }
+
+    /// The answer, whatever real time it takes: simulated time stands still meanwhile.
+    fn answer(&self, mut request: ApiRequest) -> Answer {
+        let about_the_lease = request.path.ends_with(LEASE) || request.path.ends_with(LEASES);
+        if about_the_lease && (request.method == Method::PUT || request.method == Method::POST) {
+            self.wind_the_clock(&mut request);
+        }
+        futures::executor::block_on(tokio::task::coop::unconstrained(self.api.handle(request)))
+    }
+
+    /// Renewals differ by their time alone.
+    fn wind_the_clock(&self, request: &mut ApiRequest) {
+        let mut lease: Value = serde_json::from_slice(&request.body).unwrap();
+        if lease["metadata"]["name"] != "skein-coordinator" {
+            return;
+        }
+        let now = turmoil::sim_elapsed().unwrap_or_default();
+        let (minutes, seconds) = (now.as_secs() / 60, now.as_secs() % 60);
+        lease["spec"]["renewTime"] = json!(format!(
+            "2026-01-01T00:{minutes:02}:{seconds:02}.{:06}Z",
+            now.subsec_micros()
+        ));
+        request.body = lease.to_string().into();
+    }
+
+    fn note_the_leader(&self, lease: &[u8]) {
+        let lease: Value = serde_json::from_slice(lease).unwrap();
+        if lease["metadata"]["name"] == "skein-coordinator" {
+            let holder = lease["spec"]["holderIdentity"].as_str().unwrap_or_default();
+            *self.leader.lock().unwrap() = holder.strip_prefix("coordinator-").and_then(|n| n.parse().ok());
+        }
+    }
+
+    fn dice<T>(&self, throw: impl FnOnce(&mut StdRng) -> T) -> T {
+        throw(&mut self.rng.lock().unwrap())
+    }
+
+    /// A client of `caller`. To be called on its host.
+    pub fn client(self: &Arc<Self>, caller: usize) -> kube::Client {
+        let line = Line {
+            cluster: Arc::clone(self),
+            caller,
+        };
+        kube::Client::new(line, "default")
+    }
+}
+
+/// One caller's way to the API.
+#[derive(Clone)]
+struct Line {
+    cluster: Arc<Cluster>,
+    caller: usize,
+}
+
+type Bodied = UnsyncBoxBody<Bytes, io::Error>;
+type Answered = Result<Response<Bodied>, io::Error>;
+
+impl Line {
+    /// One way through the network.
+    async fn travel(&self) -> io::Result<Way> {
+        let ms = self.cluster.dice(|rng| {
+            if rng.random_bool(0.03) {
+                rng.random_range(100..2000)
+            } else {
+                rng.random_range(1..15)
+            }
+        });
+        sleep(Duration::from_millis(ms)).await;
+        loop {
+            let way = self.cluster.callers.lock().unwrap()[self.caller].way;
+            match way {
+                Way::Open | Way::Strained => return Ok(way),
+                Way::Refused => return Err(io::ErrorKind::ConnectionRefused.into()),
+                Way::Silent => sleep(Duration::from_millis(500)).await,
+            }
+        }
+    }
+
+    async fn ask(self, request: Request<kube::client::Body>) -> Answered {
+        let (parts, body) = request.into_parts();
+        let body = body.collect_bytes().await.map_err(io::Error::other)?;
+        let strained = self.travel().await? == Way::Strained;
+        if strained && self.cluster.dice(|rng| rng.random_bool(0.3)) {
+            let code: u16 = if self.cluster.dice(|rng| rng.random_bool(0.5)) {
+                429
+            } else {
+                500
+            };
+            return Ok(refusal(code));
+        }
+        let header = |name| {
+            parts
+                .headers
+                .get(name)
+                .and_then(|value| value.to_str().ok())
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let query = parts.uri.query().unwrap_or_default();
+        let (written, about) = (parts.method != Method::GET, parts.uri.path().to_owned());
+        let answer = self.cluster.answer(ApiRequest {
+            method: parts.method,
+            path: about.clone(),
+            query: form_urlencoded(query),
+            accept: header("accept"),
+            content_type: header("content-type"),
+            user_agent: header("user-agent"),
+            body,
+        });
+        let response = Response::builder()
+            .status(answer.code)
+            .header("content-type", answer.content_type);
+        match answer.body {
+            Body::Whole(bytes) => {
+                if written && answer.code.is_success() && (about.ends_with(LEASE) || about.ends_with(LEASES)) {
+                    self.cluster.note_the_leader(&bytes);
+                }
+                let lost = strained && self.cluster.dice(|rng| rng.random_bool(0.1));
+                self.travel().await?;
+                if lost {
+                    return Err(io::ErrorKind::ConnectionReset.into());
+                }
+                Ok(response.body(whole(bytes)).unwrap())
+            }
+            Body::Stream(frames) => {
+                let broken = self.cluster.callers.lock().unwrap()[self.caller].watches.clone();
+                let frames = ReceiverStream::new(frames).map(|bytes| Ok(Frame::data(bytes)));
+                let frames = frames.take_until(broken.cancelled_owned());
+                Ok(response.body(StreamBody::new(frames).boxed_unsync()).unwrap())
+            }
+        }
+    }
+}
+
+fn whole(bytes: Bytes) -> Bodied {
+    Full::new(bytes)
+        .map_err(|never: Infallible| match never {})
+        .boxed_unsync()
+}
+
+fn refusal(code: u16) -> Response<Bodied> {
+    let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": code,
+        "reason": if code == 429 { "TooManyRequests" } else { "InternalError" }, "message": "strained"});
+    let response = Response::builder()
+        .status(code)
+        .header("content-type", "application/json");
+    response.body(whole(status.to_string().into())).unwrap()
+}
+
+/// The decoded parameters of a query.
+fn form_urlencoded(query: &str) -> Vec<(String, String)> {
+    let pairs = query.split('&').filter(|pair| !pair.is_empty());
+    let decode = |text: &str| {
+        let mut bytes = Vec::new();
+        let mut rest = text.bytes();
+        while let Some(byte) = rest.next() {
+            bytes.push(match byte {
+                b'+' => b' ',
+                b'%' => {
+                    let digits = [rest.next().unwrap(), rest.next().unwrap()];
+                    u8::from_str_radix(std::str::from_utf8(&digits).unwrap(), 16).unwrap()
+                }
+                byte => byte,
+            });
+        }
+        String::from_utf8(bytes).unwrap()
+    };
+    pairs
+        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+        .map(|(name, value)| (decode(name), decode(value)))
+        .collect()
+}
+
+impl tower::Service<Request<kube::client::Body>> for Line {
+    type Response = Response<Bodied>;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = Answered> + Send>>;
+
+    fn poll_ready(&mut self, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<kube::client::Body>) -> Self::Future {
+        Box::pin(self.clone().ask(request))
+    }
+}

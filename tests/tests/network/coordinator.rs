@@ -1,0 +1,104 @@
+//! A coordinator of the simulation: the real one, from leadership to uplink service, behind a listener of the simulated
+//! network. When it ends, because it was deposed, it is started again, as a cluster does.
+//!
+//! Owns: the listener and the gRPC server, which `coordinator::serve` otherwise owns together with TLS and the door.
+//! Must not: decide anything.
+
+use crate::api::Cluster;
+use coordinator::auth::{Auth, AuthLayer};
+use coordinator::fleet_service::FleetService;
+use coordinator::serve::Gate;
+use coordinator::uplink::Uplink;
+use coordinator::{Metrics, Security, Setup};
+use futures::Stream;
+use proto::v1::fleet_server::FleetServer;
+use proto::v1::uplink_server::UplinkServer;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+use tonic::transport::Server;
+use tonic::transport::server::Connected;
+use turmoil::net::{TcpListener, TcpStream};
+
+pub const PORT: u16 = 50051;
+/// As in `coordinator::serve`.
+const KEEPALIVE: Duration = Duration::from_secs(5);
+const RESTART: Duration = Duration::from_secs(1);
+
+/// Runs coordinator `number` for ever.
+pub async fn run(cluster: Arc<Cluster>, number: usize) -> turmoil::Result {
+    loop {
+        let listener = TcpListener::bind(("0.0.0.0", PORT)).await?;
+        let (ending, gate) = (CancellationToken::new(), Gate::default());
+        let serving = tokio::spawn(serve(listener, gate.clone(), ending.clone()));
+        let setup = Setup {
+            client: cluster.client(number),
+            namespace: "skein-system".to_owned(),
+            identity: format!("coordinator-{number}"),
+            alone: false,
+            pod_ip: None,
+            agents_become_nodes: false,
+            metrics: Metrics::default(),
+            security: Security::Plaintext,
+        };
+        let over = coordinator::lead(setup, None, gate, ending.clone()).await;
+        tracing::info!(number, why = ?over.err().map(|why| why.to_string()), "coordinator ended");
+        ending.cancel();
+        serving.abort();
+        // It has been aborted, or has ended by itself.
+        let _ = serving.await;
+        sleep(RESTART).await;
+    }
+}
+
+async fn serve(listener: TcpListener, gate: Gate, ending: CancellationToken) -> Result<(), tonic::transport::Error> {
+    let auth = Auth::open();
+    let uplink = UplinkServer::new(Uplink::new(gate.clone(), auth.clone()));
+    let fleet = FleetServer::new(FleetService::new(gate, auth.clone()));
+    Server::builder()
+        .http2_keepalive_interval(Some(KEEPALIVE))
+        .http2_keepalive_timeout(Some(KEEPALIVE))
+        .layer(AuthLayer::new(auth))
+        .add_service(uplink)
+        .add_service(fleet)
+        .serve_with_incoming_shutdown(incoming(listener), ending.cancelled_owned())
+        .await
+}
+
+fn incoming(listener: TcpListener) -> impl Stream<Item = io::Result<Connection>> {
+    futures::stream::unfold(listener, |listener| async {
+        let accepted = listener.accept().await.map(|(stream, _)| Connection(stream));
+        Some((accepted, listener))
+    })
+}
+
+/// A stream of the simulated network, as tonic wants it.
+struct Connection(TcpStream);
+
+impl Connected for Connection {
+    type ConnectInfo = ();
+    fn connect_info(&self) {}
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(cx, buf)
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(cx, bytes)
+    }
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(cx)
+    }
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(cx)
+    }
+}

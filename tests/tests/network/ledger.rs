@@ -1,0 +1,158 @@
+//! What one agent has been told, noted at its ear, and when.
+//!
+//! Owns: the notes. Written from the safety invariants, on its own: it shares no rule with `fleet`, and believes nothing
+//! that the agent says of itself. Must not: judge; the oracle does.
+
+use agent::uplink::FromUplink;
+use fleet::assignment::{Assignment, Desired, GroundedWhy, Order};
+use fleet::ground::{GroundMark, GroundOrderId};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// Most old orders that are remembered for being repeated.
+const OLD: usize = 32;
+
+/// The notes of one node. They outlive the agent, as its disk does.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    pub highest_term: u64,
+    /// The last word of the highest term.
+    pub wish: Option<Order>,
+    /// The Drones for which orders came.
+    pub served: BTreeSet<String>,
+    /// Since when nobody who leads is in contact; `None` while somebody is.
+    pub alone_since: Option<Duration>,
+    /// When flight was last wished, by a word on the stream that was open then.
+    pub last_up: Option<Duration>,
+    /// When the ground was last wished.
+    pub last_down: Option<Duration>,
+    /// A ground order that holds until it is said to be done.
+    pub kept: Option<(String, GroundOrderId)>,
+    pub streams: u32,
+    pub words: u32,
+    pub repeated: u32,
+    /// Ground orders that came to be kept.
+    pub ordered_down: u32,
+    open: bool,
+    told_on_this_stream: bool,
+    old: Vec<Order>,
+}
+
+fn now() -> Duration {
+    turmoil::sim_elapsed().unwrap_or_default()
+}
+
+impl Ledger {
+    /// A new agent knows its orders, and has no stream.
+    pub fn born(&mut self) {
+        self.note(now());
+        self.open = false;
+        self.told_on_this_stream = false;
+        self.alone_since = Some(now());
+    }
+
+    pub fn hears(&mut self, word: &FromUplink) {
+        self.note(now());
+        match word {
+            FromUplink::Opened => {
+                self.streams += 1;
+                self.close();
+                self.open = true;
+            }
+            FromUplink::Closed => self.close(),
+            FromUplink::Order(order) => self.order(order),
+            FromUplink::Kill(..) => {}
+        }
+        self.note(now());
+    }
+
+    fn close(&mut self) {
+        if self.alone_since.is_none() {
+            self.alone_since = Some(now());
+        }
+        self.open = false;
+        self.told_on_this_stream = false;
+    }
+
+    fn order(&mut self, order: &Order) {
+        self.words += 1;
+        if order.term().0 < self.highest_term {
+            return;
+        }
+        self.highest_term = order.term().0;
+        self.alone_since = None;
+        if let (Order::Assigned(new), Some(Order::Assigned(held))) = (order, &self.wish)
+            && (&new.uid, new.term) == (&held.uid, held.term)
+            && new.generation < held.generation
+        {
+            return;
+        }
+        if let Order::Assigned(a) = order {
+            self.served.insert(a.uid.0.clone());
+            self.mark(a);
+        }
+        if self.wish.as_ref() != Some(order) {
+            self.old.extend(self.wish.take());
+            if self.old.len() > OLD {
+                self.old.remove(0);
+            }
+        }
+        self.wish = Some(order.clone());
+        self.told_on_this_stream = true;
+    }
+
+    fn mark(&mut self, a: &Assignment) {
+        if self.kept.as_ref().is_some_and(|(uid, _)| *uid != a.uid.0) {
+            self.kept = None;
+        }
+        let ordered = matches!(
+            a.desired,
+            Desired::Grounded {
+                why: GroundedWhy::Ordered
+            }
+        );
+        match (a.ground_mark, &self.kept) {
+            (Some(GroundMark::Given(id)), _) if ordered => {
+                self.ordered_down += 1;
+                self.kept = Some((a.uid.0.clone(), id));
+            }
+            (Some(GroundMark::Done(id)), Some((_, kept))) if *kept == id => self.kept = None,
+            _ => {}
+        }
+    }
+
+    /// Notes what holds at `at`. To be called whenever time has passed.
+    pub fn note(&mut self, at: Duration) {
+        if self.wishes_flight() && self.open && self.told_on_this_stream {
+            self.last_up = Some(at);
+        }
+        if !self.wishes_flight() {
+            self.last_down = Some(at);
+        }
+    }
+
+    pub fn wishes_flight(&self) -> bool {
+        let up = matches!(&self.wish, Some(Order::Assigned(a)) if matches!(a.desired, Desired::Flying { .. }));
+        up && self.kept.is_none()
+    }
+
+    /// How long the vehicle may be alone.
+    pub fn failsafe_after(&self) -> Duration {
+        match &self.wish {
+            Some(Order::Assigned(a)) => a.failsafe.after,
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// An order of a term that is over, which says something else than the last.
+    pub fn of_a_former_term(&mut self) -> Option<Order> {
+        let up = self.wishes_flight();
+        let flies = |order: &Order| matches!(order, Order::Assigned(a) if matches!(a.desired, Desired::Flying { .. }));
+        let old = self.old.iter().rev();
+        let found = old
+            .filter(|order| order.term().0 < self.highest_term)
+            .find(|order| flies(order) != up)?;
+        self.repeated += 1;
+        Some(found.clone())
+    }
+}

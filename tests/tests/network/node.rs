@@ -1,0 +1,153 @@
+//! A node of the simulation: the real agent (uplink, shell, pilot, link, state on disk) and a scripted autopilot.
+//!
+//! Owns: putting the agent together as `agent::life` does, with a line in memory and the simulated network; the ear that
+//! notes each word of a coordinator before the agent hears it, and now and then repeats an old one, as a coordinator would
+//! that has been deposed. Must not: decide anything.
+
+use crate::api::Cluster;
+use crate::autopilot;
+use crate::coordinator::PORT;
+use crate::ledger::Ledger;
+use agent::clock::Clock;
+use agent::coordinator::Coordinator;
+use agent::network::Network;
+use agent::pilot::Pilot;
+use agent::shell::{Wiring, fly};
+use agent::state_file::Store;
+use agent::uplink::{FromUplink, Outward, Uplink};
+use fleet::ids::NodeName;
+use futures::future::BoxFuture;
+use link::Link;
+use link::transport::{OpenError, Opener, Wire};
+use proto::channel::Connection;
+use rand::RngExt;
+use rand::rngs::StdRng;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::io::{DuplexStream, duplex};
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+use turmoil::net::TcpStream;
+
+/// Longest that an ending agent waits; none is asked to end here.
+const LANDING: Duration = Duration::from_secs(280);
+
+/// What outlives the agent.
+#[derive(Clone)]
+pub struct Node {
+    pub number: usize,
+    pub vehicle: autopilot::Shared,
+    pub to_autopilot: mpsc::Sender<DuplexStream>,
+    pub ledger: Arc<Mutex<Ledger>>,
+    pub dir: PathBuf,
+    pub cluster: Arc<Cluster>,
+    pub coordinators: usize,
+    pub rng: Arc<Mutex<StdRng>>,
+}
+
+struct Plug(mpsc::Sender<DuplexStream>);
+
+impl Opener for Plug {
+    fn open(&mut self) -> BoxFuture<'_, Result<Wire, OpenError>> {
+        Box::pin(async {
+            let (near, far) = duplex(8192);
+            let sent = self.0.send(far).await;
+            sent.map_err(|_| OpenError::Missing("the autopilot".to_owned()))?;
+            Ok(Wire::stream(near))
+        })
+    }
+}
+
+impl Node {
+    pub fn name(&self) -> String {
+        format!("node-{}", self.number)
+    }
+
+    /// The Service leads to whoever leads, and now and then still to somebody else.
+    fn network(&self) -> Network {
+        let node = self.clone();
+        Network::by(move |_| {
+            let at_random = {
+                let mut rng = node.rng.lock().unwrap();
+                (rng.random_bool(0.2), rng.random_range(0..node.coordinators))
+            };
+            let host = match (at_random, node.cluster.leader()) {
+                ((false, _), Some(leader)) => leader,
+                ((_, other), _) => other,
+            };
+            Box::pin(async move {
+                let stream = TcpStream::connect((format!("coordinator-{host}"), PORT)).await?;
+                Ok(Box::new(stream) as Box<dyn Connection>)
+            })
+        })
+    }
+
+    /// One life of the agent.
+    pub async fn live(self) -> turmoil::Result {
+        let name = NodeName::parse(&self.name())?;
+        let (store, state) = Store::open(&self.dir, &name)?;
+        let clock = Clock::start();
+        let (_link, handle, events) = Link::over(Plug(self.to_autopilot.clone()), "simulated");
+        self.ledger.lock().unwrap().born();
+        let outward = Outward {
+            highest_term: state.fence.highest_term,
+            ..Outward::default()
+        };
+        let (reports, outward) = watch::channel(outward);
+        let (to_ear, heard) = mpsc::channel(16);
+        let (to_pilot, orders) = mpsc::channel(16);
+        tokio::spawn(listen(heard, to_pilot, Arc::clone(&self.ledger), Arc::clone(&self.rng)));
+        let mut coordinator = Coordinator::plain("http://127.0.0.1:50051")?;
+        coordinator.network = self.network();
+        let farewell = CancellationToken::new();
+        let uplink = Uplink {
+            coordinator,
+            node: name.clone(),
+            life: self.rng.lock().unwrap().random(),
+            outward,
+            pilot: to_ear,
+            farewell: farewell.clone(),
+        };
+        tokio::spawn(uplink.keep());
+        let pilot = Pilot::new(name, state, clock.now());
+        let wiring = Wiring {
+            link: handle,
+            events,
+            orders,
+            reports,
+            terminate: CancellationToken::new(),
+            landing_timeout: LANDING,
+            clock,
+        };
+        let ending = fly(pilot, wiring, Arc::new(store), farewell).await;
+        Err(format!("{} ended by itself: {ending:?}", self.name()).into())
+    }
+}
+
+/// Passes on each word, and notes it first.
+async fn listen(
+    mut heard: mpsc::Receiver<FromUplink>,
+    to_pilot: mpsc::Sender<FromUplink>,
+    ledger: Arc<Mutex<Ledger>>,
+    rng: Arc<Mutex<StdRng>>,
+) {
+    while let Some(word) = heard.recv().await {
+        let again = {
+            let mut ledger = ledger.lock().unwrap();
+            ledger.hears(&word);
+            let old = matches!(word, FromUplink::Order(_))
+                .then(|| ledger.of_a_former_term())
+                .flatten();
+            old.filter(|_| rng.lock().unwrap().random_bool(0.3))
+        };
+        if to_pilot.send(word).await.is_err() {
+            return;
+        }
+        if let Some(old) = again
+            && to_pilot.send(FromUplink::Order(old)).await.is_err()
+        {
+            return;
+        }
+    }
+}

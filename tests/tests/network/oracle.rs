@@ -1,0 +1,227 @@
+//! Whether what happens is allowed, judged from the vehicles themselves, from what agents were told, and from the objects.
+//!
+//! Owns: the judgement, after each step. Shares no rule with `fleet`. Must not: look into agents or coordinators.
+//!
+//! 1. A vehicle is armed only while somebody who leads wishes flight on the open stream, or 2 s later at the latest.
+//! 2. Nothing arms or takes off once the agent has heard that its vehicle is to be on the ground, until it hears otherwise.
+//! 3. No landing but one that was wished, or that the failsafe asks for: a short silence lands nobody.
+//! 4. At most one Drone per node, for ever; an agent is told of Drones of its own node only.
+//! 5. A Drone's object stays until its vehicle is disarmed.
+//! 6. Whoever rises, no more are up than there should be, with the surge.
+
+use crate::api::Cluster;
+use crate::node::Node;
+use fleet::safety::ARM_LIFE;
+use http::Method;
+use link::dialect::MavCmd;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
+
+/// From the word at the agent's ear to the last command that may already have been on its way to the autopilot.
+const ON_ITS_WAY: Duration = Duration::from_millis(300);
+/// Clocks of agent and oracle tick apart by this much at most.
+const TICK: Duration = Duration::from_millis(500);
+/// Agents whose wish was true when it was sent act on it this much later at most.
+const OLD_WISH: Duration = Duration::from_secs(30);
+
+/// What happened in a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    pub arms: u32,
+    pub landings: u32,
+    pub failsafes: u32,
+    pub binds: u32,
+    pub crashes: u32,
+    pub cuts: u32,
+    pub terms: u64,
+    pub streams: u32,
+    pub repeated: u32,
+    pub ground_orders: u32,
+    pub kept: u32,
+    /// Of all that was commanded, with the times.
+    pub trace: u64,
+}
+
+#[derive(Default)]
+pub struct Oracle {
+    pub tally: Tally,
+    seen: Vec<usize>,
+    revision: u64,
+    /// The node of each Drone that was ever bound, and whether its object is there.
+    bound: BTreeMap<String, (String, bool)>,
+    /// How many there should be, and since when.
+    wished: Vec<(Duration, u32)>,
+    surge: u32,
+    trace: DefaultHasher,
+}
+
+fn is_descent(command: MavCmd) -> bool {
+    matches!(command, MavCmd::MAV_CMD_NAV_LAND | MavCmd::MAV_CMD_NAV_RETURN_TO_LAUNCH)
+}
+
+impl Oracle {
+    pub fn new(nodes: usize, surge: u32) -> Self {
+        Self {
+            seen: vec![0; nodes],
+            surge,
+            ..Self::default()
+        }
+    }
+
+    /// From now on there should be so many.
+    pub fn wish(&mut self, at: Duration, replicas: u32) {
+        self.wished.push((at, replicas));
+    }
+
+    /// So many may be up at `at`.
+    fn most(&self, at: Duration) -> u32 {
+        let since = at.saturating_sub(OLD_WISH);
+        let before = self.wished.iter().rev().find(|(from, _)| *from <= since);
+        let during = self.wished.iter().filter(|(from, _)| *from > since);
+        let most = during.chain(before).map(|(_, count)| *count).max();
+        most.unwrap_or_default() + self.surge
+    }
+
+    /// Judges what has happened since the last time, at `at`.
+    ///
+    /// # Errors
+    /// What must not have happened.
+    pub fn judge(&mut self, nodes: &[Node], cluster: &Cluster, at: Duration) -> Result<(), String> {
+        for node in nodes {
+            self.commands(node, nodes, at)?;
+        }
+        if cluster.revision() != self.revision {
+            self.revision = cluster.revision();
+            self.objects(nodes, cluster)?;
+        }
+        self.tally.trace = self.trace.finish();
+        Ok(())
+    }
+
+    fn commands(&mut self, node: &Node, nodes: &[Node], at: Duration) -> Result<(), String> {
+        let mut ledger = node.ledger.lock().unwrap();
+        let new: Vec<MavCmd> = {
+            let vehicle = node.vehicle.lock().unwrap();
+            let new = vehicle.received.iter().skip(self.seen[node.number]);
+            let new = new.map(|received| received.command).collect();
+            self.seen[node.number] = vehicle.received.len();
+            new
+        };
+        let within =
+            |moment: Option<Duration>, span: Duration| moment.is_some_and(|then| at.saturating_sub(then) <= span);
+        for command in new {
+            (at, node.number, command as u32).hash(&mut self.trace);
+            let what = || format!("{} at {at:?}: {command:?}; {ledger:?}", node.name());
+            let rises = matches!(
+                command,
+                MavCmd::MAV_CMD_COMPONENT_ARM_DISARM | MavCmd::MAV_CMD_NAV_TAKEOFF
+            );
+            if rises && !ledger.wishes_flight() && !within(ledger.last_up, ON_ITS_WAY) {
+                return Err(format!("rises although it was told to be on the ground: {}", what()));
+            }
+            if command == MavCmd::MAV_CMD_COMPONENT_ARM_DISARM {
+                self.tally.arms += 1;
+                if !within(ledger.last_up, ARM_LIFE) {
+                    return Err(format!("arms although nobody wishes it on the open stream: {}", what()));
+                }
+                let up = 1 + nodes
+                    .iter()
+                    .filter(|other| other.number != node.number && other.is_up())
+                    .count();
+                if u32::try_from(up).unwrap() > self.most(at) {
+                    return Err(format!("{up} up, and at most {} should be: {}", self.most(at), what()));
+                }
+            }
+            if is_descent(command) {
+                self.tally.landings += 1;
+                let alone = ledger
+                    .alone_since
+                    .map_or(Duration::ZERO, |since| at.saturating_sub(since));
+                let failsafe = alone + TICK >= ledger.failsafe_after();
+                self.tally.failsafes += u32::from(failsafe && ledger.wishes_flight());
+                if ledger.wishes_flight() && !within(ledger.last_down, ON_ITS_WAY) && !failsafe {
+                    return Err(format!(
+                        "lands although it is wished up, alone for {alone:?}: {}",
+                        what()
+                    ));
+                }
+            }
+        }
+        // Between words, too, time passes.
+        ledger.note(at);
+        Ok(())
+    }
+
+    fn objects(&mut self, nodes: &[Node], cluster: &Cluster) -> Result<(), String> {
+        let list = cluster.ask(Method::GET, "/apis/skein.dev/v1alpha1/drones", &Value::Null);
+        let drones = list["items"].as_array().ok_or_else(|| list.to_string())?;
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let there: BTreeMap<String, Option<String>> = drones
+            .iter()
+            .map(|drone| {
+                (
+                    text(&drone["metadata"]["uid"]).unwrap(),
+                    text(&drone["spec"]["nodeName"]),
+                )
+            })
+            .collect();
+        let mut on_node = BTreeMap::new();
+        for (uid, node) in &there {
+            let Some(node) = node else { continue };
+            if let Some(other) = on_node.insert(node.clone(), uid.clone()) {
+                return Err(format!("Drones {uid} and {other} are both on {node}"));
+            }
+            match self.bound.get(uid) {
+                None => self.tally.binds += 1,
+                Some((before, _)) if before == node => {}
+                Some((before, _)) => return Err(format!("Drone {uid} went from {before} to {node}")),
+            }
+            self.bound.insert(uid.clone(), (node.clone(), true));
+        }
+        for (uid, (name, is_there)) in &mut self.bound {
+            if there.contains_key(uid) || !std::mem::replace(is_there, false) {
+                continue;
+            }
+            let node = nodes.iter().find(|node| node.name() == *name);
+            if node.is_some_and(|node| node.vehicle.lock().unwrap().armed) {
+                return Err(format!("Drone {uid} is gone, and its vehicle at {name} is armed"));
+            }
+        }
+        for node in nodes {
+            let ledger = node.ledger.lock().unwrap();
+            for uid in &ledger.served {
+                if self.bound.get(uid).is_some_and(|(name, _)| *name != node.name()) {
+                    return Err(format!(
+                        "{} was told to fly Drone {uid}, which is not bound to it",
+                        node.name()
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The account at the end.
+    pub fn account(mut self, nodes: &[Node]) -> Tally {
+        for node in nodes {
+            let ledger = node.ledger.lock().unwrap();
+            self.tally.streams += ledger.streams;
+            self.tally.repeated += ledger.repeated;
+            self.tally.kept += ledger.ordered_down;
+            self.tally.terms = self.tally.terms.max(ledger.highest_term);
+            (ledger.words, ledger.streams).hash(&mut self.trace);
+        }
+        self.tally.trace = self.trace.finish();
+        self.tally
+    }
+}
+
+impl Node {
+    /// Armed, and not on its way down.
+    pub fn is_up(&self) -> bool {
+        let vehicle = self.vehicle.lock().unwrap();
+        vehicle.armed && !matches!(vehicle.custom_mode, 9 | 0x0604_0000)
+    }
+}

@@ -1,0 +1,52 @@
+//! The ground station of the simulation: a person who grounds everything, and lets it fly again, by the fleet service.
+//!
+//! Owns: the calls. Must not: try again; the person does.
+
+use crate::api::Cluster;
+use crate::coordinator::PORT;
+use proto::channel::{self, Connection};
+use proto::v1::fleet_client::FleetClient;
+use proto::v1::ground_request::Target;
+use proto::v1::{All, GroundRequest};
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use tonic::transport::Endpoint;
+use turmoil::net::TcpStream;
+
+const ANSWER: Duration = Duration::from_secs(5);
+
+/// What the person says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    Ground,
+    Release,
+}
+
+/// Passes on each word to whoever leads, once.
+pub async fn run(cluster: Arc<Cluster>, words: Option<mpsc::UnboundedReceiver<Word>>) -> turmoil::Result {
+    let mut words = words.ok_or("the station is started once")?;
+    while let Some(word) = words.recv().await {
+        let said = timeout(ANSWER, say(&cluster, word)).await;
+        tracing::info!(?word, ?said, "the person has spoken");
+    }
+    std::future::pending().await
+}
+
+async fn say(cluster: &Cluster, word: Word) -> Result<u32, Box<dyn Error>> {
+    let leader = cluster.leader().ok_or("nobody leads")?;
+    let stream = TcpStream::connect((format!("coordinator-{leader}"), PORT)).await?;
+    let endpoint = Endpoint::from_static("http://skein-coordinator");
+    let channel = channel::over(&endpoint, Box::new(stream) as Box<dyn Connection>).await?;
+    let mut fleet = FleetClient::new(channel);
+    let all = GroundRequest {
+        target: Some(Target::All(All {})),
+    };
+    let answer = match word {
+        Word::Ground => fleet.ground(all).await?,
+        Word::Release => fleet.release(all).await?,
+    };
+    Ok(answer.into_inner().agents_told)
+}

@@ -1,0 +1,365 @@
+//! One random run: a Swarm, two coordinators, some nodes, and all that can go wrong between them.
+//!
+//! Owns: the simulated network and its mishaps. Must not: judge.
+
+use crate::api::{Cluster, Way};
+use crate::autopilot;
+use crate::coordinator;
+use crate::node::Node;
+use crate::oracle::{Oracle, Tally};
+use crate::station::{self, Word};
+use http::Method;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::io::DuplexStream;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use turmoil::Sim;
+
+mod person;
+
+const COORDINATORS: usize = 2;
+const SURGE: u32 = 1;
+const TICK: Duration = Duration::from_millis(10);
+/// How long things go wrong.
+const DISORDER: Duration = Duration::from_secs(60);
+/// How long it may take then until as many fly as should.
+const PATIENCE: Duration = Duration::from_secs(120);
+const SWARM: &str = "/apis/skein.dev/v1alpha1/namespaces/default/swarms/alpha";
+
+/// What happens when its time has come.
+enum Ends {
+    Cut(String, String),
+    Held(String, String),
+    Down(String),
+    Way(usize),
+    Unready(usize),
+    Alone(usize),
+}
+
+struct Run<'a> {
+    sim: Sim<'a>,
+    rng: StdRng,
+    cluster: Arc<Cluster>,
+    nodes: Vec<Node>,
+    oracle: Oracle,
+    ends: Vec<(Duration, Ends)>,
+    down: Vec<String>,
+    replicas: u32,
+    grounded: bool,
+    person: mpsc::UnboundedSender<Word>,
+}
+
+/// The run of `seed`, with what is kept in `folder`.
+///
+/// # Errors
+/// What must not have happened.
+pub fn run(seed: u64, folder: &Path) -> Result<Tally, String> {
+    let mut run = Run::new(seed, folder);
+    while run.sim.elapsed() < DISORDER {
+        run.mishap();
+        for _ in 0..10 {
+            run.step()?;
+        }
+    }
+    run.calm();
+    let end = run.sim.elapsed() + PATIENCE;
+    while !run.is_as_wished() {
+        if run.sim.elapsed() > end {
+            return Err(run.why_not());
+        }
+        // Whoever leads may have come into office just now.
+        run.say(Word::Release);
+        run.delete_what_came_down_by_itself();
+        for _ in 0..500 {
+            run.step()?;
+        }
+    }
+    Ok(run.oracle.account(&run.nodes))
+}
+
+impl Run<'_> {
+    fn new(seed: u64, folder: &Path) -> Self {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let split = |rng: &mut StdRng| StdRng::seed_from_u64(rng.random());
+        let count = rng.random_range(3..=4);
+        let cluster = Cluster::open(&folder.join("api"), COORDINATORS, split(&mut rng));
+        let mut builder = turmoil::Builder::new();
+        builder
+            .tick_duration(TICK)
+            .simulation_duration(Duration::from_secs(3600))
+            .min_message_latency(Duration::from_millis(1))
+            .max_message_latency(Duration::from_millis(rng.random_range(5..150)))
+            .tcp_capacity(4096)
+            .rng_seed(rng.random());
+        let mut sim = builder.build();
+
+        let (mut nodes, mut lines) = (Vec::new(), Vec::new());
+        for number in 0..count {
+            let kind = match rng.random_bool(0.5) {
+                true => autopilot::Kind::Px4,
+                false => autopilot::Kind::ArduCopter,
+            };
+            let (to_autopilot, line) = mpsc::channel(4);
+            let vehicle = autopilot::world(kind);
+            lines.push((Arc::clone(&vehicle), line));
+            nodes.push(Node {
+                number,
+                vehicle,
+                to_autopilot,
+                ledger: Arc::default(),
+                dir: folder.join(format!("node-{number}")),
+                cluster: Arc::clone(&cluster),
+                coordinators: COORDINATORS,
+                rng: Arc::new(Mutex::new(split(&mut rng))),
+            });
+        }
+        let lines = Mutex::new(Some(lines));
+        sim.host("sky", move || fly(lines.lock().unwrap().take().unwrap_or_default()));
+        for number in 0..COORDINATORS {
+            let cluster = Arc::clone(&cluster);
+            sim.host(format!("coordinator-{number}"), move || {
+                coordinator::run(Arc::clone(&cluster), number)
+            });
+        }
+        for node in &nodes {
+            let node = node.clone();
+            sim.host(node.name(), move || node.clone().live());
+        }
+        let (person, words) = mpsc::unbounded_channel();
+        let words = Mutex::new(Some(words));
+        let of = Arc::clone(&cluster);
+        sim.host("station", move || {
+            station::run(Arc::clone(&of), words.lock().unwrap().take())
+        });
+        let mut run = Self {
+            sim,
+            person,
+            rng,
+            cluster,
+            oracle: Oracle::new(nodes.len(), SURGE),
+            nodes,
+            ends: Vec::new(),
+            down: Vec::new(),
+            replicas: 0,
+            grounded: false,
+        };
+        run.begin();
+        run
+    }
+
+    fn ask(&self, method: Method, path: &str, body: &Value) -> Value {
+        let answer = self.cluster.ask(method, path, body);
+        let refused = answer["kind"] == "Status" && answer["status"] == "Failure";
+        assert!(!refused || answer["code"] == 404, "{path}: {answer}");
+        answer
+    }
+
+    fn begin(&mut self) {
+        let system = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "skein-system"}});
+        self.ask(Method::POST, "/api/v1/namespaces", &system);
+        for node in &self.nodes {
+            let labels = json!({"node-role.kubernetes.io/drone": ""});
+            let object =
+                json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": node.name(), "labels": labels}});
+            self.ask(Method::POST, "/api/v1/nodes", &object);
+            let ready = json!({"status": {"conditions": [{"type": "Ready", "status": "True"}]}});
+            self.ask(Method::PATCH, &format!("/api/v1/nodes/{}/status", node.name()), &ready);
+        }
+        self.replicas = 2;
+        let loss = self.rng.random_range(5..30);
+        let action = if self.rng.random_bool(0.5) { "Land" } else { "Continue" };
+        let failsafe = json!({"onCoordinatorLoss": action, "coordinatorLossSeconds": loss});
+        let swarm = json!({"apiVersion": "skein.dev/v1alpha1", "kind": "Swarm", "metadata": {"name": "alpha"},
+            "spec": {"replicas": self.replicas, "maxSurge": SURGE, "template": {"spec": {"failsafe": failsafe}}}});
+        self.ask(Method::POST, SWARM.trim_end_matches("/alpha"), &swarm);
+        self.oracle.wish(Duration::ZERO, self.replicas);
+        // Some are told to rise before they can, and are alone when they can.
+        for node in 0..self.nodes.len() {
+            let seconds =
+                |rng: &mut StdRng, span: std::ops::Range<f64>| Duration::from_secs_f64(rng.random_range(span));
+            if self.chance(0.5) {
+                self.nodes[node].vehicle.lock().unwrap().ready = false;
+                self.ends.push((seconds(&mut self.rng, 5.0..40.0), Ends::Unready(node)));
+                self.ends
+                    .push((seconds(&mut self.rng, 4.0..15.0), Ends::Alone(node)));
+            }
+        }
+    }
+
+    fn step(&mut self) -> Result<(), String> {
+        self.sim.step().map_err(|error| error.to_string())?;
+        self.oracle.judge(&self.nodes, &self.cluster, self.sim.elapsed())
+    }
+
+    fn chance(&mut self, probability: f64) -> bool {
+        self.rng.random_bool(probability)
+    }
+
+    fn for_a_while(&mut self, longest: f64, ends: Ends) {
+        let span = self.rng.random_range(0.1..longest);
+        // Short ones are as likely as long ones.
+        let span = if self.chance(0.5) { span / 10.0 } else { span };
+        self.ends
+            .push((self.sim.elapsed() + Duration::from_secs_f64(span), ends));
+    }
+
+    fn any_node(&mut self) -> usize {
+        self.rng.random_range(0..self.nodes.len())
+    }
+
+    fn any_coordinator(&mut self) -> usize {
+        self.rng.random_range(0..COORDINATORS)
+    }
+
+    fn mishap(&mut self) {
+        self.end_what_is_over(self.sim.elapsed());
+        if self.chance(0.02) {
+            let (node, coordinator) = (self.any_node(), self.any_coordinator());
+            self.part(node, coordinator);
+        }
+        if self.chance(0.006) {
+            let node = self.any_node();
+            self.isolate(node);
+        }
+        if self.chance(0.006) {
+            let host = match self.chance(0.5) {
+                true => format!("node-{}", self.any_node()),
+                false => format!("coordinator-{}", self.any_coordinator()),
+            };
+            self.crash(host);
+        }
+        if self.chance(0.01) {
+            let coordinator = self.any_coordinator();
+            let way = [Way::Silent, Way::Refused, Way::Strained][self.rng.random_range(0..3)];
+            self.cluster.set(coordinator, way);
+            self.oracle.tally.cuts += 1;
+            self.for_a_while(30.0, Ends::Way(coordinator));
+        }
+        if self.chance(0.02) {
+            let node = self.any_node();
+            self.nodes[node].vehicle.lock().unwrap().ready = false;
+            self.for_a_while(20.0, Ends::Unready(node));
+        }
+        self.person();
+    }
+
+    /// Node and coordinator do not hear one another for a while, or in one direction, or late.
+    fn part(&mut self, node: usize, coordinator: usize) {
+        let (a, b) = (format!("node-{node}"), format!("coordinator-{coordinator}"));
+        self.oracle.tally.cuts += 1;
+        match self.rng.random_range(0..4) {
+            0 => self.sim.partition_oneway(a.as_str(), b.as_str()),
+            1 => self.sim.partition_oneway(b.as_str(), a.as_str()),
+            2 => {
+                self.sim.hold(a.as_str(), b.as_str());
+                return self.for_a_while(15.0, Ends::Held(a, b));
+            }
+            _ => self.sim.partition(a.as_str(), b.as_str()),
+        }
+        self.for_a_while(60.0, Ends::Cut(a, b));
+    }
+
+    /// Nobody hears the node for a while.
+    fn isolate(&mut self, node: usize) {
+        let span = self.rng.random_range(1.0..60.0);
+        let now = self.sim.elapsed();
+        let after = |part: f64| now + Duration::from_secs_f64(span * part);
+        let end = after(1.0);
+        if self.rng.random_bool(0.5) {
+            // What was to rise may not, until there is nobody who could still wish it.
+            self.nodes[node].vehicle.lock().unwrap().ready = false;
+            self.ends.push((after(0.8), Ends::Unready(node)));
+        }
+        let node = format!("node-{node}");
+        for coordinator in 0..COORDINATORS {
+            let coordinator = format!("coordinator-{coordinator}");
+            self.sim.partition(node.as_str(), coordinator.as_str());
+            self.ends.push((end, Ends::Cut(node.clone(), coordinator)));
+        }
+        self.oracle.tally.cuts += 1;
+    }
+
+    fn crash(&mut self, host: String) {
+        if self.down.contains(&host) {
+            return;
+        }
+        self.sim.crash(host.as_str());
+        self.oracle.tally.crashes += 1;
+        self.down.push(host.clone());
+        self.for_a_while(30.0, Ends::Down(host));
+    }
+
+    fn end_what_is_over(&mut self, now: Duration) {
+        let (over, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.ends)
+            .into_iter()
+            .partition(|(at, _)| *at <= now);
+        self.ends = rest;
+        for (_, what) in over {
+            match what {
+                Ends::Cut(a, b) => self.sim.repair(a, b),
+                Ends::Held(a, b) => self.sim.release(a, b),
+                Ends::Way(coordinator) => self.cluster.set(coordinator, Way::Open),
+                Ends::Alone(node) => self.isolate(node),
+                Ends::Unready(node) => self.nodes[node].vehicle.lock().unwrap().ready = true,
+                Ends::Down(host) => {
+                    self.down.retain(|down| *down != host);
+                    self.sim.bounce(host);
+                }
+            }
+        }
+    }
+
+    /// The disorder is over.
+    fn calm(&mut self) {
+        self.end_what_is_over(Duration::MAX);
+        (0..self.nodes.len()).for_each(|node| self.cordon(node, false));
+        self.ground(false);
+        let most = u32::try_from(self.nodes.len()).unwrap();
+        let replicas = self.rng.random_range(1..most);
+        self.scale(replicas);
+    }
+
+    fn up(&self) -> usize {
+        self.nodes
+            .iter()
+            .filter(|node| node.vehicle.lock().unwrap().armed)
+            .count()
+    }
+
+    fn is_as_wished(&self) -> bool {
+        let holds = |node: &&Node| {
+            let vehicle = node.vehicle.lock().unwrap();
+            vehicle.armed && vehicle.altitude >= 9.0 && !matches!(vehicle.custom_mode, 9 | 0x0604_0000)
+        };
+        let holding = self.nodes.iter().filter(holds).count();
+        holding == self.replicas as usize && self.up() == holding
+    }
+
+    fn why_not(&self) -> String {
+        let list = self
+            .cluster
+            .ask(Method::GET, "/apis/skein.dev/v1alpha1/drones", &Value::Null);
+        let ledgers: Vec<_> = self.nodes.iter().map(|node| node.ledger.lock().unwrap()).collect();
+        let up = self.up();
+        format!(
+            "{up} up, {} wished, {PATIENCE:?} after all was well: {ledgers:#?} {list:#}",
+            self.replicas
+        )
+    }
+}
+
+/// All vehicles: they outlive whatever runs at their nodes.
+async fn fly(vehicles: Vec<(autopilot::Shared, mpsc::Receiver<DuplexStream>)>) -> turmoil::Result {
+    let mut all = JoinSet::new();
+    for (vehicle, lines) in vehicles {
+        all.spawn(autopilot::run(vehicle, lines));
+    }
+    // None ends but by a fault: a command that no vehicle must ever be sent.
+    let ended = all.join_next().await;
+    Err(format!("a vehicle ended: {ended:?}").into())
+}

@@ -1,0 +1,81 @@
+//! The person of the simulation, who scales, deletes, cordons and grounds, and reads the status.
+//!
+//! Owns: what the person does, at random. Must not: break anything; the mishaps do.
+
+use super::{Run, SWARM};
+use crate::station::Word;
+use http::Method;
+use rand::RngExt;
+use serde_json::{Value, json};
+
+impl Run<'_> {
+    pub(super) fn scale(&mut self, replicas: u32) {
+        self.replicas = replicas;
+        self.oracle.wish(self.sim.elapsed(), replicas);
+        self.ask(Method::PATCH, SWARM, &json!({"spec": {"replicas": replicas}}));
+    }
+
+    pub(super) fn say(&self, word: Word) {
+        // The station lives as long as the simulation.
+        self.person.send(word).unwrap();
+    }
+
+    pub(super) fn ground(&mut self, grounded: bool) {
+        self.grounded = grounded;
+        self.ask(Method::PATCH, SWARM, &json!({"spec": {"grounded": grounded}}));
+    }
+
+    pub(super) fn cordon(&self, node: usize, cordoned: bool) {
+        let path = format!("/api/v1/nodes/node-{node}");
+        self.ask(Method::PATCH, &path, &json!({"spec": {"unschedulable": cordoned}}));
+    }
+
+    pub(super) fn person(&mut self) {
+        if self.chance(0.01) {
+            let most = u32::try_from(self.nodes.len()).unwrap();
+            let replicas = self.rng.random_range(0..=most);
+            self.scale(replicas);
+        }
+        if self.chance(0.004) {
+            self.ground(!self.grounded);
+        }
+        if self.chance(0.008) {
+            let word = if self.chance(0.4) { Word::Ground } else { Word::Release };
+            self.oracle.tally.ground_orders += u32::from(word == Word::Ground);
+            self.say(word);
+        }
+        if self.chance(0.01) {
+            let (node, cordoned) = (self.any_node(), self.rng.random_bool(0.4));
+            self.cordon(node, cordoned);
+        }
+        if self.chance(0.006) {
+            let drones = self.drones();
+            if !drones.is_empty() {
+                let which = self.rng.random_range(0..drones.len());
+                self.delete(&drones[which]);
+            }
+        }
+    }
+
+    fn drones(&self) -> Vec<Value> {
+        let list = self.ask(Method::GET, "/apis/skein.dev/v1alpha1/drones", &Value::Null);
+        list["items"].as_array().unwrap().clone()
+    }
+
+    fn delete(&self, drone: &Value) {
+        let name = drone["metadata"]["name"].as_str().unwrap();
+        let path = format!("/apis/skein.dev/v1alpha1/namespaces/default/drones/{name}");
+        self.ask(Method::DELETE, &path, &Value::Null);
+    }
+
+    /// What its failsafe has brought down stays down, and its status says that it has to be deleted to fly again.
+    pub(super) fn delete_what_came_down_by_itself(&self) {
+        for drone in self.drones() {
+            let conditions = drone["status"]["conditions"].as_array();
+            let is_over = conditions.is_some_and(|all| all.iter().any(|one| one["reason"] == "FlightOver"));
+            if is_over && drone["metadata"]["deletionTimestamp"].is_null() {
+                self.delete(&drone);
+            }
+        }
+    }
+}

@@ -185,8 +185,7 @@ impl Run<'_> {
             if self.chance(0.5) {
                 self.nodes[node].vehicle.lock().unwrap().ready = false;
                 self.ends.push((seconds(&mut self.rng, 5.0..40.0), Ends::Unready(node)));
-                self.ends
-                    .push((seconds(&mut self.rng, 4.0..15.0), Ends::Alone(node)));
+                self.ends.push((seconds(&mut self.rng, 4.0..15.0), Ends::Alone(node)));
             }
         }
     }

@@ -328,13 +328,13 @@ pub const MUTATIONS: &[Mutation] = &[
         replace: "if order.term() < highest && false {",
         tests: NETWORK,
     },
-    // LATE
+    // Found by seed 1. Both gates of arming go by it.
     Mutation {
         invariant: 2,
         name: "arms late, on an order of a stream that is gone",
-        file: SAFETY,
-        find: "if !q.confirmed {",
-        replace: "if false {",
+        file: "agent/src/contact.rs",
+        find: "        self.heard = false;\n        self.confirmed = false;\n",
+        replace: "        self.heard = false;\n",
         tests: NETWORK,
     },
     // Found by seed 1.

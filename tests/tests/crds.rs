@@ -78,7 +78,10 @@ fn condition(kind: &str, status: &str, message: &str) -> Value {
 #[test]
 fn an_empty_spec_gets_every_default() {
     let ns = Namespace::new("defaults");
-    let swarm = json!({"replicas": 1, "template": {"spec": {"takeoffAltitudeMeters": 10}}});
+    let swarm = json!({
+        "replicas": 1, "maxSurge": 1, "maxUnavailable": 1, "onCordon": "Continue",
+        "template": {"spec": {"takeoffAltitudeMeters": 10}},
+    });
     assert_eq!(ns.kept("Swarm", "empty", &json!({})), swarm);
     assert_eq!(ns.kept("Swarm", "empty-template", &json!({"template": {}})), swarm);
     assert_eq!(
@@ -115,6 +118,23 @@ fn an_object_without_a_spec_is_refused_by_name_of_the_field() {
             "metadata": {"name": "a", "namespace": ns.0}});
         let text = ns.kubectl().apply_refused(&object.to_string()).unwrap();
         assert!(text.contains("spec: Required value"), "{text}");
+    }
+}
+
+#[test]
+fn what_relieves_vehicles_has_bounds_and_each_refusal_says_what_to_do() {
+    let ns = Namespace::new("relief");
+    for (spec, words) in [
+        (json!({"maxSurge": 101}), "maxSurge must be from 0 to 100"),
+        (json!({"maxUnavailable": -1}), "maxUnavailable must be from 0 to 10000"),
+        (json!({"maxSurge": 0, "maxUnavailable": 0}), "cannot both be 0"),
+        (json!({"onCordon": "Lande"}), "supported values: \"Continue\", \"Land\""),
+        (json!({"rotateAtPercent": 101}), "rotateAtPercent"),
+        (json!({"takeoffIntervalSeconds": -1}), "takeoffIntervalSeconds"),
+        (json!({"replaceLostAfterSeconds": -1}), "replaceLostAfterSeconds"),
+    ] {
+        let text = ns.refusal("Swarm", &spec);
+        assert!(text.contains(words), "{spec}: {text}");
     }
 }
 

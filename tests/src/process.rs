@@ -18,6 +18,9 @@ use crate::wait_for;
 /// How many lines of a log are shown when something went wrong.
 const TAIL: usize = 40;
 
+/// A process stops within this time on a machine that is busy with something else.
+const PAUSED_WITHIN: Duration = Duration::from_secs(20);
+
 /// Waits for `probe` as [`wait_for`] does, but not for what a process that has ended will never do.
 ///
 /// Errors: the deadline passes, or one of `needed` ends first; with the ends of their logs.
@@ -145,6 +148,22 @@ impl Process {
         anyhow::ensure!(child.try_wait()?.is_none(), "{} has already ended", self.name);
         let pid = Pid::from_raw(i32::try_from(self.pid)?);
         nix::sys::signal::kill(pid, signal).with_context(|| format!("cannot send {signal} to {}", self.name))
+    }
+
+    /// Stops it (SIGSTOP) and waits until none of its threads runs any more: the signal alone lets them finish what they are at.
+    ///
+    /// Errors: it has ended, or goes on running.
+    pub fn pause(&self) -> anyhow::Result<()> {
+        self.signal(Signal::SIGSTOP)?;
+        let tasks = format!("/proc/{}/task", self.pid());
+        crate::wait_for("its threads to stop", PAUSED_WITHIN, || {
+            for task in std::fs::read_dir(&tasks)? {
+                let stat = std::fs::read_to_string(task?.path().join("stat"))?;
+                let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());
+                anyhow::ensure!(state == Some('T'), "one is in state {state:?}");
+            }
+            Ok(())
+        })
     }
 
     /// Waits until it has ended by itself.

@@ -836,7 +836,7 @@ async fn a_ground_order_lands_all_at_once_latches_and_ends_with_the_release(mut 
         .await;
 
     // The API server hangs: the order reaches the agents all the same, and is written once it is back.
-    field.cluster().api_server().signal(Signal::SIGSTOP).unwrap();
+    field.cluster().api_server().pause().unwrap();
     let start = Instant::now();
     let order = tokio::spawn(async move { (fleet.ground(all).await, fleet) });
     while vehicles.iter().any(Vehicle::flies) {
@@ -923,7 +923,7 @@ async fn neither_a_new_coordinator_nor_an_api_server_that_is_away_brings_anybody
         })
         .await;
     // The API server hangs for longer than any call waits.
-    field.cluster().api_server().signal(Signal::SIGSTOP).unwrap();
+    field.cluster().api_server().pause().unwrap();
     tokio::time::sleep(Duration::from_secs(12)).await;
     field.cluster().api_server().signal(Signal::SIGCONT).unwrap();
     second.process.ensure_running().unwrap();

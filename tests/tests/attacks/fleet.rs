@@ -147,7 +147,7 @@ async fn while_the_api_server_is_away_whoever_could_ground_can_and_nothing_else_
     // What was just asked counts for some seconds; this is about afterwards.
     tokio::time::sleep(std::time::Duration::from_secs(11)).await;
 
-    place.plane.api_server().signal(Signal::SIGSTOP).unwrap();
+    place.plane.api_server().pause().unwrap();
     let grounded = tokio::time::timeout(PATIENCE, fleet.ground(all())).await.unwrap();
     let released = fleet.release(all()).await;
     let seen = list(&place, &pilot).await;

@@ -151,7 +151,7 @@ pub async fn a_leader_that_cannot_renew_keeps_what_flies_begins_no_flight_and_st
     let (since, term) = (orders(&vehicles), terms(&vehicles)[0]);
     agents.truncate(1);
 
-    field.cluster().api_server().signal(Signal::SIGSTOP).unwrap();
+    field.cluster().api_server().pause().unwrap();
     tokio::time::sleep(DOUBTED).await;
     // Its agent comes back, and now it could take off.
     vehicles[1].state().ready = true;
@@ -170,7 +170,7 @@ pub async fn a_leader_that_cannot_renew_keeps_what_flies_begins_no_flight_and_st
     field.until_drones("both to fly", |drones| flying(drones) == 2).await;
     assert_eq!(terms(&vehicles), [term, term], "nobody else has led");
 
-    field.cluster().api_server().signal(Signal::SIGSTOP).unwrap();
+    field.cluster().api_server().pause().unwrap();
     tokio::time::sleep(DOUBTED).await;
     let mut fleet = v1::fleet_client::FleetClient::connect(format!("http://{}", coordinator.address))
         .await
@@ -201,7 +201,7 @@ pub async fn a_leader_that_was_stopped_and_succeeded_moves_nobody_and_ends(mut f
     field.until_drones("two to fly", |drones| flying(drones) == 2).await;
     let (since, term) = (orders(&vehicles), terms(&vehicles)[0].unwrap());
 
-    first.process.signal(Signal::SIGSTOP).unwrap();
+    first.process.pause().unwrap();
     until_led_above(&field, &vehicles, term).await;
     let next = terms(&vehicles);
     field.scale("north", "alpha", 1).await;

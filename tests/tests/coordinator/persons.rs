@@ -105,7 +105,7 @@ pub async fn a_ground_order_outlives_the_coordinator_that_could_not_write_it(mut
     field.swarm("north", "alpha", json!({"replicas": 2})).await;
     field.until_drones("two to fly", |drones| flying(drones) == 2).await;
     let mut fleet_of_first = fleet(&first).await;
-    field.cluster().api_server().signal(Signal::SIGSTOP).unwrap();
+    field.cluster().api_server().pause().unwrap();
     let order = tokio::spawn(async move { fleet_of_first.ground(alpha()).await });
     until_none_flies(&vehicles).await;
     assert!(

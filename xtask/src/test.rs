@@ -101,6 +101,10 @@ impl Step {
             Self::Tests => {
                 let mut command = cargo();
                 command.arg("test");
+                // One red test hides no other.
+                if !args.cargo_test.iter().any(|arg| arg == "--no-fail-fast") {
+                    command.arg("--no-fail-fast");
+                }
                 if !args
                     .cargo_test
                     .iter()

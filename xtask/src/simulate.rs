@@ -22,7 +22,17 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     say::heading(&format!("{} seeds from {} on", args.seeds, args.from));
     let mut command = cargo();
-    command.args(["test", "--package", "tests", "--test", "network", "--", "no_disorder"]);
+    // Thousands of seeds are worth an optimised build; the seeds of every test run have the debug one's checks.
+    command.args([
+        "test",
+        "--release",
+        "--package",
+        "tests",
+        "--test",
+        "network",
+        "--",
+        "no_disorder",
+    ]);
     command.env("SKEIN_SEEDS", args.seeds.to_string());
     command.env("SKEIN_FROM", args.from.to_string());
     let status = command.status().context("cannot start cargo")?;

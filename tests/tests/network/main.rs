@@ -35,6 +35,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const SEEDS: u64 = 20;
+/// Long runs say how far they are.
+const TOLD_EVERY: u64 = 100;
 /// All futures of a run, unoptimised.
 const STACK: usize = 256 << 20;
 const REPLAY: &str = "cargo test -p tests --test network";
@@ -87,7 +89,7 @@ fn say(line: &str) {
 fn no_disorder_of_the_network_breaks_an_invariant() {
     let seeds = number("SKEIN_SEEDS").unwrap_or(SEEDS);
     let from = number("SKEIN_FROM").unwrap_or(0);
-    let (next, failed) = (AtomicU64::new(from), Mutex::new(Vec::new()));
+    let (next, done, failed) = (AtomicU64::new(from), AtomicU64::new(0), Mutex::new(Vec::new()));
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..workers {
@@ -102,6 +104,10 @@ fn no_disorder_of_the_network_breaks_an_invariant() {
                         let told = String::from_utf8_lossy(&output.stderr).into_owned();
                         eprintln!("SKEIN_SEED={seed} {REPLAY}\n{told}");
                         failed.lock().unwrap().push(seed);
+                    }
+                    let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+                    if done.is_multiple_of(TOLD_EVERY) {
+                        eprintln!("{done} of {seeds} seeds run, {} failed", failed.lock().unwrap().len());
                     }
                 }
             });

@@ -29,7 +29,7 @@ use crate::security::Security;
 use access::Access;
 use fleet::ids::NodeName;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tokens::Tokens;
 use tokio::sync::watch;
 use tonic::Status;
@@ -171,6 +171,12 @@ impl Auth {
             Kind::Certificates(enrolled) => (enrolled, None),
             Kind::Cluster { enrolled, tokens, .. } => (enrolled, Some(tokens)),
         };
+        // It was good when the connection began, which may have been long ago.
+        if let (None, Some(shown)) = (token, caller)
+            && SystemTime::now() > shown.validity().not_after
+        {
+            return Err(Refusal::Ended);
+        }
         match (token, tokens, caller, door) {
             (Some(_), None, None, _) => Err(Refusal::TokensMeanNothing),
             (Some(token), Some(tokens), _, Door::Uplink) => {
@@ -182,7 +188,7 @@ impl Auth {
             }
             (Some(token), Some(tokens), _, Door::People { safe }) => tokens.person(token, safe).await.map(Who::User),
             (_, _, Some(Caller::Peer(certificate)), door) => peer(certificate, enrolled, door),
-            (None, Some(_), Some(Caller::KubernetesUser { name, groups }), Door::People { .. }) => {
+            (None, Some(_), Some(Caller::KubernetesUser { name, groups, .. }), Door::People { .. }) => {
                 Ok(Who::User(User::of_certificate(name, groups)))
             }
             (_, _, Some(Caller::KubernetesUser { name, .. }), _) => Err(Refusal::NoAgent(name.clone())),

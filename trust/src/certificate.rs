@@ -7,6 +7,7 @@ use crate::peer::{BadPeer, Peer};
 use crate::validity::{self, Validity};
 use rustls::pki_types::CertificateDer;
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
+use x509_parser::x509::AttributeTypeAndValue;
 
 /// Whoever showed a client certificate that was verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +20,19 @@ pub enum Caller {
         name: String,
         /// The user's groups: the subject's organisations.
         groups: Vec<String>,
+        /// From when to when the certificate is good.
+        validity: Validity,
     },
+}
+
+impl Caller {
+    /// From when to when the certificate is good that was shown.
+    #[must_use]
+    pub const fn validity(&self) -> Validity {
+        match self {
+            Self::Peer(PeerCertificate { validity, .. }) | Self::KubernetesUser { validity, .. } => *validity,
+        }
+    }
 }
 
 /// A client certificate of ours.
@@ -51,6 +64,9 @@ pub enum CertificateError {
     /// A user's certificate without a name.
     #[error("the certificate's subject has no common name, so Kubernetes knows no user by it")]
     NoUser,
+    /// A user's certificate with a name that others may read as another.
+    #[error("the certificate's subject has a name that is no UTF-8 text; have one made with plain names")]
+    Unreadable,
     /// No authority that is believed has signed it.
     #[error("the certificate is not believed: {0}")]
     Unbelieved(rustls::Error),
@@ -88,19 +104,20 @@ impl PeerCertificate {
 /// The user of Kubernetes whom a certificate names: common name and organisations, as the API server reads them.
 pub(crate) fn kubernetes_user(der: &CertificateDer<'_>) -> Result<Caller, CertificateError> {
     let certificate = parse(der)?;
-    let texts = |found: Vec<&x509_parser::x509::AttributeTypeAndValue<'_>>| -> Vec<String> {
-        found
-            .iter()
-            .filter_map(|value| value.as_str().ok().map(str::to_owned))
-            .collect()
+    // The API server reads some older kinds of text, too. To pass one over would leave another name than the one that it reads.
+    let texts = |found: Vec<&AttributeTypeAndValue<'_>>| -> Result<Vec<String>, CertificateError> {
+        let text = |value: &&AttributeTypeAndValue<'_>| value.as_str().map(str::to_owned);
+        let texts: Result<Vec<String>, _> = found.iter().map(text).collect();
+        texts.map_err(|_| CertificateError::Unreadable)
     };
-    let names = texts(certificate.subject().iter_common_name().collect());
-    let groups = texts(certificate.subject().iter_organization().collect());
+    let names = texts(certificate.subject().iter_common_name().collect())?;
+    let groups = texts(certificate.subject().iter_organization().collect())?;
     // As Go's pkix.Name has it: the last one counts.
     let name = names.into_iter().next_back().filter(|name| !name.is_empty());
     Ok(Caller::KubernetesUser {
         name: name.ok_or(CertificateError::NoUser)?,
         groups,
+        validity: validity_of(&certificate),
     })
 }
 
@@ -175,6 +192,55 @@ fn validity_of(certificate: &X509Certificate<'_>) -> Validity {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rcgen::{CertificateParams, DistinguishedName, DnType, DnValue, KeyPair, string::BmpString};
+
+    /// Of a certificate whose subject is this, with attributes in this order.
+    fn user(subject: &[(DnType, DnValue)]) -> Result<(String, Vec<String>), CertificateError> {
+        let mut params = CertificateParams::default();
+        params.distinguished_name = DistinguishedName::new();
+        for (kind, value) in subject {
+            params.distinguished_name.push(kind.clone(), value.clone());
+        }
+        let key = KeyPair::generate().unwrap();
+        match kubernetes_user(params.self_signed(&key).unwrap().der())? {
+            Caller::KubernetesUser { name, groups, .. } => Ok((name, groups)),
+            Caller::Peer(peer) => panic!("{peer:?}"),
+        }
+    }
+
+    /// The same kind of attribute once more: names are told apart by how their kind is written.
+    fn again(last: u64) -> DnType {
+        DnType::CustomDnType(vec![2, 5, 4, last])
+    }
+
+    #[test]
+    fn a_user_is_the_last_common_name_with_all_organisations_as_groups() {
+        let text = |text: &str| DnValue::Utf8String(text.to_owned());
+        let subject = [
+            (DnType::OrganizationName, text("pilots")),
+            (DnType::CommonName, text("first")),
+            (again(10), text("auditors")),
+            (again(3), text("ada")),
+        ];
+        let groups = vec!["pilots".to_owned(), "auditors".to_owned()];
+        assert_eq!(user(&subject).unwrap(), ("ada".to_owned(), groups));
+        assert!(matches!(user(&subject[..1]), Err(CertificateError::NoUser)));
+        assert!(matches!(
+            user(&[(DnType::CommonName, text(""))]),
+            Err(CertificateError::NoUser)
+        ));
+    }
+
+    #[test]
+    fn a_name_that_the_api_server_reads_and_we_do_not_is_refused_and_not_passed_over() {
+        let text = |text: &str| DnValue::Utf8String(text.to_owned());
+        let wide = |text: &str| DnValue::BmpString(BmpString::try_from(text).unwrap());
+        // The API server knows its holder as "visitor".
+        let masked = [(DnType::CommonName, text("admin")), (again(3), wide("visitor"))];
+        assert!(matches!(user(&masked), Err(CertificateError::Unreadable)));
+        let grouped = [(DnType::CommonName, text("ada")), (again(10), wide("auditors"))];
+        assert!(matches!(user(&grouped), Err(CertificateError::Unreadable)));
+    }
 
     #[test]
     fn base64_is_that_of_rfc_4648() {

@@ -107,7 +107,7 @@ fn the_cluster_cannot_make_an_agent() {
     let server = server(&ours, Some(&cluster));
     // The same words in the certificate, signed by the other authority: a user of Kubernetes by that common name.
     let identity = cluster.client(&agent("node-1"), life()).unwrap();
-    let Caller::KubernetesUser { name, groups } = caller(&ours.bundle(), &identity, &server).unwrap() else {
+    let Caller::KubernetesUser { name, groups, .. } = caller(&ours.bundle(), &identity, &server).unwrap() else {
         panic!("no agent")
     };
     assert_eq!(name, "skein://agent/node-1");

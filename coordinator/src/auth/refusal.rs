@@ -50,6 +50,9 @@ pub enum Refusal {
     /// A certificate of ours that counts no more, or never did.
     #[error("the certificate of {0} is not on the list of those that count; make a new one with `skein enroll`")]
     NotEnrolled(Peer),
+    /// The certificate has ended since it was shown.
+    #[error("the certificate that was shown when the connection began has ended; connect with a new one")]
+    Ended,
     /// It is no agent.
     #[error("{0} is no agent: only an agent's own credentials open the uplink")]
     NoAgent(String),
@@ -85,7 +88,8 @@ impl Refusal {
             | Self::OtherAudience(_)
             | Self::NoNode
             | Self::BadNode(_)
-            | Self::NotEnrolled(_) => Code::Unauthenticated,
+            | Self::NotEnrolled(_)
+            | Self::Ended => Code::Unauthenticated,
             Self::OtherAccount { .. } | Self::NoAgent(_) | Self::AgentIsNoPerson(_) | Self::Forbidden { .. } => {
                 Code::PermissionDenied
             }

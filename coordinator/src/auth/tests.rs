@@ -1,7 +1,6 @@
 //! Who is let in by which door, without a cluster.
 
 use super::*;
-use std::time::SystemTime;
 use tokio::time::timeout;
 use trust::{Authority, Identity, Validity};
 
@@ -65,6 +64,7 @@ async fn each_door_is_for_its_own_and_nobody_comes_in_with_nothing() {
     let user = Caller::KubernetesUser {
         name: "skein://agent/a".to_owned(),
         groups: vec![],
+        validity: Validity::any_time(),
     };
     assert!(matches!(who(Door::Uplink, Some(&user)).await, Err(Refusal::NoAgent(_))));
     assert!(who(PEOPLE, Some(&user)).await.is_err(), "there is no cluster");
@@ -85,6 +85,21 @@ async fn an_agent_may_do_nothing_that_is_for_people_and_an_operator_may_do_all()
     // Who was let in by another judge is nobody to this one.
     assert!(field.auth.may(&Who::Anybody, &right).await.is_err());
     assert!(Auth::open().may(&Who::Anybody, &right).await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_certificate_that_has_ended_since_the_connection_began_opens_no_door() {
+    let field = field();
+    let (now, peer) = (SystemTime::now(), agent("a"));
+    let mut list = Enrolled::default();
+    let ended = Validity::of(now - 2 * DAY, DAY);
+    let made = list.issue(&field.authority, &peer, ended, now - 2 * DAY).unwrap();
+    field.list.send_replace(list);
+    let caller = Caller::Peer(PeerCertificate::read(&made.chain()[0]).unwrap());
+    for door in [Door::Uplink, PEOPLE] {
+        let refused = field.auth.who(door, None, Some(&caller)).await;
+        assert!(matches!(refused, Err(Refusal::Ended)), "{refused:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -10,6 +10,7 @@ mod audit;
 pub(crate) mod binaries;
 mod credentials;
 mod grants;
+mod kubeconfigs;
 pub(crate) mod nodes;
 mod place;
 
@@ -19,6 +20,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context;
+use serde_json::json;
 
 pub use audit::Request;
 pub use binaries::Binaries;
@@ -42,6 +44,7 @@ pub struct Builder {
     durable: bool,
     manifests: Vec<PathBuf>,
     place: Option<Place>,
+    client_authority: Option<(String, String)>,
 }
 
 impl Builder {
@@ -62,6 +65,13 @@ impl Builder {
     /// reach it by loopback as ever.
     pub fn place(mut self, place: Place) -> Self {
         self.place = Some(place);
+        self
+    }
+
+    /// Knows people by client certificates of this authority, given as PEM texts of its certificate and key, and signs with it
+    /// what is approved of requests for certificates. Without it nobody is known by a certificate.
+    pub fn client_authority(mut self, certificate: impl Into<String>, key: impl Into<String>) -> Self {
+        self.client_authority = Some((certificate.into(), key.into()));
         self
     }
 
@@ -180,21 +190,6 @@ impl ControlPlane {
         self.processes().into_iter().try_for_each(Process::ensure_running)
     }
 
-    /// Writes a kubeconfig for a ServiceAccount that exists, with a token that is good for a day, and returns its path.
-    pub fn service_account_kubeconfig(&self, namespace: &str, name: &str) -> anyhow::Result<PathBuf> {
-        let token = self
-            .kubectl()
-            .run(["create", "token", name, "-n", namespace, "--duration=24h"])?;
-        let path = self.scratch.path().join(format!("{namespace}.{name}.kubeconfig"));
-        credentials::write_kubeconfig(&path, &self.server, &self.ca, name, token.trim())?;
-        Ok(path)
-    }
-
-    /// The kubeconfig of one of the users that a [`Place`] came with, for use within it.
-    pub fn user_kubeconfig(&self, user: &str) -> PathBuf {
-        self.scratch.path().join(user)
-    }
-
     /// Applies files or folders of manifests; relative paths are relative to the workspace's root.
     /// Returns when every CRD among them can be used.
     pub fn apply_files(&self, paths: impl IntoIterator<Item = impl Into<PathBuf>>) -> anyhow::Result<()> {
@@ -262,6 +257,11 @@ fn start_once(builder: &Builder, binaries: &Binaries) -> anyhow::Result<ControlP
     credentials::write_token_file(&at("tokens.csv"), &users)?;
     credentials::write_signing_key(&at("service-accounts.pem"))?;
     std::fs::write(at("audit-policy.json"), audit::POLICY)?;
+    let clients = builder.client_authority.as_ref();
+    if let Some((certificate, key)) = clients {
+        credentials::write_private(&at("clients.crt"), certificate)?;
+        credentials::write_private(&at("clients.key"), key)?;
+    }
 
     let etcd = launch("etcd")
         .arg(flag("data-dir", at("etcd")))
@@ -293,6 +293,7 @@ fn start_once(builder: &Builder, binaries: &Binaries) -> anyhow::Result<ControlP
         // As installers set it: who may run privileged containers is for PodSecurity to say.
         .arg("--allow-privileged=true")
         .arg(flag("token-auth-file", at("tokens.csv")))
+        .args(clients.map(|_| flag("client-ca-file", at("clients.crt"))))
         .arg("--service-account-issuer=https://kubernetes.default.svc")
         .arg(flag("service-account-key-file", at("service-accounts.pem")))
         .arg(flag("service-account-signing-key-file", at("service-accounts.pem")))
@@ -308,7 +309,8 @@ fn start_once(builder: &Builder, binaries: &Binaries) -> anyhow::Result<ControlP
     let ca = std::fs::read(pki.join("apiserver.crt"))?;
     for user in &users {
         let server = if user.name == "admin" { &server } else { &within };
-        credentials::write_kubeconfig(&at(&user.name), server, &ca, &user.name, &user.token)?;
+        let shows = json!({"token": user.token});
+        credentials::write_kubeconfig(&at(&user.name), server, &ca, &user.name, &shows)?;
     }
     let [admin, controller_manager, scheduler] = [0, 1, 2].map(|user: usize| at(&users[user].name));
     let admin = Kubectl::new(binaries.path("kubectl"), admin, at("admin.cache"));
@@ -330,6 +332,8 @@ fn start_once(builder: &Builder, binaries: &Binaries) -> anyhow::Result<ControlP
         .arg(flag("kubeconfig", controller_manager))
         .arg(flag("controllers", controllers))
         .arg(flag("root-ca-file", pki.join("apiserver.crt")))
+        .args(clients.map(|_| flag("cluster-signing-cert-file", at("clients.crt"))))
+        .args(clients.map(|_| flag("cluster-signing-key-file", at("clients.key"))))
         .arg("--use-service-account-credentials")
         .arg("--leader-elect=false")
         // No port of its own: nobody asks it for its health.

@@ -7,6 +7,8 @@
 
 #[path = "attacks/certificates.rs"]
 mod certificates;
+#[path = "people/certificates.rs"]
+mod certificates_of_people;
 #[path = "attacks/crowd.rs"]
 mod crowd;
 #[path = "attacks/fleet.rs"]
@@ -15,6 +17,8 @@ mod fleet;
 mod forgery;
 #[path = "attacks/life.rs"]
 mod life;
+#[path = "attacks/people.rs"]
+mod people;
 #[path = "attacks/place.rs"]
 mod place;
 #[path = "attacks/session.rs"]

@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// A user that the API server knows from the start, by token.
 #[derive(Debug)]
@@ -64,16 +64,16 @@ pub fn write_signing_key(path: &Path) -> io::Result<()> {
     write_private(path, &pem)
 }
 
-/// Writes a kubeconfig for one user. It is JSON, which is YAML too.
+/// Writes a kubeconfig for one user, who `shows` this, such as a token. It is JSON, which is YAML too.
 ///
 /// The name that the server has to prove is given, as it is also reached by addresses that its certificate lacks.
-pub fn write_kubeconfig(path: &Path, server: &str, ca_pem: &[u8], user: &str, token: &str) -> io::Result<()> {
+pub fn write_kubeconfig(path: &Path, server: &str, ca_pem: &[u8], user: &str, shows: &Value) -> io::Result<()> {
     let config = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "test",
         "clusters": [{"name": "test", "cluster": {
             "server": server, "certificate-authority-data": base64(ca_pem), "tls-server-name": "kubernetes.default.svc",
         }}],
-        "users": [{"name": user, "user": {"token": token}}],
+        "users": [{"name": user, "user": shows}],
         "contexts": [{"name": "test", "context": {"cluster": "test", "user": user, "namespace": "default"}}],
     });
     write_private(path, &format!("{config:#}\n"))
@@ -89,7 +89,8 @@ fn random<const N: usize>() -> io::Result<[u8; N]> {
     Ok(bytes)
 }
 
-fn write_private(path: &Path, text: &str) -> io::Result<()> {
+/// Writes a file that nobody else can read.
+pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
     let mut file = File::options()
         .write(true)
         .create(true)
@@ -100,7 +101,7 @@ fn write_private(path: &Path, text: &str) -> io::Result<()> {
 }
 
 /// Standard base64 with padding (RFC 4648, section 4).
-fn base64(bytes: &[u8]) -> String {
+pub fn base64(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for group in bytes.chunks(3) {

@@ -20,7 +20,7 @@ fn agent(node: &str) -> Peer {
 }
 
 /// As `skein enroll` reads it.
-fn authorities(place: &Place) -> Authorities {
+pub fn authorities(place: &Place) -> Authorities {
     let secret = place
         .plane
         .kubectl()
@@ -33,7 +33,7 @@ fn authorities(place: &Place) -> Authorities {
 }
 
 /// Has the list say this.
-fn write_list(place: &Place, data: &BTreeMap<String, String>) {
+pub fn write_list(place: &Place, data: &BTreeMap<String, String>) {
     let map = serde_json::json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "skein-enrolled", "namespace": SYSTEM}, "data": data,
     });
@@ -78,7 +78,7 @@ async fn ending(mut stream: tonic::Streaming<v1::ToAgent>) -> Status {
     }
 }
 
-async fn refused(place: &Place, identity: &Identity, node: &str) -> Status {
+pub async fn refused(place: &Place, identity: &Identity, node: &str) -> Status {
     match open(place, identity, node).await {
         Err(status) => status,
         Ok(stream) => ending(stream).await,

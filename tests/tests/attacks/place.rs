@@ -3,11 +3,12 @@
 //!
 //! Owns: starting them, one test at a time, and what the coordinator's log says. Must not: judge credentials.
 
+use crate::certificates_of_people::ClusterAuthority;
 use crate::session::Bystander;
 use crate::tokens;
 use crate::way::Way;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tests::{ControlPlane, Launch, Process, wait_for};
 use trust::Bundle;
@@ -32,11 +33,19 @@ pub fn plane() -> &'static ControlPlane {
         // Fails only if a provider is installed already.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let manifests = ["crds", "deploy/namespace.yaml", "deploy/rbac.yaml"];
-        let plane = ControlPlane::builder().manifests(manifests).start()?;
+        let people = people();
+        let builder = ControlPlane::builder().client_authority(people.certificate_pem(), people.key_pem());
+        let plane = builder.manifests(manifests).start()?;
         plane.create_nodes(&["bystander", "a", "b"], &[("node-role.kubernetes.io/drone", "")])?;
         Ok(plane)
     };
     ControlPlane::shared(start).unwrap()
+}
+
+/// The authority that the cluster knows its users by.
+pub fn people() -> &'static ClusterAuthority {
+    static PEOPLE: OnceLock<ClusterAuthority> = OnceLock::new();
+    PEOPLE.get_or_init(ClusterAuthority::make)
 }
 
 impl Place {

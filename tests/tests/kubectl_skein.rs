@@ -7,8 +7,12 @@
     reason = "test helpers outside of #[test] functions"
 )]
 
+#[path = "people/certificates.rs"]
+mod certificates;
 #[path = "kubectl_skein/kubelet.rs"]
 mod kubelet;
+#[path = "kubectl_skein/people.rs"]
+mod people;
 #[path = "kubectl_skein/place.rs"]
 mod place;
 

@@ -94,7 +94,11 @@ async fn a_person_with_a_certificate_may_what_rbac_grants_their_name_and_their_g
     assert_eq!(known["username"], "ada@field");
     assert_eq!(known["groups"], json!(["pilots", "auditors", "system:authenticated"]));
     let status = seen_by(&place, &ada).await.unwrap_err();
-    assert_refused(&status, Code::PermissionDenied, "ada@field may not get drones.skein.dev");
+    assert_refused(
+        &status,
+        Code::PermissionDenied,
+        "ada@field may not get drones.skein.dev",
+    );
     // By her second group, and by her name.
     grant(&place, "auditors-see", "get", "drones", "--group=auditors");
     grant(&place, "ada-grounds", "ground", "swarms", "--user=ada@field");
@@ -107,7 +111,11 @@ async fn a_person_with_a_certificate_may_what_rbac_grants_their_name_and_their_g
     fleet.ground(all()).await.unwrap();
     place.until_told(&["order taken", "user ada@field", "ground swarms.skein.dev"]);
     let status = fleet.kill(one()).await.unwrap_err();
-    assert_refused(&status, Code::PermissionDenied, "ada@field may not kill drones.skein.dev");
+    assert_refused(
+        &status,
+        Code::PermissionDenied,
+        "ada@field may not kill drones.skein.dev",
+    );
     let status = fleet.release(all()).await.unwrap_err();
     assert_refused(&status, Code::PermissionDenied, "verbs: [release]");
     // Of her group only: what is hers alone is not another's.

@@ -3,11 +3,12 @@
 //!
 //! Owns: starting them, and people with rights. Must not: judge.
 
+use crate::certificates::ClusterAuthority;
 use crate::kubelet::Kubelet;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use tests::{ControlPlane, Launch, Process, Scratch, wait_for};
 
@@ -33,11 +34,19 @@ fn plane() -> anyhow::Result<&'static ControlPlane> {
         // Fails only if a provider is installed already, which is as good.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let manifests = ["crds", "deploy/namespace.yaml", "deploy/rbac.yaml", "deploy/roles.yaml"];
-        let plane = ControlPlane::builder().manifests(manifests).start()?;
+        let people = people();
+        let builder = ControlPlane::builder().client_authority(people.certificate_pem(), people.key_pem());
+        let plane = builder.manifests(manifests).start()?;
         plane.create_nodes(&[NODE], &[])?;
         Ok(plane)
     };
     ControlPlane::shared(start)
+}
+
+/// The authority that the cluster knows its users by.
+pub fn people() -> &'static ClusterAuthority {
+    static PEOPLE: OnceLock<ClusterAuthority> = OnceLock::new();
+    PEOPLE.get_or_init(ClusterAuthority::make)
 }
 
 impl Place {

@@ -142,7 +142,13 @@ pub async fn run_with(
     let here = setup.pod_ip.map(|ip| SocketAddr::new(ip, here.port()));
     let mut server = tokio::spawn(serve::serve(listeners, gate.clone(), setup.clone(), ending.clone()));
 
-    let mut lead = std::pin::pin!(lead(setup, here, gate, ending.clone()));
+    // Whoever cannot serve agents must neither count as ready nor lead: the one that it would relieve serves them still.
+    let mut lead = std::pin::pin!(async {
+        match ending.run_until_cancelled(gate.able()).await {
+            Some(()) => lead(setup, here, gate.clone(), ending.clone()).await,
+            None => Ok(()),
+        }
+    });
     let result = tokio::select! {
         result = &mut lead => result,
         // Without it no agent is told anything: somebody else must lead.

@@ -56,12 +56,18 @@ const FAREWELL: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug, Default)]
 pub struct Gate {
     context: Arc<OnceLock<Arc<Context>>>,
+    able: CancellationToken,
     health: Arc<OnceCell<HealthReporter>>,
     tasks: TaskTracker,
     watchers: Arc<AtomicUsize>,
 }
 
 impl Gate {
+    /// Done once agents can be served at all: there is a certificate to show to them, or none is needed.
+    pub async fn able(&self) {
+        self.able.cancelled().await;
+    }
+
     /// The caches are filled: this coordinator is ready to lead, whether it does or stands by.
     pub async fn warm(&self) {
         self.health().await.set_service_status("", ServingStatus::Serving).await;
@@ -196,6 +202,7 @@ pub async fn serve(listeners: Listeners, gate: Gate, setup: Setup, ending: Cance
     if tls.is_none() {
         tracing::warn!("links are in plain text, and everybody may do everything");
     }
+    gate.able.cancel();
     let auth = Auth::new(&setup.security, &setup.client, enrolled, Arc::clone(&told));
     let door = Door::new(tls, LIMITS, told);
     let served = serve_at(listeners.grpc, gate, door, auth, ending.clone()).await;

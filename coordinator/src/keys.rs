@@ -75,6 +75,8 @@ pub struct Keeper {
     namespace: String,
     security: ClusterSecurity,
     server: Server,
+    /// Those read last, which sign while the Secret cannot be read.
+    authorities: Authorities,
     list: watch::Sender<Enrolled>,
     /// When the certificate that is shown has to be replaced, when it is ours.
     renewal: Option<Instant>,
@@ -134,6 +136,7 @@ async fn first(
         namespace: namespace.to_owned(),
         security: security.clone(),
         server,
+        authorities: seen.authorities,
         list,
         renewal,
         trouble: None,
@@ -170,7 +173,15 @@ impl Keeper {
     async fn look(&mut self) -> Result<(), KeysError> {
         let now = SystemTime::now();
         let shown = self.server.identity();
-        let mut seen = look(&self.client, &self.namespace, &self.security, now).await?;
+        let seen = look(&self.client, &self.namespace, &self.security, now).await;
+        let mut seen = match seen {
+            Ok(seen) => seen,
+            Err(error) => {
+                self.renew_alone(now)?;
+                return Err(error);
+            }
+        };
+        self.authorities = seen.authorities.clone();
         // One of ours that is good for long goes on, unless another authority signs now.
         let stays = self.security.tls_dir.is_none()
             && self.renewal.is_some_and(|at| at > Instant::now())
@@ -185,6 +196,19 @@ impl Keeper {
         if another || others {
             tracing::info!("certificates renewed; open streams go on");
         }
+        Ok(())
+    }
+
+    /// A certificate of ours that is due is renewed also while nobody can be asked: an API server that is away for a day must
+    /// not keep agents with certificates from their coordinator.
+    fn renew_alone(&mut self, now: SystemTime) -> Result<(), KeysError> {
+        if self.renewal.is_none_or(|at| at > Instant::now()) {
+            return Ok(());
+        }
+        let identity = serving(&self.authorities, &self.namespace, now)?;
+        self.renewal = Some(Instant::now() + identity.validity().renewal_in(now));
+        self.server.show(identity)?;
+        tracing::info!("certificate renewed by the authority that was read last; open streams go on");
         Ok(())
     }
 
@@ -260,9 +284,7 @@ async fn look(
             (identity, believed)
         }
         None => {
-            let names = names(namespace);
-            let life = Validity::of(now, SERVER_LIFE);
-            let identity = authorities.signer(now).server(&names, life)?;
+            let identity = serving(&authorities, namespace, now)?;
             (identity, Some(authorities.bundle(now)))
         }
     };
@@ -279,6 +301,12 @@ async fn look(
         authorities,
         made_by_us: security.tls_dir.is_none(),
     })
+}
+
+/// A certificate to serve with, made at `now`.
+fn serving(authorities: &Authorities, namespace: &str, now: SystemTime) -> Result<Identity, trust::AuthorityError> {
+    let life = Validity::of(now, SERVER_LIFE);
+    authorities.signer(now).server(&names(namespace), life)
 }
 
 /// Names that people may dial, besides the one that our own clients check.

@@ -25,6 +25,8 @@ mod place;
 mod session;
 #[path = "attacks/tokens.rs"]
 mod tokens;
+#[path = "attacks/waiting.rs"]
+mod waiting;
 #[path = "attacks/way.rs"]
 mod way;
 #[path = "attacks/wire.rs"]

@@ -24,7 +24,9 @@ pub(super) async fn authorities(client: &kube::Client) -> Result<Option<Bundle>,
         other => other?,
     };
     let text = found.and_then(|map| map.data).and_then(|mut data| data.remove(KEY));
-    let read = text.filter(|text| !text.trim().is_empty()).map(|text| Bundle::from_pem(&text));
+    let read = text
+        .filter(|text| !text.trim().is_empty())
+        .map(|text| Bundle::from_pem(&text));
     Ok(read.transpose().unwrap_or_else(|error| {
         tracing::warn!(%error, "the cluster's authorities are damaged; users with client certificates are not known");
         None

@@ -9,12 +9,10 @@ use crate::tokens;
 use crate::way::Way;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
 use tests::{ControlPlane, Launch, Process, wait_for};
 use trust::Bundle;
 
-/// How long anything may take on a machine that is busy with something else.
-pub const PATIENCE: Duration = Duration::from_secs(40);
+pub use crate::waiting::{PATIENCE, until};
 
 pub const SYSTEM: &str = "skein-system";
 
@@ -122,16 +120,4 @@ pub fn published(plane: &ControlPlane) -> Bundle {
         Ok(Bundle::from_pem(map["data"]["ca.crt"].as_str().unwrap_or_default())?)
     });
     bundle.unwrap()
-}
-
-/// Waits until `probe` is satisfied; its error tells what it saw.
-pub async fn until<T>(what: &str, probe: impl AsyncFn() -> Result<T, String>) -> T {
-    let start = Instant::now();
-    loop {
-        match probe().await {
-            Ok(value) => return value,
-            Err(seen) if start.elapsed() > PATIENCE => panic!("waited in vain for {what}; last seen: {seen}"),
-            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
-        }
-    }
 }

@@ -1,0 +1,91 @@
+//! What coordinators keep in the cluster of their authority, as the tests write and read it.
+//!
+//! Owns: Secret and ConfigMap `skein-ca`, the list of certificates, and authorities with a past. Must not: start coordinators.
+
+use crate::place::SYSTEM;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+use tests::ControlPlane;
+use trust::authorities::{LIFE, OVERLAP};
+use trust::{Authorities, Bundle, Validity};
+
+pub const DAY: Duration = Duration::from_secs(86_400);
+
+/// As the Secret says it.
+pub fn secret(plane: &ControlPlane) -> Option<Vec<u8>> {
+    let secret = plane.kubectl().json(["get", "secret", "skein-ca", "-n", SYSTEM]).ok()?;
+    STANDARD.decode(secret["data"]["authorities.pem"].as_str()?).ok()
+}
+
+pub fn authorities(plane: &ControlPlane) -> Authorities {
+    Authorities::from_pem(&String::from_utf8(secret(plane).unwrap()).unwrap()).unwrap()
+}
+
+/// Has the Secret say this.
+pub fn write_secret(plane: &ControlPlane, text: impl AsRef<[u8]>) {
+    let data = BTreeMap::from([("authorities.pem".to_owned(), STANDARD.encode(text))]);
+    write(plane, "Secret", "skein-ca", &data);
+}
+
+/// Has the list of certificates that count say this.
+pub fn write_list(plane: &ControlPlane, list: &trust::Enrolled) {
+    write(plane, "ConfigMap", "skein-enrolled", &list.to_map());
+}
+
+fn write(plane: &ControlPlane, kind: &str, name: &str, data: &BTreeMap<String, String>) {
+    let object =
+        json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": SYSTEM}, "data": data});
+    // Replaced as a whole and at once: one that is gone for a moment is made anew by a coordinator.
+    let text = object.to_string();
+    let kubectl = plane.kubectl();
+    let replaced = kubectl.run_with(["replace", "-f", "-"], &text);
+    replaced
+        .or_else(|_| kubectl.run_with(["create", "-f", "-"], &text))
+        .unwrap();
+}
+
+pub fn remove(plane: &ControlPlane, kind: &str, name: &str) {
+    let gone = ["delete", kind, name, "-n", SYSTEM, "--ignore-not-found"];
+    plane.kubectl().run(gone).unwrap();
+}
+
+/// Nothing of all this is there.
+pub fn forget(plane: &ControlPlane) {
+    remove(plane, "secret", "skein-ca");
+    remove(plane, "configmap", "skein-ca");
+    remove(plane, "configmap", "skein-enrolled");
+}
+
+/// The certificates that are published, if any are.
+pub fn bundle(plane: &ControlPlane) -> Option<Bundle> {
+    let map = plane
+        .kubectl()
+        .json(["get", "configmap", "skein-ca", "-n", SYSTEM])
+        .ok()?;
+    Bundle::from_pem(map["data"]["ca.crt"].as_str()?).ok()
+}
+
+/// One alone, good in this span.
+pub fn one(not_before: SystemTime, not_after: SystemTime) -> Authorities {
+    Authorities::of(Validity { not_before, not_after }).unwrap()
+}
+
+/// One that was made long ago and signs for two minutes more. What it signs ends so soon that it is made anew every ten seconds,
+/// and with it everything is looked at.
+pub fn ending(now: SystemTime) -> Authorities {
+    one(now - 4 * 365 * DAY, now + Duration::from_secs(120))
+}
+
+/// One that signs `after` so long.
+pub fn coming(now: SystemTime, after: Duration) -> Authorities {
+    let made = now + after - OVERLAP;
+    one(made, made + LIFE)
+}
+
+/// Both, the older first.
+pub fn both(first: &Authorities, second: &Authorities) -> Authorities {
+    Authorities::from_pem(&format!("{}{}", first.to_pem(), second.to_pem())).unwrap()
+}

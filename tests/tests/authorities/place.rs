@@ -1,0 +1,101 @@
+//! Where authorities are tried: one real control plane, and coordinators with the rights of deploy/rbac.yaml, as many as a test
+//! starts.
+//!
+//! Owns: starting them, one test at a time, and what they say of themselves. Must not: make authorities.
+
+use crate::kept;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tests::{ControlPlane, Launch, Process};
+use tonic::transport::Endpoint;
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::health_client::HealthClient;
+
+pub use crate::waiting::{PATIENCE, until};
+
+pub const SYSTEM: &str = "skein-system";
+
+pub fn plane() -> &'static ControlPlane {
+    let start = || {
+        // Fails only if a provider is installed already.
+        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+        let manifests = ["crds", "deploy/namespace.yaml", "deploy/rbac.yaml"];
+        let plane = ControlPlane::builder().manifests(manifests).start()?;
+        plane.create_nodes(&["bystander", "a"], &[("node-role.kubernetes.io/drone", "")])?;
+        Ok(plane)
+    };
+    ControlPlane::shared(start).unwrap()
+}
+
+/// Nobody else starts coordinators meanwhile, and nothing is there that one has made: no authority, and no leader.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    kept::forget(plane());
+    kept::remove(plane(), "lease", "skein-coordinator");
+    one
+}
+
+/// The API as a coordinator has it.
+pub async fn client() -> kube::Client {
+    let path = plane().service_account_kubeconfig(SYSTEM, "skein-coordinator").unwrap();
+    let kubeconfig = Kubeconfig::read_from(path).unwrap();
+    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
+    kube::Client::try_from(config.unwrap()).unwrap()
+}
+
+/// A coordinator that runs until it is dropped.
+pub struct Coordinator {
+    pub process: Process,
+    pub address: String,
+    health: u16,
+}
+
+impl Coordinator {
+    pub fn start() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let kubeconfig = plane().service_account_kubeconfig(SYSTEM, "skein-coordinator").unwrap();
+        let file = plane().scratch().path().join(format!("address-{number}"));
+        let health = tests::ports::free_tcp_port().unwrap();
+        let process = Launch::workspace("skein-coordinator")
+            .unwrap()
+            .named(format!("coordinator-{number}"))
+            .env("KUBECONFIG", kubeconfig)
+            .args(["--listen", "127.0.0.1:0", "--namespace", SYSTEM])
+            .args(["--health-listen", &format!("127.0.0.1:{health}"), "--listen-file"])
+            .arg(&file)
+            .start()
+            .unwrap();
+        let address = process.wait_until("the coordinator's address", PATIENCE, || {
+            Ok(std::fs::read_to_string(&file)?)
+        });
+        Self {
+            address: address.unwrap(),
+            process,
+            health,
+        }
+    }
+
+    /// Waits for a line of its log that has all these words.
+    pub fn until_told(&self, words: &[&str]) -> String {
+        let told = |line: &str| words.iter().all(|word| line.contains(word));
+        self.process.wait_for_line(PATIENCE, told).unwrap()
+    }
+
+    /// Whether its log has this.
+    pub fn has_told(&self, words: &str) -> bool {
+        self.process.stderr().contains(words)
+    }
+
+    /// What a kubelet's probe is told.
+    pub async fn is_ready(&self) -> bool {
+        let endpoint = Endpoint::from_shared(format!("http://127.0.0.1:{}", self.health)).unwrap();
+        let asked = HealthClient::new(endpoint.connect().await.unwrap())
+            .check(HealthCheckRequest::default())
+            .await;
+        asked.unwrap().into_inner().status() == ServingStatus::Serving
+    }
+}

@@ -4,14 +4,16 @@
 //!
 //! ```text
 //! accept ─► a stranger's place ─► TLS handshake (5 s) ─► first call with good credentials (10 s) ─► a place under its name
-//!               │ too many: the oldest of the neighbour that has the most is cut
+//!               │ too many: the oldest of the neighbour that has the most is cut, or the newcomer has to come again
 //! ```
 //!
-//! Connections that have proven something are never cut for the sake of those that have not.
+//! Connections that have proven something are never cut for the sake of those that have not. A neighbour may be a whole fleet
+//! behind one gateway, and all of it comes at once when a coordinator has been started anew.
 
 pub mod address;
 pub mod buckets;
 pub mod connection;
+pub mod entrance;
 pub mod seats;
 pub mod ticket;
 pub mod told;
@@ -21,7 +23,7 @@ pub use ticket::Ticket;
 pub use told::Told;
 
 use address::Neighbour;
-use buckets::Buckets;
+use entrance::Entrance;
 use rustls::pki_types::UnixTime;
 use seats::{Seat, Seats};
 use std::io;
@@ -44,6 +46,8 @@ pub struct Limits {
     pub strangers: usize,
     /// The same, of one neighbour.
     pub strangers_per_neighbour: usize,
+    /// One of these keeps its place for so long, unless somebody needs it whose neighbour has fewer.
+    pub time: Duration,
     /// Connections in all that have proven something.
     pub named: usize,
     /// The same, of one name: one agent, one person.
@@ -58,14 +62,16 @@ pub struct Limits {
     pub proof: Duration,
 }
 
-/// Above the largest fleet that one coordinator is made for.
+/// Above the largest fleet that one coordinator is made for: as many as come in a second and take some seconds each, by a radio,
+/// have a place; all of one neighbour are through within a minute.
 pub const LIMITS: Limits = Limits {
-    strangers: 512,
-    strangers_per_neighbour: 128,
+    strangers: 4096,
+    strangers_per_neighbour: 2048,
+    time: Duration::from_secs(5),
     named: 60_000,
     per_name: 16,
     burst: 400,
-    every: Duration::from_millis(5),
+    every: Duration::from_millis(2),
     handshake: Duration::from_secs(5),
     proof: Duration::from_secs(10),
 };
@@ -85,9 +91,8 @@ struct Inner {
     limits: Limits,
     /// `None`: plain text.
     tls: Option<trust::Server>,
-    strangers: Seats<Neighbour>,
+    entrance: Entrance,
     named: Arc<Seats<String>>,
-    arrivals: Buckets<Neighbour>,
     told: Arc<Told>,
     tasks: TaskTracker,
 }
@@ -99,9 +104,8 @@ impl Door {
         Self(Arc::new(Inner {
             limits,
             tls,
-            strangers: Seats::new(limits.strangers, limits.strangers_per_neighbour),
-            named: Arc::new(Seats::new(limits.named, limits.per_name)),
-            arrivals: Buckets::new(limits.burst, limits.every),
+            entrance: Entrance::new(&limits),
+            named: Arc::new(Seats::new(limits.named, limits.per_name, Duration::ZERO)),
             told,
             tasks: TaskTracker::new(),
         }))
@@ -136,15 +140,18 @@ impl Door {
         sender: &mpsc::Sender<io::Result<Connection>>,
         ending: &CancellationToken,
     ) {
-        let neighbour = Neighbour::of(remote.ip());
-        let encrypted = self.0.tls.is_some();
-        if encrypted && !self.0.arrivals.take(neighbour, Instant::now()) {
-            let why = "too many connections in a short time";
-            self.0.told.refusal(remote, "connection refused", &why);
-            return;
-        }
         let cut = CancellationToken::new();
-        let seat = encrypted.then(|| self.0.strangers.take(&neighbour, cut.clone()));
+        let admit = || {
+            let neighbour = Neighbour::of(remote.ip());
+            self.0.entrance.admit(neighbour, cut.clone(), Instant::now())
+        };
+        let seat = match self.0.tls.is_some().then(admit).transpose() {
+            Ok(seat) => seat,
+            Err(why) => {
+                self.0.told.refusal(remote, "connection refused", &why);
+                return;
+            }
+        };
         let (door, sender, ending) = (self.clone(), sender.clone(), ending.clone());
         self.0.tasks.spawn(async move {
             let brought = door.bring_in(stream, remote, seat, &sender, &cut);

@@ -51,13 +51,12 @@ impl<K: Eq + Hash> Buckets<K> {
         fits
     }
 
-    /// Whether the bucket of `key` has any left, without taking it.
-    pub fn has(&self, key: &K, now: Instant) -> bool {
-        let full_at = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
-        let missing = full_at
-            .get(key)
-            .map_or(Duration::ZERO, |full| full.saturating_duration_since(now));
-        missing + self.every <= self.every * self.burst
+    /// Puts one back into the bucket of `key`.
+    pub fn give_back(&self, key: &K, now: Instant) {
+        let mut full_at = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(full) = full_at.get_mut(key) {
+            *full = full.checked_sub(self.every).map_or(now, |earlier| earlier.max(now));
+        }
     }
 }
 
@@ -69,10 +68,12 @@ mod tests {
     async fn a_bucket_gives_its_burst_and_then_one_after_each_span() {
         let (buckets, now) = (Buckets::new(3, Duration::from_secs(1)), Instant::now());
         assert!((0..3).all(|_| buckets.take("a", now)));
-        assert!(!buckets.take("a", now) && !buckets.has(&"a", now));
+        assert!(!buckets.take("a", now));
+        buckets.give_back(&"a", now);
+        assert!(buckets.take("a", now) && !buckets.take("a", now));
         assert!(buckets.take("b", now), "another key has its own");
         let later = now + Duration::from_secs(1);
-        assert!(buckets.has(&"a", later) && buckets.take("a", later));
+        assert!(buckets.take("a", later));
         assert!(!buckets.take("a", later));
         let much_later = now + Duration::from_secs(60);
         assert!((0..3).all(|_| buckets.take("a", much_later)));

@@ -60,6 +60,7 @@ async fn is_cut(stream: &mut (impl AsyncReadExt + Unpin)) {
 const SMALL: Limits = Limits {
     strangers: 3,
     strangers_per_neighbour: 2,
+    time: Duration::ZERO,
     named: 10,
     per_name: 2,
     handshake: Duration::from_millis(300),
@@ -85,7 +86,7 @@ async fn a_connection_that_proves_something_stays_and_one_that_does_not_is_cut()
     is_cut(&mut mute).await;
     proven.write_all(b"x").await.unwrap();
     assert_eq!(taken[0].read(&mut [0]).await.unwrap(), 1);
-    assert_eq!(field.door.0.strangers.taken(), 0);
+    assert_eq!(field.door.0.entrance.strangers(), 0);
 }
 
 #[tokio::test]

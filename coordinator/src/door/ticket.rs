@@ -7,6 +7,7 @@ use super::seats::{Seat, Seats};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use trust::Caller;
 
@@ -24,6 +25,7 @@ struct Inner {
     seat: Mutex<Seated>,
     named: Arc<Seats<String>>,
     refusals: AtomicU32,
+    turn: tokio::sync::Mutex<()>,
     proven: CancellationToken,
     cut: CancellationToken,
 }
@@ -49,9 +51,23 @@ impl Ticket {
             seat: Mutex::new(Seated::Stranger { _seat: seat }),
             named,
             refusals: AtomicU32::new(0),
+            turn: tokio::sync::Mutex::default(),
             proven: CancellationToken::new(),
             cut,
         }))
+    }
+
+    /// A connection that is none, for tests.
+    #[cfg(test)]
+    pub(crate) fn of(remote: &str, caller: Option<Caller>) -> Self {
+        let remote = remote.parse().expect("the test names an address");
+        Self::new(
+            remote,
+            caller,
+            None,
+            Arc::new(Seats::new(100, 16, std::time::Duration::ZERO)),
+            CancellationToken::new(),
+        )
     }
 
     /// Where it comes from.
@@ -72,9 +88,18 @@ impl Ticket {
         if self.0.proven.is_cancelled() {
             return;
         }
-        let seat = self.0.named.take(&name.to_owned(), self.0.cut.clone());
+        let seat = self.0.named.take(&name.to_owned(), self.0.cut.clone(), Instant::now());
+        let Some(seat) = seat else {
+            self.0.cut.cancel();
+            return;
+        };
         *self.0.seat.lock().unwrap_or_else(PoisonError::into_inner) = Seated::Named { _seat: seat };
         self.0.proven.cancel();
+    }
+
+    /// The turn of one call among those on it that cannot be judged at once; the next has it when this is dropped.
+    pub async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.0.turn.lock().await
     }
 
     /// A call on it was refused for its credentials; after some the connection is cut.

@@ -69,7 +69,7 @@ async fn reconcile(context: &Arc<Context>, key: &Key) -> Result<Option<Duration>
         return Ok(None);
     };
     let seen = Seen::of(context, drone);
-    context.turns.see(&seen);
+    context.turns.see(context, &seen);
     let relook = members::see(context, &seen);
     if seen.facts.deleting {
         return leaving::reconcile(context, &seen).await;

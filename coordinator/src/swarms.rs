@@ -73,6 +73,8 @@ async fn reconcile(context: &Context, key: &Key) -> Result<Option<Duration>, Api
         return Ok(None);
     };
     let drones = context.world.drones_of_swarm(uid(swarm.as_ref()));
+    context.turns.keep_those_there(context, uid(swarm.as_ref()));
+    context.stances.keep_those_there(context, uid(swarm.as_ref()));
     let guarded = swarm.finalizers().iter().any(|f| f == labels::DRONES_FINALIZER);
     if swarm.metadata.deletion_timestamp.is_some() {
         if !guarded {
@@ -86,6 +88,7 @@ async fn reconcile(context: &Context, key: &Key) -> Result<Option<Duration>, Api
             set_finalizers(context, &swarm, |f| f.retain(|f| f != labels::DRONES_FINALIZER)).await?;
             context.swarm_paces.forget(uid(swarm.as_ref()));
             context.expectations.forget(uid(swarm.as_ref()));
+            context.turns.forget_swarm(uid(swarm.as_ref()));
             tracing::info!(swarm = %key, orphaning, "released");
             return Ok(None);
         }

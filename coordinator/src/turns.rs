@@ -15,7 +15,7 @@ use fleet::swarm::turns::{NotYet, Pace, Turns as OfOne};
 use fleet::time::Moment;
 use fleet::units::Percent;
 use fleet::vehicle::FlightTruth;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -41,49 +41,70 @@ impl Turns {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts all up that may be up by their status, before the first is told to rise.
+    /// Before the first is told to rise: all that have a vehicle count as up, until their agents have said that they are down, and
+    /// whoever led before may have told one to rise just now.
     pub fn begin(&self, context: &Context) {
+        let now = context.standing.now();
         for drone in context.world.all_drones(None) {
-            let flying = drone.status.as_ref().map(|status| status.flying);
-            if drone.spec.node_name.is_some() && flying.is_some_and(|flying| flying != Some(false)) {
-                self.up(&drone);
+            let seen = Seen::of(context, drone);
+            if let Some((swarm, _)) = owner(&seen.drone).filter(|_| seen.was_served()) {
+                let mut all = self.lock();
+                let turn = all.entry(swarm.to_owned()).or_default();
+                turn.turns.up(&seen.facts.uid);
+                turn.turns.taken_over(now);
             }
         }
     }
 
-    fn up(&self, drone: &Drone) {
+    fn change(&self, drone: &Drone, change: impl FnOnce(&mut OfOne, &DroneUid)) {
         if let Some((swarm, _)) = owner(drone) {
             let me = DroneUid(uid(drone).to_owned());
-            self.lock().entry(swarm.to_owned()).or_default().turns.up(&me);
+            change(&mut self.lock().entry(swarm.to_owned()).or_default().turns, &me);
         }
     }
 
     /// Takes in what is seen of a Drone.
-    pub fn see(&self, seen: &Seen) {
-        let down = seen.facts.truth == Some(FlightTruth::Disarmed);
+    pub fn see(&self, context: &Context, seen: &Seen) {
         if !seen.was_served() {
             if seen.facts.deleting {
-                self.forget(&seen.drone);
+                self.forget(context, &seen.drone);
             }
-        } else if !down {
-            if seen.facts.truth.is_some() || seen.drone.status.as_ref().is_some_and(|s| s.flying != Some(false)) {
-                self.up(&seen.drone);
-            }
-        } else if !seen.wished_up() {
-            self.forget(&seen.drone);
+            return;
+        }
+        match seen.facts.truth {
+            Some(FlightTruth::Airborne(_)) => self.change(&seen.drone, OfOne::risen),
+            Some(FlightTruth::Disarmed) if seen.wished_up() => self.change(&seen.drone, OfOne::stands),
+            Some(FlightTruth::Disarmed) => self.forget(context, &seen.drone),
+            Some(FlightTruth::ArmedOnGround | FlightTruth::Unknown(_)) | None => self.change(&seen.drone, OfOne::up),
         }
     }
 
     /// A Drone is down or gone.
-    pub fn forget(&self, drone: &Drone) {
+    pub fn forget(&self, context: &Context, drone: &Drone) {
         let Some((swarm, _)) = owner(drone) else { return };
         let mut all = self.lock();
         if let Some(turn) = all.get_mut(swarm) {
             turn.turns.down(&DroneUid(uid(drone).to_owned()));
-            if turn.turns.is_empty() && turn.lost == 0 {
+            // When the last rose is kept in mind for as long as there is the Swarm.
+            if turn.turns.is_empty() && context.world.swarm_of_uid(swarm).is_none() {
                 all.remove(swarm);
             }
         }
+    }
+
+    /// Forgets those of the Swarm `swarm` that are gone by another way than ours, as when people took their finalizer off.
+    pub fn keep_those_there(&self, context: &Context, swarm: &str) {
+        let mut all = self.lock();
+        if let Some(turn) = all.get_mut(swarm) {
+            let drones = context.world.drones_of_swarm(swarm);
+            let there: HashSet<&str> = drones.iter().map(|drone| uid(drone.as_ref())).collect();
+            turn.turns.keep(|drone| there.contains(drone.0.as_str()));
+        }
+    }
+
+    /// A Swarm is gone.
+    pub fn forget_swarm(&self, swarm: &str) {
+        self.lock().remove(swarm);
     }
 
     /// So many vehicles of a Swarm are lost and replaced: they count no more as up.
@@ -96,12 +117,22 @@ impl Turns {
         }
     }
 
-    /// Whether a Drone of the Swarm `swarm` has had its turn.
+    /// Whether a Drone of the Swarm `swarm` need not wait for its turn: it has had it, or is not known to stand.
     #[must_use]
-    pub fn has(&self, swarm: &str, drone: &str) -> bool {
+    pub fn has(&self, swarm: &str, drone: &str, stands: bool) -> bool {
         let all = self.lock();
-        all.get(swarm)
-            .is_some_and(|turn| turn.turns.has(&DroneUid(drone.to_owned())))
+        let me = DroneUid(drone.to_owned());
+        let turns = all.get(swarm).map(|turn| &turn.turns);
+        turns.is_some_and(|turns| turns.may_rise(&me) || (!stands && turns.counts(&me)))
+    }
+
+    /// Whether as many of `swarm` are up as may be.
+    #[must_use]
+    pub fn are_full(&self, swarm: &Swarm) -> bool {
+        let all = self.lock();
+        let most = |lost: usize| bounds(swarm).most() + lost;
+        all.get(uid(swarm))
+            .is_some_and(|turn| turn.turns.len() >= most(turn.lost))
     }
 
     /// Gives `drone` its turn if it may have it; else says when to ask again.

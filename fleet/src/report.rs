@@ -128,6 +128,13 @@ impl Report {
         }
     }
 
+    /// Whether the flight under the held assignment came to its end by itself, and the vehicle stays down. What the agent is busy
+    /// with may lag behind that by a command on its way.
+    #[must_use]
+    pub fn flight_is_over(&self) -> bool {
+        self.so_far == SoFar::Over || self.activity == Activity::HandsOff(HandsOff::FlightOver)
+    }
+
     /// Whether a new Drone may be bound to this vehicle as far as the vehicle goes: heard, landed and disarmed, and
     /// its agent is not ending.
     #[must_use]

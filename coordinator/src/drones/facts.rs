@@ -9,13 +9,15 @@ use crate::key::Key;
 use crate::world::{is_guarded, owner, uid};
 use crds::drone::{OnCoordinatorLoss as Loss, OnLowBattery as Low, Preflight as Look};
 use crds::{Drone, labels};
-use fleet::assignment::{Failsafe, OnCoordinatorLoss, OnLowBattery, Preflight, USUAL_RESERVE};
+use fleet::assignment::{Failsafe, Held, OnCoordinatorLoss, OnLowBattery, Preflight, USUAL_RESERVE};
 use fleet::drone::{Claimed, Facts, Ground};
+use fleet::flight_record::SoFar;
 use fleet::ground::GroundMark;
 use fleet::ids::{DroneName, DroneUid, NodeName};
 use fleet::node_use::{self, Lift, NoLift, NodeUse};
-use fleet::report::{Activity, HandsOff, Report};
+use fleet::report::Report;
 use fleet::units::{AltitudeAboveHome, Percent};
+use fleet::vehicle::FlightTruth;
 use kube::ResourceExt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -165,19 +167,36 @@ pub fn facts(context: &Context, drone: &Drone) -> Facts {
     }
 }
 
+/// Whether the flight of `drone` has come to its end by itself: its agent says so, or said so before it lost its memory.
+fn flight_is_over(drone: &Drone, report: Option<&Report>) -> bool {
+    let Some(report) = report else { return false };
+    let serves = |held: &Held| held.uid.0 == uid(drone);
+    match &report.held {
+        Some(held) if serves(held) => report.flight_is_over(),
+        Some(_) => false,
+        None => {
+            let told = drone.status.as_ref().map(status::told).unwrap_or_default();
+            matches!(told.so_far, SoFar::Over | SoFar::Killed)
+        }
+    }
+}
+
 /// Whether the vehicle of `drone` may rise, as far as its node and its Swarm go.
 fn lift(context: &Context, drone: &Drone, report: Option<&Report>) -> Lift {
     let node = drone.spec.node_name.as_deref().map(NodeName::parse);
     let Some(Ok(node)) = node else { return Lift::Free };
     let swarm = owner(drone).filter(|(swarm, _)| context.world.swarm_of_uid(swarm).is_some());
+    let stands = report.is_some_and(|report| report.truth == FlightTruth::Disarmed);
     // It stays down by itself, and being told to would make it forget that.
-    let over = report.is_some_and(|r| r.activity == Activity::HandsOff(HandsOff::FlightOver));
+    let over = flight_is_over(drone, report);
     match node_use::lift(context.world.node_use(&node), swarm.is_some()) {
         Lift::Down => Lift::Down,
         _ if over => Lift::Free,
         Lift::Stay(why) => Lift::Stay(why),
         Lift::Free if !context.standing.acts() => Lift::Stay(NoLift::Doubt),
-        Lift::Free if swarm.is_some_and(|(swarm, _)| !context.turns.has(swarm, uid(drone))) => Lift::Stay(NoLift::Turn),
+        Lift::Free if swarm.is_some_and(|(swarm, _)| !context.turns.has(swarm, uid(drone), stands)) => {
+            Lift::Stay(NoLift::Turn)
+        }
         Lift::Free => Lift::Free,
     }
 }

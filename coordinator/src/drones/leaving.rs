@@ -78,7 +78,7 @@ async fn let_go(context: &Context, seen: &Seen, release: Release) -> Result<Opti
         Err(error) => return Err(error),
     }
     context.drone_paces.forget(seen.uid());
-    context.turns.forget(&seen.drone);
+    context.turns.forget(context, &seen.drone);
     context.stances.forget(&seen.drone);
     let drone = &seen.key;
     match release {

@@ -9,14 +9,14 @@ use crate::key::Key;
 use crate::turns::policy;
 use crate::world::{owner, uid};
 use crds::{Drone, Swarm};
-use fleet::report::{Activity, HandsOff};
+use fleet::report::{Activity, Report};
 use fleet::swarm::retire::{Policy, Retire, Service, retire};
 use fleet::swarm::{Member, Serving};
 use fleet::units::Percent;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -62,6 +62,16 @@ impl Stances {
             .or_default()
             .insert(drone.to_owned(), stance);
         before.unwrap_or_default() != stance
+    }
+
+    /// Forgets those of the Swarm `swarm` that are gone by another way than ours, as when people took their finalizer off.
+    pub fn keep_those_there(&self, context: &Context, swarm: &str) {
+        let mut all = self.lock();
+        if let Some(stances) = all.get_mut(swarm) {
+            let drones = context.world.drones_of_swarm(swarm);
+            let there: HashSet<&str> = drones.iter().map(|drone| uid(drone.as_ref())).collect();
+            stances.retain(|drone, _| there.contains(drone.as_str()));
+        }
     }
 
     /// A Drone is gone.
@@ -131,7 +141,8 @@ fn service(seen: &Seen) -> Service {
     let serving = serving(seen);
     Service {
         serving,
-        over: report.is_some_and(|report| report.activity == Activity::HandsOff(HandsOff::FlightOver)),
+        over: report.is_some_and(Report::flight_is_over),
+        was_tired: was_tired(context, swarm, seen),
         battery: battery(seen),
         node: seen.usable,
         unknown_for: unknown_for(&seen.drone, Timestamp::now()).filter(|_| serving == Serving::Unknown),

@@ -226,15 +226,18 @@ impl World {
                 {
                     return;
                 }
-                let before = inner.swarms.insert(key.clone(), swarm);
+                let before = inner.swarms.insert(key.clone(), Arc::clone(&swarm));
                 inner.swarm_of_uid.insert(id.clone(), key.clone());
-                let now = inner.swarms.get(&key);
-                let same_wish = before
-                    .zip(now)
-                    .is_some_and(|(b, n)| b.spec.grounded == n.spec.grounded && uid(b.as_ref()) == uid(n.as_ref()));
                 self.wakes.swarms.wake(key.clone());
-                if same_wish {
-                    return;
+                match before {
+                    // Made anew under its name, and that the one before went was not told: that one's Drones are not its own.
+                    Some(before) if uid(before.as_ref()) != id => {
+                        let gone = uid(before.as_ref());
+                        inner.swarm_of_uid.remove(gone);
+                        self.wake_swarm(&inner, gone);
+                    }
+                    Some(before) if same_for_drones(&before, &swarm) => return,
+                    Some(_) | None => {}
                 }
                 (key, id)
             }
@@ -485,127 +488,18 @@ fn is_older(new: &kube::core::ObjectMeta, old: &kube::core::ObjectMeta) -> bool 
 
 /// Whether `drone` carries the finalizer that waits for its landing.
 #[must_use]
+/// Whether what a Swarm wishes of the Drones that it has is the same: all but their number.
+fn same_for_drones(one: &Swarm, other: &Swarm) -> bool {
+    let wish = |swarm: &Swarm| crds::SwarmSpec {
+        replicas: 0,
+        ..swarm.spec.clone()
+    };
+    wish(one) == wish(other)
+}
+
 pub fn is_guarded(drone: &Drone) -> bool {
     drone.finalizers().iter().any(|f| f == labels::LANDED_FINALIZER)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crds::DroneSpec;
-    use k8s_openapi::api::core::v1::{NodeCondition, NodeStatus};
-
-    fn drone(name: &str, version: u64, node: Option<&str>) -> Drone {
-        let mut drone = Drone::new(
-            name,
-            DroneSpec {
-                node_name: node.map(str::to_owned),
-                ..DroneSpec::default()
-            },
-        );
-        drone.metadata.namespace = Some("north".into());
-        drone.metadata.uid = Some(format!("uid-{name}"));
-        drone.metadata.resource_version = Some(version.to_string());
-        drone
-    }
-
-    fn world() -> Arc<World> {
-        let world = Arc::new(World::new(Wakes::default()));
-        for name in ["n1", "n2"] {
-            let mut node = Node::default();
-            node.metadata.name = Some(name.into());
-            let ready = NodeCondition {
-                type_: "Ready".into(),
-                status: "True".into(),
-                ..NodeCondition::default()
-            };
-            node.status = Some(NodeStatus {
-                conditions: Some(vec![ready]),
-                ..NodeStatus::default()
-            });
-            world.node(Change::Is(Arc::new(node)));
-        }
-        world
-    }
-
-    fn claim(world: &World, node: &str, holder: &str, version: u64) {
-        let claim = Claim {
-            uid: format!("uid-{holder}"),
-            holder: Key::new("north", holder),
-            version: Some(version.to_string()),
-        };
-        world.lock().set_claim(node, Some(claim));
-    }
-
-    fn taken(world: &Arc<World>, me: &str) -> Vec<bool> {
-        let mut seen = vec![];
-        let none: Result<Reservation, ()> = world.reserve(me, |nodes, _| {
-            seen = nodes.iter().map(|(_, taken)| *taken).collect();
-            Err(())
-        });
-        assert!(none.is_err());
-        seen
-    }
-
-    #[test]
-    fn a_node_reserved_by_one_drone_is_taken_for_others_until_the_reservation_ends() {
-        let world = world();
-        let n1 = NodeName::parse("n1").unwrap();
-        let reservation = world.reserve::<()>("a", |_, _| Ok(n1.clone())).unwrap();
-        assert_eq!(taken(&world, "b"), [true, false]);
-        assert_eq!(taken(&world, "a"), [false, false]);
-        drop(reservation);
-        assert_eq!(taken(&world, "b"), [false, false]);
-    }
-
-    #[test]
-    fn a_bound_node_is_taken_and_a_claim_counts_while_its_holder_can_use_it() {
-        let world = world();
-        world.drone(Change::Is(Arc::new(drone("a", 1, Some("n1")))));
-        assert_eq!(taken(&world, "b"), [true, false]);
-        claim(&world, "n2", "c", 1);
-        assert_eq!(
-            taken(&world, "b"),
-            [true, false],
-            "a claim of a Drone unknown here is for the API server to judge"
-        );
-        world.drone(Change::Is(Arc::new(drone("c", 2, None))));
-        assert_eq!(taken(&world, "b"), [true, true]);
-        world.drone(Change::Is(Arc::new(drone("c", 3, Some("n9")))));
-        assert_eq!(
-            taken(&world, "b"),
-            [true, false],
-            "bound elsewhere, it will never use its claim"
-        );
-    }
-
-    #[test]
-    fn an_old_event_does_not_undo_what_was_learnt_from_a_write() {
-        let world = world();
-        world.drone(Change::Is(Arc::new(drone("a", 5, None))));
-        world.learn_drone(drone("a", 7, Some("n1")));
-        world.drone(Change::Is(Arc::new(drone("a", 6, None))));
-        assert_eq!(world.drones_on(&NodeName::parse("n1").unwrap()).len(), 1);
-    }
-
-    #[test]
-    fn a_drone_is_looked_at_when_the_watch_tells_what_was_learnt_from_a_write_already() {
-        let wakes = Wakes::default();
-        let world = World::new(wakes.clone());
-        world.drone(Change::Is(Arc::new(drone("a", 5, None))));
-        world.learn_drone(drone("a", 7, Some("n1")));
-        wakes.drones.drain();
-        world.drone(Change::Is(Arc::new(drone("a", 7, Some("n1")))));
-        assert_eq!(wakes.drones.drain(), [Key::new("north", "a")]);
-    }
-
-    #[test]
-    fn the_answer_to_a_write_does_not_bring_back_a_drone_that_is_gone() {
-        let world = world();
-        world.drone(Change::Is(Arc::new(drone("a", 5, Some("n1")))));
-        world.drone(Change::Gone(Key::new("north", "a")));
-        world.learn_drone(drone("a", 7, Some("n1")));
-        assert!(world.all_drones(None).is_empty());
-        assert!(world.drones_on(&NodeName::parse("n1").unwrap()).is_empty());
-    }
-}
+mod tests;

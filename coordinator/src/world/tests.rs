@@ -1,0 +1,186 @@
+//! What the caches answer, and whom a change wakes.
+
+use super::*;
+use crds::DroneSpec;
+use k8s_openapi::api::core::v1::{NodeCondition, NodeStatus};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+
+fn drone(name: &str, version: u64, node: Option<&str>) -> Drone {
+    let mut drone = Drone::new(
+        name,
+        DroneSpec {
+            node_name: node.map(str::to_owned),
+            ..DroneSpec::default()
+        },
+    );
+    drone.metadata.namespace = Some("north".into());
+    drone.metadata.uid = Some(format!("uid-{name}"));
+    drone.metadata.resource_version = Some(version.to_string());
+    drone
+}
+
+fn world() -> Arc<World> {
+    let world = Arc::new(World::new(Wakes::default()));
+    for name in ["n1", "n2"] {
+        let mut node = Node::default();
+        node.metadata.name = Some(name.into());
+        let ready = NodeCondition {
+            type_: "Ready".into(),
+            status: "True".into(),
+            ..NodeCondition::default()
+        };
+        node.status = Some(NodeStatus {
+            conditions: Some(vec![ready]),
+            ..NodeStatus::default()
+        });
+        world.node(Change::Is(Arc::new(node)));
+    }
+    world
+}
+
+fn claim(world: &World, node: &str, holder: &str, version: u64) {
+    let claim = Claim {
+        uid: format!("uid-{holder}"),
+        holder: Key::new("north", holder),
+        version: Some(version.to_string()),
+    };
+    world.lock().set_claim(node, Some(claim));
+}
+
+fn taken(world: &Arc<World>, me: &str) -> Vec<bool> {
+    let mut seen = vec![];
+    let none: Result<Reservation, ()> = world.reserve(me, |nodes, _| {
+        seen = nodes.iter().map(|(_, taken)| *taken).collect();
+        Err(())
+    });
+    assert!(none.is_err());
+    seen
+}
+
+#[test]
+fn a_node_reserved_by_one_drone_is_taken_for_others_until_the_reservation_ends() {
+    let world = world();
+    let n1 = NodeName::parse("n1").unwrap();
+    let reservation = world.reserve::<()>("a", |_, _| Ok(n1.clone())).unwrap();
+    assert_eq!(taken(&world, "b"), [true, false]);
+    assert_eq!(taken(&world, "a"), [false, false]);
+    drop(reservation);
+    assert_eq!(taken(&world, "b"), [false, false]);
+}
+
+#[test]
+fn a_bound_node_is_taken_and_a_claim_counts_while_its_holder_can_use_it() {
+    let world = world();
+    world.drone(Change::Is(Arc::new(drone("a", 1, Some("n1")))));
+    assert_eq!(taken(&world, "b"), [true, false]);
+    claim(&world, "n2", "c", 1);
+    assert_eq!(
+        taken(&world, "b"),
+        [true, false],
+        "a claim of a Drone unknown here is for the API server to judge"
+    );
+    world.drone(Change::Is(Arc::new(drone("c", 2, None))));
+    assert_eq!(taken(&world, "b"), [true, true]);
+    world.drone(Change::Is(Arc::new(drone("c", 3, Some("n9")))));
+    assert_eq!(
+        taken(&world, "b"),
+        [true, false],
+        "bound elsewhere, it will never use its claim"
+    );
+}
+
+#[test]
+fn an_old_event_does_not_undo_what_was_learnt_from_a_write() {
+    let world = world();
+    world.drone(Change::Is(Arc::new(drone("a", 5, None))));
+    world.learn_drone(drone("a", 7, Some("n1")));
+    world.drone(Change::Is(Arc::new(drone("a", 6, None))));
+    assert_eq!(world.drones_on(&NodeName::parse("n1").unwrap()).len(), 1);
+}
+
+#[test]
+fn a_drone_is_looked_at_when_the_watch_tells_what_was_learnt_from_a_write_already() {
+    let wakes = Wakes::default();
+    let world = World::new(wakes.clone());
+    world.drone(Change::Is(Arc::new(drone("a", 5, None))));
+    world.learn_drone(drone("a", 7, Some("n1")));
+    wakes.drones.drain();
+    world.drone(Change::Is(Arc::new(drone("a", 7, Some("n1")))));
+    assert_eq!(wakes.drones.drain(), [Key::new("north", "a")]);
+}
+
+#[test]
+fn the_answer_to_a_write_does_not_bring_back_a_drone_that_is_gone() {
+    let world = world();
+    world.drone(Change::Is(Arc::new(drone("a", 5, Some("n1")))));
+    world.drone(Change::Gone(Key::new("north", "a")));
+    world.learn_drone(drone("a", 7, Some("n1")));
+    assert!(world.all_drones(None).is_empty());
+    assert!(world.drones_on(&NodeName::parse("n1").unwrap()).is_empty());
+}
+
+fn swarm(id: &str, version: u64, change: impl FnOnce(&mut crds::SwarmSpec)) -> Change<Swarm> {
+    let mut swarm = Swarm::new("alpha", crds::SwarmSpec::default());
+    change(&mut swarm.spec);
+    swarm.metadata.namespace = Some("north".into());
+    swarm.metadata.uid = Some(id.into());
+    swarm.metadata.resource_version = Some(version.to_string());
+    Change::Is(Arc::new(swarm))
+}
+
+fn drone_of(swarm: &str, version: u64) -> Change<Drone> {
+    let mut drone = drone("a", version, Some("n1"));
+    drone.metadata.owner_references = Some(vec![OwnerReference {
+        api_version: "skein.dev/v1alpha1".into(),
+        kind: "Swarm".into(),
+        name: "alpha".into(),
+        uid: swarm.into(),
+        controller: Some(true),
+        block_owner_deletion: None,
+    }]);
+    Change::Is(Arc::new(drone))
+}
+
+#[test]
+fn a_swarm_made_anew_under_a_name_is_not_the_one_that_the_drones_of_the_one_before_belong_to() {
+    let wakes = Wakes::default();
+    let world = World::new(wakes.clone());
+    world.swarm(swarm("first", 1, |spec| spec.grounded = true));
+    world.drone(drone_of("first", 2));
+    wakes.drones.drain();
+    // The watch was broken when the first went.
+    world.swarm(swarm("second", 5, |_| {}));
+    assert!(
+        world.swarm_of_uid("first").is_none(),
+        "nobody can tell whether the Drone is to fly"
+    );
+    assert_eq!(wakes.drones.drain(), [Key::new("north", "a")]);
+    assert!(world.swarm_of_uid("second").is_some());
+}
+
+#[test]
+fn drones_and_agents_are_looked_at_when_their_swarm_wishes_something_else_of_them() {
+    let wakes = Wakes::default();
+    let world = World::new(wakes.clone());
+    world.swarm(swarm("s", 1, |_| {}));
+    world.drone(drone_of("s", 2));
+    let mut version = 2;
+    let mut woken = |change: fn(&mut crds::SwarmSpec)| {
+        (wakes.drones.drain(), wakes.nodes.drain());
+        version += 1;
+        world.swarm(swarm("s", version, change));
+        let woken = (wakes.drones.drain().len(), wakes.nodes.drain().len());
+        version += 1;
+        world.swarm(swarm("s", version, |_| {}));
+        woken
+    };
+    assert_eq!(woken(|spec| spec.grounded = true), (1, 1));
+    assert_eq!(woken(|spec| spec.on_cordon = crds::swarm::OnCordon::Land), (1, 1));
+    assert_eq!(woken(|spec| spec.rotate_at_percent = Some(60)), (1, 1));
+    assert_eq!(woken(|spec| spec.takeoff_interval_seconds = 5), (1, 1));
+    assert_eq!(
+        woken(|spec| spec.replicas = 7),
+        (0, 0),
+        "how many there are is the Swarm's own matter"
+    );
+}

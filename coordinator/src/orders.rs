@@ -17,6 +17,7 @@ use fleet::drone::order::{Say, for_node};
 use fleet::drone::{Claimed, Facts, Ground};
 use fleet::ids::{DroneUid, NodeName};
 use fleet::node_use::{Lift, NoLift};
+use fleet::report::Report;
 use fleet::vehicle::FlightTruth;
 use kube::api::{Api, ListParams};
 use std::sync::Arc;
@@ -33,10 +34,39 @@ const AFTER_OLD_CACHE: Duration = Duration::from_secs(1);
 pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) {
     let shared = Arc::clone(context);
     tasks.spawn(async move {
+        shared
+            .ending
+            .run_until_cancelled(stay_in_doubt(&shared))
+            .await
+            .unwrap_or_default()
+    });
+    let shared = Arc::clone(context);
+    tasks.spawn(async move {
         let context = &shared;
         let look = move |node| async move { tell(context, &node).await };
         queue::work_off(&context.wakes.nodes, AT_A_TIME, &context.ending, look).await;
     });
+}
+
+/// When it becomes doubtful who leads, has those looked at who were told to fly and have not risen yet.
+async fn stay_in_doubt(context: &Context) {
+    let mut acted = true;
+    loop {
+        tokio::time::sleep(AFTER_DOUBT).await;
+        let acts = context.standing.acts();
+        if acted && !acts {
+            for (node, seen) in context.sessions.connected() {
+                let about_to = |report: &Report| {
+                    let told = report.held.as_ref().is_some_and(|held| !held.grounded);
+                    told && report.truth == FlightTruth::Disarmed
+                };
+                if seen.report.is_some_and(|(report, _)| about_to(&report)) {
+                    context.wakes.nodes.wake(node);
+                }
+            }
+        }
+        acted = acts;
+    }
 }
 
 async fn tell(context: &Context, node: &NodeName) -> Result<Option<Duration>, ApiError> {

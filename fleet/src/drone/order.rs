@@ -32,8 +32,10 @@ pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
         (Ground::Unknown, Lift::Free) => return None,
         (ground, Lift::Stay(why)) => match flies(drone, held)? {
             true => flying,
-            // To keep it where it is needs no word of one who may lead no more, or who does not know its Swarm.
-            false if why == NoLift::Doubt || ground == Ground::Unknown => return None,
+            // To keep it where it is needs no word of one who may lead no more, or who does not know its Swarm: but one that was
+            // told to fly and has not risen yet may do so at any moment.
+            false if ground == Ground::Unknown => return None,
+            false if why == NoLift::Doubt && held.is_none_or(|held| held.grounded) => return None,
             false => grounded(GroundedWhy::Waiting),
         },
     };

@@ -105,6 +105,7 @@ fn assemble(
         deleting: swarm.metadata.deletion_timestamp.is_some(),
     };
     let mut verdict = readiness(&tally);
+    let refused = trouble.is_some();
     if let Some(trouble) = trouble {
         verdict = Readiness {
             ready: false,
@@ -113,6 +114,19 @@ fn assemble(
         };
     }
     let generation = swarm.metadata.generation.unwrap_or_default();
+    let mut ready = condition(
+        &old.conditions,
+        "Ready",
+        Some(verdict.ready),
+        verdict.reason,
+        &verdict.message,
+        generation,
+        now,
+    );
+    // The words of others may hold numbers that are no news; how many fly is.
+    if !refused {
+        ready.message = verdict.message;
+    }
     let mut names: Vec<String> = drones.iter().map(|drone| drone.name_any()).collect();
     names.sort();
     names.truncate(MOST_NAMES);
@@ -123,14 +137,50 @@ fn assemble(
         selector: selector(swarm).map(|(key, value)| format!("{key}={value}")),
         drone_names: names,
         observed_generation: Some(generation),
-        conditions: vec![condition(
-            &old.conditions,
-            "Ready",
-            Some(verdict.ready),
-            verdict.reason,
-            &verdict.message,
-            generation,
-            now,
-        )],
+        conditions: vec![ready],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_a_swarm_tell_how_many_fly_now() {
+        let swarm = Swarm::new(
+            "alpha",
+            crds::SwarmSpec {
+                replicas: 3,
+                ..crds::SwarmSpec::default()
+            },
+        );
+        let drone = |flies: bool| {
+            let mut drone = Drone::new(
+                "alpha-1",
+                crds::DroneSpec {
+                    node_name: Some("n1".into()),
+                    ..crds::DroneSpec::default()
+                },
+            );
+            let ready = condition(&[], "Ready", Some(flies), "Holding", "", 1, Timestamp::UNIX_EPOCH);
+            drone.status = Some(crds::DroneStatus {
+                conditions: vec![ready],
+                ..crds::DroneStatus::default()
+            });
+            Arc::new(drone)
+        };
+        let told = |old: &SwarmStatus, flying: usize| {
+            let drones: Vec<_> = (0..3).map(|n| drone(n < flying)).collect();
+            assemble(&swarm, old, &drones, true, None, Timestamp::UNIX_EPOCH)
+        };
+        let one = told(&SwarmStatus::default(), 1);
+        assert!(one.conditions[0].message.starts_with("1 of 3 fly"));
+        let two = told(&one, 2);
+        assert!(
+            two.conditions[0].message.starts_with("2 of 3 fly"),
+            "{}",
+            two.conditions[0].message
+        );
+        assert_eq!(told(&two, 2), two, "nothing is written while nothing changes");
     }
 }

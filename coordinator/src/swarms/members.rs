@@ -87,11 +87,18 @@ impl Stances {
     }
 }
 
+/// Whether a Drone was found tired when it was looked at last.
+fn was_tired(context: &Context, swarm: &Swarm, seen: &Seen) -> bool {
+    let all = context.stances.lock();
+    let stance = all.get(uid(swarm)).and_then(|stances| stances.get(seen.uid()));
+    stance.is_some_and(|stance| stance.retire == Some(Retire::Tired))
+}
+
 /// Takes in what is seen of a Drone; has its Swarm looked at if its plan may depend on it. Says when to look again at the latest.
 pub fn see(context: &Context, seen: &Seen) -> Option<Duration> {
     let swarm = owner(&seen.drone).and_then(|(uid, _)| context.world.swarm_of_uid(uid))?;
     let policy = policy(&swarm);
-    let service = service(seen);
+    let service = service(context, &swarm, seen);
     let stance = stance(seen, &service, &policy);
     if context.stances.put(uid(swarm.as_ref()), seen.uid(), stance) {
         context.wakes.swarms.wake(Key::of(swarm.as_ref()));
@@ -106,7 +113,7 @@ pub fn see(context: &Context, seen: &Seen) -> Option<Duration> {
 #[must_use]
 pub fn member(context: &Context, swarm: &Swarm, drone: &Arc<Drone>, now: Instant) -> Member {
     let seen = Seen::of(context, Arc::clone(drone));
-    let service = service(&seen);
+    let service = service(context, swarm, &seen);
     let stance = stance(&seen, &service, &policy(swarm));
     let leaving = seen.facts.deleting || context.expectations.expects_deletion(seen.uid(), now);
     Member {
@@ -136,7 +143,7 @@ fn battery(seen: &Seen) -> Option<Percent> {
     seen.report.as_ref()?.battery?.remaining
 }
 
-fn service(seen: &Seen) -> Service {
+fn service(context: &Context, swarm: &Swarm, seen: &Seen) -> Service {
     let report = seen.report.as_deref();
     let serving = serving(seen);
     Service {

@@ -25,6 +25,8 @@ pub struct Service {
     pub serving: Serving,
     /// Whether the flight came to its end by itself: nobody told it to land, and it stays down.
     pub over: bool,
+    /// Whether it was found tired when it was looked at last.
+    pub was_tired: bool,
     /// Remaining battery, in the air and on the ground.
     pub battery: Option<Percent>,
     /// What may be done with its node; `None` while it has none.
@@ -32,6 +34,10 @@ pub struct Service {
     /// How long nothing has been known of its vehicle.
     pub unknown_for: Option<Duration>,
 }
+
+/// Who was tired is so until its battery is this many percent above: a reading that wavers by one or two must not have another
+/// vehicle called and sent away again.
+const RECOVERS: u8 = 5;
 
 /// A Swarm's policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +53,9 @@ pub struct Policy {
 /// Why the Swarm had better do without it, if it had.
 #[must_use]
 pub fn retire(s: &Service, policy: &Policy) -> Option<Retire> {
-    let tired = s.battery.is_some_and(|battery| battery <= policy.rotate_at);
+    let above = if s.was_tired { RECOVERS } else { 0 };
+    let low = policy.rotate_at.get().saturating_add(above);
+    let tired = s.battery.is_some_and(|battery| battery.get() <= low);
     match (s.serving, s.node) {
         (Serving::NoVehicle, _) => None,
         (Serving::Unknown, _) => {
@@ -82,6 +90,7 @@ mod tests {
                 battery: Percent::new(80),
             },
             over: false,
+            was_tired: false,
             battery: Percent::new(80),
             node: Some(NodeUse::Open),
             unknown_for: None,
@@ -152,6 +161,29 @@ mod tests {
             ..flying()
         };
         assert_eq!(retire(&unknown, &POLICY), None);
+    }
+
+    #[test]
+    fn a_reading_that_wavers_about_the_limit_makes_one_tired_once() {
+        let mut was_tired = false;
+        let mut turns = 0;
+        for percent in [32, 31, 30, 31, 30, 32, 29, 33, 35, 30, 34] {
+            let service = Service {
+                battery: Percent::new(percent),
+                was_tired,
+                ..flying()
+            };
+            let tired = retire(&service, &POLICY) == Some(Retire::Tired);
+            turns += u32::from(tired != was_tired);
+            was_tired = tired;
+        }
+        assert_eq!((was_tired, turns), (true, 1));
+        let better = Service {
+            battery: Percent::new(36),
+            was_tired,
+            ..flying()
+        };
+        assert_eq!(retire(&better, &POLICY), None, "a wrong reading is not for ever");
     }
 
     #[test]

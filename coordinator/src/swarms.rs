@@ -19,7 +19,7 @@ use crds::{Drone, Swarm, labels};
 use fleet::ids::DroneUid;
 use fleet::names::drone_names;
 use fleet::swarm::retire::Retire;
-use fleet::swarm::{Member, Serving, plan};
+use fleet::swarm::{Member, Serving, mark_stuck, plan};
 use futures::StreamExt;
 use futures::stream;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -136,6 +136,10 @@ async fn converge(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
         leaving: false,
     }));
     let lost = members.iter().filter(|m| !m.leaving && m.retire == Some(Retire::Lost));
+    let full = context.turns.are_full(swarm);
+    mark_stuck(&mut members, full, |drone| {
+        context.turns.has(uid(swarm), &drone.0, true)
+    });
     context.turns.lost(uid(swarm), lost.count());
     // A Swarm that is being deleted lets all go anyway.
     let grace = context

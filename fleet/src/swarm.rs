@@ -41,7 +41,8 @@ pub struct Member {
     pub serving: Serving,
     /// Whether it flies as asked.
     pub ready: bool,
-    /// Whether, as things are, it will not fly: no vehicle is free for it, or the autopilot refuses to arm.
+    /// Whether, as things are, it will not fly as asked: no vehicle is free for it, the autopilot refuses to arm, somebody else is in
+    /// command, its flight is over, it is to stay down, or nothing is known of it.
     pub stuck: bool,
     /// Why the Swarm had better do without it.
     pub retire: Option<Retire>,
@@ -122,6 +123,31 @@ fn order_of_removal(m: &Member) -> (u8, bool, Serving, &str) {
         Serving::OnGround => 1,
         Serving::Unknown => 2,
         Serving::Flying { .. } => 3,
+impl Plan {
+    /// The plan of a coordinator that hears too few agents: who is lost to it may be in the air unheard, so nobody is made in the
+    /// place of those.
+    #[must_use]
+    pub fn while_deaf(self, members: &[Member]) -> Self {
+        let lost = members.iter().filter(|m| !m.leaving && m.retire == Some(Retire::Lost));
+        Self {
+            create: self.create.saturating_sub(lost.count()),
+            ..self
+        }
+    }
+}
+
+/// Marks those as stuck that stand and wait in vain for their turn: as many are up as may be (`full`), and none of these is on its
+/// way down. `told` is whether one has had its turn.
+pub fn mark_stuck(members: &mut [Member], full: bool, told: impl Fn(&DroneUid) -> bool) {
+    let flies = |m: &Member| matches!(m.serving, Serving::Flying { .. });
+    if !full || members.iter().any(|m| m.leaving && flies(m)) {
+        return;
+    }
+    for member in members.iter_mut().filter(|m| m.serving == Serving::OnGround) {
+        member.stuck |= !told(&member.uid);
+    }
+}
+
     };
     (loss, m.retire.is_none(), m.serving, &m.name)
 }

@@ -160,12 +160,16 @@ fn stance(seen: &Seen, service: &Service, policy: &Policy) -> Stance {
     let report = seen.report.as_deref();
     let flies = matches!(service.serving, Serving::Flying { .. });
     let holding = report.is_some_and(|report| report.activity == Activity::Holding);
-    let refuses = service.serving == Serving::OnGround && report.is_some_and(|report| report.ready == Some(false));
+    let stands = service.serving == Serving::OnGround;
+    let refuses = stands && report.is_some_and(|report| report.ready == Some(false));
+    let stays = stands && (service.over || !seen.wished_up());
+    let elsewhere = report.is_some_and(|report| matches!(report.activity, Activity::HandsOff(_)));
+    let unheard = service.serving == Serving::Unknown;
     let none_free = seen.node.is_none() && condition(&seen.drone, "Assigned", "False").is_some();
     Stance {
         retire: retire(service, policy),
         ready: flies && holding && seen.held_by_agent() && !seen.facts.deleting,
-        stuck: refuses || none_free,
+        stuck: refuses || none_free || stays || elsewhere || unheard,
         changing: !has_taken(seen),
     }
 }

@@ -17,6 +17,7 @@ use crate::turns::Turns;
 use crate::wake_set::WakeSet;
 use crate::world::{Wakes, World};
 use fleet::deposition::Rumours;
+use fleet::hearing::Hearing;
 use fleet::ids::{NodeName, Term};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -72,6 +73,8 @@ pub struct Context {
     /// What is counted.
     pub metrics: Metrics,
     higher: watch::Sender<Option<Term>>,
+    /// How well agents are heard.
+    hearing: Mutex<Hearing>,
     /// What agents say of higher terms.
     rumours: Mutex<Rumours>,
     /// Whether agents are told from one another.
@@ -141,6 +144,7 @@ impl Context {
             expectations: Expectations::default(),
             metrics: setup.metrics.clone(),
             higher: watch::Sender::new(None),
+            hearing: Mutex::default(),
             rumours: Mutex::default(),
             secured: !matches!(setup.security, Security::Plaintext),
         };
@@ -153,6 +157,14 @@ impl Context {
     pub fn grace_left(&self) -> Option<Duration> {
         let passed = self.leading_since.get().map_or(Duration::ZERO, Instant::elapsed);
         GRACE.checked_sub(passed).filter(|left| !left.is_zero())
+    }
+
+    /// Whether too few agents are heard for the silence of one to say anything.
+    #[must_use]
+    pub fn is_deaf(&self) -> bool {
+        let (agents, serving) = (self.sessions.how_many(), self.world.nodes_in_service());
+        let mut hearing = self.hearing.lock().unwrap_or_else(PoisonError::into_inner);
+        hearing.is_deaf(agents, serving, self.standing.now())
     }
 
     /// The Kubernetes client.

@@ -14,7 +14,7 @@ use fleet::time::Moment;
 use fleet::units::Percent;
 use fleet::vehicle::{ArmingReason, Battery, FlightTruth};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -29,6 +29,7 @@ pub const MOST_SESSIONS: usize = 50_000;
 pub struct Sessions {
     inner: Mutex<HashMap<NodeName, Session>>,
     opened: AtomicU64,
+    connected: AtomicUsize,
     world: Arc<World>,
     wake_order: Arc<WakeSet<NodeName>>,
     metrics: Metrics,
@@ -120,6 +121,7 @@ impl Sessions {
         Self {
             inner: Mutex::default(),
             opened: AtomicU64::new(0),
+            connected: AtomicUsize::new(0),
             world,
             wake_order,
             metrics,
@@ -150,6 +152,9 @@ impl Sessions {
         }
         if let Some(old) = &old {
             old.replaced.cancel();
+        }
+        if !old.as_ref().is_some_and(|old| old.connected) {
+            self.connected.fetch_add(1, Ordering::Relaxed);
         }
         let (kills, kills_out) = mpsc::channel(1);
         let session = Session {
@@ -239,7 +244,9 @@ impl Sessions {
         let Some(session) = inner.get_mut(node).filter(|s| s.epoch == epoch) else {
             return;
         };
-        session.connected = false;
+        if std::mem::take(&mut session.connected) {
+            self.connected.fetch_sub(1, Ordering::Relaxed);
+        }
         session.current = false;
         session.significant = None;
         session.orders.send_replace(None);
@@ -291,6 +298,12 @@ impl Sessions {
             },
             Session::seen,
         )
+    }
+
+    /// How many nodes have an open session.
+    #[must_use]
+    pub fn how_many(&self) -> usize {
+        self.connected.load(Ordering::Relaxed)
     }
 
     /// All nodes with an open session.

@@ -16,6 +16,7 @@ use crate::key::Key;
 use crate::turns::bounds;
 use crate::world::uid;
 use crds::{Drone, Swarm, labels};
+use fleet::hearing::SETTLES;
 use fleet::ids::DroneUid;
 use fleet::names::drone_names;
 use fleet::swarm::retire::Retire;
@@ -72,9 +73,9 @@ async fn reconcile(context: &Context, key: &Key) -> Result<Option<Duration>, Api
     let Some(swarm) = context.world.get_swarm(key) else {
         return Ok(None);
     };
-    let drones = context.world.drones_of_swarm(uid(swarm.as_ref()));
     context.turns.keep_those_there(context, uid(swarm.as_ref()));
     context.stances.keep_those_there(context, uid(swarm.as_ref()));
+    let drones = context.world.drones_of_swarm(uid(swarm.as_ref()));
     let guarded = swarm.finalizers().iter().any(|f| f == labels::DRONES_FINALIZER);
     if swarm.metadata.deletion_timestamp.is_some() {
         if !guarded {
@@ -87,8 +88,8 @@ async fn reconcile(context: &Context, key: &Key) -> Result<Option<Duration>, Api
         if orphaning || (drones.is_empty() && !expected) {
             set_finalizers(context, &swarm, |f| f.retain(|f| f != labels::DRONES_FINALIZER)).await?;
             context.swarm_paces.forget(uid(swarm.as_ref()));
-            context.expectations.forget(uid(swarm.as_ref()));
             context.turns.forget_swarm(uid(swarm.as_ref()));
+            context.expectations.forget(uid(swarm.as_ref()));
             tracing::info!(swarm = %key, orphaning, "released");
             return Ok(None);
         }
@@ -135,17 +136,22 @@ async fn converge(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
         retire: None,
         leaving: false,
     }));
-    let lost = members.iter().filter(|m| !m.leaving && m.retire == Some(Retire::Lost));
     let full = context.turns.are_full(swarm);
     mark_stuck(&mut members, full, |drone| {
         context.turns.has(uid(swarm), &drone.0, true)
     });
-    context.turns.lost(uid(swarm), lost.count());
+    let lost = members.iter().filter(|m| !m.leaving && m.retire == Some(Retire::Lost));
+    let lost = lost.count();
+    context.turns.lost(uid(swarm), lost);
+    let deaf = lost > 0 && context.is_deaf();
     // A Swarm that is being deleted lets all go anyway.
     let grace = context
         .grace_left()
         .filter(|_| swarm.metadata.deletion_timestamp.is_none());
-    let plan = plan(bounds, &members, grace.is_none());
+    let mut plan = plan(bounds, &members, grace.is_none());
+    if deaf {
+        plan = plan.while_deaf(&members);
+    }
     let key = Key::of(swarm);
     if plan.create > 0 {
         let names = free_names(context, swarm, &unseen, plan.create.min(BATCH));
@@ -164,7 +170,8 @@ async fn converge(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
     let more = plan.create > BATCH || plan.delete.len() > BATCH;
     // Just started: who flies and who stands idle is known once the agents have found their way here.
     let unsure = grace.filter(|_| plan.unsure);
-    Ok(more.then_some(Duration::ZERO).or(unsure).or(relook))
+    let deaf = deaf.then_some(SETTLES);
+    Ok(more.then_some(Duration::ZERO).or(unsure).or(deaf).or(relook))
 }
 
 fn free_names(context: &Context, swarm: &Swarm, unseen: &[(String, String)], count: usize) -> Vec<String> {

@@ -390,6 +390,12 @@ impl World {
         self.lock().nodes.len()
     }
 
+    /// How many nodes have a Drone.
+    #[must_use]
+    pub fn nodes_in_service(&self) -> usize {
+        self.lock().on_node.len()
+    }
+
     /// What may be done with the vehicle of `node`.
     #[must_use]
     pub fn node_use(&self, node: &NodeName) -> NodeUse {
@@ -482,12 +488,6 @@ impl Drop for Reservation {
     }
 }
 
-fn is_older(new: &kube::core::ObjectMeta, old: &kube::core::ObjectMeta) -> bool {
-    matches!((api::version(new), api::version(old)), (Some(new), Some(old)) if new < old)
-}
-
-/// Whether `drone` carries the finalizer that waits for its landing.
-#[must_use]
 /// Whether what a Swarm wishes of the Drones that it has is the same: all but their number.
 fn same_for_drones(one: &Swarm, other: &Swarm) -> bool {
     let wish = |swarm: &Swarm| crds::SwarmSpec {
@@ -497,6 +497,12 @@ fn same_for_drones(one: &Swarm, other: &Swarm) -> bool {
     wish(one) == wish(other)
 }
 
+fn is_older(new: &kube::core::ObjectMeta, old: &kube::core::ObjectMeta) -> bool {
+    matches!((api::version(new), api::version(old)), (Some(new), Some(old)) if new < old)
+}
+
+/// Whether `drone` carries the finalizer that waits for its landing.
+#[must_use]
 pub fn is_guarded(drone: &Drone) -> bool {
     drone.finalizers().iter().any(|f| f == labels::LANDED_FINALIZER)
 }

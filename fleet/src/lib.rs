@@ -16,6 +16,7 @@ pub mod deposition;
 pub mod drone;
 pub mod flight_record;
 pub mod ground;
+pub mod hearing;
 pub mod ids;
 pub mod kill;
 pub mod leadership;

@@ -86,22 +86,29 @@ pub struct Plan {
 /// Those leaving do not count: they are on their way, whatever they do. For each that had better go and flies, one more is made,
 /// within the surge; it goes once it is not missed, or, where no other can be had, within what may be missing. A low battery
 /// alone sends nobody home before another flies in its place: the agent sees to its reserve. One that is lost is neither
-/// counted nor removed: when it comes back it is one too many, and the least of them goes.
+/// counted nor removed: when it comes back it is one too many, and the least of them goes. Where none is wished for, all go.
 #[must_use]
 pub fn plan(bounds: Bounds, members: &[Member], settled: bool) -> Plan {
     let live: Vec<&Member> = members.iter().filter(|m| !m.leaving).collect();
     // On the ground nothing is lost with them.
     let spare = |m: &&&Member| m.retire.is_some() && matches!(m.serving, Serving::OnGround | Serving::NoVehicle);
     let mut delete: Vec<&Member> = live.iter().filter(spare).copied().collect();
-    let lost = |m: &&Member| m.retire == Some(Retire::Lost);
+    let lost = |m: &&Member| m.retire == Some(Retire::Lost) && bounds.replicas > 0;
     let rest: Vec<&Member> = live.iter().filter(|m| !spare(m) && !lost(m)).copied().collect();
-    let flying_out = rest.iter().filter(|m| m.retire.is_some()).count();
+    let flying_out = rest
+        .iter()
+        .filter(|m| m.retire.is_some() && bounds.replicas > 0)
+        .count();
     let wished = bounds.replicas + flying_out.min(bounds.surge);
 
     let mut surplus = rest.clone();
     surplus.sort_by(|a, b| order_of_removal(a).cmp(&order_of_removal(b)));
     surplus.truncate(rest.len().saturating_sub(wished));
-    let unsure = !settled && !surplus.is_empty() && rest.iter().any(|m| m.serving == Serving::Unknown);
+    // Where all go, there is nothing to choose.
+    let unsure = !settled
+        && !surplus.is_empty()
+        && surplus.len() < rest.len()
+        && rest.iter().any(|m| m.serving == Serving::Unknown);
     if unsure {
         surplus.clear();
     }
@@ -116,13 +123,6 @@ pub fn plan(bounds: Bounds, members: &[Member], settled: bool) -> Plan {
     }
 }
 
-/// Who goes first: from the least to the greatest loss, and of those that fly, who had better go anyway.
-fn order_of_removal(m: &Member) -> (u8, bool, Serving, &str) {
-    let loss = match m.serving {
-        Serving::NoVehicle => 0,
-        Serving::OnGround => 1,
-        Serving::Unknown => 2,
-        Serving::Flying { .. } => 3,
 impl Plan {
     /// The plan of a coordinator that hears too few agents: who is lost to it may be in the air unheard, so nobody is made in the
     /// place of those.
@@ -148,6 +148,13 @@ pub fn mark_stuck(members: &mut [Member], full: bool, told: impl Fn(&DroneUid) -
     }
 }
 
+/// Who goes first: from the least to the greatest loss, and of those that fly, who had better go anyway.
+fn order_of_removal(m: &Member) -> (u8, bool, Serving, &str) {
+    let loss = match m.serving {
+        Serving::NoVehicle => 0,
+        Serving::OnGround => 1,
+        Serving::Unknown => 2,
+        Serving::Flying { .. } => 3,
     };
     (loss, m.retire.is_none(), m.serving, &m.name)
 }

@@ -333,3 +333,63 @@ proptest! {
         prop_assert!(after >= before.min(replicas.saturating_sub(unavailable)));
     }
 }
+
+#[test]
+fn where_none_is_wished_for_the_lost_ones_go_too_and_nobody_is_kept_as_a_replacement() {
+    let lost = Member {
+        retire: Some(Retire::Lost),
+        ..member("a", Serving::Unknown)
+    };
+    let tired = retiring("b", Retire::Tired, 20);
+    for settled in [false, true] {
+        let plan = super::plan(
+            bounds(0, 1, 1),
+            &[lost.clone(), tired.clone(), member("c", flying(90))],
+            settled,
+        );
+        assert_eq!((plan.create, deleted(&plan)), (0, vec!["a", "b", "c"]));
+    }
+}
+
+#[test]
+fn while_too_few_agents_are_heard_nobody_is_made_in_the_place_of_a_lost_one() {
+    let lost = |name| Member {
+        retire: Some(Retire::Lost),
+        ..member(name, Serving::Unknown)
+    };
+    let all = [lost("a"), lost("b"), member("c", flying(90))];
+    let plan = super::plan(bounds(4, 1, 1), &all, true);
+    assert_eq!(plan.create, 3);
+    assert_eq!(plan.while_deaf(&all).create, 1, "the one that was missing anyway");
+}
+
+#[test]
+fn one_that_waits_for_its_turn_is_waited_for_only_while_somebody_is_on_its_way_down() {
+    let waits = Member {
+        ready: false,
+        ..member("c", Serving::OnGround)
+    };
+    let silent = Member {
+        leaving: true,
+        ..member("z", Serving::Unknown)
+    };
+    let with = |leaving: Member, full| {
+        let mut all = [
+            retiring("a", Retire::Drained, 80),
+            member("b", flying(80)),
+            waits.clone(),
+            leaving,
+        ];
+        mark_stuck(&mut all, full, |_| false);
+        deleted(&super::plan(bounds(2, 1, 1), &all, true)) == ["a"]
+    };
+    let landing = Member {
+        leaving: true,
+        ..member("z", flying(50))
+    };
+    assert!(
+        with(silent.clone(), true),
+        "the drained one need not wait for one of which nothing is known"
+    );
+    assert!(!with(landing, true) && !with(silent, false));
+}

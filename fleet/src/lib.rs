@@ -26,6 +26,7 @@ pub mod node_use;
 pub mod preflight;
 pub mod report;
 pub mod safety;
+pub mod selector;
 pub mod swarm;
 pub mod takeover;
 pub mod time;

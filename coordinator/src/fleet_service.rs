@@ -3,16 +3,17 @@
 //! Owns: List, Get, Watch, Ground, Release, Resume, Kill, each for those who may ([`crate::auth::right`]). Reads are from memory.
 //! Must not: hold rules of its own.
 
+mod orders;
 mod watcher;
 
 use crate::auth::{Auth, Refusal, Right, Who};
 use crate::context::Context;
 use crate::door::Ticket;
 use crate::drones::facts::Seen;
-use crate::ground::{self, GroundError, Reach, Target};
 use crate::key::Key;
 use crate::kill::{self, KillError};
 use crate::resume::{self, ResumeError};
+use crate::selection::Selection;
 use crate::serve::Gate;
 use crate::sessions;
 use crate::world::owner;
@@ -67,11 +68,15 @@ impl FleetService {
                 Err(refusal) => refused = refused.or(Some(refusal)),
             }
         }
-        let refusal = refused.unwrap_or(Refusal::NoCredentials);
+        Err(self.refuse(request, refused.unwrap_or(Refusal::NoCredentials)))
+    }
+
+    /// The answer to a call that is refused; the log is told, too.
+    fn refuse<T>(&self, request: &Request<T>, refusal: Refusal) -> Status {
         if let Some(ticket) = request.extensions().get::<Ticket>() {
             self.auth.told().refusal(ticket.remote(), "call refused", &refusal);
         }
-        Err(refusal.into())
+        refusal.into()
     }
 }
 
@@ -85,9 +90,10 @@ impl v1::fleet_server::Fleet for FleetService {
 
     async fn list(&self, request: Request<v1::ListRequest>) -> Result<Response<v1::ListResponse>, Status> {
         let context = self.gate.context()?;
-        self.allow(&request, &Right::to_see(&request.get_ref().namespace))
-            .await?;
-        Ok(Response::new(list(&context, &request.into_inner().namespace)))
+        let asked = request.get_ref();
+        self.allow(&request, &Right::to_see(&asked.namespace)).await?;
+        let selection = to_look_at(&asked.namespace, &asked.selector)?;
+        Ok(Response::new(list(&context, &selection)))
     }
 
     async fn get(&self, request: Request<v1::GetRequest>) -> Result<Response<v1::Vehicle>, Status> {
@@ -111,6 +117,7 @@ impl v1::fleet_server::Fleet for FleetService {
             auth: self.auth.clone(),
         };
         let asked = request.into_inner();
+        let selection = to_look_at(&asked.namespace, &asked.selector)?;
         let interval = match asked.interval_ms {
             0 => INTERVAL,
             ms @ 100..=60_000 => Duration::from_millis(ms.into()),
@@ -122,25 +129,16 @@ impl v1::fleet_server::Fleet for FleetService {
         };
         let (sender, receiver) = mpsc::channel(1);
         self.gate
-            .track_watcher(watch(context, watcher, asked.namespace, interval, sender))?;
+            .track_watcher(watch(context, watcher, selection, interval, sender))?;
         Ok(Response::new(ReceiverStream::new(receiver)))
     }
 
     async fn ground(&self, request: Request<v1::GroundRequest>) -> Result<Response<v1::GroundResponse>, Status> {
-        let context = self.gate.context()?;
-        let target = target(request.get_ref())?;
-        self.allow(&request, &Right::to_ground(target.swarm())).await?;
-        // On a task of its own: an order goes through even if the caller hangs up.
-        let order = tokio::spawn(async move { ground::ground(&context, &target).await });
-        answer(order.await)
+        orders::carry_out(self, orders::Verb::Ground, &request).await
     }
 
     async fn release(&self, request: Request<v1::GroundRequest>) -> Result<Response<v1::GroundResponse>, Status> {
-        let context = self.gate.context()?;
-        let target = target(request.get_ref())?;
-        self.allow(&request, &Right::to_release(target.swarm())).await?;
-        let order = tokio::spawn(async move { ground::release(&context, &target).await });
-        answer(order.await)
+        orders::carry_out(self, orders::Verb::Release, &request).await
     }
 
     async fn resume(&self, request: Request<v1::ResumeRequest>) -> Result<Response<v1::ResumeResponse>, Status> {
@@ -211,38 +209,10 @@ fn no_kill(error: &KillError) -> Status {
     }
 }
 
-fn target(request: &v1::GroundRequest) -> Result<Target, Status> {
-    match &request.target {
-        Some(v1::ground_request::Target::All(_)) => Ok(Target::All),
-        Some(v1::ground_request::Target::Swarm(swarm)) if !swarm.name.is_empty() && !swarm.namespace.is_empty() => {
-            Ok(Target::Swarm(Key::new(&swarm.namespace, &swarm.name)))
-        }
-        _ => Err(Status::invalid_argument("name a Swarm with its namespace, or all")),
-    }
-}
-
-fn answer(
-    result: Result<Result<Reach, GroundError>, tokio::task::JoinError>,
-) -> Result<Response<v1::GroundResponse>, Status> {
-    let small = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-    match result {
-        Ok(Ok(reach)) => {
-            let response = v1::GroundResponse {
-                drones: small(reach.drones),
-                agents_told: small(reach.agents),
-            };
-            Ok(Response::new(response))
-        }
-        Ok(Err(error @ GroundError::NoSuchSwarm(_))) => Err(Status::not_found(error.to_string())),
-        Ok(Err(error)) => Err(Status::unavailable(error.to_string())),
-        Err(_) => Err(Status::internal("the order was cut off; repeat it")),
-    }
-}
-
 async fn watch(
     context: Arc<Context>,
     watcher: Watcher,
-    namespace: String,
+    selection: Selection,
     interval: Duration,
     sender: mpsc::Sender<Result<v1::ListResponse, Status>>,
 ) {
@@ -265,7 +235,7 @@ async fn watch(
             () = sender.closed() => return,
             _ = ticks.tick() => {}
         }
-        let now = list(&context, &namespace);
+        let now = list(&context, &selection);
         // The age of a report grows all the time; by itself it is no news.
         let ageless = v1::ListResponse {
             vehicles: now
@@ -286,15 +256,23 @@ async fn watch(
     }
 }
 
-fn list(context: &Context, namespace: &str) -> v1::ListResponse {
-    let wanted = Some(namespace).filter(|n| !n.is_empty());
+fn to_look_at(namespace: &str, selector: &str) -> Result<Selection, Status> {
+    Selection::to_look_at(namespace, selector).map_err(|error| Status::invalid_argument(error.to_string()))
+}
+
+fn list(context: &Context, selection: &Selection) -> v1::ListResponse {
+    let chosen = |drone: &Arc<Drone>| {
+        let swarm = owner(drone).and_then(|(swarm, _)| context.world.swarm_of_uid(swarm));
+        selection.has_drone(drone, swarm.as_deref())
+    };
     let mut vehicles: Vec<_> = context
         .world
-        .all_drones(wanted)
+        .all_drones(selection.namespace())
         .into_iter()
+        .filter(chosen)
         .map(|drone| vehicle(context, drone))
         .collect();
-    if wanted.is_none() {
+    if selection.is_everything() {
         let mut idle = context.sessions.connected();
         idle.retain(|(node, _)| context.world.drones_on(node).is_empty());
         idle.sort_by(|a, b| a.0.cmp(&b.0));

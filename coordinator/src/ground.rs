@@ -8,7 +8,7 @@ mod latch;
 mod object;
 
 pub use latch::Latch;
-pub use object::Recorded;
+pub use object::{Kind, Marked, Recorded};
 
 use crate::api::{self, ApiError};
 use crate::context::Context;
@@ -21,7 +21,7 @@ use fleet::report::Report;
 use futures::{StreamExt, stream};
 use kube::api::{Api, Patch, PatchParams};
 use latch::{Call, new_id};
-use object::{Kind, Marked, patch};
+use object::patch;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -39,17 +39,8 @@ pub enum Target {
     Swarm(Key),
     /// Every Swarm and every Drone.
     All,
-}
-
-impl Target {
-    /// The Swarm, unless it is about all.
-    #[must_use]
-    pub const fn swarm(&self) -> Option<&Key> {
-        match self {
-            Self::Swarm(swarm) => Some(swarm),
-            Self::All => None,
-        }
-    }
+    /// These objects, which a selector selected when the order was given.
+    Selected(Vec<Marked>),
 }
 
 /// How far an order reached.
@@ -109,12 +100,17 @@ pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) {
 pub async fn ground(context: &Context, target: &Target) -> Result<Reach, GroundError> {
     let marked = objects(context, target)?;
     context.metrics.person("ground");
-    let (call, id) = (context.latch.begin(), new_id());
-    context.latch.put(id, call, &marked);
+    let call = context.latch.begin();
+    // Each object has a number of its own: what agents remember of an order to some Drones of a Swarm is not taken for one to
+    // the whole Swarm ([`remembered`]).
+    let orders: Vec<(Marked, GroundOrderId)> = marked.iter().map(|object| (object.clone(), new_id())).collect();
+    for (object, id) in &orders {
+        context.latch.put(*id, call, std::slice::from_ref(object));
+    }
     let reach = wake(context, &marked);
     tracing::warn!(?target, drones = reach.drones, agents = reach.agents, "ground order");
     let _one_at_a_time = context.latch.writing.lock().await;
-    let changes = marked.into_iter().map(|object| (object, Change::Ground(id))).collect();
+    let changes = orders.into_iter().map(|(object, id)| (object, Change::Ground(id))).collect();
     match write_all(context, changes, call).await {
         Ok(()) => Ok(reach),
         Err(source) => Err(GroundError::NotWritten {
@@ -174,6 +170,7 @@ fn objects(context: &Context, target: &Target) -> Result<Vec<Marked>, GroundErro
                 .chain(single.map(|drone| Marked::drone(&drone)))
                 .collect())
         }
+        Target::Selected(objects) => Ok(objects.clone()),
     }
 }
 
@@ -202,12 +199,12 @@ fn wake(context: &Context, marked: &[Marked]) -> Reach {
     reach
 }
 
-/// Drones of Swarms that were grounded one by one: for a release of all, by whomever; for that of a Swarm, by an order to
-/// the Swarm that was given anew for some of its Drones ([`remembered`]).
+/// Drones of Swarms that were grounded one by one: for a release of all, by whomever; for that of a Swarm, by an order that a
+/// selector gave to some of its Drones, or that was given anew for some of them ([`remembered`]).
 fn singly_grounded(context: &Context, marked: &[Marked], target: &Target) -> Vec<Marked> {
     let drones = match target {
         Target::All => context.world.all_drones(None),
-        Target::Swarm(_) => marked
+        Target::Swarm(_) | Target::Selected(_) => marked
             .iter()
             .flat_map(|swarm| context.world.drones_of_swarm(&swarm.uid))
             .collect(),
@@ -219,6 +216,15 @@ fn singly_grounded(context: &Context, marked: &[Marked], target: &Target) -> Vec
         .filter(|drone| owner(drone).is_some() && (singly(drone) || context.latch.given(uid(drone.as_ref())).is_some()))
         .map(|drone| Marked::drone(drone))
         .collect()
+}
+
+/// The Swarm whose ground order keeps a Drone down that was released itself.
+#[must_use]
+pub fn kept_down_by(context: &Context, object: &Marked) -> Option<Key> {
+    let drone = context.world.get_drone(&object.key).filter(|_| object.kind == Kind::Drone)?;
+    let swarm = owner(&drone).and_then(|(swarm, _)| context.world.swarm_of_uid(swarm))?;
+    let grounded = swarm.spec.grounded || context.latch.given(uid(swarm.as_ref())).is_some();
+    grounded.then(|| Key::of(swarm.as_ref()))
 }
 
 /// The number of the last order that is recorded on an object.

@@ -30,6 +30,7 @@ pub mod queue;
 pub mod resume;
 pub mod retry;
 pub mod security;
+pub mod selection;
 pub mod serve;
 pub mod sessions;
 pub mod shutdown;

@@ -1,9 +1,10 @@
 //! What a user of Kubernetes may, as the API server's SubjectAccessReview says.
 //!
 //! Owns: asking, and keeping answers for seconds. Must not: decide anything by itself, but for one thing: whoever was allowed to
-//! ground within the last hour may do so while the API server is away. Grounding is safe, and it may be urgent.
+//! ground within the last hour may do so while the API server is away or does not answer at once. Grounding is safe, and it may
+//! be urgent.
 
-use super::kept::{FRESH, Kept, LAST_RESORT};
+use super::kept::{AWAY, FRESH, Kept, LAST_RESORT};
 use super::refusal::Refusal;
 use super::right::{GROUND, GROUP, Right};
 use super::user::User;
@@ -19,6 +20,9 @@ const AT_A_TIME: usize = 32;
 
 /// A question waits so long for its turn, and then so long for its answer.
 const PATIENCE: Duration = Duration::from_secs(3);
+
+/// What is asked, as failures name it.
+const ASK: &str = "ask the API server what a user may do";
 
 /// Judges rights.
 #[derive(Debug)]
@@ -55,20 +59,22 @@ impl Access {
         let key = (user.clone(), right.clone());
         let allowed = match self.kept.get(&key, FRESH, Instant::now()) {
             Some(allowed) => allowed,
-            None => match self.ask(user, right).await {
-                Ok(allowed) => {
-                    self.kept.keep(key, allowed, Instant::now());
-                    allowed
-                }
-                Err(error) => {
-                    let known = self.kept.get(&key, LAST_RESORT, Instant::now());
-                    if right.verb != GROUND || known != Some(true) {
-                        return Err(error);
+            None => {
+                let known = right.verb == GROUND && self.was_allowed(user, right);
+                let patience = if known { AWAY } else { PATIENCE * 2 };
+                let answer = timeout(patience, self.ask(user, right)).await;
+                match answer.unwrap_or(Err(Refusal::Unasked(ApiError::TimedOut { what: ASK }))) {
+                    Ok(allowed) => {
+                        self.kept.keep(key, allowed, Instant::now());
+                        allowed
                     }
-                    tracing::warn!(user = user.name, %error, "grounding is allowed by what was known within the last hour");
-                    true
+                    Err(error) if known => {
+                        tracing::warn!(user = user.name, %error, "grounding is allowed by what was known within the last hour");
+                        true
+                    }
+                    Err(error) => return Err(error),
                 }
-            },
+            }
         };
         if allowed {
             return Ok(());
@@ -79,12 +85,18 @@ impl Access {
         })
     }
 
+    /// Whether `user` might do it within the last hour, by the newest answer about it, or about what includes it.
+    fn was_allowed(&self, user: &User, right: &Right) -> bool {
+        let kept = |right: Right| self.kept.get(&(user.clone(), right), LAST_RESORT, Instant::now());
+        kept(right.clone()).unwrap_or_else(|| right.wider().any(|wider| kept(wider) == Some(true)))
+    }
+
     async fn ask(&self, user: &User, right: &Right) -> Result<bool, Refusal> {
         let turn = timeout(PATIENCE, self.asking.acquire()).await;
         let Ok(Ok(_turn)) = turn else {
             return Err(Refusal::Busy);
         };
-        let what = "ask the API server what a user may do";
+        let what = ASK;
         let (params, question) = (PostParams::default(), question(user, right));
         let asked = api::call(what, self.reviews.0.create(&params, &question));
         let answer = timeout(PATIENCE, asked).await;

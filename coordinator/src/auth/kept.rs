@@ -14,6 +14,10 @@ pub const FRESH: Duration = Duration::from_secs(10);
 /// A good answer counts for so long when the API server cannot be asked and the call makes things safer.
 pub const LAST_RESORT: Duration = Duration::from_secs(3600);
 
+/// An API server that has not answered within this time is taken as away, where the call makes things safer and the answer is
+/// known: an order to land reaches agents within a second.
+pub const AWAY: Duration = Duration::from_millis(300);
+
 /// At most this many answers; with more, the oldest half goes.
 const MOST: usize = 4096;
 

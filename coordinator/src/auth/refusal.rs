@@ -105,6 +105,12 @@ impl Refusal {
     }
 }
 
+impl From<&Refusal> for Status {
+    fn from(refusal: &Refusal) -> Self {
+        Self::new(refusal.code(), refusal.to_string())
+    }
+}
+
 impl From<Refusal> for Status {
     fn from(refusal: Refusal) -> Self {
         Self::new(refusal.code(), refusal.to_string())

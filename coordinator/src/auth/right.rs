@@ -5,8 +5,8 @@
 //! | call | verb | resource |
 //! |---|---|---|
 //! | List, Get, Watch | `get` | `drones` |
-//! | Ground | `ground` | `swarms` |
-//! | Release | `release` | `swarms` |
+//! | Ground | `ground` | `swarms`; of a Drone: for its Swarm, or in its namespace if it has none |
+//! | Release | `release` | `swarms`; likewise |
 //! | Resume | `resume` | `drones` |
 //! | Kill | `kill` | `drones`, or `swarms` for the Swarm that the Drone is of |
 //!
@@ -34,6 +34,9 @@ pub struct Right {
 /// The verb that grounds.
 pub const GROUND: &str = "ground";
 
+/// The verb that releases.
+pub const RELEASE: &str = "release";
+
 impl Right {
     /// To see Drones of a namespace, or of all when it is empty.
     #[must_use]
@@ -47,22 +50,16 @@ impl Right {
         Self::of("get", "drones", drone)
     }
 
-    /// To ground a Swarm, or all.
+    /// To ground or release a Swarm; `verb` is [`GROUND`] or [`RELEASE`].
     #[must_use]
-    pub fn to_ground(swarm: Option<&Key>) -> Self {
-        swarm.map_or_else(
-            || Self::new(GROUND, "swarms", None, None),
-            |swarm| Self::of(GROUND, "swarms", swarm),
-        )
+    pub fn to_order(verb: &'static str, swarm: &Key) -> Self {
+        Self::of(verb, "swarms", swarm)
     }
 
-    /// To release a Swarm, or all.
+    /// To ground or release whatever there is in a namespace, or in all.
     #[must_use]
-    pub fn to_release(swarm: Option<&Key>) -> Self {
-        swarm.map_or_else(
-            || Self::new("release", "swarms", None, None),
-            |swarm| Self::of("release", "swarms", swarm),
-        )
+    pub fn to_order_all(verb: &'static str, namespace: Option<&str>) -> Self {
+        Self::new(verb, "swarms", namespace, None)
     }
 
     /// To go on commanding a Drone that somebody had taken over.
@@ -95,6 +92,19 @@ impl Right {
             namespace: given(namespace),
             name: given(name),
         }
+    }
+
+    /// Rights that include this one: for the whole namespace, and for all.
+    pub fn wider(&self) -> impl Iterator<Item = Self> + use<> {
+        let whole = Self {
+            name: None,
+            ..self.clone()
+        };
+        let all = Self {
+            namespace: None,
+            ..whole.clone()
+        };
+        [whole, all].into_iter()
     }
 
     /// Whether it is more than looking.
@@ -147,9 +157,22 @@ mod tests {
             "apiGroups: [skein.dev], resources: [drones], verbs: [kill]"
         );
         assert_eq!(right.place(), "in namespace north");
-        let all = Right::to_ground(None);
+        let all = Right::to_order_all(GROUND, None);
         assert_eq!(all.to_string(), "ground swarms.skein.dev in all namespaces");
         assert_eq!(all.place(), "by a ClusterRoleBinding");
         assert_eq!(Right::to_see("").namespace, None);
+    }
+
+    #[test]
+    fn whoever_may_for_all_or_for_a_namespace_may_for_each_in_it() {
+        let one = Right::to_order(GROUND, &Key::new("north", "alpha"));
+        let wider: Vec<String> = one.wider().map(|right| right.to_string()).collect();
+        assert_eq!(
+            wider,
+            [
+                "ground swarms.skein.dev in namespace north",
+                "ground swarms.skein.dev in all namespaces"
+            ]
+        );
     }
 }

@@ -4,7 +4,7 @@
 //! answers are kept under its SHA-256.
 
 use super::agent_token;
-use super::kept::{FRESH, Kept, LAST_RESORT};
+use super::kept::{AWAY, FRESH, Kept, LAST_RESORT};
 use super::refusal::Refusal;
 use super::user::User;
 use crate::api::{self, ApiError};
@@ -27,6 +27,9 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Longer tokens are none.
 const LONGEST: usize = 16 * 1024;
+
+/// What is asked, as failures name it.
+const ASK: &str = "ask the API server whose token it is";
 
 /// Judges tokens.
 #[derive(Debug)]
@@ -86,16 +89,14 @@ impl Tokens {
         if let Some(answer) = self.people.get(&print, FRESH, Instant::now()) {
             return answer.map_err(Refusal::BadToken);
         }
-        let review = match self.ask(token, None).await {
-            Ok(review) => review,
-            Err(error) if safe => {
-                let known = self.people.get(&print, LAST_RESORT, Instant::now());
-                return match known {
-                    Some(Ok(user)) if !is_over(token) => Ok(user),
-                    _ => Err(error),
-                };
-            }
-            Err(error) => return Err(error),
+        let known = self.people.get(&print, LAST_RESORT, Instant::now());
+        let known = known.and_then(Result::ok).filter(|_| safe && !is_over(token));
+        let patience = if known.is_some() { AWAY } else { PATIENCE * 2 };
+        let answer = timeout(patience, self.ask(token, None)).await;
+        let review = match (answer.unwrap_or(Err(Refusal::Unasked(ApiError::TimedOut { what: ASK }))), known) {
+            (Ok(review), _) => review,
+            (Err(_), Some(user)) => return Ok(user),
+            (Err(error), None) => return Err(error),
         };
         let answer = match (review.authenticated, review.user) {
             (Some(true), Some(user)) => Ok(User::from(user)),
@@ -117,7 +118,7 @@ impl Tokens {
             },
             ..TokenReview::default()
         };
-        let what = "ask the API server whose token it is";
+        let what = ASK;
         let params = PostParams::default();
         let asked = api::call(what, self.reviews.0.create(&params, &question));
         let answer = timeout(PATIENCE, asked).await;

@@ -1,0 +1,283 @@
+//! Ground and Release: for a Swarm, for all, or for what a label selector selects.
+//!
+//! Owns: what is meant, who may order which part of it, and what the caller is told. Of a selection, what the caller may order is
+//! ordered at once, and the rest is told. Must not: let an order that covers nothing look like one that was carried out.
+
+use super::{FleetService, who};
+use crate::api::ApiError;
+use crate::auth::right::{GROUND, RELEASE};
+use crate::auth::{Refusal, Right, Who};
+use crate::context::Context;
+use crate::ground::{self, GroundError, Kind, Marked, Reach, Target};
+use crate::key::Key;
+use crate::selection::Selection;
+use crate::world::owner;
+use futures::{StreamExt, stream};
+use proto::v1;
+use proto::v1::ground_request::Target as Asked;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{Instant, timeout, timeout_at};
+use tonic::{Request, Response, Status};
+
+/// So long it is waited for the word that the caller may order everything, before each object is asked about.
+const QUICK: Duration = Duration::from_millis(300);
+
+/// After this time, what has not been allowed is not ordered.
+const PATIENCE: Duration = Duration::from_secs(4);
+
+/// Questions about one order at a time.
+const AT_A_TIME: usize = 32;
+
+/// So many objects are named in an answer that refuses all.
+const NAMED: usize = 5;
+
+/// What is to become of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verb {
+    Ground,
+    Release,
+}
+
+impl Verb {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Ground => GROUND,
+            Self::Release => RELEASE,
+        }
+    }
+}
+
+/// Gives the order that is asked for, as far as the caller may.
+pub(super) async fn carry_out(
+    service: &FleetService,
+    verb: Verb,
+    request: &Request<v1::GroundRequest>,
+) -> Result<Response<v1::GroundResponse>, Status> {
+    let context = service.gate.context()?;
+    let (target, right) = match &request.get_ref().target {
+        Some(Asked::All(_)) => (Target::All, Right::to_order_all(verb.text(), None)),
+        Some(Asked::Swarm(swarm)) if !swarm.name.is_empty() && !swarm.namespace.is_empty() => {
+            let key = Key::new(&swarm.namespace, &swarm.name);
+            let right = Right::to_order(verb.text(), &key);
+            (Target::Swarm(key), right)
+        }
+        Some(Asked::Selector(target)) => {
+            let selection = Selection::to_order(&target.namespace, &target.selector);
+            let selection = selection.map_err(|error| Status::invalid_argument(error.to_string()))?;
+            return selected(service, &context, verb, request, &selection).await;
+        }
+        Some(Asked::Swarm(_)) | None => {
+            let words = "name a Swarm with its namespace, a selector, or all";
+            return Err(Status::invalid_argument(words));
+        }
+    };
+    service.allow(request, &right).await?;
+    give(&context, verb, target).await.map(|reach| Response::new(answer(reach)))
+}
+
+/// Gives the order for all of `selection` that the caller may.
+async fn selected(
+    service: &FleetService,
+    context: &Arc<Context>,
+    verb: Verb,
+    request: &Request<v1::GroundRequest>,
+    selection: &Selection,
+) -> Result<Response<v1::GroundResponse>, Status> {
+    let who = who(request)?;
+    let wide = Right::to_order_all(verb.text(), selection.namespace());
+    let meant = selection.objects(&context.world);
+    if meant.is_empty() {
+        let sees = Right::to_see(selection.namespace().unwrap_or_default());
+        if service.auth.may(&who, &sees).await.is_err() {
+            service.allow(request, &wide).await?;
+        }
+        let place = selection.namespace().map_or_else(String::new, |n| format!(" in namespace {n}"));
+        return Err(Status::not_found(format!(
+            "no Swarm or Drone{place} has labels that match; nothing was done. See `kubectl get swarms,drones -A --show-labels`"
+        )));
+    }
+    let (may, refused) = sorted(service, context, &who, verb, &wide, meant).await;
+    if may.is_empty() {
+        return Err(all_refused(service, request, &who, &wide, refused).await);
+    }
+    tracing::info!(by = who.name(), what = verb.text(), objects = may.len(), refused = refused.len(), "order taken");
+    let reach = give(context, verb, Target::Selected(may.clone())).await;
+    let reach = reach.map_err(|status| with_refused(&status, refused.len()))?;
+    let mut response = answer(reach);
+    let (seen, hidden) = told(service, &who, refused).await;
+    response.not_done = seen.into_iter().map(|(object, why)| not_done(&object, why.to_string())).collect();
+    response.hidden = small(hidden);
+    for object in may {
+        match ground::kept_down_by(context, &object).filter(|_| verb == Verb::Release) {
+            Some(swarm) => {
+                let why = format!("its Swarm {swarm} is grounded as a whole; release that");
+                response.not_done.push(not_done(&object, why));
+            }
+            None => response.done.push(name(&object)),
+        }
+    }
+    Ok(Response::new(response))
+}
+
+/// What of `meant` the caller may order, and what not.
+async fn sorted(
+    service: &FleetService,
+    context: &Context,
+    who: &Who,
+    verb: Verb,
+    wide: &Right,
+    meant: Vec<Marked>,
+) -> (Vec<Marked>, Vec<(Marked, Arc<Refusal>)>) {
+    if let Ok(Ok(())) = timeout(QUICK, service.auth.may(who, wide)).await {
+        return (meant, vec![]);
+    }
+    let until = Instant::now() + PATIENCE;
+    let needed = meant.into_iter().map(|object| (needed(context, verb, &object), object));
+    let needed: Vec<(Right, Marked)> = needed.collect();
+    let rights: BTreeSet<Right> = needed.iter().map(|(right, _)| right.clone()).collect();
+    let asked = rights.into_iter().map(|right| async move {
+        let answer = timeout_at(until, service.auth.may(who, &right)).await;
+        let late = || Refusal::Unasked(ApiError::TimedOut { what: "ask what the caller may do" });
+        (right, answer.unwrap_or_else(|_| Err(late())).map_err(Arc::new))
+    });
+    let answers: BTreeMap<Right, Result<(), Arc<Refusal>>> =
+        stream::iter(asked).buffer_unordered(AT_A_TIME).collect().await;
+    let (mut may, mut refused) = (vec![], vec![]);
+    for (right, object) in needed {
+        match answers.get(&right) {
+            Some(Ok(())) => may.push(object),
+            Some(Err(refusal)) => refused.push((object, Arc::clone(refusal))),
+            None => refused.push((object, Arc::new(Refusal::Busy))),
+        }
+    }
+    (may, refused)
+}
+
+/// What it needs to order `object`: the right to its Swarm, or to its namespace if it has none.
+fn needed(context: &Context, verb: Verb, object: &Marked) -> Right {
+    let drone = || context.world.get_drone(&object.key);
+    let swarm = match object.kind {
+        Kind::Swarm => Some(object.key.clone()),
+        Kind::Drone => drone().and_then(|drone| {
+            let swarm = owner(&drone).map(|(_, name)| name.to_owned());
+            swarm.map(|swarm| Key::new(&object.key.namespace, &swarm))
+        }),
+    };
+    swarm.map_or_else(
+        || Right::to_order_all(verb.text(), Some(&object.key.namespace)),
+        |swarm| Right::to_order(verb.text(), &swarm),
+    )
+}
+
+/// Of what was refused, what the caller may see, and how many more there are.
+async fn told(
+    service: &FleetService,
+    who: &Who,
+    refused: Vec<(Marked, Arc<Refusal>)>,
+) -> (Vec<(Marked, Arc<Refusal>)>, usize) {
+    let spaces: BTreeSet<String> = refused.iter().map(|(object, _)| object.key.namespace.clone()).collect();
+    let until = Instant::now() + PATIENCE;
+    let asked = spaces.into_iter().map(|space| async move {
+        let right = Right::to_see(&space);
+        let sees = timeout_at(until, service.auth.may(who, &right)).await;
+        matches!(sees, Ok(Ok(()))).then_some(space)
+    });
+    let seen: Vec<Option<String>> = stream::iter(asked).buffer_unordered(AT_A_TIME).collect().await;
+    let seen: BTreeSet<String> = seen.into_iter().flatten().collect();
+    let all = refused.len();
+    let shown: Vec<_> = refused.into_iter().filter(|(object, _)| seen.contains(&object.key.namespace)).collect();
+    let hidden = all - shown.len();
+    (shown, hidden)
+}
+
+/// The answer when nothing of a selection may be ordered: to whoever may not see any of it, the same as when there is nothing.
+async fn all_refused(
+    service: &FleetService,
+    request: &Request<v1::GroundRequest>,
+    who: &Who,
+    wide: &Right,
+    refused: Vec<(Marked, Arc<Refusal>)>,
+) -> Status {
+    let count = refused.len();
+    let (seen, _) = told(service, who, refused).await;
+    let Some((_, first)) = seen.first() else {
+        return match service.auth.may(who, wide).await {
+            Err(refusal) => service.refuse(request, refusal),
+            Ok(()) => Status::unavailable("what you may do has just changed; nothing was done, try again"),
+        };
+    };
+    let status = Status::from(first.as_ref());
+    let named = seen.iter().take(NAMED).map(|(object, why)| format!("{}: {why}", named(object)));
+    let named: Vec<String> = named.collect();
+    Status::new(
+        status.code(),
+        format!("nothing was done, for none of the {count} that are selected: {}", named.join("; ")),
+    )
+}
+
+/// Gives an order that is allowed.
+async fn give(context: &Arc<Context>, verb: Verb, target: Target) -> Result<Reach, Status> {
+    let context = Arc::clone(context);
+    // On a task of its own: an order goes through even if the caller hangs up.
+    let order = tokio::spawn(async move {
+        match verb {
+            Verb::Ground => ground::ground(&context, &target).await,
+            Verb::Release => ground::release(&context, &target).await,
+        }
+    });
+    match order.await {
+        Ok(Ok(reach)) => Ok(reach),
+        Ok(Err(error @ GroundError::NoSuchSwarm(_))) => Err(Status::not_found(error.to_string())),
+        Ok(Err(error)) => Err(Status::unavailable(error.to_string())),
+        Err(_) => Err(Status::internal("the order was cut off; repeat it")),
+    }
+}
+
+fn answer(reach: Reach) -> v1::GroundResponse {
+    v1::GroundResponse {
+        drones: small(reach.drones),
+        agents_told: small(reach.agents),
+        ..v1::GroundResponse::default()
+    }
+}
+
+/// A failure, with how many objects were not even tried.
+fn with_refused(status: &Status, refused: usize) -> Status {
+    let more = match refused {
+        0 => String::new(),
+        n => format!("; {n} more are selected that you may not order"),
+    };
+    Status::new(status.code(), format!("{}{more}", status.message()))
+}
+
+fn small(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+const fn kind(object: &Marked) -> &'static str {
+    match object.kind {
+        Kind::Swarm => "Swarm",
+        Kind::Drone => "Drone",
+    }
+}
+
+fn named(object: &Marked) -> String {
+    format!("{} {}", kind(object), object.key)
+}
+
+fn name(object: &Marked) -> v1::ObjectName {
+    v1::ObjectName {
+        kind: kind(object).to_owned(),
+        namespace: object.key.namespace.clone(),
+        name: object.key.name.clone(),
+    }
+}
+
+fn not_done(object: &Marked, why: String) -> v1::NotDone {
+    v1::NotDone {
+        object: Some(name(object)),
+        why,
+    }
+}

@@ -13,8 +13,10 @@ pub use place::WhereArgs;
 pub use swarm::{GroundArgs, SwarmRef};
 
 use crate::failure::Failure;
+use crate::server::Which;
 use crate::up::node_link::NodeLink;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use fleet::selector::Selector;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -54,12 +56,15 @@ pub enum Command {
     ///
     /// Goes on when the coordinator is away for a while. Ctrl-C ends it.
     Watch(WatchArgs),
-    /// Lands the vehicles of a Swarm, or all, at once, and keeps them on the ground until `skein release`.
+    /// Lands the vehicles of a Swarm, of a selector, or all, at once, and keeps them on the ground until `skein release`.
     ///
-    /// Asks nothing back: it is meant for emergencies too. Motors are never stopped in the air.
+    /// Say exactly one: a Swarm, --selector, or --all. What may not be grounded by you is told, and the rest is grounded all the
+    /// same (exit code 1). A selector that selects nothing is an error. Asks nothing back: it is meant for emergencies too. Motors are never stopped in the air.
     #[command(after_help = EXIT_CODES)]
     Ground(GroundArgs),
     /// Ends a ground order: vehicles that are wished to fly take off again.
+    ///
+    /// Say exactly one: a Swarm, --selector, or --all.
     #[command(after_help = EXIT_CODES)]
     Release(GroundArgs),
     /// Lets Skein go on with a vehicle that somebody else has taken over in flight.
@@ -205,9 +210,21 @@ pub struct Filter {
     /// Only Drones of this Swarm.
     #[arg(long, value_name = "SWARM")]
     pub swarm: Option<String>,
+    /// Only Drones with these labels, their own or their Swarm's, as kubectl's -l has it: team=red,model in (a,b),!retired
+    #[arg(short = 'l', long, value_name = "SELECTOR")]
+    pub selector: Option<Selector>,
 }
 
 impl Filter {
+    /// What the coordinator is asked for.
+    #[must_use]
+    pub fn which(&self) -> Which {
+        Which {
+            namespace: self.namespace.clone().unwrap_or_default(),
+            selector: self.selector.as_ref().map(ToString::to_string).unwrap_or_default(),
+        }
+    }
+
     /// With the namespace that was named before the command, if one was.
     ///
     /// # Errors
@@ -288,6 +305,36 @@ mod tests {
         assert!(usage_error(&["ground", "alpha", "--all"]).contains("cannot be used with"));
         assert!(usage_error(&["ground", "--all", "-n", "field"]).contains("cannot be used with"));
         assert!(usage_error(&["ground", "a/b/c"]).contains("NAME or NAMESPACE/NAME"));
+    }
+
+    #[test]
+    fn a_selector_stands_for_itself_and_an_empty_one_does_not_mean_all() {
+        let parsed = |args: &[&str]| Cli::try_parse_from([&["skein"], args].concat());
+        for fine in [
+            &["ground", "-l", "team=red"][..],
+            &["release", "--selector", "team in (red, blue),!retired", "-n", "field"],
+            &["ground", "-A", "-l", "team!=red"],
+            &["status", "-l", "team"],
+            &["watch", "-l", "!team"],
+        ] {
+            assert!(parsed(fine).is_ok(), "{fine:?}");
+        }
+        for (wrong, told) in [
+            (&["ground", "alpha", "-l", "team=red"][..], "cannot be used with"),
+            (&["release", "--all", "-l", "team=red"], "cannot be used with"),
+            (
+                &["ground", "-l", "team=red", "-A", "-n", "field"],
+                "cannot be used with",
+            ),
+            (&["ground", "-A"], "required"),
+            (&["ground", "--all", "-A"], "required"),
+            (&["ground", "-l", ""], "an empty selector would select everything"),
+            (&["ground", "-l", "team red"], "where =, ==, !=, in or notin should be"),
+            (&["status", "-l", " "], "an empty selector would select everything"),
+        ] {
+            let error = usage_error(wrong);
+            assert!(error.contains(told), "{wrong:?}: {error}");
+        }
     }
 
     #[test]

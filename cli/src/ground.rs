@@ -5,11 +5,15 @@
 use crate::args::{GroundArgs, SwarmRef};
 use crate::failure::Failure;
 use crate::route::Route;
-use crate::server::{OrderFailure, Server};
+use crate::server::{OrderFailure, Server, Which};
+use crate::vehicle::printable;
 use proto::v1;
 use proto::v1::ground_request::Target;
 use std::collections::BTreeSet;
 use std::io::Write;
+
+/// So many objects are named; of more, how many.
+const NAMED: usize = 12;
 
 /// The namespace of a Swarm that was named without one.
 const DEFAULT_NAMESPACE: &str = "default";
@@ -23,7 +27,7 @@ pub async fn ground(route: &Route, args: &GroundArgs) -> Result<(), Failure> {
     let mut server = Server::connect(route).await?;
     let answer = server.ground(target.clone()).await;
     let done = explained(answer, &target, &mut server).await?;
-    say(&grounded(&target, done))
+    tell(&done, grounded(&target, &done), "grounded")
 }
 
 /// Lets fly again.
@@ -35,17 +39,28 @@ pub async fn release(route: &Route, args: &GroundArgs) -> Result<(), Failure> {
     let mut server = Server::connect(route).await?;
     let answer = server.release(target.clone()).await;
     let done = explained(answer, &target, &mut server).await?;
-    say(&released(&target, done))
+    tell(&done, released(&target, &done), "released")
 }
 
-fn say(text: &str) -> Result<(), Failure> {
-    Ok(writeln!(std::io::stdout(), "{text}")?)
+/// Says what was done, and fails if a part of it was not.
+fn tell(done: &v1::GroundResponse, words: String, verb: &str) -> Result<(), Failure> {
+    let left = not_done(done, verb);
+    if left.is_none() || !done.done.is_empty() {
+        writeln!(std::io::stdout(), "{words}")?;
+    }
+    left.map_or(Ok(()), |left| Err(Failure::Failed(left)))
 }
 
 fn target(args: &GroundArgs) -> Result<Target, Failure> {
-    match &args.swarm {
-        None => Ok(Target::All(v1::All {})),
-        Some(swarm) => Ok(Target::Swarm(swarm_target(swarm, args.namespace.as_deref())?)),
+    match (&args.swarm, &args.selector) {
+        (Some(swarm), _) => Ok(Target::Swarm(swarm_target(swarm, args.namespace.as_deref())?)),
+        (None, Some(selector)) => Ok(Target::Selector(v1::SelectorTarget {
+            selector: selector.to_string(),
+            namespace: args.namespace.clone().unwrap_or_default(),
+        })),
+        // Never for want of anything else: it has to be said.
+        (None, None) if args.all => Ok(Target::All(v1::All {})),
+        (None, None) => Err(Failure::Usage("say which: a Swarm, --selector or --all".to_owned())),
     }
 }
 
@@ -73,13 +88,16 @@ async fn explained(
     match answer {
         Ok(done) => Ok(done),
         Err(OrderFailure::Other(failure)) => Err(failure),
-        Err(OrderFailure::Unavailable(words)) => match server.list("").await {
+        Err(OrderFailure::Unavailable(words)) => match server.list(&Which::default()).await {
             Err(not_ready @ Failure::NotReady { .. }) => Err(not_ready),
             _ => Err(Failure::Failed(words)),
         },
-        Err(OrderFailure::NotFound) => {
+        Err(OrderFailure::NotFound(words)) if matches!(target, Target::Selector(_)) => {
+            Err(Failure::Failed(format!("{}: {words}", argument(target))))
+        }
+        Err(OrderFailure::NotFound(_)) => {
             // What there is helps more than what there is not; the answer stands without it.
-            let known = server.list("").await.unwrap_or_default();
+            let known = server.list(&Which::default()).await.unwrap_or_default();
             Err(Failure::Failed(unknown(target, &known)))
         }
     }
@@ -105,7 +123,7 @@ fn unknown(target: &Target, vehicles: &[v1::Vehicle]) -> String {
 fn name(target: &Target) -> String {
     match target {
         Target::Swarm(s) => format!("Swarm {}/{}", s.namespace, s.name),
-        Target::All(_) => "Swarm".into(),
+        Target::All(_) | Target::Selector(_) => "Swarm".into(),
     }
 }
 
@@ -113,17 +131,59 @@ fn argument(target: &Target) -> String {
     match target {
         Target::Swarm(s) => format!("{}/{}", s.namespace, s.name),
         Target::All(_) => "--all".into(),
+        Target::Selector(s) if s.namespace.is_empty() => format!("-l '{}'", s.selector),
+        Target::Selector(s) => format!("-l '{}' -n {}", s.selector, s.namespace),
     }
 }
 
-fn whom(target: &Target) -> String {
+fn whom(target: &Target, done: &v1::GroundResponse) -> String {
     match target {
         Target::Swarm(_) => name(target),
         Target::All(_) => "all Swarms and Drones".into(),
+        Target::Selector(_) => some_of(&done.done.iter().map(object).collect::<Vec<_>>(), ", "),
     }
 }
 
-fn counts(done: v1::GroundResponse) -> String {
+fn object(o: &v1::ObjectName) -> String {
+    format!(
+        "{} {}/{}",
+        printable(&o.kind),
+        printable(&o.namespace),
+        printable(&o.name)
+    )
+}
+
+/// The first of many, and how many more there are.
+fn some_of(all: &[String], between: &str) -> String {
+    let first: Vec<&str> = all.iter().take(NAMED).map(String::as_str).collect();
+    match all.len().saturating_sub(NAMED) {
+        0 => first.join(between),
+        more => format!("{}{between}and {more} more", first.join(between)),
+    }
+}
+
+/// What an order does not cover, if there is such a thing.
+fn not_done(done: &v1::GroundResponse, verb: &str) -> Option<String> {
+    let told = done.not_done.iter().map(|left| {
+        let name = left.object.as_ref().map_or_else(|| "an object".to_owned(), object);
+        format!("{name}: {}", printable(&left.why))
+    });
+    let told: Vec<String> = told.collect();
+    let mut words = match told.len() {
+        0 => String::new(),
+        n => format!("{n} of what is selected NOT {verb}: {}", some_of(&told, "; ")),
+    };
+    if done.hidden > 0 {
+        let and = if words.is_empty() { "" } else { "; and " };
+        words += &format!(
+            "{and}{} of what is selected NOT {verb}, which you may neither order nor see",
+            done.hidden
+        );
+    }
+    (!words.is_empty()).then_some(words)
+}
+
+fn counts(done: &v1::GroundResponse) -> String {
     let of = |n: u32, one: &str, many: &str| {
         if n == 1 {
             format!("1 {one}")
@@ -135,16 +195,16 @@ fn counts(done: v1::GroundResponse) -> String {
     format!("{}, {agents}", of(done.drones, "Drone", "Drones"))
 }
 
-fn grounded(target: &Target, done: v1::GroundResponse) -> String {
-    let (whom, counts, argument) = (whom(target), counts(done), argument(target));
+fn grounded(target: &Target, done: &v1::GroundResponse) -> String {
+    let (whom, counts, argument) = (whom(target, done), counts(done), argument(target));
     format!(
         "Ground order given to {whom}: {counts}. Vehicles in the air land now (`skein watch`), \
          and stay down until `skein release {argument}`."
     )
 }
 
-fn released(target: &Target, done: v1::GroundResponse) -> String {
-    let (whom, counts) = (whom(target), counts(done));
+fn released(target: &Target, done: &v1::GroundResponse) -> String {
+    let (whom, counts) = (whom(target, done), counts(done));
     format!("Ground order ended for {whom}: {counts}. Vehicles that are wished to fly take off (`skein watch`).")
 }
 
@@ -174,25 +234,70 @@ mod tests {
         assert_eq!(
             grounded(
                 &target,
-                v1::GroundResponse {
+                &v1::GroundResponse {
                     drones: 3,
-                    agents_told: 1
+                    agents_told: 1,
+                    ..v1::GroundResponse::default()
                 }
             ),
             "Ground order given to Swarm field/alpha: 3 Drones, 1 connected agent told. Vehicles in the air land now \
              (`skein watch`), and stay down until `skein release field/alpha`."
         );
-        let all = grounded(
-            &Target::All(v1::All {}),
-            v1::GroundResponse {
-                drones: 0,
-                agents_told: 0,
-            },
-        );
+        let all = grounded(&Target::All(v1::All {}), &v1::GroundResponse::default());
         assert!(
             all.contains("all Swarms and Drones: 0 Drones") && all.ends_with("`skein release --all`."),
             "{all}"
         );
+    }
+
+    fn named(kind: &str, namespace: &str, name: &str) -> v1::ObjectName {
+        v1::ObjectName {
+            kind: kind.into(),
+            namespace: namespace.into(),
+            name: name.into(),
+        }
+    }
+
+    #[test]
+    fn a_selection_is_told_by_name_with_how_to_undo_it_and_what_was_left_out() {
+        let target = |namespace: &str| {
+            Target::Selector(v1::SelectorTarget {
+                selector: "team in (red)".into(),
+                namespace: namespace.into(),
+            })
+        };
+        let mut done = v1::GroundResponse {
+            drones: 3,
+            agents_told: 3,
+            done: vec![named("Swarm", "field", "alpha"), named("Drone", "field", "lone")],
+            ..v1::GroundResponse::default()
+        };
+        let told = grounded(&target(""), &done);
+        assert!(
+            told.starts_with(
+                "Ground order given to Swarm field/alpha, Drone field/lone: 3 Drones, 3 connected agents told."
+            ) && told.ends_with("until `skein release -l 'team in (red)'`."),
+            "{told}"
+        );
+        assert!(grounded(&target("field"), &done).ends_with("-l 'team in (red)' -n field`."));
+        assert_eq!(not_done(&done, "grounded"), None);
+        done.not_done.push(v1::NotDone {
+            object: Some(named("Swarm", "south", "bravo")),
+            why: "ann may not ground it".into(),
+        });
+        assert_eq!(
+            not_done(&done, "grounded").unwrap(),
+            "1 of what is selected NOT grounded: Swarm south/bravo: ann may not ground it"
+        );
+        done.hidden = 2;
+        let told = not_done(&done, "grounded").unwrap();
+        assert!(
+            told.ends_with("; and 2 of what is selected NOT grounded, which you may neither order nor see"),
+            "{told}"
+        );
+        done.done = (0..30).map(|n| named("Drone", "field", &format!("d-{n}"))).collect();
+        let told = grounded(&target(""), &done);
+        assert!(told.contains("Drone field/d-11, and 18 more: 3 Drones"), "{told}");
     }
 
     #[test]

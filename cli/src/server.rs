@@ -31,6 +31,15 @@ const PROBE: Duration = Duration::from_secs(5);
 /// The largest answer taken, in bytes: a fleet of 25,000 is about 10 MiB.
 const LARGEST: usize = 64 << 20;
 
+/// Which vehicles.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Which {
+    /// Of Drones in this namespace; empty for all, and for vehicles without a Drone.
+    pub namespace: String,
+    /// Of Drones that this label selector selects; empty for all.
+    pub selector: String,
+}
+
 /// An open connection.
 #[derive(Debug)]
 pub struct Server {
@@ -53,30 +62,31 @@ impl Server {
         })
     }
 
-    /// All vehicles; `namespace` empty for all.
+    /// All vehicles of `which`.
     ///
     /// # Errors
     /// [`Failure`].
-    pub async fn list(&mut self, namespace: &str) -> Result<Vec<v1::Vehicle>, Failure> {
-        let request = v1::ListRequest {
-            namespace: namespace.to_owned(),
-        };
+    pub async fn list(&mut self, which: &Which) -> Result<Vec<v1::Vehicle>, Failure> {
+        let Which { namespace, selector } = which.clone();
+        let request = v1::ListRequest { namespace, selector };
         let answer = self.client.list(within(ANSWER, request)).await;
         Ok(answer.map_err(|s| self.failure(&s))?.into_inner().vehicles)
     }
 
-    /// All vehicles now and whenever something changes, but not more often than `every`, where the coordinator's own choice
-    /// does not do; `namespace` empty for all.
+    /// All vehicles of `which`, now and whenever something changes, but not more often than `every`, where the coordinator's own
+    /// choice does not do.
     ///
     /// # Errors
     /// [`Failure`].
     pub async fn watch(
         &mut self,
-        namespace: &str,
+        which: &Which,
         every: Option<Duration>,
     ) -> Result<Streaming<v1::ListResponse>, Failure> {
+        let Which { namespace, selector } = which.clone();
         let request = v1::WatchRequest {
-            namespace: namespace.to_owned(),
+            namespace,
+            selector,
             interval_ms: every.map_or(0, |every| u32::try_from(every.as_millis()).unwrap_or(u32::MAX)),
         };
         // No deadline for the stream as a whole: it has no end. The probe finds a dead connection.
@@ -89,7 +99,7 @@ impl Server {
     /// Lands and keeps down.
     ///
     /// # Errors
-    /// [`Failure`]; [`NotFound`](OrderFailure::NotFound) for a Swarm that does not exist.
+    /// [`Failure`]; [`NotFound`](OrderFailure::NotFound) for a Swarm that does not exist, or when nothing is selected.
     pub async fn ground(&mut self, target: v1::ground_request::Target) -> Result<v1::GroundResponse, OrderFailure> {
         let answer = self
             .client
@@ -142,7 +152,7 @@ impl Server {
     /// The same for an order, which may have been carried out in part.
     fn order_failure(&self, status: &Status) -> OrderFailure {
         match status.code() {
-            Code::NotFound => OrderFailure::NotFound,
+            Code::NotFound => OrderFailure::NotFound(status.message().to_owned()),
             Code::Unavailable if status.source().is_none() => OrderFailure::Unavailable(status.message().to_owned()),
             _ => OrderFailure::Other(self.failure(status)),
         }
@@ -152,8 +162,8 @@ impl Server {
 /// Why an order was not carried out.
 #[derive(Debug)]
 pub enum OrderFailure {
-    /// There is no such Swarm.
-    NotFound,
+    /// There is no such Swarm, or a selector selects nothing; in the coordinator's words.
+    NotFound(String),
     /// It was carried out in part, or not at all as the coordinator is not ready yet; in the coordinator's words.
     Unavailable(String),
     /// Anything else.

@@ -17,8 +17,7 @@ use std::io::Write as _;
 /// # Errors
 /// [`Failure`].
 pub async fn run(route: &Route, args: &StatusArgs, out: &Output) -> Result<(), Failure> {
-    let namespace = args.filter.namespace.clone().unwrap_or_default();
-    let answer = Server::connect(route).await?.list(&namespace).await?;
+    let answer = Server::connect(route).await?.list(&args.filter.which()).await?;
     let vehicles = shown(answer, &args.filter);
     let layout = Layout {
         one_namespace: args.filter.namespace.is_some(),
@@ -36,7 +35,7 @@ pub async fn run(route: &Route, args: &StatusArgs, out: &Output) -> Result<(), F
 /// What is printed for no vehicles, on standard error so that programs read an empty answer.
 #[must_use]
 pub fn nothing(filter: &Filter) -> &'static str {
-    if filter.namespace.is_some() || filter.swarm.is_some() {
+    if filter.namespace.is_some() || filter.swarm.is_some() || filter.selector.is_some() {
         "No such Drones."
     } else {
         "No Drones, and no agent is connected."

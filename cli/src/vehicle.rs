@@ -214,7 +214,8 @@ fn enum_word(name: &str, prefix: &str, known: bool, number: i32) -> String {
 }
 
 /// The text without control characters: some of it was said by an autopilot, over a radio.
-fn printable(text: &str) -> String {
+#[must_use]
+pub fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 

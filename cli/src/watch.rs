@@ -47,8 +47,7 @@ async fn show(route: &Route, args: &WatchArgs, out: &Output) -> Result<(), Failu
 }
 
 async fn open(route: &Route, args: &WatchArgs) -> Result<Streaming<v1::ListResponse>, Failure> {
-    let namespace = args.filter.namespace.clone().unwrap_or_default();
-    Server::connect(route).await?.watch(&namespace, None).await
+    Server::connect(route).await?.watch(&args.filter.which(), None).await
 }
 
 async fn follow(

@@ -20,7 +20,7 @@ struct Script {
     fleet: watch::Sender<Result<Vec<v1::Vehicle>, Status>>,
     orders: Mutex<Vec<(&'static str, v1::ground_request::Target)>>,
     refuse_orders: Option<Status>,
-    /// What was asked about single Drones.
+    /// What was asked about single Drones, and by selectors.
     words: Mutex<Vec<String>>,
 }
 
@@ -35,6 +35,13 @@ impl Script {
         found.ok_or_else(|| Status::not_found(format!("there is no Drone {namespace}/{name}")))
     }
 
+    fn asked(&self, call: &str, selector: &str, namespace: &str) {
+        if !selector.is_empty() {
+            let words = format!("{call} {selector} in {namespace}");
+            self.words.lock().unwrap().push(words);
+        }
+    }
+
     fn order(&self, verb: &'static str, request: v1::GroundRequest) -> Result<Response<v1::GroundResponse>, Status> {
         let target = request.target.ok_or_else(|| Status::invalid_argument("no target"))?;
         if let Some(refusal) = &self.refuse_orders {
@@ -43,11 +50,29 @@ impl Script {
         if matches!(&target, v1::ground_request::Target::Swarm(s) if s.name != "alpha") {
             return Err(Status::not_found("no such Swarm"));
         }
-        self.orders.lock().unwrap().push((verb, target));
-        Ok(Response::new(v1::GroundResponse {
+        let mut answer = v1::GroundResponse {
             drones: 2,
             agents_told: 1,
-        }))
+            ..v1::GroundResponse::default()
+        };
+        if let v1::ground_request::Target::Selector(wanted) = &target {
+            let object = |name: &str| v1::ObjectName {
+                kind: "Swarm".into(),
+                namespace: "field".into(),
+                name: name.into(),
+            };
+            match wanted.selector.as_str() {
+                "team=violet" => return Err(Status::not_found("nothing has labels that match; nothing was done")),
+                "team!=red" => answer.not_done.push(v1::NotDone {
+                    object: Some(object("bravo")),
+                    why: "you may not".into(),
+                }),
+                _ => {}
+            }
+            answer.done.push(object("alpha"));
+        }
+        self.orders.lock().unwrap().push((verb, target));
+        Ok(Response::new(answer))
     }
 }
 
@@ -60,7 +85,8 @@ impl Fleet for Coordinator {
             request.metadata().contains_key("grpc-timeout"),
             "a call without a deadline"
         );
-        let namespace = request.into_inner().namespace;
+        let v1::ListRequest { namespace, selector } = request.into_inner();
+        self.0.asked("list", &selector, &namespace);
         let mut vehicles = self.0.fleet.borrow().clone()?;
         vehicles.retain(|v| namespace.is_empty() || v.drone_namespace == namespace);
         Ok(Response::new(v1::ListResponse { vehicles }))
@@ -125,7 +151,9 @@ impl Fleet for Coordinator {
 
     type WatchStream = Watched;
 
-    async fn watch(&self, _: Request<v1::WatchRequest>) -> Result<Response<Watched>, Status> {
+    async fn watch(&self, request: Request<v1::WatchRequest>) -> Result<Response<Watched>, Status> {
+        let asked = request.into_inner();
+        self.0.asked("watch", &asked.selector, &asked.namespace);
         let fleet = WatchStream::new(self.0.fleet.subscribe());
         let answers = fleet.map(|fleet| fleet.map(|vehicles| v1::ListResponse { vehicles }));
         Ok(Response::new(Box::pin(answers)))
@@ -338,6 +366,74 @@ fn ground_and_release_give_the_order_once_and_say_what_was_done() {
 }
 
 #[test]
+fn a_selector_is_handed_on_as_it_was_given_and_its_answer_is_told() {
+    let coordinator = coordinator(two());
+    let ground = coordinator.skein(&["ground", "-l", "team in (red, blue)", "-n", "field"]);
+    assert_eq!(ground.status.code(), Some(0), "{}", stderr(&ground));
+    let told = stdout(&ground);
+    assert!(
+        told.starts_with("Ground order given to Swarm field/alpha: 2 Drones, 1 connected agent told."),
+        "{told}"
+    );
+    assert_eq!(
+        coordinator
+            .skein(&["-n", "field", "release", "-l", "team"])
+            .status
+            .code(),
+        Some(0)
+    );
+    assert_eq!(coordinator.skein(&["release", "-l", "team"]).status.code(), Some(0));
+    let selector = |selector: &str, namespace: &str| {
+        v1::ground_request::Target::Selector(v1::SelectorTarget {
+            selector: selector.into(),
+            namespace: namespace.into(),
+        })
+    };
+    assert_eq!(
+        coordinator.orders(),
+        [
+            ("ground", selector("team in (red, blue)", "field")),
+            ("release", selector("team", "field")),
+            ("release", selector("team", "")),
+        ]
+    );
+    // Neither what selects nothing nor what was done in part looks like success.
+    let nothing = coordinator.skein(&["ground", "-l", "team=violet"]);
+    assert_eq!(
+        (nothing.status.code(), stderr(&nothing).as_str()),
+        (
+            Some(1),
+            "skein: -l 'team=violet': nothing has labels that match; nothing was done\n"
+        )
+    );
+    let partly = coordinator.skein(&["release", "-l", "team!=red"]);
+    assert_eq!(partly.status.code(), Some(1));
+    assert!(stdout(&partly).starts_with("Ground order ended for Swarm field/alpha"));
+    assert_eq!(
+        stderr(&partly),
+        "skein: 1 of what is selected NOT released: Swarm field/bravo: you may not\n"
+    );
+}
+
+#[test]
+fn status_and_watch_ask_for_what_a_selector_selects() {
+    let coordinator = coordinator(two());
+    let all = coordinator.skein(&["status", "-l", "team=red", "-n", "field", "-o", "name"]);
+    assert_eq!(stdout(&all), "drone.skein.dev/crane\n");
+    let watching = Watching::start(&coordinator.url, &["-l", "!team"]);
+    let _ = watching.next();
+    assert_eq!(
+        *coordinator.script.words.lock().unwrap(),
+        ["list team=red in field", "watch !team in "]
+    );
+    let nobody = coordinator.skein(&["status", "-l", "team=violet", "-n", "nowhere"]);
+    assert_eq!(
+        (nobody.status.code(), stderr(&nobody).as_str()),
+        (Some(0), "No such Drones.\n")
+    );
+}
+
+#[test]
 fn resume_says_what_was_done_and_a_drone_that_is_not_there_is_exit_code_1() {
     let coordinator = coordinator(two());
     let resume = coordinator.skein(&["resume", "crane", "-n", "field"]);
@@ -415,6 +511,11 @@ fn a_command_line_that_makes_no_sense_is_exit_code_2() {
         &[],
         &["ground"],
         &["ground", "alpha", "--all"],
+        &["ground", "alpha", "-l", "team=red"],
+        &["ground", "-l", ""],
+        &["release", "-l", "team=red", "--all"],
+        &["-n", "field", "ground", "-A", "-l", "team=red"],
+        &["status", "-l", "team=red=blue"],
         &["ground", "field/alpha", "-n", "other"],
         &["resume"],
         &["kill", "--all"],
@@ -444,8 +545,8 @@ struct Watching {
 }
 
 impl Watching {
-    fn start(url: &str) -> Self {
-        let mut child = command(url, &["watch"])
+    fn start(url: &str, args: &[&str]) -> Self {
+        let mut child = command(url, &[&["watch"], args].concat())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -473,7 +574,7 @@ impl Drop for Watching {
 #[test]
 fn watch_tells_each_change_in_a_line() {
     let coordinator = coordinator(vec![vehicle("default", "goose", "alpha", "TakingOff")]);
-    let watching = Watching::start(&coordinator.url);
+    let watching = Watching::start(&coordinator.url, &[]);
     assert_eq!(
         watching.next(),
         "default/goose: TakingOff on node-goose, flying: yes (it is TakingOff)"
@@ -492,7 +593,7 @@ fn watch_tells_each_change_in_a_line() {
 fn watch_ends_well_on_ctrl_c_and_on_a_polite_kill() {
     let coordinator = coordinator(two());
     for signal in ["-INT", "-TERM"] {
-        let mut watching = Watching::start(&coordinator.url);
+        let mut watching = Watching::start(&coordinator.url, &[]);
         let _ = watching.next();
         let sent = Command::new("kill")
             .args([signal, &watching.child.id().to_string()])
@@ -507,7 +608,7 @@ fn watch_ends_well_on_ctrl_c_and_on_a_polite_kill() {
 fn watch_outlives_a_coordinator_and_says_that_it_was_away() {
     let first = coordinator(two());
     let port = first.url.clone();
-    let watching = Watching::start(&first.url);
+    let watching = Watching::start(&first.url, &[]);
     let _ = (watching.next(), watching.next());
     let script = Arc::clone(&first.script);
     first.runtime.shutdown_timeout(Duration::from_secs(5));

@@ -110,7 +110,10 @@ pub async fn ground(context: &Context, target: &Target) -> Result<Reach, GroundE
     let reach = wake(context, &marked);
     tracing::warn!(?target, drones = reach.drones, agents = reach.agents, "ground order");
     let _one_at_a_time = context.latch.writing.lock().await;
-    let changes = orders.into_iter().map(|(object, id)| (object, Change::Ground(id))).collect();
+    let changes = orders
+        .into_iter()
+        .map(|(object, id)| (object, Change::Ground(id)))
+        .collect();
     match write_all(context, changes, call).await {
         Ok(()) => Ok(reach),
         Err(source) => Err(GroundError::NotWritten {
@@ -221,7 +224,10 @@ fn singly_grounded(context: &Context, marked: &[Marked], target: &Target) -> Vec
 /// The Swarm whose ground order keeps a Drone down that was released itself.
 #[must_use]
 pub fn kept_down_by(context: &Context, object: &Marked) -> Option<Key> {
-    let drone = context.world.get_drone(&object.key).filter(|_| object.kind == Kind::Drone)?;
+    let drone = context
+        .world
+        .get_drone(&object.key)
+        .filter(|_| object.kind == Kind::Drone)?;
     let swarm = owner(&drone).and_then(|(swarm, _)| context.world.swarm_of_uid(swarm))?;
     let grounded = swarm.spec.grounded || context.latch.given(uid(swarm.as_ref())).is_some();
     grounded.then(|| Key::of(swarm.as_ref()))

@@ -144,14 +144,26 @@ mod tests {
     /// Two Swarms and a Drone of nobody's in the north, one in the south.
     fn world() -> World {
         let world = World::new(Wakes::default());
-        swarm(&world, "north", "alpha", json!({"site": "hill"}), json!({"team": "red"}));
+        swarm(
+            &world,
+            "north",
+            "alpha",
+            json!({"site": "hill"}),
+            json!({"team": "red"}),
+        );
         swarm(&world, "north", "bravo", json!({"team": "blue"}), json!({}));
         swarm(&world, "south", "coast", json!({}), json!({"team": "red"}));
         let red = json!({"team": "red", "skein.dev/swarm": "alpha"});
         drone(&world, "north", "alpha-1", Some("alpha"), red);
         let lent = json!({"team": "green", "skein.dev/swarm": "alpha"});
         drone(&world, "north", "alpha-2", Some("alpha"), lent);
-        drone(&world, "north", "bravo-1", Some("bravo"), json!({"skein.dev/swarm": "bravo"}));
+        drone(
+            &world,
+            "north",
+            "bravo-1",
+            Some("bravo"),
+            json!({"skein.dev/swarm": "bravo"}),
+        );
         drone(&world, "north", "lone", None, json!({"team": "red"}));
         world
     }
@@ -174,8 +186,16 @@ mod tests {
     #[test]
     fn a_drone_is_meant_alone_when_its_swarm_is_not() {
         assert_eq!(chosen("", "team=green"), ["north/alpha-2"]);
-        assert_eq!(chosen("", "team=green,site=hill"), ["north/alpha-2"], "its Swarm's labels are its own, too");
-        assert_eq!(chosen("", "!skein.dev/swarm"), ["north/lone"], "each of a Swarm has this label");
+        assert_eq!(
+            chosen("", "team=green,site=hill"),
+            ["north/alpha-2"],
+            "its Swarm's labels are its own, too"
+        );
+        assert_eq!(
+            chosen("", "!skein.dev/swarm"),
+            ["north/lone"],
+            "each of a Swarm has this label"
+        );
     }
 
     #[test]
@@ -196,7 +216,14 @@ mod tests {
     #[test]
     fn what_is_shown_for_a_selector_is_what_an_order_by_it_covers() {
         let world = world();
-        for text in ["team=red", "team!=red", "team=green", "site", "!site", "skein.dev/swarm in (bravo)"] {
+        for text in [
+            "team=red",
+            "team!=red",
+            "team=green",
+            "site",
+            "!site",
+            "skein.dev/swarm in (bravo)",
+        ] {
             let selection = Selection::to_order("", text).unwrap();
             let meant = selection.objects(&world);
             for drone in world.all_drones(None) {
@@ -205,7 +232,11 @@ mod tests {
                 let covered = |key: &Key| meant.iter().any(|m| m.key == *key);
                 let by_swarm = swarm.is_some_and(|swarm| covered(&Key::of(swarm.as_ref())));
                 let covered = by_swarm || covered(&Key::of(drone.as_ref()));
-                assert!(covered || !shown, "{text} shows {} and does not cover it", drone.name_any());
+                assert!(
+                    covered || !shown,
+                    "{text} shows {} and does not cover it",
+                    drone.name_any()
+                );
             }
         }
     }

@@ -55,7 +55,9 @@ pub enum NoSelector {
         key: String,
     },
     /// No label has such a value.
-    #[error("selector {text:?}: no label can have the value {value:?}; a value is up to 63 letters, digits, -, _ and .")]
+    #[error(
+        "selector {text:?}: no label can have the value {value:?}; a value is up to 63 letters, digits, -, _ and ."
+    )]
     Value {
         /// The selector.
         text: String,

@@ -1,10 +1,11 @@
 //! The command lines about a Swarm: `skein ground` and `skein release`.
 //!
-//! Owns: how a person names a Swarm. Must not: do anything.
+//! Owns: how a person names a Swarm, or says which ones. Must not: do anything.
 
 use super::WhereArgs;
 use crate::failure::Failure;
 use clap::Args;
+use fleet::selector::Selector;
 use std::fmt;
 use std::str::FromStr;
 
@@ -16,18 +17,29 @@ pub struct GroundArgs {
     #[command(flatten)]
     pub place: WhereArgs,
     /// The Swarm, as NAME or NAMESPACE/NAME.
-    #[arg(required_unless_present = "all", conflicts_with = "all")]
+    #[arg(required_unless_present_any = ["all", "selector"], conflicts_with_all = ["all", "selector"])]
     pub swarm: Option<SwarmRef>,
-    /// Namespace of the Swarm.
-    #[arg(short, long, value_name = "NAMESPACE", conflicts_with = "all")]
+    /// Swarms and Drones by their labels, as kubectl's -l has it: team=red,model in (a,b),!retired
+    ///
+    /// A Drone counts with its own labels and those of its Swarm, a Swarm with its own and those of its template. A Swarm that
+    /// matches is meant as a whole, else each of its Drones that matches; what is selected is settled when the order is given.
+    /// `skein status -l` shows the same Drones.
+    #[arg(short = 'l', long, value_name = "SELECTOR", conflicts_with = "all")]
+    pub selector: Option<Selector>,
+    /// Namespace of the Swarm, or the only one in which --selector selects.
+    #[arg(short, long, value_name = "NAMESPACE", conflicts_with_all = ["all", "all_namespaces"])]
     pub namespace: Option<String>,
+    /// With --selector: in all namespaces; this is the default.
+    #[arg(short = 'A', long, requires = "selector")]
+    pub all_namespaces: bool,
     /// Every Swarm and every Drone of every namespace.
     #[arg(long)]
     pub all: bool,
 }
 
 impl GroundArgs {
-    /// With the namespace that was named before the command, or `usual`, where none was named for a Swarm.
+    /// With the namespace that was named before the command, or `usual`, where none was named for a Swarm. A selector selects
+    /// in all namespaces where none was named, as `skein status` shows all.
     ///
     /// # Errors
     /// All of all namespaces were asked for as well.
@@ -36,13 +48,19 @@ impl GroundArgs {
         before: Option<String>,
         usual: impl FnOnce() -> Option<String>,
     ) -> Result<(), Failure> {
+        let clash = |with: &str| {
+            Err(Failure::Usage(format!(
+                "-n and {with} exclude one another: leave out one of them"
+            )))
+        };
         let Some(swarm) = &self.swarm else {
-            return match before {
-                None => Ok(()),
-                Some(_) => Err(Failure::Usage(
-                    "-n and --all exclude one another: leave out one of them".to_owned(),
-                )),
-            };
+            match (before, &self.selector) {
+                (None, _) => {}
+                (Some(_), None) => return clash("--all"),
+                (Some(_), Some(_)) if self.all_namespaces => return clash("-A"),
+                (before, Some(_)) => self.namespace = self.namespace.take().or(before),
+            }
+            return Ok(());
         };
         if self.namespace.is_none() {
             self.namespace = before;

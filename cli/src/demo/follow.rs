@@ -7,7 +7,7 @@ use super::flights::Flights;
 use super::view::View;
 use crate::output::Output;
 use crate::route::Route;
-use crate::server::Server;
+use crate::server::{Server, Which};
 use crate::vehicle::Vehicle;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -113,7 +113,10 @@ async fn hear(server: Route, told: watch::Sender<Vec<Vehicle>>) {
 }
 
 async fn hear_once(server: &Route, told: &watch::Sender<Vec<Vehicle>>) -> anyhow::Result<()> {
-    let mut stream = Server::connect(server).await?.watch("", Some(LOOK_EVERY)).await?;
+    let mut stream = Server::connect(server)
+        .await?
+        .watch(&Which::default(), Some(LOOK_EVERY))
+        .await?;
     while let Some(fleet) = stream.message().await? {
         told.send_replace(fleet.vehicles.into_iter().map(Vehicle::from).collect());
     }

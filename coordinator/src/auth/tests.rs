@@ -73,7 +73,7 @@ async fn each_door_is_for_its_own_and_nobody_comes_in_with_nothing() {
 #[tokio::test(start_paused = true)]
 async fn an_agent_may_do_nothing_that_is_for_people_and_an_operator_may_do_all() {
     let field = field();
-    let right = Right::to_ground(None);
+    let right = Right::to_order_all(crate::auth::right::GROUND, None);
     let node = field.enrol(&agent("a"));
     let node = field.auth.who(PEOPLE, None, Some(&node)).await.unwrap();
     assert!(matches!(

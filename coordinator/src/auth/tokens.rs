@@ -93,7 +93,10 @@ impl Tokens {
         let known = known.and_then(Result::ok).filter(|_| safe && !is_over(token));
         let patience = if known.is_some() { AWAY } else { PATIENCE * 2 };
         let answer = timeout(patience, self.ask(token, None)).await;
-        let review = match (answer.unwrap_or(Err(Refusal::Unasked(ApiError::TimedOut { what: ASK }))), known) {
+        let review = match (
+            answer.unwrap_or(Err(Refusal::Unasked(ApiError::TimedOut { what: ASK }))),
+            known,
+        ) {
             (Ok(review), _) => review,
             (Err(_), Some(user)) => return Ok(user),
             (Err(error), None) => return Err(error),

@@ -74,7 +74,9 @@ pub(super) async fn carry_out(
         }
     };
     service.allow(request, &right).await?;
-    give(&context, verb, target).await.map(|reach| Response::new(answer(reach)))
+    give(&context, verb, target)
+        .await
+        .map(|reach| Response::new(answer(reach)))
 }
 
 /// Gives the order for all of `selection` that the caller may.
@@ -93,7 +95,9 @@ async fn selected(
         if service.auth.may(&who, &sees).await.is_err() {
             service.allow(request, &wide).await?;
         }
-        let place = selection.namespace().map_or_else(String::new, |n| format!(" in namespace {n}"));
+        let place = selection
+            .namespace()
+            .map_or_else(String::new, |n| format!(" in namespace {n}"));
         return Err(Status::not_found(format!(
             "no Swarm or Drone{place} has labels that match; nothing was done. See `kubectl get swarms,drones -A --show-labels`"
         )));
@@ -102,12 +106,21 @@ async fn selected(
     if may.is_empty() {
         return Err(all_refused(service, request, &who, &wide, refused).await);
     }
-    tracing::info!(by = who.name(), what = verb.text(), objects = may.len(), refused = refused.len(), "order taken");
+    tracing::info!(
+        by = who.name(),
+        what = verb.text(),
+        objects = may.len(),
+        refused = refused.len(),
+        "order taken"
+    );
     let reach = give(context, verb, Target::Selected(may.clone())).await;
     let reach = reach.map_err(|status| with_refused(&status, refused.len()))?;
     let mut response = answer(reach);
     let (seen, hidden) = told(service, &who, refused).await;
-    response.not_done = seen.into_iter().map(|(object, why)| not_done(&object, why.to_string())).collect();
+    response.not_done = seen
+        .into_iter()
+        .map(|(object, why)| not_done(&object, why.to_string()))
+        .collect();
     response.hidden = small(hidden);
     for object in may {
         match ground::kept_down_by(context, &object).filter(|_| verb == Verb::Release) {
@@ -139,7 +152,11 @@ async fn sorted(
     let rights: BTreeSet<Right> = needed.iter().map(|(right, _)| right.clone()).collect();
     let asked = rights.into_iter().map(|right| async move {
         let answer = timeout_at(until, service.auth.may(who, &right)).await;
-        let late = || Refusal::Unasked(ApiError::TimedOut { what: "ask what the caller may do" });
+        let late = || {
+            Refusal::Unasked(ApiError::TimedOut {
+                what: "ask what the caller may do",
+            })
+        };
         (right, answer.unwrap_or_else(|_| Err(late())).map_err(Arc::new))
     });
     let answers: BTreeMap<Right, Result<(), Arc<Refusal>>> =
@@ -187,7 +204,10 @@ async fn told(
     let seen: Vec<Option<String>> = stream::iter(asked).buffer_unordered(AT_A_TIME).collect().await;
     let seen: BTreeSet<String> = seen.into_iter().flatten().collect();
     let all = refused.len();
-    let shown: Vec<_> = refused.into_iter().filter(|(object, _)| seen.contains(&object.key.namespace)).collect();
+    let shown: Vec<_> = refused
+        .into_iter()
+        .filter(|(object, _)| seen.contains(&object.key.namespace))
+        .collect();
     let hidden = all - shown.len();
     (shown, hidden)
 }
@@ -209,11 +229,17 @@ async fn all_refused(
         };
     };
     let status = Status::from(first.as_ref());
-    let named = seen.iter().take(NAMED).map(|(object, why)| format!("{}: {why}", named(object)));
+    let named = seen
+        .iter()
+        .take(NAMED)
+        .map(|(object, why)| format!("{}: {why}", named(object)));
     let named: Vec<String> = named.collect();
     Status::new(
         status.code(),
-        format!("nothing was done, for none of the {count} that are selected: {}", named.join("; ")),
+        format!(
+            "nothing was done, for none of the {count} that are selected: {}",
+            named.join("; ")
+        ),
     )
 }
 

@@ -6,6 +6,7 @@
 pub mod authority;
 pub mod credential;
 pub mod forward;
+pub mod plugin;
 pub mod pod;
 pub mod refusal;
 
@@ -107,9 +108,10 @@ impl Cluster {
             None => kube::Config::from_kubeconfig(&options).await,
         };
         let mut config = config.map_err(|error| wrong(&error))?;
+        plugin::settle(&mut config.auth_info).await?;
         let credential = credential::of(&config).await?;
         if let Credential::Token(_, token) = &credential {
-            // So that an exec plugin is not run again.
+            // So that a login program of another kind (`auth-provider`) is not run again.
             config.auth_info = AuthInfo {
                 token: Some(token.clone()),
                 ..AuthInfo::default()

@@ -1,7 +1,7 @@
 //! What a kubeconfig shows to the API server, for showing the same to the coordinator.
 //!
-//! Owns: taking it out of the kubeconfig, whatever way it is given there: a token, a token file, an exec plugin or a client
-//! certificate. Must not: keep or print it.
+//! Owns: taking it out of the kubeconfig, whatever way it is given there: a token, a token file or a client certificate; what an
+//! exec plugin gives was put there before ([`super::plugin`]). Must not: keep or print it.
 
 use crate::failure::Failure;
 use coordinator::api::story;
@@ -20,8 +20,8 @@ use std::time::Duration;
 use tokio::time::timeout;
 use tower::{BoxError, Layer, ServiceExt, service_fn};
 
-/// An exec plugin has this long for a new token.
-const PLUGIN: Duration = Duration::from_secs(60);
+/// A login program has this long for a new token.
+pub(super) const PLUGIN: Duration = Duration::from_secs(60);
 
 /// What a person shows.
 #[derive(Clone, Debug)]
@@ -32,10 +32,10 @@ pub enum Credential {
     Certificate(Arc<dyn ResolvesClientCert>),
 }
 
-/// The credential of the kubeconfig's user, as it is valid now. An exec plugin is run once for a token.
+/// The credential of the kubeconfig's user, as it is valid now.
 ///
 /// # Errors
-/// [`Failure`]: there is none that the coordinator could check, or the plugin failed.
+/// [`Failure`]: there is none that the coordinator could check, or a login program failed.
 pub async fn of(config: &Config) -> Result<Credential, Failure> {
     let user = &config.auth_info;
     if user.impersonate.is_some() || user.impersonate_groups.is_some() {
@@ -65,7 +65,7 @@ pub async fn of(config: &Config) -> Result<Credential, Failure> {
 
 /// The `Authorization` header with which the API server is asked; `None` for none.
 async fn authorization(config: Config) -> Result<Option<String>, Failure> {
-    // An exec plugin is run here, and may wait for the person.
+    // A login program (`auth-provider`) is run here, and may wait for the person.
     let layer = tokio::task::spawn_blocking(move || config.auth_layer());
     let layer = layer.await.map_err(|fault| Failure::Failed(fault.to_string()))?;
     let Some(layer) = layer.map_err(|error| cannot(&story(&error)))? else {
@@ -86,7 +86,7 @@ async fn authorization(config: Config) -> Result<Option<String>, Failure> {
     }
 }
 
-fn cannot(why: &str) -> Failure {
+pub(super) fn cannot(why: &str) -> Failure {
     Failure::Failed(format!(
         "cannot show the credential of this kubeconfig to the coordinator: {why}"
     ))

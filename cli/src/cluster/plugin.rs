@@ -1,0 +1,181 @@
+//! The exec plugin of a kubeconfig: a program that logs the person in, and answers with a token or a client certificate
+//! (client.authentication.k8s.io).
+//!
+//! Owns: running it, once for each connection, and putting its answer where the plugin stood: whoever needs the credential next
+//! does not ask the person for another touch of a key. Must not: keep or print what it answers.
+
+use super::credential::{PLUGIN, cannot};
+use crate::failure::Failure;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use kube::config::{AuthInfo, ExecConfig, ExecInteractiveMode};
+use serde::Deserialize;
+use serde_json::json;
+use std::io::IsTerminal;
+use std::process::Stdio;
+use tokio::process::Command;
+use tokio::time::timeout;
+
+/// What a plugin prints.
+#[derive(Deserialize)]
+struct Answer {
+    status: Option<Shown>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown {
+    token: Option<String>,
+    client_certificate_data: Option<String>,
+    client_key_data: Option<String>,
+}
+
+/// Has `user` show what their plugin answers now, if they have one.
+///
+/// # Errors
+/// [`Failure::Failed`]: the plugin cannot be run, fails, or answers with nothing that could be shown.
+pub async fn settle(user: &mut AuthInfo) -> Result<(), Failure> {
+    // A token in the kubeconfig counts before the plugin, and whoever acts as somebody else is refused without it.
+    if user.token.is_some() || user.token_file.is_some() || user.impersonate.is_some() {
+        return Ok(());
+    }
+    let Some(plugin) = user.exec.take() else {
+        return Ok(());
+    };
+    let shown = run(&plugin).await?;
+    let encoded = |text: String| STANDARD.encode(text);
+    match (shown.token, shown.client_certificate_data, shown.client_key_data) {
+        (_, Some(certificate), Some(key)) => {
+            user.client_certificate_data = Some(encoded(certificate));
+            user.client_key_data = Some(encoded(key).into());
+            Ok(())
+        }
+        (Some(token), _, _) => {
+            user.token = Some(token.into());
+            Ok(())
+        }
+        _ => Err(cannot(
+            "its plugin answered with neither a token nor a certificate and its key",
+        )),
+    }
+}
+
+async fn run(plugin: &ExecConfig) -> Result<Shown, Failure> {
+    let name = plugin.command.as_deref().unwrap_or_default();
+    let interactive = match plugin.interactive_mode {
+        Some(ExecInteractiveMode::Never) => false,
+        Some(ExecInteractiveMode::Always) => true,
+        Some(ExecInteractiveMode::IfAvailable) | None => std::io::stdin().is_terminal(),
+    };
+    let mut command = Command::new(name);
+    command
+        .args(plugin.args.iter().flatten())
+        .env("KUBERNETES_EXEC_INFO", question(plugin, interactive)?)
+        .stdin(if interactive { Stdio::inherit() } else { Stdio::null() })
+        .stderr(Stdio::inherit())
+        .kill_on_drop(true);
+    for pair in plugin.env.iter().flatten() {
+        if let (Some(name), Some(value)) = (pair.get("name"), pair.get("value")) {
+            command.env(name, value);
+        }
+    }
+    let output = match timeout(PLUGIN, command.output()).await {
+        Ok(Ok(output)) => output,
+        Ok(Err(error)) => {
+            let hint = plugin.install_hint.as_deref().map(str::trim).unwrap_or_default();
+            return Err(cannot(&format!("its plugin {name} cannot be run ({error}) {hint}")));
+        }
+        Err(_) => {
+            return Err(cannot(&format!(
+                "its plugin {name} does not end within {} s",
+                PLUGIN.as_secs()
+            )));
+        }
+    };
+    if !output.status.success() {
+        return Err(cannot(&format!("its plugin {name} failed ({})", output.status)));
+    }
+    // Some answer in YAML, of which JSON is a part. What is wrong with it is not told: it may be said in the secret's own words.
+    let answer: Option<Answer> = serde_saphyr::from_slice(&output.stdout).ok();
+    let shown = answer.and_then(|answer| answer.status);
+    shown.ok_or_else(|| {
+        cannot(&format!(
+            "the answer of its plugin {name} is no ExecCredential with a status"
+        ))
+    })
+}
+
+/// What the plugin is told.
+fn question(plugin: &ExecConfig, interactive: bool) -> Result<String, Failure> {
+    let mut spec = json!({"interactive": interactive});
+    if plugin.provide_cluster_info {
+        let cluster = serde_json::to_value(&plugin.cluster);
+        spec["cluster"] =
+            cluster.map_err(|error| cannot(&format!("its cluster cannot be told to the plugin: {error}")))?;
+    }
+    Ok(json!({"apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": spec}).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use secrecy::ExposeSecret;
+
+    fn user(script: &str) -> AuthInfo {
+        let exec = json!({
+            "apiVersion": "client.authentication.k8s.io/v1", "command": "sh", "args": ["-c", script], "interactiveMode": "Never",
+            "env": [{"name": "WHO", "value": "ada"}], "installHint": "install sh",
+        });
+        AuthInfo {
+            exec: Some(serde_json::from_value(exec).unwrap()),
+            ..AuthInfo::default()
+        }
+    }
+
+    async fn told(script: &str) -> String {
+        settle(&mut user(script)).await.unwrap_err().to_string()
+    }
+
+    #[tokio::test]
+    async fn what_a_plugin_answers_stands_where_the_plugin_stood() {
+        // It is told what client-go tells it, and may answer in YAML.
+        let script = r#"
+            case $KUBERNETES_EXEC_INFO in *'"interactive":false'*) ;; *) exit 1 ;; esac
+            printf 'kind: ExecCredential\nstatus:\n  token: of-%s\n' $WHO"#;
+        let mut tokened = user(script);
+        settle(&mut tokened).await.unwrap();
+        assert!(tokened.exec.is_none());
+        assert_eq!(tokened.token.unwrap().expose_secret(), "of-ada");
+        let mut certified = user(r#"echo '{"status": {"clientCertificateData": "crt", "clientKeyData": "key"}}'"#);
+        settle(&mut certified).await.unwrap();
+        assert_eq!(certified.client_certificate_data.as_deref(), Some("Y3J0"));
+        assert_eq!(certified.client_key_data.unwrap().expose_secret(), "a2V5");
+    }
+
+    #[tokio::test]
+    async fn a_token_in_the_kubeconfig_counts_before_the_plugin() {
+        let mut user = user("exit 1");
+        user.token = Some("abc".to_owned().into());
+        settle(&mut user).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_plugin_that_is_not_there_or_fails_or_says_nothing_is_told_by_its_name_and_its_answer_is_not() {
+        assert!(told("exit 3").await.contains("its plugin sh failed"));
+        let damaged = told(r#"echo '{"status": "secret"'"#).await;
+        assert!(
+            damaged.contains("is no ExecCredential") && !damaged.contains("secret"),
+            "{damaged}"
+        );
+        assert!(told("echo '{}'").await.contains("is no ExecCredential"));
+        let half = told(r#"echo '{"status": {"clientCertificateData": "crt"}}'"#).await;
+        assert!(half.contains("neither a token nor a certificate"), "{half}");
+        let mut missing = user("");
+        missing.exec.as_mut().unwrap().command = Some("skein-no-such-plugin".to_owned());
+        let told = settle(&mut missing).await.unwrap_err().to_string();
+        assert!(
+            told.contains("skein-no-such-plugin cannot be run") && told.contains("install sh"),
+            "{told}"
+        );
+    }
+}

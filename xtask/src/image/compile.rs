@@ -16,16 +16,29 @@ use super::program::{Arch, Program};
 const PROFILE: &str = "image";
 
 /// What a developer or a CI may have set for other builds, and that would change this one.
-const NOT_OURS: [&str; 8] = [
+const NOT_OURS: [&str; 14] = [
     "RUSTFLAGS",
     "CARGO_BUILD_RUSTFLAGS",
     "CARGO_BUILD_TARGET",
+    "CARGO_INCREMENTAL",
+    "CARGO_BUILD_INCREMENTAL",
     "CC",
     "CFLAGS",
     "CPPFLAGS",
     "AR",
     "ARFLAGS",
+    "TARGET_CC",
+    "TARGET_CFLAGS",
+    "TARGET_AR",
+    "TARGET_ARFLAGS",
 ];
+
+/// The same, by how their names begin: settings of the profile and of the one below it, and of the one library that is built from C.
+const NOT_OURS_EITHER: [&str; 3] = ["CARGO_PROFILE_IMAGE_", "CARGO_PROFILE_RELEASE_", "AWS_LC_SYS_"];
+
+fn is_ours(name: &str) -> bool {
+    !NOT_OURS.contains(&name) && !NOT_OURS_EITHER.iter().any(|start| name.starts_with(start))
+}
 
 /// Sources, and where they are built.
 #[derive(Debug, Clone)]
@@ -67,7 +80,8 @@ impl Tree {
             .args(["build", "--locked", "--message-format=json-render-diagnostics"])
             .args(["--profile", PROFILE, "--target", arch.target()])
             .args(["--package", program.package(), "--bin", program.name()]);
-        for name in NOT_OURS {
+        let set = std::env::vars_os().map(|(name, _)| name);
+        for name in set.filter(|name| name.to_str().is_some_and(|name| !is_ours(name))) {
             command.env_remove(name);
         }
         command
@@ -139,6 +153,21 @@ mod tests {
         let built = built(messages, Program::Agent, Arch::Amd64).unwrap();
         assert_eq!(built.path, Path::new("/t/x86_64-unknown-linux-musl/image/skein-agent"));
         assert_eq!(built.linked, BTreeSet::from(["agent".to_owned(), "bytes".to_owned()]));
+    }
+
+    #[test]
+    fn what_is_set_for_other_builds_does_not_reach_this_one() {
+        for set in [
+            "CARGO_INCREMENTAL",
+            "CARGO_PROFILE_IMAGE_LTO",
+            "TARGET_CFLAGS",
+            "AWS_LC_SYS_CFLAGS",
+        ] {
+            assert!(!is_ours(set), "{set}");
+        }
+        for needed in ["PATH", "HOME", "CARGO_HOME", "SOURCE_DATE_EPOCH"] {
+            assert!(is_ours(needed), "{needed}");
+        }
     }
 
     #[test]

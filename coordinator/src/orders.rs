@@ -18,6 +18,7 @@ use fleet::drone::{Claimed, Facts, Ground};
 use fleet::ids::{DroneUid, NodeName};
 use fleet::node_use::{Lift, NoLift};
 use fleet::report::Report;
+use fleet::swarm::turns::TO_RISE;
 use fleet::vehicle::FlightTruth;
 use kube::api::{Api, ListParams};
 use std::sync::Arc;
@@ -130,15 +131,31 @@ fn look(context: &Context, node: &NodeName, gone: Option<&DroneUid>) -> Option<(
 
 /// Has a Drone that stands ask for its turn to rise, where only that is missing; what is known of it then, and when to ask again.
 fn take_turn(context: &Context, drone: &Drone, seen: Facts) -> (Facts, Option<Duration>) {
-    let stands = seen.truth == Some(FlightTruth::Disarmed) && seen.lift == Lift::Stay(NoLift::Turn);
+    let stands = seen.truth == Some(FlightTruth::Disarmed);
     let may = seen.claim == Claimed::Ours && seen.guarded && !seen.deleting && seen.ground == Ground::No;
     let swarm = owner(drone).and_then(|(swarm, _)| context.world.swarm_of_uid(swarm));
     let Some(swarm) = swarm.filter(|_| stands && may) else {
         return (seen, None);
     };
-    match context.turns.ask(&swarm, drone, context.standing.now()) {
-        Some(wait) => (seen, Some(wait)),
-        None => (facts(context, drone), None),
+    let node = drone
+        .spec
+        .node_name
+        .as_deref()
+        .and_then(|node| NodeName::parse(node).ok());
+    let report = node.and_then(|node| context.sessions.current(&node));
+    let fit = report.is_none_or(|report| report.ready != Some(false));
+    let (now, spread) = (context.standing.now(), swarm.spec.takeoff_interval_seconds > 0);
+    match seen.lift {
+        Lift::Stay(NoLift::Turn) => match context.turns.ask(&swarm, drone, fit, now) {
+            None => (facts(context, drone), Some(TO_RISE).filter(|_| spread)),
+            wait => (seen, wait),
+        },
+        Lift::Free if !fit => match context.turns.refuses(&swarm, drone, now) {
+            Some(Duration::ZERO) => (facts(context, drone), Some(TO_RISE)),
+            wait => (seen, wait),
+        },
+        Lift::Free => (seen, Some(TO_RISE).filter(|_| spread)),
+        Lift::Stay(_) | Lift::Down => (seen, None),
     }
 }
 

@@ -26,6 +26,9 @@ const ROTATE_BEFORE_RESERVE: u8 = 10;
 /// Who waits for others to come down looks again this soon.
 const AGAIN: Duration = Duration::from_millis(500);
 
+/// Whose autopilot refused to arm through its turn is looked at this soon, whether it still does.
+const UNFIT: Duration = Duration::from_secs(2);
+
 /// The turns of all Swarms, by uid.
 #[derive(Debug, Default)]
 pub struct Turns(Mutex<HashMap<String, Turn>>);
@@ -34,6 +37,15 @@ pub struct Turns(Mutex<HashMap<String, Turn>>);
 struct Turn {
     turns: OfOne,
     lost: usize,
+}
+
+impl Turn {
+    fn pace(&self, swarm: &Swarm) -> Pace {
+        Pace {
+            most: bounds(swarm).most() + self.lost,
+            interval: seconds(swarm.spec.takeoff_interval_seconds),
+        }
+    }
 }
 
 impl Turns {
@@ -72,10 +84,10 @@ impl Turns {
             return;
         }
         match seen.facts.truth {
-            Some(FlightTruth::Airborne(_)) => self.change(&seen.drone, OfOne::risen),
             Some(FlightTruth::Disarmed) if seen.wished_up() => self.change(&seen.drone, OfOne::stands),
             Some(FlightTruth::Disarmed) => self.forget(context, &seen.drone),
-            Some(FlightTruth::ArmedOnGround | FlightTruth::Unknown(_)) | None => self.change(&seen.drone, OfOne::up),
+            Some(FlightTruth::ArmedOnGround) => self.change(&seen.drone, OfOne::armed),
+            Some(FlightTruth::Airborne(_) | FlightTruth::Unknown(_)) | None => self.change(&seen.drone, OfOne::up),
         }
     }
 
@@ -135,19 +147,26 @@ impl Turns {
             .is_some_and(|turn| turn.turns.len() >= most(turn.lost))
     }
 
-    /// Gives `drone` its turn if it may have it; else says when to ask again.
-    pub fn ask(&self, swarm: &Swarm, drone: &Drone, now: Moment) -> Option<Duration> {
+    /// Gives `drone` its turn if it may have it; else says when to ask again. `fit` is whether its autopilot does not refuse to arm.
+    pub fn ask(&self, swarm: &Swarm, drone: &Drone, fit: bool, now: Moment) -> Option<Duration> {
         let mut all = self.lock();
         let turn = all.entry(uid(swarm).to_owned()).or_default();
-        let pace = Pace {
-            most: bounds(swarm).most() + turn.lost,
-            interval: seconds(swarm.spec.takeoff_interval_seconds),
-        };
-        match turn.turns.ask(&DroneUid(uid(drone).to_owned()), pace, now) {
+        let pace = turn.pace(swarm);
+        match turn.turns.ask(&DroneUid(uid(drone).to_owned()), fit, pace, now) {
             Ok(()) => None,
             Err(NotYet::Full) => Some(AGAIN),
             Err(NotYet::TooSoon(left)) => Some(left),
+            Err(NotYet::Unfit) => Some(UNFIT),
         }
+    }
+
+    /// `drone` stands, and its autopilot refuses to arm: after which time it gives its turn back, which it has at zero; `None` if it
+    /// keeps it.
+    pub fn refuses(&self, swarm: &Swarm, drone: &Drone, now: Moment) -> Option<Duration> {
+        let mut all = self.lock();
+        let turn = all.get_mut(uid(swarm))?;
+        let pace = turn.pace(swarm);
+        turn.turns.refuses(&DroneUid(uid(drone).to_owned()), pace, now)
     }
 }
 

@@ -26,9 +26,10 @@ const fn wished_down(drone: &Facts) -> Option<(&'static str, &'static str)> {
 }
 
 /// Why what stands does not rise, if it does not: one word, and a sentence.
-const fn waits(drone: &Facts, activity: Activity) -> Option<(&'static str, &'static str)> {
+fn waits(drone: &Facts, report: &Report) -> Option<(&'static str, &'static str)> {
     // There is a better reason.
-    if matches!(activity, Activity::HandsOff(_)) {
+    let refuses = drone.lift == Lift::Stay(NoLift::Turn) && report.ready == Some(false);
+    if matches!(report.activity, Activity::HandsOff(_)) || refuses {
         return None;
     }
     match drone.lift {
@@ -75,8 +76,8 @@ pub(super) fn story(q: &Question<'_>, report: &Report) -> (Phase, &'static str, 
             "SwarmUnknown",
             "on the ground: its Swarm is gone and may have been grounded; remove the label skein.dev/swarm to let it fly",
         ),
-        (FlightTruth::Disarmed, activity) if waits(q.drone, activity).is_some() => {
-            let (reason, message) = waits(q.drone, activity).unwrap_or_default();
+        (FlightTruth::Disarmed, _) if waits(q.drone, report).is_some() => {
+            let (reason, message) = waits(q.drone, report).unwrap_or_default();
             tell(Phase::Preparing, reason, message)
         }
         (_, Activity::HandsOff(HandsOff::OtherMode)) => {

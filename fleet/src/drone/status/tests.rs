@@ -249,6 +249,15 @@ fn what_stands_on_a_node_that_takes_no_new_flights_says_why_and_what_to_do() {
         let flies = report(IN_AIR, Activity::Holding);
         assert_eq!(told(Lift::Stay(why), &flies), (Phase::Flying, "Holding"));
     }
+    let refuses = Report {
+        ready: Some(false),
+        ..ready.clone()
+    };
+    assert_eq!(
+        told(Lift::Stay(NoLift::Turn), &refuses),
+        (Phase::Preparing, "ArmingChecksFail"),
+        "its turn is not what it waits for"
+    );
     assert_eq!(told(Lift::Down, &ready), (Phase::Grounded, "NodeDrained"));
     let landing = report(IN_AIR, Activity::Landing);
     assert_eq!(told(Lift::Down, &landing), (Phase::Landing, "NodeDrained"));

@@ -202,11 +202,40 @@ pub fn policy(swarm: &Swarm) -> Policy {
             crds::swarm::OnCordon::Continue => OnCordon::Continue,
             crds::swarm::OnCordon::Land => OnCordon::Land,
         },
-        rotate_at: swarm.spec.rotate_at_percent.and_then(percent).unwrap_or(usual),
+        // At its reserve its agent brings it home in any case, and it does not rise again with so little.
+        rotate_at: swarm
+            .spec
+            .rotate_at_percent
+            .and_then(percent)
+            .unwrap_or(usual)
+            .max(reserve),
         replace_lost_after: swarm.spec.replace_lost_after_seconds.map(seconds),
     }
 }
 
 fn seconds(n: i32) -> Duration {
     Duration::from_secs(u64::try_from(n).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_that_came_home_at_its_reserve_is_replaced_whatever_the_swarm_says_of_relief() {
+        let rotate_at = |percent: Option<i32>, reserve: Option<i32>| {
+            let mut swarm = Swarm::new("alpha", crds::SwarmSpec::default());
+            swarm.spec.rotate_at_percent = percent;
+            swarm.spec.template.spec.failsafe = reserve.map(|reserve_percent| crds::drone::Failsafe {
+                reserve_percent,
+                ..crds::drone::Failsafe::default()
+            });
+            policy(&swarm).rotate_at.get()
+        };
+        assert_eq!(rotate_at(None, None), 30);
+        assert_eq!(rotate_at(None, Some(40)), 50);
+        assert_eq!(rotate_at(Some(60), Some(40)), 60);
+        assert_eq!(rotate_at(Some(25), Some(40)), 40);
+        assert_eq!(rotate_at(Some(5), None), 20);
+    }
 }

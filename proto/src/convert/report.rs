@@ -15,6 +15,10 @@ use fleet::vehicle::{
 };
 use std::time::Duration;
 
+/// Reasons in one report, and warnings. An agent has a dozen or two; of thousands each comparison of two reports would take the
+/// coordinator as long as all other agents together.
+const MOST_TEXTS: usize = 64;
+
 impl From<&Report> for v1::Report {
     fn from(r: &Report) -> Self {
         Self {
@@ -56,6 +60,15 @@ const fn moment(ms: u64) -> Moment {
 /// # Errors
 /// [`BadMessage`], naming the first field that makes no sense.
 pub fn report(node: NodeName, r: v1::Report) -> Result<Report, BadMessage> {
+    for (field, texts) in [("reasons", r.reasons.len()), ("warnings", r.warnings.len())] {
+        if texts > MOST_TEXTS {
+            return Err(BadMessage::OutOfRange {
+                field,
+                got: u32::try_from(texts).map_or(f64::INFINITY, f64::from),
+                must: "at most 64 of them",
+            });
+        }
+    }
     let so_far = r.so_far().into();
     Ok(Report {
         node,

@@ -241,3 +241,30 @@ fn a_value_of_a_newer_version_and_a_missing_one_are_refused() {
         "held.drone_uid is empty"
     );
 }
+
+#[test]
+fn a_report_with_reasons_or_warnings_without_end_is_refused() {
+    let node = || NodeName::parse("node-1").unwrap();
+    let fine = v1::Report::from(&Report::of_nothing(node()));
+    let told = v1::Report {
+        reasons: vec![v1::ArmingReason::default(); MOST_TEXTS],
+        warnings: vec![String::new(); MOST_TEXTS],
+        ..fine.clone()
+    };
+    assert!(report(node(), told.clone()).is_ok());
+    let reasons = v1::Report {
+        reasons: vec![v1::ArmingReason::default(); MOST_TEXTS + 1],
+        ..fine.clone()
+    };
+    let warnings = v1::Report {
+        warnings: vec![String::new(); MOST_TEXTS + 1],
+        ..fine
+    };
+    for (endless, field) in [(reasons, "reasons"), (warnings, "warnings")] {
+        let refused = report(node(), endless).unwrap_err().to_string();
+        assert!(
+            refused.starts_with(field) && refused.contains("at most 64 of them"),
+            "{refused}"
+        );
+    }
+}

@@ -88,6 +88,9 @@ pub enum Door {
     },
 }
 
+/// While the API server is away, a session whose time has come looks after this, or twice this, whether it is back.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
+
 /// Judges credentials. A copy is the same judge.
 #[derive(Clone, Debug)]
 pub struct Auth(Arc<Judge>);
@@ -161,6 +164,15 @@ impl Auth {
         &self.0.told
     }
 
+    /// Whether judging this token asks nobody anything, or it was good within the last hour.
+    #[must_use]
+    pub fn knows(&self, door: Door, token: &str) -> bool {
+        match &self.0.kind {
+            Kind::Open | Kind::Certificates(_) => true,
+            Kind::Cluster { tokens, .. } => tokens.knows(token, door == Door::Uplink),
+        }
+    }
+
     /// Who calls: by the token, when there is one, else by the certificate.
     ///
     /// # Errors
@@ -211,17 +223,29 @@ impl Auth {
     }
 
     /// Done when a session of `who` has to show its credentials again, with why: after the session's life, `jitter` in 0.0..=1.0
-    /// making it up to a tenth longer; or as soon as its certificate counts no more.
+    /// making it up to a tenth longer, but not while nobody could judge them: the agent would be lost for as long; or as soon as
+    /// its certificate counts no more.
     pub async fn is_over(&self, who: &Who, jitter: f64) -> Over {
         let aged = async {
             match self.0.session_life {
                 Some(life) => tokio::time::sleep(life + life.mul_f64(jitter.clamp(0.0, 1.0) / 10.0)).await,
                 None => std::future::pending().await,
             }
+            self.until_judging(who, jitter).await;
         };
         tokio::select! {
             () = aged => Over::Aged,
             () = self.revoked(who) => Over::Revoked,
+        }
+    }
+
+    /// Done once the credentials of `who` could be judged.
+    async fn until_judging(&self, who: &Who, jitter: f64) {
+        let (Kind::Cluster { tokens, .. }, Who::Agent { certificate: None, .. }) = (&self.0.kind, who) else {
+            return;
+        };
+        while !tokens.answers().await {
+            tokio::time::sleep(LOOK_AGAIN.mul_f64(1.0 + jitter.clamp(0.0, 1.0))).await;
         }
     }
 
@@ -272,4 +296,10 @@ fn peer(certificate: &PeerCertificate, enrolled: &watch::Receiver<Enrolled>, doo
 }
 
 #[cfg(test)]
+mod neighbours;
+#[cfg(test)]
+mod scripted;
+#[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod while_away;

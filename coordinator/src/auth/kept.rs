@@ -14,9 +14,9 @@ pub const FRESH: Duration = Duration::from_secs(10);
 /// A good answer counts for so long when the API server cannot be asked and the call makes things safer.
 pub const LAST_RESORT: Duration = Duration::from_secs(3600);
 
-/// An API server that has not answered within this time is taken as away, where the call makes things safer and the answer is
-/// known: an order to land reaches agents within a second.
-pub const AWAY: Duration = Duration::from_millis(300);
+/// Where a good answer of the last hour will do, the API server has this long for a newer one: an order to ground reaches
+/// agents within a second, whatever the API server does.
+pub const HASTE: Duration = Duration::from_millis(200);
 
 /// At most this many answers; with more, the oldest half goes.
 const MOST: usize = 4096;

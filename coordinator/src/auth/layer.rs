@@ -2,7 +2,7 @@
 //!
 //! Owns: reading them off the call, and putting [`super::Who`] with it. Must not: know what the calls do.
 
-use super::{Auth, Door, Refusal};
+use super::{Auth, Door, Refusal, Who};
 use crate::door::Ticket;
 use crate::door::address::Neighbour;
 use crate::door::buckets::Buckets;
@@ -20,7 +20,8 @@ use tower::{Layer, Service};
 const UPLINK: &str = "/skein.v1.Uplink/";
 const GROUND: &str = "/skein.v1.Fleet/Ground";
 
-/// Refused credentials of one neighbour at once, and one more after each [`EVERY`]: each may cost the API server a question.
+/// Tokens of one neighbour that nobody knows and are looked at or were bad, at once, and one more after each [`EVERY`]: each costs
+/// the API server a question.
 const BURST: u32 = 100;
 const EVERY: Duration = Duration::from_millis(100);
 
@@ -51,13 +52,8 @@ impl AuthLayer {
     async fn judge(&self, request: &mut Request<Body>) -> Result<(), Status> {
         let door = door(request.uri().path());
         let ticket = request.extensions().get::<Ticket>().cloned();
-        let neighbour = ticket.as_ref().map(|ticket| Neighbour::of(ticket.remote().ip()));
-        if !self.auth.is_open() && neighbour.is_some_and(|from| !self.bad.has(&from, Instant::now())) {
-            return Err(Refusal::TooMany.into());
-        }
-        let caller = ticket.as_ref().and_then(Ticket::caller);
         let who = match bearer(request) {
-            Ok(token) => self.auth.who(door, token.as_deref(), caller).await,
+            Ok(token) => self.who(door, token.as_deref(), ticket.as_ref()).await,
             Err(refusal) => Err(refusal),
         };
         match who {
@@ -74,13 +70,38 @@ impl AuthLayer {
                 if let Some(ticket) = &ticket {
                     self.auth.told().refusal(ticket.remote(), "call refused", &refusal);
                     if refusal.is_final() {
-                        self.bad.take(Neighbour::of(ticket.remote().ip()), Instant::now());
                         ticket.refused();
                     }
                 }
                 Err(refusal.into())
             }
         }
+    }
+
+    /// Who calls. A token that nobody knows yet may be a guess, and costs the API server a question: of each connection one is
+    /// looked at after the other, and of each neighbour so many. Whoever is known, or shows a certificate, does not wait for that.
+    async fn who(&self, door: Door, token: Option<&str>, ticket: Option<&Ticket>) -> Result<Who, Refusal> {
+        let caller = ticket.and_then(Ticket::caller);
+        let (Some(guess), Some(ticket)) = (token, ticket) else {
+            return self.auth.who(door, token, caller).await;
+        };
+        if self.auth.knows(door, guess) {
+            return self.auth.who(door, token, caller).await;
+        }
+        let _turn = ticket.turn().await;
+        if self.auth.knows(door, guess) {
+            return self.auth.who(door, token, caller).await;
+        }
+        let from = Neighbour::of(ticket.remote().ip());
+        // It is given back unless the token was bad.
+        if !self.bad.take(from, Instant::now()) {
+            return Err(Refusal::TooMany);
+        }
+        let who = self.auth.who(door, token, caller).await;
+        if !who.as_ref().is_err_and(Refusal::is_final) {
+            self.bad.give_back(&from, Instant::now());
+        }
+        who
     }
 }
 

@@ -67,6 +67,9 @@ pub enum Refusal {
         /// What.
         right: Box<Right>,
     },
+    /// Nothing can be called so.
+    #[error("that is no name of a namespace or an object in Kubernetes: use lower-case letters, digits, '-' and '.'")]
+    NoName,
     /// Too many bad credentials from there.
     #[error("too many refused credentials from this address; try again in some seconds")]
     TooMany,
@@ -93,6 +96,7 @@ impl Refusal {
             Self::OtherAccount { .. } | Self::NoAgent(_) | Self::AgentIsNoPerson(_) | Self::Forbidden { .. } => {
                 Code::PermissionDenied
             }
+            Self::NoName => Code::InvalidArgument,
             Self::TooMany => Code::ResourceExhausted,
             Self::Unasked(_) | Self::Busy => Code::Unavailable,
         }

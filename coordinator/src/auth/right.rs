@@ -37,17 +37,23 @@ pub const GROUND: &str = "ground";
 /// The verb that releases.
 pub const RELEASE: &str = "release";
 
+/// The verb that looks.
+pub const SEE: &str = "get";
+
+/// No name in Kubernetes is longer (RFC 1123, a host's name).
+const LONGEST_NAME: usize = 253;
+
 impl Right {
     /// To see Drones of a namespace, or of all when it is empty.
     #[must_use]
     pub fn to_see(namespace: &str) -> Self {
-        Self::new("get", "drones", Some(namespace), None)
+        Self::new(SEE, "drones", Some(namespace), None)
     }
 
     /// To see one Drone.
     #[must_use]
     pub fn to_see_one(drone: &Key) -> Self {
-        Self::of("get", "drones", drone)
+        Self::of(SEE, "drones", drone)
     }
 
     /// To ground or release a Swarm; `verb` is [`GROUND`] or [`RELEASE`].
@@ -94,23 +100,45 @@ impl Right {
         }
     }
 
-    /// Rights that include this one: for the whole namespace, and for all.
-    pub fn wider(&self) -> impl Iterator<Item = Self> + use<> {
-        let whole = Self {
-            name: None,
-            ..self.clone()
-        };
-        let all = Self {
-            namespace: None,
-            ..whole.clone()
-        };
-        [whole, all].into_iter()
-    }
-
     /// Whether it is more than looking.
     #[must_use]
     pub fn changes(&self) -> bool {
-        self.verb != "get"
+        self.verb != SEE
+    }
+
+    /// Whether there can be anything of that name. What cannot be is neither asked about, nor kept, nor told to the log.
+    #[must_use]
+    pub fn can_be(&self) -> bool {
+        let edge = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        let label = |part: &str| {
+            let bytes = part.as_bytes();
+            let edges = [bytes.first(), bytes.last()];
+            edges.into_iter().all(|byte| byte.copied().is_some_and(edge))
+                && bytes.iter().all(|&byte| edge(byte) || byte == b'-')
+        };
+        let name = |name: &String| name.len() <= LONGEST_NAME && name.split('.').all(label);
+        self.namespace.iter().chain(&self.name).all(name)
+    }
+
+    /// This right, and those that contain it: to all in its namespace, and to all.
+    #[must_use]
+    pub fn wider(&self) -> [Self; 3] {
+        let in_namespace = Self {
+            name: None,
+            ..self.clone()
+        };
+        let everywhere = Self {
+            namespace: None,
+            ..in_namespace.clone()
+        };
+        [self.clone(), in_namespace, everywhere]
+    }
+
+    /// To ground all where this right is, and all there is.
+    #[must_use]
+    pub fn grounding(&self) -> [Self; 2] {
+        let there = self.namespace.as_deref();
+        [there, None].map(|namespace| Self::new(GROUND, "swarms", namespace, None))
     }
 
     /// The rule that grants it.
@@ -166,10 +194,11 @@ mod tests {
     #[test]
     fn whoever_may_for_all_or_for_a_namespace_may_for_each_in_it() {
         let one = Right::to_order(GROUND, &Key::new("north", "alpha"));
-        let wider: Vec<String> = one.wider().map(|right| right.to_string()).collect();
+        let wider: Vec<String> = one.wider().iter().map(Right::to_string).collect();
         assert_eq!(
             wider,
             [
+                "ground swarms.skein.dev north/alpha",
                 "ground swarms.skein.dev in namespace north",
                 "ground swarms.skein.dev in all namespaces"
             ]

@@ -4,7 +4,7 @@
 //! answers are kept under its SHA-256.
 
 use super::agent_token;
-use super::kept::{AWAY, FRESH, Kept, LAST_RESORT};
+use super::kept::{FRESH, HASTE, Kept, LAST_RESORT};
 use super::refusal::Refusal;
 use super::user::User;
 use crate::api::{self, ApiError};
@@ -19,7 +19,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
 
-/// Questions to the API server at a time.
+/// Questions to the API server at a time, about agents and as many about people: a fleet that comes back keeps nobody from
+/// grounding it.
 const AT_A_TIME: usize = 32;
 
 /// A question waits so long for its turn, and then so long for its answer.
@@ -36,9 +37,12 @@ const ASK: &str = "ask the API server whose token it is";
 pub struct Tokens {
     reviews: Reviews,
     agent_account: (String, String),
-    asking: Semaphore,
-    people: Kept<Print, Result<User, String>>,
+    asking_about_agents: Semaphore,
+    asking_about_people: Semaphore,
     agents: Kept<Print, NodeName>,
+    people: Kept<Print, User>,
+    /// Tokens of nobody, and why. Apart, so that guesses without end push nobody out of mind who was known.
+    nobody: Kept<Print, String>,
 }
 
 /// The SHA-256 of a token.
@@ -59,9 +63,11 @@ impl Tokens {
         Self {
             reviews: Reviews(Api::all(client)),
             agent_account,
-            asking: Semaphore::new(AT_A_TIME),
-            people: Kept::default(),
+            asking_about_agents: Semaphore::new(AT_A_TIME),
+            asking_about_people: Semaphore::new(AT_A_TIME),
             agents: Kept::default(),
+            people: Kept::default(),
+            nobody: Kept::default(),
         }
     }
 
@@ -74,43 +80,78 @@ impl Tokens {
         if let Some(node) = self.agents.get(&print, FRESH, Instant::now()) {
             return Ok(node);
         }
-        let review = self.ask(token, Some(vec![AUDIENCE.to_owned()])).await?;
+        let review = self.ask_about_agent(token).await?;
         let node = agent_token::node(review, &self.agent_account)?;
         self.agents.keep(print, node.clone(), Instant::now());
         Ok(node)
     }
 
-    /// The person whose token this is; `safe`: an answer of the last hour will do when the API server cannot be asked.
+    /// The person whose token this is; `safe`: an answer of the last hour will do when the API server does not answer at once.
     ///
     /// # Errors
     /// [`Refusal`].
     pub async fn person(&self, token: &str, safe: bool) -> Result<User, Refusal> {
-        let print = print(token)?;
-        if let Some(answer) = self.people.get(&print, FRESH, Instant::now()) {
-            return answer.map_err(Refusal::BadToken);
+        let (print, now) = (print(token)?, Instant::now());
+        if let Some(user) = self.people.get(&print, FRESH, now) {
+            return Ok(user);
         }
-        let known = self.people.get(&print, LAST_RESORT, Instant::now());
-        let known = known.and_then(Result::ok).filter(|_| safe && !is_over(token));
-        let patience = if known.is_some() { AWAY } else { PATIENCE * 2 };
-        let answer = timeout(patience, self.ask(token, None)).await;
-        let review = match (
-            answer.unwrap_or(Err(Refusal::Unasked(ApiError::TimedOut { what: ASK }))),
-            known,
-        ) {
-            (Ok(review), _) => review,
-            (Err(_), Some(user)) => return Ok(user),
-            (Err(error), None) => return Err(error),
+        if let Some(why) = self.nobody.get(&print, FRESH, now) {
+            return Err(Refusal::BadToken(why));
+        }
+        let known = safe.then(|| self.people.get(&print, LAST_RESORT, now)).flatten();
+        let known = known.filter(|_| !is_over(token));
+        let patience = if known.is_some() { HASTE } else { PATIENCE };
+        let review = match self.ask(&self.asking_about_people, token, None, patience).await {
+            Ok(review) => review,
+            Err(error) => return known.ok_or(error),
         };
-        let answer = match (review.authenticated, review.user) {
-            (Some(true), Some(user)) => Ok(User::from(user)),
-            _ => Err(agent_token::why(review.error)),
-        };
-        self.people.keep(print, answer.clone(), Instant::now());
-        answer.map_err(Refusal::BadToken)
+        let now = Instant::now();
+        match (review.authenticated, review.user) {
+            (Some(true), Some(user)) => {
+                let user = User::from(user);
+                self.nobody.forget(&print);
+                self.people.keep(print, user.clone(), now);
+                Ok(user)
+            }
+            _ => {
+                let why = agent_token::why(review.error);
+                self.people.forget(&print);
+                self.nobody.keep(print, why.clone(), now);
+                Err(Refusal::BadToken(why))
+            }
+        }
     }
 
-    async fn ask(&self, token: &str, audiences: Option<Vec<String>>) -> Result<TokenReviewStatus, Refusal> {
-        let turn = timeout(PATIENCE, self.asking.acquire()).await;
+    /// Whether a token was good within the last hour, or is known for a bad one just now: what it costs to judge it is bounded.
+    #[must_use]
+    pub fn knows(&self, token: &str, is_agent: bool) -> bool {
+        let (Ok(print), now) = (print(token), Instant::now()) else {
+            return true;
+        };
+        if is_agent {
+            return self.agents.get(&print, LAST_RESORT, now).is_some();
+        }
+        self.people.get(&print, LAST_RESORT, now).is_some() || self.nobody.get(&print, FRESH, now).is_some()
+    }
+
+    /// Whether the API server can be asked about agents' tokens just now.
+    pub async fn answers(&self) -> bool {
+        self.ask_about_agent("none").await.is_ok()
+    }
+
+    async fn ask_about_agent(&self, token: &str) -> Result<TokenReviewStatus, Refusal> {
+        let audiences = Some(vec![AUDIENCE.to_owned()]);
+        self.ask(&self.asking_about_agents, token, audiences, PATIENCE).await
+    }
+
+    async fn ask(
+        &self,
+        asking: &Semaphore,
+        token: &str,
+        audiences: Option<Vec<String>>,
+        patience: Duration,
+    ) -> Result<TokenReviewStatus, Refusal> {
+        let turn = timeout(patience, asking.acquire()).await;
         let Ok(Ok(_turn)) = turn else {
             return Err(Refusal::Busy);
         };
@@ -124,7 +165,7 @@ impl Tokens {
         let what = ASK;
         let params = PostParams::default();
         let asked = api::call(what, self.reviews.0.create(&params, &question));
-        let answer = timeout(PATIENCE, asked).await;
+        let answer = timeout(patience, asked).await;
         let review = answer.map_err(|_| ApiError::TimedOut { what })??;
         Ok(review.status.unwrap_or_default())
     }

@@ -3,6 +3,7 @@
 //! Owns: putting it together; the word that a higher term was seen. Must not: act.
 
 use crate::Setup;
+use crate::drones::heights::Heights;
 use crate::drones::pacing::Paces;
 use crate::events;
 use crate::ground::Latch;
@@ -60,6 +61,8 @@ pub struct Context {
     pub events: events::Outbox,
     /// When each Drone's status was written last.
     pub drone_paces: Paces,
+    /// Which vehicles are on their way to another height.
+    pub heights: Heights,
     /// When each Swarm's status was written last.
     pub swarm_paces: Paces,
     /// Nodes whose objects may have to be made or marked, where agents become Nodes.
@@ -137,6 +140,7 @@ impl Context {
             wakes,
             events: outbox,
             drone_paces: Paces::default(),
+            heights: Heights::default(),
             swarm_paces: Paces::default(),
             node_objects: setup.agents_become_nodes.then(WakeSet::default),
             turns: Turns::default(),

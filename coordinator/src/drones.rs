@@ -5,6 +5,7 @@
 
 pub mod binding;
 pub mod facts;
+pub mod heights;
 pub mod leaving;
 pub mod notes;
 pub mod pacing;

@@ -304,7 +304,7 @@ fn heard(seen: &sessions::Seen) -> v1::Vehicle {
 fn vehicle(context: &Context, drone: Arc<Drone>) -> v1::Vehicle {
     let seen = Seen::of(context, drone);
     let swarm = owner(&seen.drone).map(|(_, name)| name.to_owned()).unwrap_or_default();
-    let (phase, message) = told(&seen);
+    let (phase, message) = told(context, &seen);
     let vehicle = seen
         .node
         .as_ref()
@@ -322,7 +322,7 @@ fn vehicle(context: &Context, drone: Arc<Drone>) -> v1::Vehicle {
 }
 
 /// Phase and message: of a bound Drone as of now, of another as its status has them.
-fn told(seen: &Seen) -> (String, String) {
+fn told(context: &Context, seen: &Seen) -> (String, String) {
     match &seen.node {
         Some(node) if seen.facts.claim == Claimed::Ours => {
             let binding = Binding::Bound(node.clone());
@@ -331,6 +331,7 @@ fn told(seen: &Seen) -> (String, String) {
                 binding: &binding,
                 report: seen.report.as_deref(),
                 kept: None,
+                height: context.heights.see(seen, context.standing.now()),
             };
             let now = status(&question);
             let ready = now.conditions.iter().find(|c| c.kind == Kind::Ready);

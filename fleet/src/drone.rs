@@ -3,6 +3,7 @@
 //! Owns: [`Facts`], what both depend on. Must not: choose nodes ([`crate::binding`]) or decide on release
 //! ([`crate::safety::may_release`]).
 
+pub mod height;
 pub mod order;
 pub mod status;
 

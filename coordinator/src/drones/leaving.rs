@@ -79,6 +79,7 @@ async fn let_go(context: &Context, seen: &Seen, release: Release) -> Result<Opti
     }
     context.drone_paces.forget(seen.uid());
     context.turns.forget(context, &seen.drone);
+    context.heights.forget(seen.uid());
     context.stances.forget(&seen.drone);
     let drone = &seen.key;
     match release {

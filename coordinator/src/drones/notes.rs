@@ -26,6 +26,10 @@ pub fn notes(old: &DroneStatus, new: &DroneStatus) -> Vec<Note> {
         };
         notes.extend(note);
     }
+    let late = |status| is(status, "Ready", "AltitudeNotReached");
+    if late(new) && !late(old) {
+        notes.push(Note::warning("AltitudeNotReached", told("Ready")));
+    }
     let refused = |status| {
         find(status, "Armable")
             .filter(|c| c.reason == "ArmingChecksFail")

@@ -6,6 +6,7 @@
 use crate::api::{self, ApiError};
 use crate::context::Context;
 use crate::drones::facts::Seen;
+use crate::drones::heights::look_again;
 use crate::drones::notes::notes;
 use crate::drones::pacing::{Due, Urgency};
 use crate::drones::refusals::{self, same_but_for_numbers};
@@ -38,15 +39,19 @@ pub async fn write(
     kept: Option<Keep>,
 ) -> Result<Option<Duration>, ApiError> {
     let report = seen.report.as_deref();
+    let height = context.heights.see(seen, context.standing.now());
+    let again = look_again(height);
+    let sooner = |delay| Some(again.map_or(delay, |again| again.min(delay)));
     let new = status(&Question {
         drone: &seen.facts,
         binding,
         report,
         kept,
+        height,
     });
     let old = seen.drone.status.clone().unwrap_or_default();
     if let Some(grace) = grace(context, seen).filter(|_| old.phase.is_some() && old.node_name.is_some()) {
-        return Ok(Some(grace));
+        return Ok(sooner(grace));
     }
     let next = assemble(
         &old,
@@ -61,8 +66,8 @@ pub async fn write(
         .drone_paces
         .due(seen.uid(), urgency(&old, &next), Instant::now())
     {
-        Due::Never => return Ok(None),
-        Due::In(delay) => return Ok(Some(delay)),
+        Due::Never => return Ok(again),
+        Due::In(delay) => return Ok(sooner(delay)),
         Due::Now => {}
     }
     let drones: Api<Drone> = Api::namespaced(context.client(), &seen.key.namespace);
@@ -94,7 +99,7 @@ pub async fn write(
     for note in notes(&old, &next) {
         context.events.tell(&seen.drone, note);
     }
-    Ok(None)
+    Ok(again)
 }
 
 /// While agents find their way to a coordinator that has just started, their silence is no news; how long that still holds.

@@ -50,7 +50,9 @@ pub async fn roll(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
     results.into_iter().collect()
 }
 
-fn is_outdated(swarm: &Swarm, drone: &Drone) -> bool {
+/// Whether the template of `swarm` has yet to be brought to `drone`.
+#[must_use]
+pub fn is_outdated(swarm: &Swarm, drone: &Drone) -> bool {
     let wanted = swarm.spec.drone_spec();
     let same_height = (wanted.takeoff_altitude_meters - drone.spec.takeoff_altitude_meters).abs() < f64::EPSILON;
     !same_height || wanted.failsafe != drone.spec.failsafe

@@ -7,6 +7,7 @@ use crate::context::Context;
 use crate::drones::pacing::{Due, Urgency};
 use crate::drones::status::condition;
 use crate::key::Key;
+use crate::swarms::rollout::is_outdated;
 use crate::turns::bounds;
 use crate::world::uid;
 use crds::{Drone, Swarm, SwarmStatus, labels};
@@ -43,7 +44,7 @@ pub async fn write(context: &Context, swarm: &Swarm, trouble: Option<String>) ->
     let old = swarm.status.clone().unwrap_or_default();
     let calm = context.stances.calm(uid(swarm));
     let next = assemble(swarm, &old, &drones, calm, trouble, Timestamp::now());
-    let ready = |s: &SwarmStatus| s.conditions.iter().any(|c| c.status == "True");
+    let ready = |s: &SwarmStatus| s.conditions.iter().any(|c| c.type_ == "Ready" && c.status == "True");
     let urgency = match (old == next, ready(&next) && !ready(&old)) {
         (true, _) => Urgency::None,
         (false, true) => Urgency::Now,
@@ -84,14 +85,13 @@ fn assemble(
     let count = |test: &dyn Fn(&Drone) -> bool| drones.iter().filter(|drone| test(drone)).count();
     let small = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
     let leaving = |drone: &Drone| drone.metadata.deletion_timestamp.is_some();
-    let ready = |drone: &Drone| {
-        let conditions = drone
-            .status
-            .as_ref()
-            .map(|status| status.conditions.as_slice())
-            .unwrap_or_default();
-        conditions.iter().any(|c| c.type_ == "Ready" && c.status == "True")
+    let is = |drone: &Drone, kind: &str| {
+        let conditions = drone.status.as_ref().map(|status| status.conditions.as_slice());
+        let mut conditions = conditions.unwrap_or_default().iter();
+        // What was told of an earlier spec says nothing of this one.
+        conditions.any(|c| c.type_ == kind && c.status == "True" && c.observed_generation == drone.metadata.generation)
     };
+    let ready = |drone: &Drone| is(drone, "Ready") && !is_outdated(swarm, drone);
     let flies = |drone: &Drone| drone.status.as_ref().is_some_and(|status| status.flying == Some(true));
     let surge = if calm { 0 } else { bounds(swarm).surge };
     let tally = Tally {
@@ -101,6 +101,7 @@ fn assemble(
         leaving: count(&leaving),
         assigned: count(&|d| d.spec.node_name.is_some()),
         ready: count(&|d| !leaving(d) && ready(d)),
+        stalled: count(&|d| !leaving(d) && is(d, "Stalled")),
         grounded: swarm.spec.grounded,
         deleting: swarm.metadata.deletion_timestamp.is_some(),
     };
@@ -109,27 +110,27 @@ fn assemble(
     if let Some(trouble) = trouble {
         verdict = Readiness {
             ready: false,
+            stalled: true,
             reason: "Refused",
             message: trouble,
         };
     }
     let generation = swarm.metadata.generation.unwrap_or_default();
-    let mut ready = condition(
-        &old.conditions,
-        "Ready",
-        Some(verdict.ready),
-        verdict.reason,
-        &verdict.message,
-        generation,
-        now,
-    );
-    // The words of others may hold numbers that are no news; how many fly is.
-    if !refused {
-        ready.message = verdict.message;
-    }
     let mut names: Vec<String> = drones.iter().map(|drone| drone.name_any()).collect();
     names.sort();
     names.truncate(MOST_NAMES);
+    let told = |kind, value| {
+        let (reason, message) = (verdict.reason, &verdict.message);
+        condition(&old.conditions, kind, Some(value), reason, message, generation, now)
+    };
+    let mut ready = told("Ready", verdict.ready);
+    // The words of others may hold numbers that are no news; how many fly is.
+    if !refused {
+        ready.message.clone_from(&verdict.message);
+    }
+    let mut conditions = vec![ready];
+    // There only while it is so, as `kstatus` has it.
+    conditions.extend(verdict.stalled.then(|| told("Stalled", true)));
     SwarmStatus {
         replicas: small(drones.len()),
         assigned_drones: small(tally.assigned),
@@ -137,7 +138,7 @@ fn assemble(
         selector: selector(swarm).map(|(key, value)| format!("{key}={value}")),
         drone_names: names,
         observed_generation: Some(generation),
-        conditions: vec![ready],
+        conditions,
     }
 }
 
@@ -162,6 +163,7 @@ mod tests {
                     ..crds::DroneSpec::default()
                 },
             );
+            drone.metadata.generation = Some(1);
             let ready = condition(&[], "Ready", Some(flies), "Holding", "", 1, Timestamp::UNIX_EPOCH);
             drone.status = Some(crds::DroneStatus {
                 conditions: vec![ready],

@@ -3,14 +3,12 @@
 //! Owns: [`another_height`]. Must not: move anybody on the word of one who does not lead, or out of a mode of ours.
 
 use super::{Situation, Step};
+use crate::drone::height::DRIFTS;
 use crate::units::AltitudeAboveHome;
 use crate::vehicle::{Mode, TRUTH_STALE_AFTER};
 
 /// Two wished heights that differ by more than this are two, metres.
 const HEIGHTS_DIFFER: f64 = 0.05;
-
-/// A vehicle that is no farther than this from its wished height holds it, metres.
-const HEIGHT_DRIFTS: f64 = 3.0;
 
 /// The step to the wished height, if the vehicle was asked for another. Heights drift by a metre or two, so that what it was asked
 /// for counts, not where it is; only an agent that has asked for none, as after a restart, goes by that.
@@ -19,7 +17,7 @@ pub(super) fn another_height(s: &Situation<'_>, wished: AltitudeAboveHome) -> Op
     let off = |height: AltitudeAboveHome, by: f64| (height.0 - wished.0).abs() > by;
     let elsewhere = match s.memory.height() {
         Some(height) => off(height, HEIGHTS_DIFFER),
-        None => off(place.above_home, HEIGHT_DRIFTS),
+        None => off(place.above_home, DRIFTS),
     };
     // Somebody who leads stands by it now, and the vehicle is where a command finds it.
     let may = s.led() && s.vehicle.mode(s.now) == Some(Mode::Station);

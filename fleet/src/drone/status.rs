@@ -1,13 +1,15 @@
-//! What people are told of a Drone: phase, flight, and five conditions with reasons and messages.
+//! What people are told of a Drone: phase, flight, and conditions with reasons and messages.
 //!
-//! Owns: [`status`]. Must not: show intent as fact. `flying` comes from the vehicle's own account only; without a fresh
+//! Owns: [`status`]. Tools that wait for objects go by Ready and Stalled. Must not: show intent as fact. `flying` comes from the vehicle's own account only; without a fresh
 //! report it is unknown. No cache, clock or Kubernetes type in here.
 
+mod stalled;
 mod story;
 
 use crate::drone::Facts;
+use crate::drone::height::Height;
 use crate::ids::NodeName;
-use crate::report::{Activity, Report};
+use crate::report::Report;
 use crate::safety::Keep;
 use crate::vehicle::{FlightTruth, WhyUnknown};
 use story::story;
@@ -66,6 +68,8 @@ pub enum Kind {
     Flying,
     /// It flies as asked.
     Ready,
+    /// It does not come to fly as asked before a person does something. There only while that is so, as `kstatus` has it.
+    Stalled,
 }
 
 impl Kind {
@@ -78,6 +82,7 @@ impl Kind {
             Self::Armable => "Armable",
             Self::Flying => "Flying",
             Self::Ready => "Ready",
+            Self::Stalled => "Stalled",
         }
     }
 }
@@ -124,6 +129,8 @@ pub struct Question<'a> {
     pub report: Option<&'a Report>,
     /// Why it stays although it is being deleted.
     pub kept: Option<Keep>,
+    /// Where its vehicle is on the way to its height.
+    pub height: Height,
 }
 
 /// A Drone's status, but for what is copied from the report as it is (vehicle, mode, battery, position).
@@ -133,13 +140,19 @@ pub struct Status {
     pub phase: Phase,
     /// Whether it flies; `None` while unknown.
     pub flying: Option<bool>,
-    /// Conditions, always all five and in this order: Assigned, Connected, Armable, Flying, Ready.
+    /// Conditions in this order: Assigned, Connected, Armable, Flying, Ready, which are always there, and perhaps Stalled.
     pub conditions: Vec<Condition>,
 }
 
 /// The status that follows from what is known.
 #[must_use]
 pub fn status(q: &Question<'_>) -> Status {
+    let mut status = without_stalled(q);
+    status.conditions.extend(stalled::stalled(q, &status));
+    status
+}
+
+fn without_stalled(q: &Question<'_>) -> Status {
     let Binding::Bound(node) = q.binding else {
         return unbound(q.binding);
     };
@@ -154,7 +167,7 @@ pub fn status(q: &Question<'_>) -> Status {
     };
     let (phase, reason, mut message) = story(q, report);
     let flying = report.truth.flying();
-    let ready = phase == Phase::Flying && report.activity == Activity::Holding;
+    let ready = phase == Phase::Flying && reason == story::HOLDING;
     if let Some(kept) = q.kept {
         message = kept_message(q.drone, kept);
     }

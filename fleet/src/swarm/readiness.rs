@@ -15,8 +15,10 @@ pub struct Tally {
     pub leaving: usize,
     /// Drones with a vehicle.
     pub assigned: usize,
-    /// Drones, not leaving, that fly as asked.
+    /// Drones, not leaving, that fly as asked: as the Swarm asks now.
     pub ready: usize,
+    /// Drones, not leaving, that do not fly as asked before a person does something.
+    pub stalled: usize,
     /// Whether a ground order is in force.
     pub grounded: bool,
     /// Whether the Swarm itself is being deleted.
@@ -28,6 +30,8 @@ pub struct Tally {
 pub struct Readiness {
     /// Status of the Ready condition.
     pub ready: bool,
+    /// Whether a person has to do something first: nothing more comes by itself.
+    pub stalled: bool,
     /// Reason, one word.
     pub reason: &'static str,
     /// One sentence.
@@ -39,6 +43,7 @@ pub struct Readiness {
 pub fn readiness(t: &Tally) -> Readiness {
     let no = |reason, message| Readiness {
         ready: false,
+        stalled: false,
         reason,
         message,
     };
@@ -59,6 +64,16 @@ pub fn readiness(t: &Tally) -> Readiness {
     if t.live > t.wished + t.surge || t.leaving > 0 {
         let surplus = t.live.saturating_sub(t.wished) + t.leaving;
         return no("RemovingDrones", format!("{surplus} Drones have yet to land and go"));
+    }
+    if t.ready < t.wished && t.ready + t.stalled >= t.wished {
+        let message = format!(
+            "{} of {} fly as asked; {} need a person, see `kubectl get drones -o wide`",
+            t.ready, t.wished, t.stalled
+        );
+        return Readiness {
+            stalled: true,
+            ..no("DronesStalled", message)
+        };
     }
     if t.ready < t.wished {
         let waiting = t.wished.saturating_sub(t.assigned);
@@ -87,6 +102,7 @@ pub fn readiness(t: &Tally) -> Readiness {
     };
     Readiness {
         ready: true,
+        stalled: false,
         reason: "AllFlying",
         message,
     }

@@ -233,6 +233,7 @@ fn a_swarm_is_ready_when_as_many_fly_as_wished_and_none_is_left_over() {
         leaving: 0,
         assigned: 2,
         ready: 2,
+        stalled: 0,
         grounded: false,
         deleting: false,
     };
@@ -281,6 +282,40 @@ fn a_swarm_is_ready_when_as_many_fly_as_wished_and_none_is_left_over() {
         })
         .ready
     );
+}
+
+#[test]
+fn a_swarm_is_stalled_when_nothing_more_comes_without_a_person_and_not_before() {
+    let stuck = Tally {
+        wished: 3,
+        live: 3,
+        surge: 0,
+        leaving: 0,
+        assigned: 3,
+        ready: 1,
+        stalled: 2,
+        grounded: false,
+        deleting: false,
+    };
+    let told = readiness(&stuck);
+    assert_eq!((told.ready, told.stalled, told.reason), (false, true, "DronesStalled"));
+    assert!(told.message.contains("2 need a person"), "{}", told.message);
+    for other in [
+        Tally { stalled: 1, ..stuck },
+        Tally { live: 2, ..stuck },
+        Tally { leaving: 1, ..stuck },
+        Tally {
+            grounded: true,
+            ..stuck
+        },
+        Tally {
+            deleting: true,
+            ..stuck
+        },
+        Tally { ready: 3, ..stuck },
+    ] {
+        assert!(!readiness(&other).stalled, "{other:?}");
+    }
 }
 
 fn any_serving() -> impl Strategy<Value = Serving> {

@@ -177,6 +177,14 @@ fn from(message: v1::from_agent::Message) -> v1::FromAgent {
 }
 
 impl Vehicle {
+    /// How high it is, metres above home: where it was asked to be, as far as it flies.
+    fn height(&self) -> f64 {
+        match self.fence.held.as_ref().map(|held| held.desired) {
+            Some(Desired::Flying { altitude }) if self.truth == Truth::InAir => altitude.0,
+            _ => 0.0,
+        }
+    }
+
     fn grounded(&self) -> Option<bool> {
         let held = self.fence.held.as_ref()?;
         Some(matches!(held.desired, Desired::Grounded { .. }))
@@ -224,7 +232,7 @@ impl Vehicle {
                 latitude_deg: 47.0 + drift * 1e-6,
                 longitude_deg: 8.0,
                 altitude_amsl_m: 500.0 + drift,
-                altitude_above_home_m: drift,
+                altitude_above_home_m: self.height() + drift / 10.0,
             }),
             held: self.fence.held.as_ref().map(|held| v1::Held {
                 drone_uid: held.uid.0.clone(),

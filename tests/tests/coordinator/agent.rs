@@ -20,6 +20,10 @@ pub struct State {
     pub truth: Truth,
     pub ready: bool,
     pub reasons: Vec<String>,
+    /// What these reasons are.
+    pub class: v1::ReasonClass,
+    /// The height that it does not leave, whatever it is asked for.
+    pub stuck_at: Option<f64>,
     pub battery: u32,
     /// Whether it takes orders at all.
     pub obeys: bool,
@@ -44,6 +48,8 @@ impl Vehicle {
             truth: Truth::Disarmed,
             ready: true,
             reasons: vec![],
+            class: v1::ReasonClass::Unspecified,
+            stuck_at: None,
             battery: 80,
             obeys: true,
             pace: 2,
@@ -83,6 +89,14 @@ impl Vehicle {
 }
 
 impl State {
+    /// How high it is, metres above home: where it was asked to be, as far as it flies.
+    fn height(&self) -> f64 {
+        match self.fence.held.as_ref().map(|held| held.desired) {
+            Some(Desired::Flying { altitude }) if self.truth == Truth::InAir => self.stuck_at.unwrap_or(altitude.0),
+            _ => 0.0,
+        }
+    }
+
     fn grounded(&self) -> Option<bool> {
         self.fence
             .held
@@ -153,6 +167,7 @@ impl State {
                 .iter()
                 .map(|text| v1::ArmingReason {
                     text: text.clone(),
+                    class: self.class.into(),
                     ..v1::ArmingReason::default()
                 })
                 .collect(),
@@ -164,7 +179,7 @@ impl State {
                 latitude_deg: 47.0 + jitter * 1e-6,
                 longitude_deg: 8.0,
                 altitude_amsl_m: 500.0 + jitter,
-                altitude_above_home_m: jitter,
+                altitude_above_home_m: self.height() + jitter / 10.0,
             }),
             held: self.fence.held.as_ref().map(|held| v1::Held {
                 drone_uid: held.uid.0.clone(),

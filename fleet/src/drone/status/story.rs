@@ -4,11 +4,22 @@
 
 use super::{Condition, Phase, Question, armable, truth_message, truth_reason};
 use crate::assignment::Held;
+use crate::drone::height::Height;
 use crate::drone::{Facts, Ground};
 use crate::node_use::{Lift, NoLift};
 use crate::report::{Activity, HandsOff, Report};
 use crate::takeover::let_go;
+use crate::units::AltitudeAboveHome;
 use crate::vehicle::{Airborne, FlightTruth};
+
+/// The reason of what flies as asked.
+pub(super) const HOLDING: &str = "Holding";
+
+/// The reason of what flies at another height than it was asked for, for longer than that should take.
+pub(super) const NOT_REACHED: &str = "AltitudeNotReached";
+
+/// The reason of what does not arm.
+pub(super) const CHECKS_FAIL: &str = "ArmingChecksFail";
 
 /// Why it should be on the ground, if it should: one word, and a clause.
 const fn wished_down(drone: &Facts) -> Option<(&'static str, &'static str)> {
@@ -141,9 +152,16 @@ pub(super) fn story(q: &Question<'_>, report: &Report) -> (Phase, &'static str, 
         }
         (FlightTruth::ArmedOnGround, _) => tell(Phase::Arming, "Arming", "armed, about to take off"),
         (FlightTruth::Airborne(Airborne::TakingOff), _) | (FlightTruth::Airborne(_), Activity::TakingOff) => {
-            tell(Phase::TakingOff, "TakingOff", "climbing to its takeoff altitude")
+            let (reason, message) = match q.height {
+                Height::NotReached { at } => (NOT_REACHED, not_reached(q.drone, at)),
+                Height::There | Height::UnderWay => ("TakingOff", "climbing to its takeoff altitude".to_owned()),
+            };
+            (Phase::TakingOff, reason, message)
         }
-        (FlightTruth::Airborne(_), Activity::Holding) => tell(Phase::Flying, "Holding", "in the air and holding"),
+        (FlightTruth::Airborne(_), Activity::Holding) => {
+            let (reason, message) = holding(q, report);
+            (Phase::Flying, reason, message)
+        }
         (FlightTruth::Airborne(_), _) => tell(
             Phase::Flying,
             "InTheAir",
@@ -161,8 +179,36 @@ pub(super) fn story(q: &Question<'_>, report: &Report) -> (Phase, &'static str, 
                 value: Some(false),
                 message,
                 ..
-            } => (Phase::Preparing, "ArmingChecksFail", message),
+            } => (Phase::Preparing, CHECKS_FAIL, message),
             _ => tell(Phase::Preparing, "Preparing", "on the ground, getting ready"),
         },
     }
+}
+
+/// Reason and message of what holds.
+fn holding(q: &Question<'_>, report: &Report) -> (&'static str, String) {
+    let taken = report
+        .held
+        .as_ref()
+        .is_some_and(|held| held.generation >= q.drone.generation);
+    match q.height {
+        _ if !taken => (
+            "Updating",
+            "in the air; its agent has yet to take up what was changed".to_owned(),
+        ),
+        Height::There => (HOLDING, "in the air and holding".to_owned()),
+        Height::UnderWay => (
+            "ChangingAltitude",
+            format!("in the air, on its way to {} m", q.drone.altitude.0),
+        ),
+        Height::NotReached { at } => (NOT_REACHED, not_reached(q.drone, at)),
+    }
+}
+
+fn not_reached(drone: &Facts, at: AltitudeAboveHome) -> String {
+    format!(
+        "in the air, at {:.0} m above home and not at {} m as asked; look at the vehicle and at its autopilot's limits, or ask for \
+         another height",
+        at.0, drone.altitude.0
+    )
 }

@@ -6,10 +6,10 @@ use crate::drone::Claimed;
 use crate::drone::Ground;
 use crate::ids::{DroneName, DroneUid, Term};
 use crate::node_use::{Lift, NoLift};
-use crate::report::HandsOff;
+use crate::report::{Activity, HandsOff};
 use crate::time::Moment;
 use crate::units::AltitudeAboveHome;
-use crate::vehicle::{Airborne, ArmingReason};
+use crate::vehicle::{Airborne, ArmingReason, ReasonClass};
 
 fn drone() -> Facts {
     Facts {
@@ -62,6 +62,7 @@ fn of(drone: &Facts, report: Option<&Report>) -> Status {
         binding: &bound(),
         report,
         kept: None,
+        height: Height::There,
     })
 }
 
@@ -123,6 +124,7 @@ fn an_unbound_drone_says_why_it_waits() {
         binding: &binding,
         report: None,
         kept: None,
+        height: Height::There,
     });
     assert_eq!((s.phase, s.flying), (Phase::Pending, Some(false)));
     assert_eq!(get(&s, Kind::Assigned).1, "NoFreeVehicle");
@@ -140,6 +142,7 @@ fn a_drone_that_is_kept_tells_why_and_how_to_force_it() {
         binding: &bound(),
         report: None,
         kept: Some(Keep::AgentSilent),
+        height: Height::There,
     };
     let s = status(&q);
     let message = get(&s, Kind::Ready).2;
@@ -235,6 +238,7 @@ fn what_stands_on_a_node_that_takes_no_new_flights_says_why_and_what_to_do() {
             binding: &node,
             report: Some(report),
             kept: None,
+            height: Height::There,
         });
         (status.phase, status.conditions[4].reason)
     };
@@ -261,4 +265,101 @@ fn what_stands_on_a_node_that_takes_no_new_flights_says_why_and_what_to_do() {
     assert_eq!(told(Lift::Down, &ready), (Phase::Grounded, "NodeDrained"));
     let landing = report(IN_AIR, Activity::Landing);
     assert_eq!(told(Lift::Down, &landing), (Phase::Landing, "NodeDrained"));
+}
+
+fn at_height(drone: &Facts, report: &Report, height: Height) -> Status {
+    status(&Question {
+        drone,
+        binding: &bound(),
+        report: Some(report),
+        kept: None,
+        height,
+    })
+}
+
+fn stalls(status: &Status) -> bool {
+    status.conditions.iter().any(|c| c.kind == Kind::Stalled)
+}
+
+#[test]
+fn a_drone_is_ready_only_at_its_height() {
+    let holds = report(IN_AIR, Activity::Holding);
+    let under_way = at_height(&drone(), &holds, Height::UnderWay);
+    assert_eq!(under_way.flying, Some(true));
+    assert_eq!(
+        get(&under_way, Kind::Ready),
+        (Some(false), "ChangingAltitude", "in the air, on its way to 10 m")
+    );
+    assert!(!stalls(&under_way));
+    let at = AltitudeAboveHome(4.2);
+    for activity in [Activity::Holding, Activity::TakingOff] {
+        let stuck = at_height(&drone(), &report(IN_AIR, activity), Height::NotReached { at });
+        let (value, reason, message) = get(&stuck, Kind::Ready);
+        assert_eq!(
+            (value, reason, stuck.flying),
+            (Some(false), "AltitudeNotReached", Some(true))
+        );
+        assert!(
+            message.contains("at 4 m") && message.contains("not at 10 m"),
+            "{message}"
+        );
+        assert_eq!(get(&stuck, Kind::Stalled).1, "AltitudeNotReached");
+    }
+}
+
+#[test]
+fn a_drone_whose_change_is_not_taken_up_is_not_ready() {
+    let changed = Facts {
+        generation: 3,
+        ..drone()
+    };
+    let told = of(&changed, Some(&report(IN_AIR, Activity::Holding)));
+    assert_eq!(
+        (get(&told, Kind::Ready).0, get(&told, Kind::Ready).1),
+        (Some(false), "Updating")
+    );
+}
+
+#[test]
+fn what_only_a_person_can_mend_is_stalled_and_what_heals_or_is_done_on_purpose_is_not() {
+    let refused = |class| {
+        let mut r = report(FlightTruth::Disarmed, Activity::NotArmable);
+        r.ready = Some(false);
+        r.reasons = vec![ArmingReason {
+            class,
+            ..ArmingReason::told("Compass not calibrated".into(), Moment::default())
+        }];
+        of(&drone(), Some(&r))
+    };
+    assert!(stalls(&refused(ReasonClass::NeedsHuman)));
+    assert!(!stalls(&refused(ReasonClass::WillHeal)) && !stalls(&refused(ReasonClass::Unclear)));
+    for (why, needs) in [
+        (HandsOff::FlightOver, true),
+        (HandsOff::Killed, true),
+        (HandsOff::TakenOver, true),
+        (HandsOff::OtherMode, false),
+        (HandsOff::ArmedByOther, false),
+    ] {
+        let told = of(&drone(), Some(&report(FlightTruth::Disarmed, Activity::HandsOff(why))));
+        assert_eq!(stalls(&told), needs, "{why:?}");
+    }
+    for other in [
+        of(&drone(), None),
+        of(&drone(), Some(&report(IN_AIR, Activity::Holding))),
+        of(&drone(), Some(&report(FlightTruth::Disarmed, Activity::Arming))),
+    ] {
+        assert!(!stalls(&other), "{other:?}");
+    }
+    let taken = Binding::NodeTaken {
+        node: "n".into(),
+        by: "field/other".into(),
+    };
+    let told = status(&Question {
+        drone: &drone(),
+        binding: &taken,
+        report: None,
+        kept: None,
+        height: Height::There,
+    });
+    assert!(stalls(&told), "only a person can name another node");
 }

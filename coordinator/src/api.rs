@@ -11,6 +11,10 @@ use std::time::Duration;
 /// One call takes at most this long, whatever the network does.
 pub const DEADLINE: Duration = Duration::from_secs(10);
 
+/// A connection on which nothing comes for so long while something is awaited is given up. A list may take its time; one that will
+/// never come must not be waited for. A watch says something more often ([`crate::watching`]).
+pub const SILENCE: Duration = Duration::from_secs(30);
+
 /// A call to the Kubernetes API that brought no result.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
@@ -22,8 +26,8 @@ pub enum ApiError {
         /// Why not.
         source: Box<kube::Error>,
     },
-    /// No answer came within [`DEADLINE`].
-    #[error("cannot {what}: no answer of the API server within {} s", DEADLINE.as_secs())]
+    /// No answer came within [`DEADLINE`], or what less the caller had to spare.
+    #[error("cannot {what}: no answer of the API server in time")]
     TimedOut {
         /// What was to be done.
         what: &'static str,
@@ -108,11 +112,15 @@ pub async fn call<T>(what: &'static str, call: impl Future<Output = Result<T, ku
 /// # Errors
 /// There is no usable configuration.
 pub async fn client(calls: &ApiCalls) -> anyhow::Result<kube::Client> {
-    let config = kube::Config::infer().await.map_err(|error| {
+    let mut config = kube::Config::infer().await.map_err(|error| {
         // Its sources say the same again, so they are left out.
         let advice = "set KUBECONFIG to a kubeconfig file, or run in a cluster with a ServiceAccount";
         anyhow::anyhow!("no Kubernetes configuration; {advice} ({error})")
     })?;
+    config.read_timeout = Some(SILENCE);
+    // Who calls tries again by a schedule of its own. The ready-made one doubles without a cap that is of use (1000 s), and waits
+    // for as long as a server asks, be it an hour.
+    config.default_retry = false;
     let builder = ClientBuilder::try_from(config).context("the Kubernetes configuration cannot be used")?;
     Ok(builder.with_layer(calls).build())
 }

@@ -16,6 +16,12 @@ pub const RETRY: Backoff = Backoff {
     cap: Duration::from_secs(30),
 };
 
+/// When a watch that has failed is begun again. It costs the API server little, and until then we are blind.
+pub const WATCH: Backoff = Backoff {
+    first: Duration::from_millis(400),
+    cap: Duration::from_secs(5),
+};
+
 /// What has failed is left alone for its shortest delay, but no longer than this, whoever wakes it: an outage does not become a
 /// storm, and what was changed for the better is soon seen.
 const LONGEST_REST: Duration = Duration::from_secs(1);

@@ -6,6 +6,7 @@
 
 use crate::claims;
 use crate::key::Key;
+use crate::retry::WATCH;
 use crate::world::{Change, World};
 use crds::{Drone, Swarm, labels};
 use futures::StreamExt;
@@ -20,8 +21,17 @@ use serde::de::DeserializeOwned;
 use std::collections::HashSet;
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+
+/// The API server ends a watch after so many seconds, and it is begun again where it was. One that is open but dead is found out by
+/// that: nothing else is sure to be said on it. kube waits 5 s longer, which is still less than [`crate::api::SILENCE`].
+const WATCH_SECONDS: u32 = 20;
+
+/// After so long without trouble, the next failure of a watch is the first in a row. Longer than any try takes.
+const CALM: Duration = Duration::from_secs(60);
 
 /// The Drones and Swarms that exist, as kube's controllers want to see them.
 #[derive(Clone, Debug)]
@@ -43,7 +53,7 @@ pub fn start(
     let client = || client.clone();
     let ending = || ending.clone();
     let shared = world;
-    let all = watcher::Config::default;
+    let all = || watcher::Config::default().timeout(WATCH_SECONDS);
     let (drones, swarms) = (Writer::<Drone>::default(), Writer::<Swarm>::default());
     let stores = Stores {
         drones: drones.as_reader(),
@@ -78,9 +88,10 @@ pub(crate) async fn follow<K>(
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
 {
     let kind = K::kind(&());
-    let events = watch(api, config).default_backoff().modify(make_lean);
-    let mut events = std::pin::pin!(events);
+    let begin = || Box::pin(watch(api.clone(), config.clone()).modify(make_lean));
+    let mut events = begin();
     let mut known = Known::new(store);
+    let mut trouble = Trouble::default();
     let mut broken = false;
     loop {
         let event = tokio::select! {
@@ -89,7 +100,9 @@ pub(crate) async fn follow<K>(
         };
         match event {
             Some(Ok(event)) => {
-                if std::mem::take(&mut broken) {
+                // That a list is asked for is told before it is there.
+                if broken && !matches!(event, Event::Init) {
+                    broken = false;
                     tracing::info!(%kind, "watch is back");
                 }
                 known.take(event, &tell);
@@ -98,9 +111,40 @@ pub(crate) async fn follow<K>(
                 if !std::mem::replace(&mut broken, true) {
                     tracing::warn!(%kind, %error, "watch is broken; will be tried again, vehicles go on as assigned");
                 }
+                if is_expired(&error) {
+                    events = begin();
+                }
+                let rest = trouble.rest(Instant::now(), rand::random());
+                if ending.run_until_cancelled(tokio::time::sleep(rest)).await.is_none() {
+                    return;
+                }
             }
             None => return,
         }
+    }
+}
+
+/// Whether a watch was refused because what it would go on from is forgotten. kube lists afresh when the watch itself says so, but
+/// would ask for the same again and again where it is the status of the answer.
+fn is_expired(error: &watcher::Error) -> bool {
+    matches!(error, watcher::Error::WatchStartFailed(kube::Error::Api(status)) if status.code == 410)
+}
+
+/// Failures of a watch in a row.
+#[derive(Debug, Default)]
+struct Trouble {
+    times: u32,
+    last: Option<Instant>,
+}
+
+impl Trouble {
+    /// How long to wait after a failure at `now`, `jitter` being in 0.0..=1.0. That a list went well does not end the row: the
+    /// watch after it may fail each time.
+    fn rest(&mut self, now: Instant, jitter: f64) -> Duration {
+        let calm = self.last.is_none_or(|last| now - last > CALM);
+        self.times = if calm { 1 } else { self.times.saturating_add(1) };
+        self.last = Some(now);
+        WATCH.delay(self.times, jitter)
     }
 }
 
@@ -171,71 +215,4 @@ fn make_lean<K: ResourceExt>(object: &mut K) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::cell::RefCell;
-
-    fn drone(name: &str) -> Drone {
-        let mut drone = Drone::new(name, crds::DroneSpec::default());
-        drone.metadata.namespace = Some("field".into());
-        drone
-    }
-
-    #[test]
-    fn what_went_away_while_the_watch_was_broken_is_told_after_the_next_list() {
-        let (mut known, told) = (Known::new(None), RefCell::new(vec![]));
-        let tell = |change: Change<Drone>| {
-            if let Change::Gone(key) = change {
-                told.borrow_mut().push(key.name);
-            }
-        };
-        for event in [
-            Event::Init,
-            Event::InitApply(drone("a")),
-            Event::InitApply(drone("b")),
-            Event::InitDone,
-        ] {
-            known.take(event, tell);
-        }
-        known.take(Event::Apply(drone("c")), tell);
-        assert!(told.borrow().is_empty());
-        for event in [Event::Init, Event::InitApply(drone("b")), Event::InitDone] {
-            known.take(event, tell);
-        }
-        told.borrow_mut().sort();
-        assert_eq!(*told.borrow(), ["a", "c"]);
-    }
-
-    #[test]
-    fn what_is_told_is_in_the_store_by_then_and_is_not_kept_twice() {
-        let writer = Writer::<Drone>::default();
-        let store = writer.as_reader();
-        let (mut known, told) = (Known::new(Some(writer)), RefCell::new(vec![]));
-        let tell = |change: Change<Drone>| match change {
-            Change::Is(drone) => {
-                let stored = store.get(&ObjectRef::from_obj(drone.as_ref()));
-                assert!(stored.is_some_and(|stored| Arc::ptr_eq(&stored, &drone)));
-                told.borrow_mut().push(drone.name_any());
-            }
-            Change::Gone(key) => {
-                let reference = ObjectRef::new(&key.name).within(&key.namespace);
-                assert!(store.get(&reference).is_none());
-                told.borrow_mut().push(format!("no {}", key.name));
-            }
-            Change::Filled => told.borrow_mut().push("all".into()),
-        };
-        for event in [
-            Event::Init,
-            Event::InitApply(drone("a")),
-            Event::InitDone,
-            Event::Apply(drone("b")),
-            Event::Delete(drone("b")),
-            Event::Init,
-            Event::InitApply(drone("c")),
-            Event::InitDone,
-        ] {
-            known.take(event, tell);
-        }
-        assert_eq!(*told.borrow(), ["a", "all", "b", "no b", "no a", "c", "all"]);
-    }
-}
+mod tests;

@@ -7,6 +7,7 @@ use crate::auth::{Auth, Over, Who};
 use crate::context::{Context, NO_TERM};
 use crate::door::Ticket;
 use crate::door::buckets::Buckets;
+use crate::drones::AFTER_DOUBT;
 use crate::serve::Gate;
 use crate::sessions::{KillShot, NotOpened, Opened};
 use fleet::assignment::Order;
@@ -136,7 +137,14 @@ async fn serve(
         tracing::warn!(%node, "{}", no_such_node(&node));
     }
     let (epoch, replaced) = (opened.epoch, opened.replaced.clone());
-    let over = call.auth.is_over(&call.who, rand::random());
+    let over = async {
+        let over = call.auth.is_over(&call.who, rand::random()).await;
+        // While nobody can be asked, showing them would only lock the agent out, and then its vehicle would come down.
+        while over == Over::Aged && !context.standing.acts() {
+            tokio::time::sleep(AFTER_DOUBT).await;
+        }
+        over
+    };
     let result = tokio::select! {
         result = converse(context, &node, opened, &mut inbound, sender) => result,
         over = over => {

@@ -18,31 +18,45 @@ pub const LAST_RESORT: Duration = Duration::from_secs(3600);
 /// agents within a second, whatever the API server does.
 pub const HASTE: Duration = Duration::from_millis(200);
 
-/// At most this many answers; with more, the oldest half goes.
+/// At most this many answers, unless told otherwise; with more, the oldest half goes.
 const MOST: usize = 4096;
 
 /// Kept answers.
 #[derive(Debug)]
-pub struct Kept<K, V>(Mutex<HashMap<K, (V, Instant)>>);
+pub struct Kept<K, V> {
+    answers: Mutex<HashMap<K, (V, Instant)>>,
+    most: usize,
+}
 
 impl<K, V> Default for Kept<K, V> {
     fn default() -> Self {
-        Self(Mutex::default())
+        Self::of_at_most(MOST)
+    }
+}
+
+impl<K, V> Kept<K, V> {
+    /// Keeps at most so many.
+    #[must_use]
+    pub fn of_at_most(most: usize) -> Self {
+        Self {
+            answers: Mutex::default(),
+            most,
+        }
     }
 }
 
 impl<K: Eq + Hash, V: Clone> Kept<K, V> {
     /// The answer to `key`, if it is not older than `age`.
     pub fn get(&self, key: &K, age: Duration, now: Instant) -> Option<V> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         let (answer, at) = kept.get(key)?;
         (now.saturating_duration_since(*at) <= age).then(|| answer.clone())
     }
 
     /// Keeps an answer that came at `now`.
     pub fn keep(&self, key: K, answer: V, now: Instant) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() >= MOST && !kept.contains_key(&key) {
+        let mut kept = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() >= self.most && !kept.contains_key(&key) {
             let mut ages: Vec<Instant> = kept.values().map(|(_, at)| *at).collect();
             ages.sort_unstable();
             if let Some(middle) = ages.get(ages.len() / 2).copied() {
@@ -54,7 +68,7 @@ impl<K: Eq + Hash, V: Clone> Kept<K, V> {
 
     /// Forgets the answer to `key`.
     pub fn forget(&self, key: &K) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 }
 
@@ -81,12 +95,12 @@ mod tests {
         for number in 0..10_000_u64 {
             kept.keep(number, (), now + Duration::from_millis(number));
         }
-        assert!(kept.0.lock().unwrap().len() <= MOST);
+        assert!(kept.answers.lock().unwrap().len() <= MOST);
         assert!(kept.get(&9_999, LAST_RESORT, now).is_some());
         assert!(kept.get(&0, LAST_RESORT, now).is_none());
         // Also when all came at once.
         let at_once = Kept::default();
         (0..10_000).for_each(|number| at_once.keep(number, (), now));
-        assert!(at_once.0.lock().unwrap().len() <= MOST);
+        assert!(at_once.answers.lock().unwrap().len() <= MOST);
     }
 }

@@ -8,7 +8,7 @@ use super::kept::{FRESH, HASTE, Kept, LAST_RESORT};
 use super::refusal::Refusal;
 use super::user::User;
 use crate::api::{self, ApiError};
-use crate::security::AUDIENCE;
+use crate::security::{AUDIENCE, SESSION_LIFE};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use fleet::ids::NodeName;
@@ -25,6 +25,10 @@ const AT_A_TIME: usize = 32;
 
 /// A question waits so long for its turn, and then so long for its answer.
 const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Tokens of agents that are kept: above the largest fleet that one coordinator is made for, each with one that goes and one that
+/// comes.
+const MOST_AGENTS: usize = 60_000;
 
 /// Longer tokens are none.
 const LONGEST: usize = 16 * 1024;
@@ -65,13 +69,14 @@ impl Tokens {
             agent_account,
             asking_about_agents: Semaphore::new(AT_A_TIME),
             asking_about_people: Semaphore::new(AT_A_TIME),
-            agents: Kept::default(),
+            agents: Kept::of_at_most(MOST_AGENTS),
             people: Kept::default(),
             nobody: Kept::default(),
         }
     }
 
-    /// The node whose agent this token is that of.
+    /// The node whose agent this token is that of. While the API server cannot be asked, a token that was good counts for as long
+    /// as a session would, until its own end: an agent that is let in no more would take its coordinator for lost, and land.
     ///
     /// # Errors
     /// [`Refusal`].
@@ -80,10 +85,26 @@ impl Tokens {
         if let Some(node) = self.agents.get(&print, FRESH, Instant::now()) {
             return Ok(node);
         }
-        let review = self.ask_about_agent(token).await?;
-        let node = agent_token::node(review, &self.agent_account)?;
-        self.agents.keep(print, node.clone(), Instant::now());
-        Ok(node)
+        let known = self.agents.get(&print, SESSION_LIFE, Instant::now());
+        let known = known.filter(|_| !is_over(token));
+        let review = match (self.ask_about_agent(token).await, known) {
+            (Ok(review), _) => review,
+            (Err(error), Some(node)) => {
+                tracing::warn!(%node, %error, "an agent comes back by what was known of its token");
+                return Ok(node);
+            }
+            (Err(error), None) => return Err(error),
+        };
+        match agent_token::node(review, &self.agent_account) {
+            Ok(node) => {
+                self.agents.keep(print, node.clone(), Instant::now());
+                Ok(node)
+            }
+            Err(refusal) => {
+                self.agents.forget(&print);
+                Err(refusal)
+            }
+        }
     }
 
     /// The person whose token this is; `safe`: an answer of the last hour will do when the API server does not answer at once.

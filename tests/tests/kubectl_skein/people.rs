@@ -127,3 +127,31 @@ fn a_person_with_a_certificate_may_ground_may_not_kill_and_may_nothing_once_the_
     )?;
     Ok(())
 }
+#[test]
+fn a_plugin_that_answers_with_a_certificate_is_run_once() -> anyhow::Result<()> {
+    let place = Place::new()?;
+    let identity = people().sign(&person("fay", &["system:masters"]));
+    let answer = json!({
+        "apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {
+            "clientCertificateData": identity.certificate_pem(), "clientKeyData": identity.key_pem(),
+        },
+    });
+    let file = |name: &str| place.scratch.path().join(name);
+    std::fs::write(file("answer"), answer.to_string())?;
+    let script = format!(
+        "echo run >> {}; cat {}",
+        file("runs").display(),
+        file("answer").display()
+    );
+    let exec = place.plane.kubeconfig_showing("fay", &json!({"exec": {
+        "apiVersion": "client.authentication.k8s.io/v1", "command": "sh", "args": ["-c", script], "interactiveMode": "Never",
+    }}))?;
+    wait_for("the status by way of the plugin", PATIENCE, || {
+        let _ = std::fs::remove_file(file("runs"));
+        let output = place.kubectl_skein(&exec, &["status"])?;
+        ensure!(output.status.success(), "{}", said(&output));
+        Ok(())
+    })?;
+    assert_eq!(std::fs::read_to_string(file("runs"))?, "run\n");
+    Ok(())
+}

@@ -13,6 +13,7 @@ mod grants;
 mod kubeconfigs;
 pub(crate) mod nodes;
 mod place;
+mod restart;
 
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -110,6 +111,7 @@ pub struct ControlPlane {
     controller_manager: Process,
     api_server: Process,
     etcd: Process,
+    again: restart::Again,
     binaries: Binaries,
     admin: Kubectl,
     server: String,
@@ -270,8 +272,9 @@ fn start_once(builder: &Builder, binaries: &Binaries) -> anyhow::Result<ControlP
         .arg(flag("listen-peer-urls", &peer_url))
         .arg(flag("initial-advertise-peer-urls", &peer_url))
         .arg(flag("initial-cluster", format!("default={peer_url}")))
-        .args((!builder.durable).then_some("--unsafe-no-fsync"))
-        .start()?;
+        .args((!builder.durable).then_some("--unsafe-no-fsync"));
+    let etcd_again = etcd.clone();
+    let etcd = etcd.start()?;
     let pki = scratch.folder("pki")?;
     let api_server = launch("kube-apiserver")
         .arg(flag("etcd-servers", &etcd_url))
@@ -298,8 +301,9 @@ fn start_once(builder: &Builder, binaries: &Binaries) -> anyhow::Result<ControlP
         .arg(flag("service-account-key-file", at("service-accounts.pem")))
         .arg(flag("service-account-signing-key-file", at("service-accounts.pem")))
         .arg(flag("audit-policy-file", at("audit-policy.json")))
-        .arg(flag("audit-log-path", audit_log(&scratch)))
-        .start()?;
+        .arg(flag("audit-log-path", audit_log(&scratch)));
+    let again = restart::Again::new(etcd_again, api_server.clone(), ports[0]);
+    let api_server = api_server.start()?;
 
     // The key is written after the certificate, so when it is there, both are.
     wait_while_running(&[&etcd, &api_server], "the API server's certificate", PATIENCE, || {
@@ -358,6 +362,7 @@ fn start_once(builder: &Builder, binaries: &Binaries) -> anyhow::Result<ControlP
         controller_manager,
         api_server,
         etcd,
+        again,
         binaries,
         admin,
         server,

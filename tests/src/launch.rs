@@ -14,7 +14,7 @@ use crate::scratch::Scratch;
 use crate::{Process, spawner};
 
 /// A program about to be started.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Launch {
     name: String,
     program: PathBuf,

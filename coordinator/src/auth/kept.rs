@@ -16,7 +16,7 @@ pub const LAST_RESORT: Duration = Duration::from_secs(3600);
 
 /// Where a good answer of the last hour will do, the API server has this long for a newer one: an order to ground reaches
 /// agents within a second, whatever the API server does.
-pub const HASTE: Duration = Duration::from_millis(200);
+pub const HASTE: Duration = Duration::from_millis(100);
 
 /// At most this many answers, unless told otherwise; with more, the oldest half goes.
 const MOST: usize = 4096;

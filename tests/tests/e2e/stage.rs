@@ -8,7 +8,7 @@ use anyhow::{Context, ensure};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 use tests::{Cluster, Launch, Process, ServedBy, wait_for};
 
@@ -20,8 +20,28 @@ const SPEEDUP: &str = "10";
 
 const SYSTEM: &str = "skein-system";
 
-/// One stage at a time: two cores carry one fleet.
-static ONE: Mutex<()> = Mutex::new(());
+/// Whether there is a stage. One at a time: two cores carry one fleet.
+static TAKEN: Mutex<bool> = Mutex::new(false);
+static FREE: Condvar = Condvar::new();
+
+/// The right to the one stage.
+struct Turn;
+
+impl Turn {
+    fn wait() -> Self {
+        let taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = FREE.wait_while(taken, |taken| *taken);
+        *taken.unwrap_or_else(PoisonError::into_inner) = true;
+        Self
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        *TAKEN.lock().unwrap_or_else(PoisonError::into_inner) = false;
+        FREE.notify_one();
+    }
+}
 
 pub struct Stage {
     agents: BTreeMap<String, Process>,
@@ -31,15 +51,27 @@ pub struct Stage {
     kubeconfig: PathBuf,
     port: u16,
     logs: PathBuf,
-    _one: MutexGuard<'static, ()>,
+    _turn: Turn,
 }
 
 impl Stage {
     /// An API server, a coordinator and the vehicles; no nodes and no agents yet.
     pub fn set(served_by: ServedBy, vehicles: &[&str], autopilot: &str, more: &[&str]) -> anyhow::Result<Self> {
-        let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+        Self::set_by_way_of(served_by, vehicles, autopilot, more, |_, kubeconfig| Ok(kubeconfig))
+    }
+
+    /// The same; the coordinator goes to the API server by the kubeconfig that `way` makes of its own.
+    pub fn set_by_way_of(
+        served_by: ServedBy,
+        vehicles: &[&str],
+        autopilot: &str,
+        more: &[&str],
+        way: impl FnOnce(&Cluster, PathBuf) -> anyhow::Result<PathBuf>,
+    ) -> anyhow::Result<Self> {
+        let turn = Turn::wait();
         let cluster = Cluster::start(served_by, &["deploy/namespace.yaml"], &["deploy/rbac.yaml"])?;
         let kubeconfig = cluster.service_account_kubeconfig(SYSTEM, "skein-coordinator")?;
+        let kubeconfig = way(&cluster, kubeconfig)?;
         let logs = cluster.scratch().folder("logs")?;
         let simulator = Launch::workspace("skein-sitl")?
             .args(["--count", &vehicles.len().to_string(), "--autopilot", autopilot])
@@ -65,7 +97,7 @@ impl Stage {
             kubeconfig,
             port,
             logs,
-            _one: one,
+            _turn: turn,
         };
         stage.start_coordinator()?;
         Ok(stage)
@@ -104,21 +136,24 @@ impl Stage {
         if !self.is_secured() {
             return Ok(vec![]);
         }
-        let bound = ["--bound-object-kind", "Node", "--bound-object-name", node];
-        let token = [
-            "create",
-            "token",
-            "skein-agent",
-            "-n",
-            SYSTEM,
-            "--audience",
-            "skein-coordinator",
-            "--duration",
-            "24h",
-        ];
-        let token = self.cluster.kubectl().run([&token[..], &bound].concat())?;
         let file = self.file(&format!("token-{node}"));
-        std::fs::write(&file, token)?;
+        // A container that is started anew finds the token of before.
+        if !file.exists() {
+            let bound = ["--bound-object-kind", "Node", "--bound-object-name", node];
+            let token = [
+                "create",
+                "token",
+                "skein-agent",
+                "-n",
+                SYSTEM,
+                "--audience",
+                "skein-coordinator",
+                "--duration",
+                "24h",
+            ];
+            let token = self.cluster.kubectl().run([&token[..], &bound].concat())?;
+            std::fs::write(&file, token)?;
+        }
         Ok(vec![
             ("SKEIN_TOKEN_FILE", file),
             ("SKEIN_COORDINATOR_CA", self.file("ca.crt")),
@@ -186,6 +221,11 @@ impl Stage {
         let output = tests::run::output(command, None, Duration::from_secs(5))?;
         ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         Ok(())
+    }
+
+    /// The coordinator.
+    pub fn coordinator(&self) -> anyhow::Result<&Process> {
+        self.coordinator.as_ref().context("there is no coordinator")
     }
 
     /// Takes the agent of a node out of the stage's care.

@@ -1,0 +1,105 @@
+//! What happens to a control plane in life: etcd is killed and comes back, the API server too, history is compacted.
+//!
+//! Owns: doing it, and waiting until the API server answers again. Must not: know who notices.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
+use std::time::Duration;
+
+use anyhow::Context;
+use serde_json::{Value, json};
+
+use super::{ControlPlane, PATIENCE};
+use crate::process::wait_while_running;
+use crate::{Launch, Process};
+
+/// One call to etcd may take this long.
+const CALL: Duration = Duration::from_secs(20);
+
+/// How the two that keep the state were started.
+#[derive(Debug)]
+pub(super) struct Again {
+    etcd: Launch,
+    api_server: Launch,
+    etcd_port: u16,
+}
+
+impl Again {
+    pub(super) fn new(etcd: Launch, api_server: Launch, etcd_port: u16) -> Self {
+        Self {
+            etcd,
+            api_server,
+            etcd_port,
+        }
+    }
+}
+
+impl ControlPlane {
+    /// etcd's process, for a test that stops and continues it.
+    pub fn etcd(&self) -> &Process {
+        &self.etcd
+    }
+
+    /// Kills etcd, as a crash would.
+    pub fn kill_etcd(&self) {
+        self.etcd.kill();
+    }
+
+    /// Starts an etcd that was killed again, on its data, and waits until the API server is ready.
+    pub fn start_etcd(&mut self) -> anyhow::Result<()> {
+        self.etcd = self.again.etcd.clone().start()?;
+        self.wait_ready()
+    }
+
+    /// Kills the API server, as a crash would.
+    pub fn kill_api_server(&self) {
+        self.api_server.kill();
+    }
+
+    /// Starts an API server that was killed again and waits until it is ready.
+    pub fn start_api_server(&mut self) -> anyhow::Result<()> {
+        self.api_server = self.again.api_server.clone().start()?;
+        self.wait_ready()
+    }
+
+    /// Drops all history from etcd, so that nobody can resume from a resourceVersion of before.
+    pub fn compact(&self) -> anyhow::Result<()> {
+        let now = self.ask_etcd("/v3/kv/range", &json!({"key": "AA=="}))?;
+        let revision = &now["header"]["revision"];
+        anyhow::ensure!(revision.is_string(), "etcd told no revision: {now}");
+        self.ask_etcd("/v3/kv/compaction", &json!({"revision": revision, "physical": true}))
+            .map(drop)
+    }
+
+    fn wait_ready(&self) -> anyhow::Result<()> {
+        wait_while_running(
+            &[&self.etcd, &self.api_server],
+            "the API server to be ready",
+            PATIENCE,
+            || {
+                self.admin
+                    .clone()
+                    .within(Duration::from_secs(10))
+                    .run(["get", "--raw", "/readyz"])
+            },
+        )
+        .map(drop)
+    }
+
+    /// Asks etcd by its JSON gateway.
+    fn ask_etcd(&self, path: &str, question: &Value) -> anyhow::Result<Value> {
+        let body = question.to_string();
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.again.etcd_port))?;
+        stream.set_read_timeout(Some(CALL))?;
+        write!(
+            stream,
+            "POST {path} HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        let (head, body) = answer.split_once("\r\n\r\n").context("etcd answered with no HTTP")?;
+        anyhow::ensure!(head.contains(" 200 "), "etcd refused {path}: {answer}");
+        Ok(serde_json::from_str(body)?)
+    }
+}

@@ -1,0 +1,202 @@
+//! Two vehicles in the air, whose coordinator reaches the API server by a way that can fail.
+//!
+//! Owns: what must hold under every fault and after it. Must not: say which faults there are.
+//!
+//! In each fault somebody changes the Swarm, at the API server itself: the failsafe of its Drones, which moves nobody. Once the
+//! fault is over, that has to reach the Drones and their status, and until then and after it no vehicle may be told anything.
+
+use crate::fault::Fault;
+use crate::proxy::Proxy;
+use crate::stage::{PATIENCE, Stage, condition, swarm};
+use crate::wire;
+use anyhow::{Context, ensure};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tests::{Cluster, ControlPlane, ServedBy, wait_for};
+
+pub const NODES: [&str; 2] = ["node-1", "node-2"];
+const SWARM: &str = "alpha";
+
+/// The flight that all tests of this process disturb, one after the other. It ends with the process.
+static FLIGHT: Mutex<Option<Flight>> = Mutex::new(None);
+
+pub struct Flight {
+    pub stage: Stage,
+    pub proxy: Proxy,
+    /// Seconds in the failsafe that were asked for last; each change asks for more.
+    asked: u64,
+}
+
+/// What was so before a fault.
+pub struct Before {
+    since: u64,
+    uids: BTreeMap<String, String>,
+    disconnected: usize,
+}
+
+impl Flight {
+    /// Waits for its turn, with two vehicles in the air and nothing wrong.
+    pub fn turn() -> anyhow::Result<MutexGuard<'static, Option<Self>>> {
+        let mut turn = FLIGHT.lock().unwrap_or_else(PoisonError::into_inner);
+        if turn.is_none() {
+            *turn = Some(Self::begin()?);
+        }
+        let flight = turn.as_mut().context("it has just begun")?;
+        flight.proxy.set(Fault::No);
+        // A test that failed may have left this behind.
+        wait_for("the release", PATIENCE, || flight.stage.skein(&["release", SWARM]))?;
+        flight.stage.wait_in_air(&NODES, NODES.len())?;
+        let caught_up = flight.caught_up(PATIENCE);
+        caught_up.map_err(|error| flight.stage.explain(error))?;
+        Ok(turn)
+    }
+
+    fn begin() -> anyhow::Result<Self> {
+        let mut proxy = None;
+        // All tests are one flight; ten times as fast as in life, batteries would not last.
+        let lasting = ["--battery-percent-per-minute", "0"];
+        let mut stage = Stage::set_by_way_of(
+            ServedBy::Kubernetes,
+            &NODES,
+            "mixed",
+            &lasting,
+            |cluster, kubeconfig| {
+                let plane = cluster.kubernetes().context("a real one was asked for")?;
+                let way = Proxy::start(plane)?;
+                let leads = way.lead(&kubeconfig)?;
+                proxy = Some(way);
+                Ok(leads)
+            },
+        )?;
+        for node in NODES {
+            stage.add_node(node)?;
+        }
+        stage.cluster.kubectl().apply(&swarm("default", SWARM, 2, &[]))?;
+        Ok(Self {
+            stage,
+            proxy: proxy.context("the way was asked for")?,
+            asked: 60,
+        })
+    }
+
+    pub fn plane(&mut self) -> anyhow::Result<&mut ControlPlane> {
+        match &mut self.stage.cluster {
+            Cluster::Kubernetes(plane) => Ok(plane),
+            Cluster::Embedded(_) => anyhow::bail!("it is the embedded API"),
+        }
+    }
+
+    /// What is so now.
+    pub fn before(&self) -> anyhow::Result<Before> {
+        Ok(Before {
+            since: wire::now(),
+            uids: self.uids()?,
+            disconnected: self.disconnected()?,
+        })
+    }
+
+    /// Somebody changes the Swarm.
+    pub fn change(&mut self) -> anyhow::Result<()> {
+        self.asked += 1;
+        let asked = self.asked;
+        let patch =
+            format!(r#"{{"spec":{{"template":{{"spec":{{"failsafe":{{"coordinatorLossSeconds":{asked}}}}}}}}}}}"#);
+        self.stage
+            .kubectl(&["patch", "swarm", SWARM, "--type=merge", "-p", &patch])
+            .map(drop)
+    }
+
+    /// Waits until the Drones and all that is told of them are as the Swarm says; how long that took.
+    pub fn caught_up(&self, within: Duration) -> anyhow::Result<Duration> {
+        let start = Instant::now();
+        wait_for("the Drones and their status to be as asked for", within, || {
+            let swarm = self.stage.cluster.kubectl().json(["get", "swarm", SWARM])?;
+            ensure!(fresh(&swarm), "the Swarm: {}", swarm["status"]);
+            for drone in self.stage.drones("default")? {
+                let loss = &drone["spec"]["failsafe"]["coordinatorLossSeconds"];
+                ensure!(self.asked == 60 || *loss == self.asked, "{loss} s, not {}", self.asked);
+                let connected = condition(&drone, "Connected")["status"] == "True";
+                ensure!(fresh(&drone) && connected, "a Drone: {}", drone["status"]);
+            }
+            Ok(())
+        })?;
+        Ok(start.elapsed())
+    }
+
+    /// Nothing has happened to the vehicles since `before`, and nobody has noticed.
+    pub fn unmoved(&self, before: &Before) -> anyhow::Result<()> {
+        self.untold(before)?;
+        let now = self.disconnected()?;
+        ensure!(
+            now == before.disconnected,
+            "{} agents were disconnected",
+            now - before.disconnected
+        );
+        Ok(())
+    }
+
+    /// The same, but for agents that went away by themselves.
+    pub fn untold(&self, before: &Before) -> anyhow::Result<()> {
+        for node in NODES {
+            let told = self.stage.wire(node).commands_since(before.since);
+            ensure!(told.is_empty(), "{node} was told {told:?}");
+            ensure!(
+                self.stage.wire(node).flew_without_a_break_since(before.since),
+                "{node} came down"
+            );
+        }
+        let uids = self.uids()?;
+        ensure!(
+            uids == before.uids,
+            "the Drones were {:?} and are {uids:?}",
+            before.uids
+        );
+        Ok(())
+    }
+
+    /// Under `fault` for `lasts`, changed meanwhile: nothing happens in the air, and `within` after it all is caught up with.
+    pub fn survives(fault: Fault, lasts: Duration, within: Duration) -> anyhow::Result<()> {
+        Self::survives_all(&[fault], lasts, within)
+    }
+
+    /// The same under one fault after the other.
+    pub fn survives_all(faults: &[Fault], lasts: Duration, within: Duration) -> anyhow::Result<()> {
+        let mut turn = Self::turn()?;
+        let flight = turn.as_mut().context("it flies")?;
+        let before = flight.before()?;
+        for fault in faults {
+            flight.proxy.set(*fault);
+            let end = Instant::now() + lasts;
+            flight.change()?;
+            std::thread::sleep(end.saturating_duration_since(Instant::now()));
+            ensure!(flight.proxy.touched() > 0, "nobody came near the fault {fault:?}");
+        }
+        flight.proxy.set(Fault::No);
+        let took = flight.caught_up(within).map_err(|error| flight.stage.explain(error))?;
+        println!("{faults:?} for {lasts:?} each: caught up {took:?} later");
+        flight.unmoved(&before)
+    }
+
+    fn uids(&self) -> anyhow::Result<BTreeMap<String, String>> {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let drones = self.stage.drones("default")?;
+        let pair = |drone: &Value| (text(&drone["metadata"]["name"]), text(&drone["metadata"]["uid"]));
+        Ok(drones.iter().map(pair).collect())
+    }
+
+    fn disconnected(&self) -> anyhow::Result<usize> {
+        let log = self.stage.coordinator()?.stderr();
+        Ok(log.matches("agent disconnected").count())
+    }
+}
+
+/// Whether a status is that of the present spec, and says Ready.
+fn fresh(object: &Value) -> bool {
+    let generation = &object["metadata"]["generation"];
+    let ready = condition(object, "Ready");
+    object["status"]["observedGeneration"] == *generation
+        && ready["observedGeneration"] == *generation
+        && ready["status"] == "True"
+}

@@ -1,6 +1,7 @@
 //! What holds while the API server does not answer: whoever may ground can do so at once, and no session is given up.
 
 use super::*;
+use crate::auth::right::{GROUND, RELEASE};
 use crate::auth::scripted::Scripted;
 use crate::key::Key;
 use tokio::time::{Instant, timeout};
@@ -27,7 +28,7 @@ const SAFE: Door = Door::People { safe: true };
 const PEOPLE: Door = Door::People { safe: false };
 
 fn swarm() -> Right {
-    Right::to_ground(Some(&Key::new("north", "alpha")))
+    Right::to_order(GROUND, &Key::new("north", "alpha"))
 }
 
 /// What a call to ground the Swarm goes through.
@@ -62,10 +63,10 @@ async fn whoever_watched_within_the_hour_and_could_ground_can_ground() {
     tokio::time::sleep(LATER).await;
     api.is_away(true);
     grounds(&auth, "t").await.unwrap();
-    let all = auth.may(&who, &Right::to_ground(None)).await;
+    let all = auth.may(&who, &Right::to_order_all(GROUND, None)).await;
     assert!(all.is_ok(), "they could ground all as well: {all:?}");
     // And no more than that.
-    let release = auth.may(&who, &Right::to_release(None)).await;
+    let release = auth.may(&who, &Right::to_order_all(RELEASE, None)).await;
     assert!(matches!(release, Err(Refusal::Unasked(_))), "{release:?}");
 }
 

@@ -38,6 +38,8 @@ pub struct Candidate<'a> {
     pub tainted: bool,
     /// Another Drone is bound to it, claims it, or is about to.
     pub taken: bool,
+    /// Its agent is about to be replaced by a newer version, or was and is not well yet.
+    pub upgrading: bool,
     /// Last report of its agent, while the agent is connected and the report is fresh.
     pub report: Option<&'a Report>,
 }
@@ -66,6 +68,8 @@ pub enum Why {
     Tainted,
     /// Kubernetes does not see it as Ready.
     NotReady,
+    /// Its agent is being replaced by a newer version.
+    AgentUpgrading,
     /// Its agent is not connected.
     AgentSilent,
     /// Its agent is ending.
@@ -86,6 +90,7 @@ impl Why {
             Self::Cordoned => "are cordoned",
             Self::Tainted => "carry a taint",
             Self::NotReady => "are not Ready",
+            Self::AgentUpgrading => "have an agent that is being upgraded",
             Self::AgentSilent => "have no connected agent",
             Self::AgentEnding => "have an agent that is ending",
             Self::AutopilotSilent => "do not hear their autopilot",
@@ -178,6 +183,9 @@ fn judge<'a>(wanted: Wanted<'_>, c: &Candidate<'a>) -> Result<&'a Report, Why> {
     }
     if !c.ready {
         return Err(Why::NotReady);
+    }
+    if c.upgrading {
+        return Err(Why::AgentUpgrading);
     }
     let report = c.report.ok_or(Why::AgentSilent)?;
     if report.terminating {

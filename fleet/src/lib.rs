@@ -31,5 +31,6 @@ pub mod swarm;
 pub mod takeover;
 pub mod time;
 pub mod units;
+pub mod upgrade;
 pub mod vehicle;
 pub mod version;

@@ -70,6 +70,8 @@ pub enum NoLift {
     Drained,
     /// Its node is gone, or is no drone node any more.
     NodeGone,
+    /// Its agent is about to be replaced by a newer version, or was and is not well yet.
+    Upgrade,
     /// Others of its Swarm go first.
     Turn,
 }

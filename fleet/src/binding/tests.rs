@@ -13,6 +13,7 @@ struct Node {
     ready: bool,
     cordoned: bool,
     taken: bool,
+    upgrading: bool,
 }
 
 fn node(name: &str) -> Node {
@@ -30,6 +31,7 @@ fn node(name: &str) -> Node {
         ready: true,
         cordoned: false,
         taken: false,
+        upgrading: false,
     }
 }
 
@@ -60,6 +62,7 @@ fn pick(wanted: Wanted<'_>, nodes: &[Node]) -> Result<String, String> {
         cordoned: n.cordoned,
         tainted: false,
         taken: n.taken,
+        upgrading: n.upgrading,
         report: n.report.as_ref(),
     });
     choose(wanted, candidates)
@@ -174,6 +177,18 @@ fn a_vehicle_whose_agent_has_not_settled_its_last_drone_is_not_free() {
     };
     assert!(any(&[node("a").with(|r| r.held = Some(held.clone()))]).is_err());
     assert!(any(&[node("a").with(|r| r.held = Some(Held { settled: true, ..held }))]).is_ok());
+}
+
+#[test]
+fn a_vehicle_whose_agent_is_being_upgraded_is_not_free() {
+    let upgrading = Node {
+        upgrading: true,
+        ..node("a")
+    };
+    assert_eq!(
+        any(&[upgrading]).unwrap_err(),
+        "no vehicle is free: of 1 drone node 1 have an agent that is being upgraded"
+    );
 }
 
 #[test]

@@ -166,7 +166,13 @@ fn on_a_node_that_takes_no_new_flights_what_flies_goes_on_and_what_stands_stays(
         settled: true,
         ..held(false)
     };
-    for why in [NoLift::Cordoned, NoLift::Drained, NoLift::NodeGone, NoLift::Turn] {
+    for why in [
+        NoLift::Cordoned,
+        NoLift::Drained,
+        NoLift::NodeGone,
+        NoLift::Upgrade,
+        NoLift::Turn,
+    ] {
         assert_eq!(desired(&with(why, up), Some(&held(false))), FLY);
         assert_eq!(
             desired(&with(why, unknown), Some(&held(false))),

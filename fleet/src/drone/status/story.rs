@@ -61,6 +61,10 @@ fn waits(drone: &Facts, report: &Report) -> Option<(&'static str, &'static str)>
             "NodeGone",
             "on the ground: its node is gone, or carries the label node-role.kubernetes.io/drone no more",
         )),
+        Lift::Stay(NoLift::Upgrade) => Some((
+            "AgentUpgrading",
+            "on the ground: the agent of its node is being replaced by a newer version; it flies once that is connected",
+        )),
         Lift::Stay(NoLift::Turn) => Some((
             "WaitingItsTurn",
             "on the ground: others of its Swarm rise, or have to land, first",

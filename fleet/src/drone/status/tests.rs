@@ -247,6 +247,7 @@ fn what_stands_on_a_node_that_takes_no_new_flights_says_why_and_what_to_do() {
         (NoLift::Drained, "NodeDrained"),
         (NoLift::NodeGone, "NodeGone"),
         (NoLift::Turn, "WaitingItsTurn"),
+        (NoLift::Upgrade, "AgentUpgrading"),
         (NoLift::Doubt, "NoLeader"),
     ] {
         assert_eq!(told(Lift::Stay(why), &ready), (Phase::Preparing, reason));

@@ -109,6 +109,7 @@ impl Station {
                 client: api.client(),
                 namespace: SYSTEM.to_owned(),
                 identity: format!("skein-{}", std::process::id()),
+                upgrades: None,
                 agents_become_nodes: true,
                 alone: true,
                 pod_ip: None,

@@ -15,6 +15,7 @@ use crate::standing::Standing;
 use crate::swarms::expectations::Expectations;
 use crate::swarms::members::Stances;
 use crate::turns::Turns;
+use crate::upgrades::Upgrades;
 use crate::wake_set::WakeSet;
 use crate::world::{Wakes, World};
 use fleet::deposition::Rumours;
@@ -69,6 +70,8 @@ pub struct Context {
     pub node_objects: Option<WakeSet<NodeName>>,
     /// Whose turn it is to rise.
     pub turns: Turns,
+    /// Which agents are being replaced by a newer version.
+    pub upgrades: Upgrades,
     /// Which Drones their Swarms had better do without.
     pub stances: Stances,
     /// Creations and deletions that the caches do not show yet.
@@ -144,6 +147,7 @@ impl Context {
             swarm_paces: Paces::default(),
             node_objects: setup.agents_become_nodes.then(WakeSet::default),
             turns: Turns::default(),
+            upgrades: Upgrades::new(setup.upgrades),
             stances: Stances::default(),
             expectations: Expectations::default(),
             metrics: setup.metrics.clone(),

@@ -1,4 +1,4 @@
-//! Kubernetes Events on Drones, for `kubectl describe` and `kubectl events`.
+//! Kubernetes Events on Drones, and on the agents' DaemonSet, for `kubectl describe` and `kubectl events`.
 //!
 //! Owns: a bounded outbox and the one task that empties it. Must not: hold up anything: when the outbox is full, Events are
 //! dropped and counted; status says the same.
@@ -82,10 +82,12 @@ pub fn channel(metrics: Metrics) -> (Outbox, mpsc::Receiver<Message>) {
 impl Outbox {
     /// Tells of `note` about `drone`.
     pub fn tell(&self, drone: &Drone, note: Note) {
-        let message = Message {
-            about: drone.object_ref(&()),
-            note,
-        };
+        self.tell_about(drone.object_ref(&()), note);
+    }
+
+    /// Tells of `note` about another object.
+    pub fn tell_about(&self, about: ObjectReference, note: Note) {
+        let message = Message { about, note };
         if self.sender.try_send(message).is_err() {
             self.metrics.event(false);
             let dropped = self.dropped.fetch_add(1, Ordering::Relaxed) + 1;

@@ -37,6 +37,7 @@ pub mod shutdown;
 pub mod standing;
 pub mod swarms;
 pub mod turns;
+pub mod upgrades;
 pub mod uplink;
 pub mod wake_set;
 pub mod watching;
@@ -50,6 +51,7 @@ pub use shutdown::shutdown_signal;
 
 use anyhow::Context as _;
 use context::Context;
+use fleet::upgrade::Pace;
 use leadership::{Led, Office, Successor};
 use standing::Standing;
 use std::future::Future;
@@ -74,6 +76,8 @@ pub struct Setup {
     pub pod_ip: Option<IpAddr>,
     /// Where there is no cluster: a Node object is kept for each agent that connects ([`node_objects`]).
     pub agents_become_nodes: bool,
+    /// How agents are replaced by a newer version; `None` where nothing but their owner does that.
+    pub upgrades: Option<Pace>,
     /// What is counted.
     pub metrics: Metrics,
     /// How the links of agents and people are secured.
@@ -97,6 +101,7 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
         alone: options.alone,
         pod_ip: options.pod_ip,
         agents_become_nodes: false,
+        upgrades: Some(options.upgrades()),
         metrics: metrics.clone(),
     };
     let grpc = serve::bind(options.listen).await?;
@@ -288,6 +293,7 @@ async fn serve_fleet(
     orders::start(context, tasks);
     drones::start(context, stores.drones, tasks);
     swarms::start(context, stores.swarms, tasks);
+    upgrades::start(context, tasks);
     gate.open(Arc::clone(context)).await;
     if let Some(here) = here {
         endpoint::start(context, here, tasks);

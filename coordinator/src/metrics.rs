@@ -54,6 +54,7 @@ pub struct Metrics {
     ground_orders: Family<Label, Counter>,
     kills: Family<Label, Counter>,
     events: Family<Label, Counter>,
+    upgrades: Family<Label, Counter>,
     reconciles: Family<Labels, Counter>,
     reconcile_time: Times<Label>,
 }
@@ -79,6 +80,7 @@ impl Default for Metrics {
             ground_orders: Family::default(),
             kills: Family::default(),
             events: Family::default(),
+            upgrades: Family::default(),
             reconciles: Family::default(),
             reconcile_time,
         };
@@ -104,7 +106,7 @@ fn new_histogram() -> Histogram {
 impl Metrics {
     /// Has everything with a few known labels start at 0: a first event of its kind is then a rise, and can be told from.
     fn begin(&self) {
-        let all: [(_, &'static str, &[&'static str]); 7] = [
+        let all: [(_, &'static str, &[&'static str]); 8] = [
             (&self.sessions, "result", &["opened", "taken", "too_many"]),
             (&self.orders, "kind", &["new", "repeated"]),
             (&self.turns, "turn", &["takeoff", "landing", "lost"]),
@@ -116,6 +118,11 @@ impl Metrics {
                 &["not_sent", "accepted", "refused", "no_answer"],
             ),
             (&self.events, "result", &["published", "lost"]),
+            (
+                &self.upgrades,
+                "result",
+                &["ended", "done", "let_go", "stuck", "failed"],
+            ),
         ];
         for (family, label, words) in all {
             for word in words {
@@ -178,10 +185,11 @@ impl Metrics {
             self.ground_orders.clone(),
         );
         to.register("kills", "Orders to stop motors, by what came of it", self.kills.clone());
+        to.register("events", "Kubernetes Events published or lost", self.events.clone());
         to.register(
-            "events",
-            "Kubernetes Events about Drones, published or lost",
-            self.events.clone(),
+            "agent_upgrades",
+            "Agents replaced by a newer version, by what came of it: ended, done (well again), let_go, stuck, failed",
+            self.upgrades.clone(),
         );
         to.register(
             "reconciles",
@@ -280,6 +288,11 @@ impl Metrics {
     pub fn event(&self, published: bool) {
         let result = if published { "published" } else { "lost" };
         self.events.get_or_create(&[("result", result)]).inc();
+    }
+
+    /// Something came of the replacement of an agent; `result` is one word.
+    pub fn upgrade(&self, result: &'static str) {
+        self.upgrades.get_or_create(&[("result", result)]).inc();
     }
 
     /// Counts looks at objects of `kind`.

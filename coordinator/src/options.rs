@@ -6,6 +6,7 @@
 use crate::logging::Format;
 use crate::security::{ClusterSecurity, SESSION_LIFE, Security};
 use clap::{ArgAction, Parser};
+use fleet::upgrade::Pace;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -85,6 +86,25 @@ pub struct Options {
     #[arg(long)]
     pub alone: bool,
 
+    /// When the DaemonSet skein-agent has a newer version: replace the agents of at most so many nodes at a time, on the ground only.
+    /// 0: never; Pods are deleted by hand.
+    #[arg(
+        long,
+        env = "SKEIN_AGENT_UPGRADES_AT_A_TIME",
+        default_value_t = 1,
+        value_name = "NUMBER"
+    )]
+    pub agent_upgrades_at_a_time: usize,
+
+    /// When an agent has not come back after so many seconds, no other is replaced. It has to pull its image in that time.
+    #[arg(
+        long,
+        env = "SKEIN_AGENT_UPGRADE_PATIENCE",
+        default_value_t = 600,
+        value_name = "SECONDS"
+    )]
+    pub agent_upgrade_patience: u32,
+
     /// Format of the log on standard error.
     #[arg(long, env = "SKEIN_LOG_FORMAT", value_enum, default_value_t = Format::Text)]
     pub log: Format,
@@ -101,6 +121,15 @@ impl Options {
         };
         let given = self.namespace.clone().filter(|name| !name.is_empty());
         given.or_else(own).unwrap_or_else(|| "skein-system".to_owned())
+    }
+
+    /// How agents are replaced by a newer version.
+    #[must_use]
+    pub fn upgrades(&self) -> Pace {
+        Pace {
+            most: self.agent_upgrades_at_a_time,
+            patience: Duration::from_secs(self.agent_upgrade_patience.into()),
+        }
     }
 
     /// How links are secured.

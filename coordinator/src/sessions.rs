@@ -40,6 +40,8 @@ struct Session {
     epoch: u64,
     /// Which life of the agent opened it.
     life: u64,
+    /// Since when this life has been connected without a break.
+    since: Instant,
     /// When it was opened, or last reported.
     heard: Instant,
     connected: bool,
@@ -105,6 +107,15 @@ pub enum Holding {
     Reported(Option<Held>),
 }
 
+/// A connected agent.
+#[derive(Clone, Debug)]
+pub struct Connected {
+    /// How long this life of it has been connected without a break.
+    pub connected_for: Duration,
+    /// Its last report on the session that is open now, and the report's age.
+    pub report: Option<(Arc<Report>, Duration)>,
+}
+
 /// A node with what its agent said last.
 #[derive(Clone, Debug)]
 pub struct Seen {
@@ -157,7 +168,12 @@ impl Sessions {
             self.connected.fetch_add(1, Ordering::Relaxed);
         }
         let (kills, kills_out) = mpsc::channel(1);
+        // Who shows its credentials again was there all the while.
+        let before = old
+            .as_ref()
+            .filter(|old| old.connected && old.life == life && life != 0);
         let session = Session {
+            since: before.map_or_else(Instant::now, |old| old.since),
             epoch: self.opened.fetch_add(1, Ordering::Relaxed),
             life,
             heard: Instant::now(),
@@ -270,6 +286,17 @@ impl Sessions {
         let inner = self.lock();
         let session = inner.get(node).filter(|s| s.connected && s.current)?;
         session.report.as_ref().map(|(report, _)| Arc::clone(report))
+    }
+
+    /// The agent of `node`, if it is connected.
+    #[must_use]
+    pub fn agent(&self, node: &NodeName) -> Option<Connected> {
+        let inner = self.lock();
+        let session = inner.get(node).filter(|s| s.connected)?;
+        Some(Connected {
+            connected_for: session.since.elapsed(),
+            report: session.seen().report.filter(|_| session.current),
+        })
     }
 
     /// What the agent of `node` holds.

@@ -384,6 +384,18 @@ impl World {
         self.lock().nodes.contains_key(node)
     }
 
+    /// Whether there is a node of this name with the drone label, and whether Kubernetes sees it as Ready.
+    #[must_use]
+    pub fn node_ready(&self, node: &NodeName) -> Option<bool> {
+        self.lock().nodes.get(node).map(|facts| facts.ready)
+    }
+
+    /// Whether a Drone is bound to `node`.
+    #[must_use]
+    pub fn is_bound(&self, node: &NodeName) -> bool {
+        self.lock().on_node.contains_key(node.as_str())
+    }
+
     /// How many nodes have the drone label.
     #[must_use]
     pub fn drone_nodes(&self) -> usize {

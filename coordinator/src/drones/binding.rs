@@ -223,6 +223,7 @@ fn pick<'a>(
         cordoned: facts.cordoned,
         tainted: facts.tainted,
         taken: *taken,
+        upgrading: context.upgrades.holds(&facts.name),
         report: report.as_deref(),
     });
     choose(

@@ -5,6 +5,7 @@
 use crate::context::Context;
 use crate::sessions::Seen;
 use fleet::ids::NodeName;
+use fleet::upgrade::standing::Busy;
 use fleet::vehicle::FlightTruth;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
@@ -36,6 +37,7 @@ impl Collector for Now {
         let Some(context) = self.context() else { return Ok(()) };
         waiting(&mut encoder, &context)?;
         objects(&mut encoder, &context)?;
+        upgrades(&mut encoder, &context)?;
         let connected = context.sessions.connected();
         agents(&mut encoder, &connected)?;
         vehicles(&mut encoder, &connected)
@@ -139,6 +141,38 @@ fn objects(encoder: &mut DescriptorEncoder<'_>, context: &Context) -> Result<(),
         "skein_swarm_flying",
         "Drones of a Swarm whose autopilot says that it flies: status.flyingDrones",
         value(|swarm| swarm.status.as_ref().map_or(0, |status| status.flying_drones)),
+    )
+}
+
+fn upgrades(encoder: &mut DescriptorEncoder<'_>, context: &Context) -> Result<(), Error> {
+    let standing = context.upgrades.standing();
+    let mut gauge = |name, help, count| {
+        let value = ConstGauge::new(number(count));
+        value.encode(encoder.encode_descriptor(name, help, None, MetricType::Gauge)?)
+    };
+    gauge(
+        "skein_agents_outdated",
+        "Agents of an older version than that of the DaemonSet skein-agent",
+        standing.outdated,
+    )?;
+    gauge(
+        "skein_agent_upgrades_under_way",
+        "Nodes whose agent is being replaced by a newer version, or has not come back",
+        standing.under_way,
+    )?;
+    gauge(
+        "skein_agent_upgrades_stuck",
+        "Nodes whose replaced agent has not come back in time; while there is one, no other is replaced",
+        standing.stuck.len(),
+    )?;
+    gauges(
+        encoder,
+        "skein_agent_upgrades_waiting",
+        "Agents of an older version that are not replaced just now, by why",
+        Busy::ALL.into_iter().map(|why| {
+            let count = standing.waiting.get(&why).copied().unwrap_or_default();
+            ([("why", why.word())], number(count))
+        }),
     )
 }
 

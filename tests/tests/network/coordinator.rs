@@ -42,6 +42,7 @@ pub async fn run(cluster: Arc<Cluster>, number: usize) -> turmoil::Result {
             identity: format!("coordinator-{number}"),
             alone: false,
             pod_ip: None,
+            upgrades: None,
             agents_become_nodes: false,
             metrics: Metrics::default(),
             security: Security::Plaintext,

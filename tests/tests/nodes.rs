@@ -12,6 +12,8 @@
 mod devices;
 #[path = "nodes/field.rs"]
 mod field;
+#[path = "nodes/upgrade.rs"]
+mod upgrade;
 #[allow(dead_code, reason = "the end-to-end tests use the rest")]
 #[path = "e2e/wire.rs"]
 mod wire;
@@ -142,6 +144,11 @@ fn the_swarm_is_deleted(field: &Field) -> anyhow::Result<()> {
         assert_eq!(wire.arms(), flights, "{node} armed as often as it flew");
     }
     Ok(())
+}
+
+#[test]
+fn a_changed_agent_comes_to_the_vehicle_that_stands_and_to_the_one_that_flies_once_it_has_landed() -> anyhow::Result<()> {
+    on_real_nodes(upgrade::the_one_that_stands_first_and_the_other_once_it_has_landed)
 }
 
 #[test]

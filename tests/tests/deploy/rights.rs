@@ -36,12 +36,16 @@ fn the_coordinator_may_do_its_work_and_nothing_beside_it() {
         "list nodes",
         "create events.events.k8s.io -n anywhere",
         "update leases.coordination.k8s.io -n skein-system",
+        "get daemonset.apps/skein-agent -n skein-system",
+        "delete pods -n skein-system",
     ] {
         assert!(may("skein-coordinator", request), "may not {request}");
     }
     for request in [
         "get secrets -n skein-system",
         "create pods -n skein-system",
+        "delete pods -n default",
+        "patch daemonset.apps/skein-agent -n skein-system",
         "patch nodes",
         "get leases.coordination.k8s.io -n kube-node-lease",
         "delete swarms.skein.dev -n anywhere",

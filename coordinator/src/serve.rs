@@ -40,6 +40,10 @@ const LARGEST_MESSAGE: usize = 64 * 1024;
 /// Streams on one connection: an agent needs one, a person's tool a few.
 const STREAMS_PER_CONNECTION: u32 = 64;
 
+/// What a client may send before the server has read it, on one stream and on one connection alike: more than a message, and little
+/// for each of all those who have proven nothing yet.
+const WINDOW: u32 = 64 * 1024;
+
 /// All headers of one call, in bytes; a person's token is the longest.
 const HEADERS: u32 = 32 * 1024;
 
@@ -217,6 +221,8 @@ async fn serve_health(listener: TcpListener, health: HealthReporter, ending: Can
     let server = Server::builder()
         .http2_keepalive_interval(Some(KEEPALIVE))
         .http2_keepalive_timeout(Some(KEEPALIVE))
+        .initial_stream_window_size(WINDOW)
+        .initial_connection_window_size(WINDOW)
         .max_concurrent_streams(STREAMS_PER_CONNECTION)
         .http2_max_header_list_size(HEADERS)
         .max_connection_age(LONGEST_PROBE)
@@ -249,6 +255,8 @@ async fn serve_at(
     let server = Server::builder()
         .http2_keepalive_interval(Some(KEEPALIVE))
         .http2_keepalive_timeout(Some(KEEPALIVE))
+        .initial_stream_window_size(WINDOW)
+        .initial_connection_window_size(WINDOW)
         .max_concurrent_streams(STREAMS_PER_CONNECTION)
         .http2_max_header_list_size(HEADERS)
         .layer(AuthLayer::new(auth))
@@ -303,6 +311,48 @@ mod tests {
         let session = uplink.session(tokio_stream::pending()).await.unwrap_err();
         assert_eq!(session.code(), tonic::Code::Unavailable);
 
+        ending.cancel();
+        serving.await.unwrap().unwrap();
+    }
+
+    /// How much a client may send before the server has read it, on one stream and on the connection (RFC 9113, 5.2).
+    async fn windows(address: std::net::SocketAddr) -> (u32, u32) {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+        // The preface, and SETTINGS that say nothing.
+        stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.unwrap();
+        stream.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0]).await.unwrap();
+        let (mut of_stream, mut of_all) = (65_535, 65_535);
+        let number = |bytes: &[u8]| bytes.iter().fold(0_u32, |all, byte| all << 8 | u32::from(*byte));
+        loop {
+            let mut head = [0; 9];
+            // The first keepalive ends what is told at the beginning.
+            stream.read_exact(&mut head).await.unwrap();
+            let mut body = vec![0; number(&head[..3]) as usize];
+            stream.read_exact(&mut body).await.unwrap();
+            match head[3] {
+                4 => {
+                    for setting in body.chunks(6).filter(|setting| number(&setting[..2]) == 4) {
+                        of_stream = number(&setting[2..]);
+                    }
+                }
+                8 => of_all += number(&body),
+                6 => return (of_stream, of_all),
+                _ => {}
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn what_a_caller_sends_unasked_takes_little_memory() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let ending = CancellationToken::new();
+        let door = Door::new(None, LIMITS, Arc::default());
+        let serving = tokio::spawn(serve_at(listener, Gate::default(), door, Auth::open(), ending.clone()));
+        let (of_stream, of_all) = windows(address).await;
+        assert!(of_stream <= 64 * 1024, "{of_stream} on one stream");
+        assert!(of_all <= 128 * 1024, "{of_all} on one connection");
         ending.cancel();
         serving.await.unwrap().unwrap();
     }

@@ -298,7 +298,7 @@ fn peer(certificate: &PeerCertificate, enrolled: &watch::Receiver<Enrolled>, doo
 #[cfg(test)]
 mod neighbours;
 #[cfg(test)]
-mod scripted;
+pub(crate) mod scripted;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -38,6 +38,9 @@ const RESEND: Duration = Duration::from_secs(1);
 const REOPENED: u32 = 20;
 const REOPENED_EVERY: Duration = Duration::from_millis(500);
 
+/// Of an agent's version the log tells so many characters: it may be any text.
+const LONGEST_VERSION: usize = 64;
+
 /// The uplink service.
 #[derive(Clone, Debug)]
 pub struct Uplink {
@@ -131,7 +134,8 @@ async fn serve(
             NotOpened::Taken => Status::already_exists(error.to_string()),
         }
     })?;
-    tracing::info!(%node, version = hello.agent_version, "agent connected");
+    let version: String = hello.agent_version.chars().take(LONGEST_VERSION).collect();
+    tracing::info!(%node, version, "agent connected");
     context.agent_came_or_went(&node);
     if !has_object(context, &node) {
         tracing::warn!(%node, "{}", no_such_node(&node));

@@ -115,6 +115,7 @@ impl v1::fleet_server::Fleet for FleetService {
             who: who(&request)?,
             right,
             auth: self.auth.clone(),
+            ticket: request.extensions().get::<Ticket>().cloned(),
         };
         let asked = request.into_inner();
         let selection = to_look_at(&asked.namespace, &asked.selector)?;

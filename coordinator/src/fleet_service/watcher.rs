@@ -2,7 +2,8 @@
 //!
 //! Owns: asking for their right again. Must not: send them anything.
 
-use crate::auth::{Auth, Right, Who};
+use crate::auth::{Auth, Door, Refusal, Right, Who};
+use crate::door::Ticket;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use tonic::Status;
@@ -19,6 +20,8 @@ pub(super) struct Watcher {
     pub(super) who: Who,
     pub(super) right: Right,
     pub(super) auth: Auth,
+    /// Their connection.
+    pub(super) ticket: Option<Ticket>,
 }
 
 impl Watcher {
@@ -30,12 +33,68 @@ impl Watcher {
         let until = Instant::now() + LONGEST_WATCH;
         loop {
             sleep(ASKED_AGAIN).await;
-            match self.auth.may(&self.who, &self.right).await {
+            match self.ask().await {
                 Err(refusal) if refusal.is_final() => return refusal.into(),
                 // An API server that is away changes nothing for those who watch already.
                 _ if Instant::now() < until => {}
                 _ => return Status::unavailable("credentials have to be shown again; reconnect"),
             }
         }
+    }
+
+    async fn ask(&self) -> Result<(), Refusal> {
+        // The API server knows nothing of a certificate of ours.
+        if let (Who::Operator { .. }, Some(ticket)) = (&self.who, &self.ticket) {
+            self.auth
+                .who(Door::People { safe: false }, None, ticket.caller())
+                .await?;
+        }
+        self.auth.may(&self.who, &self.right).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auth::scripted::Scripted;
+    use crate::security::Security;
+    use std::sync::Arc;
+    use std::time::SystemTime;
+    use tokio::sync::watch;
+    use tokio::time::timeout;
+    use tonic::Code;
+    use trust::server::Clients;
+    use trust::{Authority, Caller, Enrolled, Peer, PeerCertificate, Server, Validity};
+
+    #[tokio::test(start_paused = true)]
+    async fn an_operator_whose_certificate_is_revoked_watches_no_longer() {
+        let now = SystemTime::now();
+        let authority = Authority::make(Validity::any_time()).unwrap();
+        let (ada, mut list) = (Peer::operator("ada").unwrap(), Enrolled::default());
+        let made = list.issue(&authority, &ada, Validity::any_time(), now).unwrap();
+        let (list, enrolled) = watch::channel(list);
+        let clients = Clients {
+            ours: None,
+            cluster: None,
+        };
+        let identity = authority.server(&[], Validity::any_time()).unwrap();
+        let security = Security::Certificates {
+            server: Server::new(identity, clients).unwrap(),
+            enrolled: enrolled.clone(),
+        };
+        let certificate = PeerCertificate::read(&made.chain()[0]).unwrap();
+        let watcher = Watcher {
+            who: Who::Operator { name: "ada".to_owned() },
+            right: Right::to_see(""),
+            auth: Auth::new(&security, &Scripted::new().client(), enrolled, Arc::default()),
+            ticket: Some(Ticket::of("127.0.0.1:7", Some(Caller::Peer(certificate)))),
+        };
+        let mut over = std::pin::pin!(watcher.is_over());
+        assert!(timeout(ASKED_AGAIN * 2, over.as_mut()).await.is_err());
+        list.send_modify(|list| {
+            list.revoke(&ada);
+        });
+        let told = timeout(ASKED_AGAIN * 2, over).await.expect("it goes on watching");
+        assert_eq!(told.code(), Code::Unauthenticated);
     }
 }

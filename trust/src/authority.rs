@@ -41,6 +41,11 @@ pub enum AuthorityError {
     /// The certificate is damaged.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
+    /// It is a time at which the authority is not good.
+    #[error(
+        "the authority is not good at the time that this computer's clock says, so nothing that it signs now would be; set the clock"
+    )]
+    Clock,
     /// A name is none.
     #[error("no certificate for the names {names}: {source}; name hosts and addresses")]
     Names {

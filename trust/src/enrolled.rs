@@ -6,6 +6,7 @@
 //! nobody in. The list is a map from text to text, as a Kubernetes ConfigMap is: the key names the holder (`agent.NODE`,
 //! `operator.NAME`), each line of the value is a serial number and the last second of its life since 1970.
 
+use crate::authorities::LONGEST_CLIENT;
 use crate::authority::{Authority, AuthorityError};
 use crate::certificate::PeerCertificate;
 use crate::identity::Identity;
@@ -83,7 +84,8 @@ impl Enrolled {
             .collect()
     }
 
-    /// Makes a certificate for `peer` and adds it. Certificates that are over at `now` go.
+    /// Makes a certificate for `peer` and adds it. Certificates that have long been over at `now` go: whoever enrols may have a
+    /// clock that is ahead, and what goes too soon ends the session of an agent in the air.
     ///
     /// # Errors
     /// [`AuthorityError`]; the list is as before.
@@ -94,6 +96,9 @@ impl Enrolled {
         validity: Validity,
         now: SystemTime,
     ) -> Result<Identity, AuthorityError> {
+        if !authority.validity().holds(now) {
+            return Err(AuthorityError::Clock);
+        }
         let identity = authority.client(peer, validity)?;
         let made = identity.chain().first().map(PeerCertificate::read);
         if let Some(made) = made.transpose()? {
@@ -112,7 +117,7 @@ impl Enrolled {
     fn tidy(&mut self, now: SystemTime) {
         let now = validity::seconds(now);
         for entries in self.0.values_mut() {
-            entries.retain(|entry| entry.ends >= now);
+            entries.retain(|entry| entry.ends.saturating_add(LONGEST_CLIENT.as_secs()) >= now);
         }
         self.0.retain(|_, entries| !entries.is_empty());
     }
@@ -180,7 +185,7 @@ mod tests {
     #[test]
     fn the_list_of_one_holder_does_not_grow_for_ever() {
         let now = validity::at(1_800_000_000);
-        let authority = Authority::make(Validity::of(now, 100 * DAY)).unwrap();
+        let authority = Authority::make(Validity::of(now, 1000 * DAY)).unwrap();
         let mut list = Enrolled::default();
         let made: Vec<_> = (0..=MOST)
             .map(|_| {
@@ -190,10 +195,31 @@ mod tests {
             .collect();
         assert!(!list.admits(&shown(&made[0])));
         assert!(made[1..].iter().all(|one| list.admits(&shown(one))));
-        let later = now + 2 * DAY;
+        let later = now + DAY + LONGEST_CLIENT + DAY;
         list.issue(&authority, &agent("b"), Validity::of(later, DAY), later)
             .unwrap();
         assert_eq!(list.to_map().len(), 1, "what is over has gone");
+    }
+
+    #[test]
+    fn a_clock_that_is_wrong_by_months_or_for_ever_takes_nobody_off_the_list() {
+        let now = validity::at(1_800_000_000);
+        let authority = Authority::make(Validity::of(now, 1800 * DAY)).unwrap();
+        let mut list = Enrolled::default();
+        let first = list.issue(&authority, &agent("a"), Validity::of(now, 365 * DAY), now);
+        let first = shown(&first.unwrap());
+        let ahead = now + 700 * DAY;
+        list.issue(&authority, &agent("b"), Validity::of(ahead, DAY), ahead)
+            .unwrap();
+        assert!(list.admits(&first), "its session would end in the air");
+        for wrong in [now + 5000 * DAY, now - 5000 * DAY] {
+            let before = list.clone();
+            let refused = list
+                .issue(&authority, &agent("b"), Validity::of(wrong, DAY), wrong)
+                .unwrap_err();
+            assert!(refused.to_string().contains("clock"), "{refused}");
+            assert_eq!(list, before);
+        }
     }
 
     #[test]

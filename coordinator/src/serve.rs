@@ -115,16 +115,15 @@ impl Gate {
     /// # Errors
     /// RESOURCE_EXHAUSTED.
     pub fn track_watcher(&self, task: impl Future<Output = ()> + Send + 'static) -> Result<(), Status> {
-        let watchers = Arc::clone(&self.watchers);
-        if watchers.fetch_add(1, Ordering::Relaxed) >= MOST_WATCHERS {
-            watchers.fetch_sub(1, Ordering::Relaxed);
+        let place = Watching(Arc::clone(&self.watchers));
+        if place.0.fetch_add(1, Ordering::Relaxed) >= MOST_WATCHERS {
             return Err(Status::resource_exhausted(
                 "too many watchers; end another `skein watch`",
             ));
         }
         self.track(async move {
+            let _place = place;
             task.await;
-            watchers.fetch_sub(1, Ordering::Relaxed);
         });
         Ok(())
     }
@@ -132,6 +131,15 @@ impl Gate {
     /// Runs `task`; the server waits for it before it ends.
     pub fn track(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn(task);
+    }
+}
+
+/// One of those who watch; dropping it makes room, however its task has ended.
+struct Watching(Arc<AtomicUsize>);
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -313,6 +321,24 @@ mod tests {
 
         ending.cancel();
         serving.await.unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_watcher_that_dies_of_a_fault_leaves_its_place_to_others() {
+        let gate = Gate::default();
+        for number in 0..=MOST_WATCHERS {
+            let (sender, receiver) = tokio::sync::oneshot::channel::<()>();
+            let dies = async move {
+                let _sender = sender;
+                panic!("a fault");
+            };
+            assert!(gate.track_watcher(dies).is_ok(), "after {number} others");
+            // The place is free before the task lets go of what it holds last, or as soon as it has ended.
+            assert!(receiver.await.is_err());
+            gate.tasks.close();
+            gate.tasks.wait().await;
+            gate.tasks.reopen();
+        }
     }
 
     /// How much a client may send before the server has read it, on one stream and on the connection (RFC 9113, 5.2).

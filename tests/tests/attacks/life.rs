@@ -6,7 +6,8 @@ use crate::tokens;
 use futures::StreamExt;
 use proto::v1;
 use proto::v1::from_agent::Message;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use tests::process::Signal;
 use tonic::{Code, Status};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -55,6 +56,25 @@ async fn a_session_shows_its_credentials_again_and_the_agent_never_counts_as_gon
     }
     assert!(ended >= 2, "{ended}");
     place.kubectl(["delete", "clusterrolebinding", "watcher"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_the_api_server_is_away_no_session_has_to_show_its_credentials_again() {
+    let place = Place::with(&["--session-life", "3"]);
+    let token = tokens::of_agent(place.plane, "a");
+    let mut stream = Stream::open(&place.way, &token, "a").await.unwrap();
+    stream.until_ordered().await.unwrap();
+    place.plane.api_server().pause().unwrap();
+    let (begun, mut number, mut ended) = (Instant::now(), 2_u64, None);
+    while begun.elapsed() < Duration::from_secs(15) && ended.is_none() {
+        match tokio::time::timeout(Duration::from_millis(200), stream.from.message()).await {
+            Err(_) | Ok(Ok(Some(_))) => stream.to.try_send(report(number * 200)).unwrap(),
+            Ok(other) => ended = Some(other),
+        }
+        number += 1;
+    }
+    place.plane.api_server().signal(Signal::SIGCONT).unwrap();
+    assert!(ended.is_none(), "the agent lost its coordinator: {ended:?}");
 }
 
 /// What an agent is told that has served a coordinator of a much later term.

@@ -3,6 +3,8 @@
 //! Owns: the life of a stream: Hello, reports in, orders out, silence, replacement, the end of its credentials. An agent speaks
 //! for the node of its credentials and no other. Must not: decide what is ordered.
 
+mod pace;
+
 use crate::auth::{Auth, Over, Who};
 use crate::context::{Context, NO_TERM};
 use crate::door::Ticket;
@@ -15,13 +17,14 @@ use fleet::drone::order::taken;
 use fleet::ids::{NodeName, Term};
 use fleet::kill::{KillAnswer, KillOrder};
 use fleet::report::Report;
+use pace::Pace;
 use proto::v1;
 use proto::v1::from_agent::Message;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
@@ -204,6 +207,7 @@ async fn converse(
     let mut sent: Option<(Order, Instant)> = None;
     let mut killing: Option<(u64, oneshot::Sender<KillAnswer>)> = None;
     let mut heard = Instant::now();
+    let mut pace = Pace::new(heard);
     loop {
         tokio::select! {
             () = context.ending.cancelled() => {
@@ -227,8 +231,9 @@ async fn converse(
                 let shot = shot.ok_or_else(|| Status::aborted("a newer session of this node has taken over"))?;
                 killing = send_kill(context, node, sender, shot).await?;
             }
-            message = next(inbound, heard + SILENCE) => {
+            message = paced(pace, inbound, heard + SILENCE) => {
                 heard = Instant::now();
+                pace.took_one(heard);
                 let report = match message? {
                     Some(Message::Report(report)) => report,
                     Some(Message::KillAnswer(answer)) => {
@@ -284,6 +289,12 @@ fn no_such_node(node: &NodeName) -> String {
          `kubectl label node {node} {}=`",
         crds::labels::DRONE_NODE
     )
+}
+
+/// The next message, when it may be read. Safe to cancel, as [`next`] is.
+async fn paced(pace: Pace, inbound: &mut Streaming<v1::FromAgent>, until: Instant) -> Result<Option<Message>, Status> {
+    sleep_until(pace.next()).await;
+    next(inbound, until).await
 }
 
 /// The next message; `None` at the end of the stream. Safe to cancel: a message is either returned whole or still there.

@@ -1,7 +1,7 @@
 //! Attacks below the calls: plain text, recorded bytes, messages and headers without end, and clients that take their time.
 
 use crate::place::Place;
-use crate::session::{Stream, from};
+use crate::session::{Stream, from, report};
 use crate::tokens;
 use crate::way::Way;
 use proto::v1;
@@ -133,5 +133,33 @@ async fn clients_that_take_their_time_are_cut_off() {
     assert!(start.elapsed() > Duration::from_secs(4), "{:?}", start.elapsed());
     place.until_told(&["connection refused", "TLS handshake took too long"]);
     place.until_told(&["connection refused", "no good credentials within 10 s"]);
+    bystander.stays_unharmed().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_reports_without_pause_is_read_no_faster_than_others_report() {
+    let place = Place::new();
+    let bystander = place.bystander().await;
+    let mut flood = Stream::open(&place.way, &tokens::of_agent(place.plane, "a"), "a")
+        .await
+        .unwrap();
+    flood.until_ordered().await.unwrap();
+    let (begun, mut sent) = (Instant::now(), 1_u64);
+    while begun.elapsed() < Duration::from_secs(4) {
+        // What differs in each report has to be looked at.
+        let Message::Report(mut changed) = report(sent).message.unwrap() else {
+            panic!("it is no report")
+        };
+        changed.mode = Some(format!("mode {sent}"));
+        tokio::select! {
+            taken = flood.to.send(from(Message::Report(changed))) => {
+                assert!(taken.is_ok(), "its stream has ended");
+                sent += 1;
+            }
+            () = tokio::time::sleep(Duration::from_millis(200)) => {}
+        }
+    }
+    // What was taken and not read yet waits in the windows of HTTP/2.
+    assert!(sent < 6000, "{sent} reports were taken in four seconds");
     bystander.stays_unharmed().await;
 }

@@ -66,8 +66,9 @@ impl ApiError {
     /// The API server will not do it, now or later, until somebody changes something.
     #[must_use]
     pub fn is_refusal(&self) -> bool {
+        // An admission webhook that names no code of its own denies with 400.
         self.status()
-            .is_some_and(|status| status.is_invalid() || status.is_forbidden())
+            .is_some_and(|status| status.is_invalid() || status.is_forbidden() || status.code == 400)
     }
 
     /// The world is another than was thought: it exists, has changed, or is gone.
@@ -130,4 +131,29 @@ pub async fn client(calls: &ApiCalls) -> anyhow::Result<kube::Client> {
 #[must_use]
 pub fn version(metadata: &kube::core::ObjectMeta) -> Option<u64> {
     metadata.resource_version.as_deref()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_admission_denies_is_refused_and_what_fails_is_not() {
+        let refusal = |code, reason: &str| {
+            let status = kube::core::Status::failure("denied", reason).with_code(code);
+            let source = Box::new(kube::Error::Api(Box::new(status)));
+            ApiError::Refused { what: "try", source }.is_refusal()
+        };
+        for (code, reason) in [(403, "Forbidden"), (422, "Invalid"), (400, ""), (400, "BadRequest")] {
+            assert!(refusal(code, reason), "{code} {reason}");
+        }
+        for (code, reason) in [
+            (409, "Conflict"),
+            (404, "NotFound"),
+            (429, "TooManyRequests"),
+            (500, "InternalError"),
+        ] {
+            assert!(!refusal(code, reason), "{code} {reason}");
+        }
+    }
 }

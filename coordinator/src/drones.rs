@@ -19,6 +19,7 @@ use crate::key::Key;
 use crate::swarms::members;
 use crds::Drone;
 use facts::Seen;
+use fleet::drone::status::Binding;
 use kube::runtime::reflector::Store;
 use std::sync::Arc;
 use std::time::Duration;
@@ -75,7 +76,14 @@ async fn reconcile(context: &Arc<Context>, key: &Key) -> Result<Option<Duration>
     if seen.facts.deleting {
         return leaving::reconcile(context, &seen).await;
     }
-    let (seen, binding, again) = binding::reconcile(context, seen).await?;
+    let (seen, binding, again) = match binding::reconcile(context, seen.clone()).await {
+        // Nobody but a person can change that, and the object is where people look.
+        Err(error) if error.is_refusal() && !seen.was_served() => {
+            status::write(context, &seen, &Binding::Refused(error.to_string()), None).await?;
+            return Err(error);
+        }
+        bound => bound?,
+    };
     let later = status::write(context, &seen, &binding, None).await?;
     Ok([again, later, relook].into_iter().flatten().min())
 }

@@ -14,6 +14,7 @@ pub fn notes(old: &DroneStatus, new: &DroneStatus) -> Vec<Note> {
     if old.phase != new.phase {
         let note = match new.phase.as_deref() {
             Some("Pending") if is(new, "Assigned", "NodeTaken") => Some(Note::warning("NodeTaken", told("Assigned"))),
+            Some("Pending") if is(new, "Assigned", "Refused") => Some(Note::warning("Refused", told("Assigned"))),
             Some("Pending") => Some(Note::warning("NoFreeVehicle", told("Assigned"))),
             Some("TakingOff") => Some(Note::normal("TakingOff", told("Ready"))),
             Some("Flying") => Some(Note::normal("Flying", told("Ready"))),

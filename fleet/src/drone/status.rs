@@ -109,6 +109,8 @@ pub enum Binding {
     Bound(NodeName),
     /// No vehicle is free; the text says why.
     NoFreeVehicle(String),
+    /// The API server refuses what binding takes; the text says why.
+    Refused(String),
     /// It names a node that serves another Drone.
     NodeTaken {
         /// The node.
@@ -202,6 +204,7 @@ fn unbound(binding: &Binding) -> Status {
     let (reason, message) = match binding {
         Binding::NotYet | Binding::Bound(_) => ("Binding", "a vehicle is being looked for".to_owned()),
         Binding::NoFreeVehicle(why) => ("NoFreeVehicle", why.clone()),
+        Binding::Refused(why) => ("Refused", why.clone()),
         Binding::NodeTaken { node, by } => (
             "NodeTaken",
             format!("node {node} serves Drone {by}; delete this Drone, or that one"),

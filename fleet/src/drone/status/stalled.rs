@@ -12,7 +12,7 @@ pub(super) fn stalled(q: &Question<'_>, status: &Status) -> Option<Condition> {
     let ready = status.conditions.iter().find(|c| c.kind == Kind::Ready)?;
     let is = match (q.binding, q.report) {
         _ if q.drone.deleting => false,
-        (Binding::NodeTaken { .. }, _) => true,
+        (Binding::NodeTaken { .. } | Binding::Refused(_), _) => true,
         (Binding::Bound(_), Some(report)) => needs_a_person(report, status.phase, ready.reason),
         (Binding::NotYet | Binding::NoFreeVehicle(_) | Binding::Bound(_), _) => false,
     };

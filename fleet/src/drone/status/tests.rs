@@ -129,6 +129,16 @@ fn an_unbound_drone_says_why_it_waits() {
     assert_eq!((s.phase, s.flying), (Phase::Pending, Some(false)));
     assert_eq!(get(&s, Kind::Assigned).1, "NoFreeVehicle");
     assert!(get(&s, Kind::Ready).2.contains("cordoned"));
+    let binding = Binding::Refused("cannot create a claim: admission denied it".into());
+    let s = status(&Question {
+        drone: &drone(),
+        binding: &binding,
+        report: None,
+        kept: None,
+        height: Height::There,
+    });
+    assert_eq!((s.phase, get(&s, Kind::Assigned).1), (Phase::Pending, "Refused"));
+    assert!(get(&s, Kind::Ready).2.contains("admission denied it"));
 }
 
 #[test]

@@ -138,7 +138,7 @@ async fn converge(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
     }));
     let full = context.turns.are_full(swarm);
     mark_stuck(&mut members, full, |drone| {
-        context.turns.has(uid(swarm), &drone.0, true)
+        context.turns.has(uid(swarm), &drone.0, false)
     });
     let lost = members.iter().filter(|m| !m.leaving && m.retire == Some(Retire::Lost));
     let lost = lost.count();

@@ -129,13 +129,14 @@ impl Turns {
         }
     }
 
-    /// Whether a Drone of the Swarm `swarm` need not wait for its turn: it has had it, or is not known to stand.
+    /// Whether a Drone of the Swarm `swarm` need not wait for its turn: it has it, or is in the air (`flies`). One of which nothing
+    /// is known has to: it may stand.
     #[must_use]
-    pub fn has(&self, swarm: &str, drone: &str, stands: bool) -> bool {
+    pub fn has(&self, swarm: &str, drone: &str, flies: bool) -> bool {
         let all = self.lock();
         let me = DroneUid(drone.to_owned());
         let turns = all.get(swarm).map(|turn| &turn.turns);
-        turns.is_some_and(|turns| turns.may_rise(&me) || (!stands && turns.counts(&me)))
+        turns.is_some_and(|turns| turns.may_rise(&me) || (flies && turns.counts(&me)))
     }
 
     /// Whether as many of `swarm` are up as may be.

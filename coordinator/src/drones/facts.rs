@@ -186,7 +186,7 @@ fn lift(context: &Context, drone: &Drone, report: Option<&Report>) -> Lift {
     let node = drone.spec.node_name.as_deref().map(NodeName::parse);
     let Some(Ok(node)) = node else { return Lift::Free };
     let swarm = owner(drone).filter(|(swarm, _)| context.world.swarm_of_uid(swarm).is_some());
-    let stands = report.is_some_and(|report| report.truth == FlightTruth::Disarmed);
+    let flies = report.is_some_and(|report| matches!(report.truth, FlightTruth::Airborne(_)));
     // It stays down by itself, and being told to would make it forget that.
     let over = flight_is_over(drone, report);
     match node_use::lift(context.world.node_use(&node), swarm.is_some()) {
@@ -195,7 +195,7 @@ fn lift(context: &Context, drone: &Drone, report: Option<&Report>) -> Lift {
         Lift::Stay(why) => Lift::Stay(why),
         Lift::Free if !context.standing.acts() => Lift::Stay(NoLift::Doubt),
         Lift::Free if context.upgrades.holds(&node) => Lift::Stay(NoLift::Upgrade),
-        Lift::Free if swarm.is_some_and(|(swarm, _)| !context.turns.has(swarm, uid(drone), stands)) => {
+        Lift::Free if swarm.is_some_and(|(swarm, _)| !context.turns.has(swarm, uid(drone), flies)) => {
             Lift::Stay(NoLift::Turn)
         }
         Lift::Free => Lift::Free,

@@ -20,6 +20,8 @@ pub struct Turns {
     /// Whose turn was over before their autopilots would arm.
     unfit: HashSet<DroneUid>,
     last: Option<Moment>,
+    /// Who had its turn last.
+    latest: Option<DroneUid>,
 }
 
 /// Why a Drone counts as up.
@@ -152,16 +154,17 @@ impl Turns {
         self.last = Some(now);
         self.unfit.remove(drone);
         self.up.insert(drone.clone(), Up::Told(now));
+        self.latest = Some(drone.clone());
         Ok(())
     }
 
-    /// How long those that were told to rise and have not are waited for, where takeoffs are spread.
+    /// How long the one that had its turn last is waited for, where takeoffs are spread. Those before it have been.
     fn rising(&self, pace: Pace, now: Moment) -> Option<Duration> {
-        let left = self.up.values().filter_map(|up| match up {
+        let latest = self.latest.as_ref().filter(|_| !pace.interval.is_zero())?;
+        match self.up.get(latest)? {
             Up::Told(told) => Some(TO_RISE.saturating_sub(now.since(*told))),
             Up::NotDown => None,
-        });
-        left.max().filter(|_| !pace.interval.is_zero())
+        }
     }
 }
 

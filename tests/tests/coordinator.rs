@@ -39,7 +39,9 @@ use leaders::{
 use metrics::what_is_counted_is_what_happened_and_all_that_dashboard_and_alerts_ask_for;
 use pace::{
     a_changed_template_goes_through_the_air_one_after_the_other_and_lands_nobody,
-    takeoffs_of_a_swarm_are_spread_in_time_and_never_more_are_up_than_may_be,
+    a_drone_that_goes_by_the_hand_of_a_person_keeps_nobody_on_the_ground,
+    an_agent_that_falls_silent_on_the_ground_gets_no_turn_by_that,
+    takeoffs_of_a_swarm_are_spread_in_time_and_never_more_are_up_than_may_be, takeoffs_stay_spread_when_another_leads,
 };
 use persons::{
     a_ground_order_outlives_the_coordinator_that_could_not_write_it,
@@ -54,6 +56,7 @@ use relief::{
     a_lost_vehicle_is_replaced_only_by_policy_and_is_taken_up_when_it_comes_back,
     a_node_that_is_deleted_or_loses_its_label_in_flight_lands_nobody,
     a_tired_vehicle_comes_home_once_another_flies_in_its_place,
+    one_that_is_to_stay_down_keeps_no_drained_one_in_the_air,
     where_no_other_vehicle_can_be_had_no_more_land_than_may_be_missing,
 };
 use serde_json::json;
@@ -116,6 +119,10 @@ on_both! {
     a_node_that_is_deleted_or_loses_its_label_in_flight_lands_nobody,
     a_tired_vehicle_comes_home_once_another_flies_in_its_place,
     takeoffs_of_a_swarm_are_spread_in_time_and_never_more_are_up_than_may_be,
+    takeoffs_stay_spread_when_another_leads,
+    an_agent_that_falls_silent_on_the_ground_gets_no_turn_by_that,
+    a_drone_that_goes_by_the_hand_of_a_person_keeps_nobody_on_the_ground,
+    one_that_is_to_stay_down_keeps_no_drained_one_in_the_air,
     where_no_other_vehicle_can_be_had_no_more_land_than_may_be_missing,
 }
 

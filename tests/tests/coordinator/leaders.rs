@@ -140,26 +140,28 @@ pub async fn of_two_coordinators_one_leads_and_the_other_takes_over_and_nobody_c
 
 pub async fn a_leader_that_cannot_renew_keeps_what_flies_begins_no_flight_and_still_grounds(mut field: Field) {
     let coordinator = field.coordinator();
-    let (vehicles, mut agents) = crew(&field, &coordinator, &["n1", "n2"]);
+    let (vehicles, mut agents) = crew(&field, &coordinator, &["n1", "n2", "n3"]);
     vehicles[1].state().ready = false;
-    field.swarm("north", "alpha", json!({"replicas": 2})).await;
+    vehicles[2].state().ready = false;
+    field.swarm("north", "alpha", json!({"replicas": 3})).await;
     field
-        .until_drones("one to fly and one to wait", |d| {
-            flying(d) == 1 && d.iter().filter(|d| crate::phase(d) == "Preparing").count() == 1
+        .until_drones("one to fly and two to wait", |d| {
+            flying(d) == 1 && d.iter().filter(|d| crate::phase(d) == "Preparing").count() == 2
         })
         .await;
     let (since, term) = (orders(&vehicles), terms(&vehicles)[0]);
-    agents.truncate(1);
+    drop(agents.remove(1));
 
     field.cluster().api_server().pause().unwrap();
-    tokio::time::sleep(DOUBTED).await;
-    // Its agent comes back, and now it could take off.
+    tokio::time::sleep(DOUBTED + Duration::from_secs(1)).await;
+    // Its agent comes back, and now it could take off. So could the third, which was told to fly before.
     vehicles[1].state().ready = true;
+    vehicles[2].state().ready = true;
     let asked = vehicles[1].told_to_fly_for().len();
     vehicles[1].state().fence = fleet::assignment::Fence::default();
     agents.push(Agent::start(&vehicles[1], &coordinator.address));
     tokio::time::sleep(Duration::from_secs(3)).await;
-    assert!(!vehicles[1].flies());
+    assert!(!vehicles[1].flies() && !vehicles[2].flies());
     assert_eq!(
         vehicles[1].told_to_fly_for().len(),
         asked,
@@ -167,8 +169,8 @@ pub async fn a_leader_that_cannot_renew_keeps_what_flies_begins_no_flight_and_st
     );
     assert_nobody_was_told_to_land(&vehicles[..1], &since[..1]);
     field.cluster().api_server().signal(Signal::SIGCONT).unwrap();
-    field.until_drones("both to fly", |drones| flying(drones) == 2).await;
-    assert_eq!(terms(&vehicles), [term, term], "nobody else has led");
+    field.until_drones("all to fly", |drones| flying(drones) == 3).await;
+    assert_eq!(terms(&vehicles), [term; 3], "nobody else has led");
 
     field.cluster().api_server().pause().unwrap();
     tokio::time::sleep(DOUBTED).await;

@@ -1,11 +1,12 @@
 //! How a Swarm spreads what it does: takeoffs in time, a changed template over its Drones.
 
 use crate::agent::Vehicle;
-use crate::field::{Coordinator, Field, condition};
+use crate::field::{Coordinator, Field, PATIENCE, condition, phase};
 use crate::relief::{Sky, of, patch_swarm, swarm_in_the_air};
-use crate::{crew, flying, on};
+use crate::{Agent, crew, flying, on};
 use crds::Drone;
 use kube::ResourceExt;
+use kube::api::{Patch, PatchParams};
 use serde_json::json;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -61,6 +62,79 @@ pub async fn takeoffs_of_a_swarm_are_spread_in_time_and_never_more_are_up_than_m
     field.until_drones("three to fly", three).await;
     assert_eq!(sky.saw().1, 3);
     expect_quiet(&coordinator);
+}
+
+/// Deletes a Drone of the Swarm `alpha` whose vehicle does not come down, and waits until the one in its place waits for that.
+async fn one_that_waits(field: &Field, vehicles: &[Vehicle]) -> (Vehicle, Drone) {
+    for vehicle in vehicles.iter().filter(|v| v.flies()) {
+        vehicle.state().lands = false;
+    }
+    let gone = field.all_drones().await[0].name_any();
+    let delete = kube::api::DeleteParams::default();
+    field.drones("north").delete(&gone, &delete).await.unwrap();
+    let waits = |d: &Drone| condition(d, "Ready").1 == "WaitingItsTurn";
+    let drones = field
+        .until_drones("the one in its place to wait", |d| d.iter().any(waits))
+        .await;
+    let waiting = drones.iter().find(|d| waits(d)).unwrap().clone();
+    let up = drones.iter().find(|d| d.name_any() == gone).unwrap();
+    (of(vehicles, on(up)).clone(), waiting)
+}
+
+pub async fn an_agent_that_falls_silent_on_the_ground_gets_no_turn_by_that(mut field: Field) {
+    let coordinator = field.coordinator();
+    let (vehicles, mut agents) = crew(&field, &coordinator, &["n1", "n2"]);
+    swarm_in_the_air(&field, json!({"replicas": 1, "maxSurge": 0})).await;
+    let (up, waiting) = one_that_waits(&field, &vehicles).await;
+    let index = vehicles.iter().position(|v| v.state().node == on(&waiting)).unwrap();
+    drop(agents.remove(index));
+    let name = waiting.name_any();
+    let is = |d: &[Drone], wanted: &str| d.iter().any(|d| d.name_any() == name && phase(d) == wanted);
+    field
+        .until_drones("nothing to be known of it", |d| is(d, "Unknown"))
+        .await;
+    agents.push(Agent::start(&vehicles[index], &coordinator.address));
+    field.until_drones("it to be back", |d| is(d, "Preparing")).await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_eq!(vehicles[index].told_to_fly_for(), [""; 0]);
+    up.state().lands = true;
+    field
+        .until_drones("it to have its turn", |d| d.len() == 1 && is(d, "Flying"))
+        .await;
+}
+
+pub async fn a_drone_that_goes_by_the_hand_of_a_person_keeps_nobody_on_the_ground(mut field: Field) {
+    let coordinator = field.coordinator();
+    let (vehicles, _agents) = crew(&field, &coordinator, &["n1", "n2"]);
+    swarm_in_the_air(&field, json!({"replicas": 1, "maxSurge": 0})).await;
+    let (up, waiting) = one_that_waits(&field, &vehicles).await;
+    let drones = field.all_drones().await;
+    let gone = drones.iter().find(|d| on(d) == up.state().node).unwrap();
+    let patch = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+    let params = PatchParams::default();
+    field
+        .drones("north")
+        .patch(&gone.name_any(), &params, &patch)
+        .await
+        .unwrap();
+    let flies = |d: &[Drone]| d.len() == 1 && d[0].name_any() == waiting.name_any() && flying(d) == 1;
+    field.until_drones("the other to fly", flies).await;
+}
+
+pub async fn takeoffs_stay_spread_when_another_leads(mut field: Field) {
+    const INTERVAL: Duration = Duration::from_secs(6);
+    let first = field.coordinator();
+    let (vehicles, agents) = crew(&field, &first, &["n1", "n2"]);
+    let spec = json!({"replicas": 2, "takeoffIntervalSeconds": INTERVAL.as_secs()});
+    field.swarm("north", "alpha", spec).await;
+    field.until_drones("the first to fly", |d| flying(d) == 1).await;
+    first.process.stop(PATIENCE).unwrap();
+    drop(agents);
+    let began = Instant::now();
+    let second = field.coordinator();
+    let _agents: Vec<_> = vehicles.iter().map(|v| Agent::start(v, &second.address)).collect();
+    field.until_drones("both to fly", |d| flying(d) == 2).await;
+    assert!(began.elapsed() > INTERVAL, "{:?}", began.elapsed());
 }
 
 pub async fn a_changed_template_goes_through_the_air_one_after_the_other_and_lands_nobody(mut field: Field) {

@@ -120,7 +120,6 @@ pub async fn a_drained_vehicle_lands_after_another_flies_in_its_place(mut field:
         (["cordon", "", ""], ""),
     ] {
         let drones = if undo.is_empty() {
-            patch_swarm(&field, json!({"onCordon": "Land"})).await;
             field.all_drones().await
         } else {
             drones.clone()
@@ -129,7 +128,12 @@ pub async fn a_drained_vehicle_lands_after_another_flies_in_its_place(mut field:
         let sky = Sky::watch(&vehicles);
         match how {
             ["taint", ..] => kubectl(&field, ["taint", "nodes", &node, DRAIN]),
-            _ => kubectl(&field, ["cordon", &node]),
+            _ => {
+                kubectl(&field, ["cordon", &node]);
+                // A policy that changes later holds for what is cordoned already.
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                patch_swarm(&field, json!({"onCordon": "Land"})).await;
+            }
         }
         let gone = |d: &[Drone]| d.len() == 2 && flying(d) == 2 && d.iter().all(|d| on(d) != node);
         field.until_drones("another to fly in its place", gone).await;
@@ -174,6 +178,30 @@ pub async fn where_no_other_vehicle_can_be_had_no_more_land_than_may_be_missing(
     assert_eq!(sky.saw(), (2, 3));
     patch_swarm(&field, json!({"maxUnavailable": 3})).await;
     down(3).await;
+}
+
+pub async fn one_that_is_to_stay_down_keeps_no_drained_one_in_the_air(mut field: Field) {
+    let coordinator = field.coordinator();
+    let (vehicles, _agents) = crew(&field, &coordinator, &["n1", "n2", "n3"]);
+    let drones = swarm_in_the_air(&field, json!({"replicas": 3, "maxUnavailable": 2})).await;
+    let patch = Patch::Merge(json!({"spec": {"grounded": true}}));
+    let params = PatchParams::default();
+    let grounded = drones[0].name_any();
+    field.drones("north").patch(&grounded, &params, &patch).await.unwrap();
+    field
+        .until_drones("one to be down", |d| {
+            d.iter().any(|d| d.name_any() == grounded && phase(d) == "Grounded")
+        })
+        .await;
+    kubectl(&field, ["taint", "nodes", on(&drones[1]), DRAIN]);
+    let drained = of(&vehicles, on(&drones[1]));
+    field
+        .until("the drained one to land", async || match drained.flies() {
+            false => Ok(()),
+            true => Err("it flies".into()),
+        })
+        .await;
+    assert!(of(&vehicles, on(&drones[2])).flies());
 }
 
 pub async fn a_drained_vehicle_without_a_swarm_lands_and_keeps_its_drone(mut field: Field) {

@@ -224,7 +224,7 @@ impl Sessions {
         let charge = |r: &Report| r.battery.and_then(|b| b.remaining);
         let as_good = |before: &Report| free(before) && charge(before) >= charge(&significant);
         if free(&significant) && !before.as_ref().is_some_and(as_good) {
-            self.world.a_vehicle_may_be_free();
+            self.world.a_vehicle_may_be_free(node);
         }
     }
 

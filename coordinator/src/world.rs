@@ -16,6 +16,7 @@ use crate::api;
 use crate::key::Key;
 use crate::wake_set::WakeSet;
 use crds::{Drone, Swarm, labels};
+use fleet::binding::selects;
 use fleet::ids::NodeName;
 use fleet::node_use::NodeUse;
 use k8s_openapi::api::coordination::v1::Lease;
@@ -124,8 +125,8 @@ impl World {
                 inner.unindex(&key, &old);
                 self.wake_around(&inner, &key, &old);
                 // One that never had a vehicle leaves none behind.
-                if old.spec.node_name.is_some() {
-                    self.wake_pending(&inner);
+                if let Some(node) = &old.spec.node_name {
+                    self.wake_those_who_want(&inner, node);
                 }
             }
             Change::Filled => self.fill(0),
@@ -193,9 +194,22 @@ impl World {
         }
     }
 
-    /// Has all Drones without a vehicle looked at: a vehicle may be free.
-    pub fn a_vehicle_may_be_free(&self) {
-        self.wake_pending(&self.lock());
+    /// Has the Drones without a vehicle looked at that the one of `node` would do for: it may be free.
+    pub fn a_vehicle_may_be_free(&self, node: &NodeName) {
+        self.wake_those_who_want(&self.lock(), node.as_str());
+    }
+
+    /// Those whose nodeSelector it does not match would only look at all nodes in vain, and there may be thousands.
+    fn wake_those_who_want(&self, inner: &Inner, node: &str) {
+        let Some(facts) = NodeName::parse(node).ok().and_then(|node| inner.nodes.get(&node)) else {
+            return;
+        };
+        for key in &inner.pending {
+            let drone = inner.drones.get(key);
+            if drone.is_some_and(|drone| selects(&drone.spec.node_selector, &facts.labels)) {
+                self.wakes.drones.wake(key.clone());
+            }
+        }
     }
 
     /// Has the Drones on `node` looked at.
@@ -333,7 +347,7 @@ impl World {
                 for node in lost {
                     inner.set_claim(&node, None);
                     self.wake_node(&inner, &node, None);
-                    self.wake_pending(&inner);
+                    self.wake_those_who_want(&inner, &node);
                 }
             }
             Change::Is(lease) => {

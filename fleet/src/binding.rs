@@ -165,11 +165,7 @@ pub fn choose<'a>(
 }
 
 fn judge<'a>(wanted: Wanted<'_>, c: &Candidate<'a>) -> Result<&'a Report, Why> {
-    if !wanted
-        .selector
-        .iter()
-        .all(|(key, value)| c.labels.get(key) == Some(value))
-    {
+    if !selects(wanted.selector, c.labels) {
         return Err(Why::Selector);
     }
     if c.taken {
@@ -202,6 +198,12 @@ fn judge<'a>(wanted: Wanted<'_>, c: &Candidate<'a>) -> Result<&'a Report, Why> {
         Some(battery) if battery <= wanted.more_than => Err(Why::LowBattery),
         _ => Ok(report),
     }
+}
+
+/// Whether a node with these labels will do, as far as labels go.
+#[must_use]
+pub fn selects(selector: &BTreeMap<String, String>, labels: &BTreeMap<String, String>) -> bool {
+    selector.iter().all(|(key, value)| labels.get(key) == Some(value))
 }
 
 /// How near a vehicle is, the greater the nearer, in steps of ten metres: positions jitter.

@@ -184,3 +184,34 @@ fn drones_and_agents_are_looked_at_when_their_swarm_wishes_something_else_of_the
         "how many there are is the Swarm's own matter"
     );
 }
+
+#[test]
+fn a_vehicle_that_becomes_free_wakes_those_it_would_do_for_and_nobody_else() {
+    let wakes = Wakes::default();
+    let world = World::new(wakes.clone());
+    let mut node = Node::default();
+    node.metadata.name = Some("n1".into());
+    node.metadata.labels = Some([("site".to_owned(), "north".to_owned())].into());
+    world.node(Change::Is(Arc::new(node)));
+    for (name, site) in [("any", None), ("north", Some("north")), ("south", Some("south"))] {
+        let mut drone = drone(name, 1, None);
+        drone.spec.node_selector = site
+            .map(|site| ("site".to_owned(), site.to_owned()))
+            .into_iter()
+            .collect();
+        world.drone(Change::Is(Arc::new(drone)));
+    }
+    world.drone(Change::Is(Arc::new(drone("served", 1, Some("n1")))));
+    let woken = || {
+        let mut names: Vec<_> = wakes.drones.drain().into_iter().map(|key| key.name).collect();
+        names.retain(|name| name != "served");
+        names
+    };
+    woken();
+    world.a_vehicle_may_be_free(&NodeName::parse("n1").unwrap());
+    assert_eq!(woken(), ["any", "north"]);
+    world.drone(Change::Gone(Key::new("north", "served")));
+    assert_eq!(woken(), ["any", "north"]);
+    world.a_vehicle_may_be_free(&NodeName::parse("unheard-of").unwrap());
+    assert_eq!(woken(), [""; 0]);
+}

@@ -12,6 +12,8 @@
 mod devices;
 #[path = "nodes/field.rs"]
 mod field;
+#[path = "nodes/operations.rs"]
+mod operations;
 #[path = "nodes/upgrade.rs"]
 mod upgrade;
 #[allow(dead_code, reason = "the end-to-end tests use the rest")]
@@ -154,4 +156,9 @@ fn a_changed_agent_comes_to_the_vehicle_that_stands_and_to_the_one_that_flies_on
 #[test]
 fn a_pod_that_is_not_privileged_may_open_a_pseudo_terminal_of_its_host_and_no_serial_port() -> anyhow::Result<()> {
     on_real_nodes(devices::who_may_open_what)
+}
+
+#[test]
+fn a_release_is_upgraded_in_flight_and_a_taint_or_a_cordon_has_another_vehicle_fly_instead() -> anyhow::Result<()> {
+    on_real_nodes(operations::looked_at_upgraded_drained_and_cordoned)
 }

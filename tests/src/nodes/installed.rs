@@ -98,13 +98,14 @@ impl Installed {
         Ok(installed)
     }
 
-    /// Installs the chart with these values, each `path=value`, or upgrades to them, and waits as Helm does.
+    /// Installs the chart with these values, each `path=value`, or upgrades to them, and waits as Helm does; not for agents, whose
+    /// Pods are replaced when they are deleted.
     pub fn install(&self, values: &[&str]) -> anyhow::Result<()> {
         let (chart, timeout) = (manifests::chart(), format!("--timeout={}s", PATIENCE.as_secs()));
         let mut command = self.helm.command(["upgrade", "--install", "skein"]);
         command
             .arg(chart)
-            .args(["--namespace", SYSTEM, "--create-namespace", "--wait", &timeout])
+            .args(["--namespace", SYSTEM, "--create-namespace", "--wait=legacy", &timeout])
             .args(values.iter().flat_map(|value| ["--set", *value]))
             .env("KUBECONFIG", self.kubeconfig());
         let output = run::output(command, None, PATIENCE + Duration::from_secs(30))?;

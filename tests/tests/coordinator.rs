@@ -11,6 +11,8 @@
 mod agent;
 #[path = "coordinator/field.rs"]
 mod field;
+#[path = "coordinator/kstatus.rs"]
+mod kstatus;
 #[path = "coordinator/leaders.rs"]
 mod leaders;
 #[path = "coordinator/metrics.rs"]
@@ -29,6 +31,7 @@ use crds::Drone;
 use field::{Coordinator, Field, PATIENCE, SYSTEM, condition, phase, told};
 use futures::StreamExt;
 use k8s_openapi::api::coordination::v1::Lease;
+use kstatus::a_swarm_is_current_for_tools_that_wait_only_when_what_was_asked_for_is_so;
 use kube::ResourceExt;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PropagationPolicy};
 use leaders::{
@@ -85,6 +88,7 @@ macro_rules! on_both {
 }
 
 on_both! {
+    a_swarm_is_current_for_tools_that_wait_only_when_what_was_asked_for_is_so,
     what_is_counted_is_what_happened_and_all_that_dashboard_and_alerts_ask_for,
     a_drone_flies_when_its_autopilot_says_so_and_its_object_is_gone_only_after_the_landing,
     a_flight_costs_at_most_eight_writes_and_nothing_is_written_while_nothing_changes,

@@ -1,0 +1,191 @@
+//! What tools that wait for objects (Flux, and others that stand on `kstatus`) make of Swarms and Drones in each part of their life:
+//! a Swarm is Current only when what was asked for is so.
+
+use crate::agent::Vehicle;
+use crate::field::{Field, condition};
+use crate::{crew, flying};
+use anyhow::Context;
+use proto::v1::ReasonClass;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+use tests::GoTool;
+
+/// kstatus itself.
+const KSTATUS: GoTool = GoTool {
+    name: "kstatus",
+    package: ".",
+    sources: &["main.go"],
+};
+
+const WITHIN: Duration = Duration::from_secs(60);
+
+/// What kstatus says of all Swarms and Drones in namespace `north`, by kind and then by name, each with its reason.
+fn said(field: &Field) -> anyhow::Result<BTreeMap<String, String>> {
+    let all = field
+        .cluster()
+        .kubectl()
+        .run(["get", "swarms,drones", "-n", "north", "-o", "json"])?;
+    let input = field.cluster().scratch().path().join("kstatus.json");
+    std::fs::write(&input, all)?;
+    let mut command = std::process::Command::new(KSTATUS.find_or_build()?);
+    command.arg(&input);
+    let output = tests::run::output(command, None, WITHIN)?;
+    let words = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    anyhow::ensure!(output.status.success(), "{words}");
+    let pair = |line: &str| {
+        let (object, told) = line.split_once(' ').context("no object")?;
+        Ok((object.to_owned(), told.to_owned()))
+    };
+    words.lines().map(pair).collect()
+}
+
+/// Waits until kstatus says `swarm` of the Swarm, and `drones` of the Drones, sorted.
+async fn until(field: &Field, what: &str, swarm: &str, drones: &[&str]) {
+    let word = |told: &String| told.split(':').next().unwrap_or_default().to_owned();
+    let probe = async || {
+        let all = said(field).map_err(|error| format!("{error:#}"))?;
+        let of = |kind: &str| -> Vec<String> {
+            let mut words: Vec<_> = all
+                .iter()
+                .filter(|(o, _)| o.starts_with(kind))
+                .map(|(_, t)| word(t))
+                .collect();
+            words.sort();
+            words
+        };
+        if of("Swarm/") == [swarm] && of("Drone/") == drones {
+            Ok(())
+        } else {
+            Err(format!("{all:#?}"))
+        }
+    };
+    field.until(what, probe).await;
+}
+
+async fn ask_for_height(field: &Field, metres: f64) {
+    crate::relief::patch_swarm(field, json!({"template": {"spec": {"takeoffAltitudeMeters": metres}}})).await;
+}
+
+fn stuck(vehicles: &[Vehicle], at: Option<f64>) {
+    for vehicle in vehicles {
+        vehicle.state().stuck_at = at;
+    }
+}
+
+pub async fn a_swarm_is_current_for_tools_that_wait_only_when_what_was_asked_for_is_so(mut field: Field) {
+    let coordinator = field.coordinator();
+    let (vehicles, _agents) = crew(&field, &coordinator, &["n1", "n2"]);
+    vehicles[0].state().ready = false;
+    vehicles[0].state().reasons = vec!["GPS 1: Bad fix".into()];
+    vehicles[0].state().class = ReasonClass::WillHeal;
+    field.swarm("north", "alpha", json!({"replicas": 2})).await;
+    let heals = ["Current", "InProgress"];
+    until(
+        &field,
+        "one to fly and one to wait for what heals",
+        "InProgress",
+        &heals,
+    )
+    .await;
+
+    vehicles[0].state().reasons = vec!["Compass not calibrated".into()];
+    vehicles[0].state().class = ReasonClass::NeedsHuman;
+    until(
+        &field,
+        "what needs a person to be a failure",
+        "Failed",
+        &["Current", "Failed"],
+    )
+    .await;
+
+    vehicles[0].state().reasons = vec![];
+    vehicles[0].state().ready = true;
+    until(&field, "both to fly", "Current", &["Current", "Current"]).await;
+
+    // Another height: whatever is read from now on, the Swarm is not said to be as asked before both are there.
+    stuck(&vehicles, Some(10.0));
+    ask_for_height(&field, 14.0).await;
+    let start = Instant::now();
+    let both = ["InProgress", "InProgress"];
+    field
+        .until(
+            "both to be on their way, and nothing else to be said of the Swarm meanwhile",
+            async || {
+                let all = said(&field).map_err(|error| format!("{error:#}"))?;
+                assert!(all["Swarm/alpha"].starts_with("InProgress"), "{all:#?}");
+                let under_way = all.values().filter(|told| told.starts_with("InProgress")).count();
+                if under_way == 1 + both.len() {
+                    Ok(())
+                } else {
+                    Err(format!("{all:#?}"))
+                }
+            },
+        )
+        .await;
+    stuck(&vehicles, None);
+    until(&field, "both to be there", "Current", &["Current", "Current"]).await;
+    println!(
+        "asked for another height: on its way and there within {:?}",
+        start.elapsed()
+    );
+
+    // A height that is not reached is told, and no command comes of it.
+    stuck(&vehicles, Some(14.0));
+    ask_for_height(&field, 18.0).await;
+    let given = |vehicle: &Vehicle| vehicle.state().orders.len();
+    field
+        .until_drones("both to take it up", |drones| {
+            drones.iter().all(|d| condition(d, "Ready").1 == "ChangingAltitude")
+        })
+        .await;
+    let before: Vec<usize> = vehicles.iter().map(given).collect();
+    until(&field, "both to be late", "Failed", &["Failed", "Failed"]).await;
+    let late = field.all_drones().await;
+    for drone in &late {
+        let (status, reason, message) = condition(drone, "Ready");
+        assert_eq!(
+            (status.as_str(), reason.as_str()),
+            ("False", "AltitudeNotReached"),
+            "{message}"
+        );
+        assert!(message.contains("not at 18 m"), "{message}");
+        assert_eq!(condition(drone, "Flying").0, "True");
+    }
+    assert_eq!(
+        vehicles.iter().map(given).collect::<Vec<_>>(),
+        before,
+        "nobody was told anything"
+    );
+    stuck(&vehicles, None);
+    until(&field, "both to be there after all", "Current", &["Current", "Current"]).await;
+
+    // Fewer: the one that lands is going, and the Swarm is not there yet.
+    let lands = |yes| vehicles.iter().for_each(|v| v.state().lands = yes);
+    lands(false);
+    field.scale("north", "alpha", 1).await;
+    until(&field, "one to be going", "InProgress", &["Current", "Terminating"]).await;
+    lands(true);
+    until(&field, "one to be left", "Current", &["Current"]).await;
+    field.until_drones("it to fly", |drones| flying(drones) == 1).await;
+
+    lands(false);
+    let delete = kube::api::DeleteParams::default();
+    field.swarms("north").delete("alpha", &delete).await.unwrap();
+    until(&field, "all to be going", "Terminating", &["Terminating"]).await;
+    lands(true);
+    until_gone(&field).await;
+}
+
+async fn until_gone(field: &Field) {
+    field
+        .until("all to be gone", async || {
+            let all = said(field).map_err(|error| format!("{error:#}"))?;
+            if all.is_empty() {
+                Ok(())
+            } else {
+                Err(format!("{all:#?}"))
+            }
+        })
+        .await;
+}

@@ -4,11 +4,10 @@
 //! Must not: decide anything, or carry what no metric may: texts of people or of autopilots.
 
 pub mod api_calls;
-mod flights;
 mod now;
 pub mod serve;
 
-pub use flights::{Turn, turn};
+pub use fleet::flight_turn::{Turn, turn};
 
 use crate::api::ApiError;
 use crate::context::Context;

@@ -322,9 +322,9 @@ impl World {
                 if inner.nodes.get(&facts.name).is_some_and(|old| **old == facts) {
                     return;
                 }
-                let (name, usable) = (facts.name.clone(), facts.usable);
-                let before = inner.nodes.insert(name.clone(), Arc::new(facts));
-                if before.is_none_or(|before| before.usable != usable) {
+                let (name, facts) = (facts.name.clone(), Arc::new(facts));
+                let before = inner.nodes.insert(name.clone(), Arc::clone(&facts));
+                if before.is_none_or(|before| before.usable != facts.usable || before.labels != facts.labels) {
                     self.wake_use(&inner, &name);
                 }
             }
@@ -408,6 +408,12 @@ impl World {
     #[must_use]
     pub fn is_bound(&self, node: &NodeName) -> bool {
         self.lock().on_node.contains_key(node.as_str())
+    }
+
+    /// What is known of a node with the drone label.
+    #[must_use]
+    pub fn node_facts(&self, node: &NodeName) -> Option<Arc<NodeFacts>> {
+        self.lock().nodes.get(node).cloned()
     }
 
     /// How many nodes have the drone label.

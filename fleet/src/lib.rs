@@ -15,6 +15,7 @@ pub mod converge;
 pub mod deposition;
 pub mod drone;
 pub mod flight_record;
+pub mod flight_turn;
 pub mod ground;
 pub mod hearing;
 pub mod ids;

@@ -1,11 +1,13 @@
 //! What a Swarm should do about its Drones: how many to make, which to let go, and when.
 //!
-//! Owns: [`plan`]; which Drones it had better do without ([`retire`]); whose turn it is to rise ([`turns`]); the Ready summary
+//! Owns: [`plan`]; which Drones it had better do without ([`retire`], [`stance`], [`placement`]); whose turn it is to rise ([`turns`]); the Ready summary
 //! ([`readiness`]). Must not: name Drones ([`crate::names`]) or look at Drones of anybody else: the caller passes its own only.
 
+pub mod placement;
 mod readiness;
 pub mod retire;
 pub mod rollout;
+pub mod stance;
 pub mod turns;
 
 pub use readiness::{Readiness, Tally, readiness};
@@ -175,7 +177,7 @@ fn not_missed<'a>(bounds: Bounds, staying: &[&'a Member], about_to_be_made: usiz
     for m in out {
         let least = match m.retire {
             // As long as somebody may still come, it is waited for.
-            Some(Retire::Drained) if !coming => bounds.replicas.saturating_sub(bounds.unavailable),
+            Some(Retire::Drained | Retire::Misplaced) if !coming => bounds.replicas.saturating_sub(bounds.unavailable),
             _ => bounds.replicas,
         };
         let left = available.saturating_sub(usize::from(m.ready));

@@ -1,7 +1,7 @@
 //! A Swarm's Drones as its plan wants to know them.
 //!
-//! Owns: [`member`], and [`Stances`]: which of them the Swarm had better do without, so that it is looked at when that changes
-//! and not at every report. Must not: decide.
+//! Owns: gathering it for [`fleet::swarm::stance`], [`member`], and [`Stances`]: which of them the Swarm had better do without, so
+//! that it is looked at when that changes and not at every report. Must not: decide.
 
 use crate::context::Context;
 use crate::drones::facts::Seen;
@@ -9,8 +9,11 @@ use crate::key::Key;
 use crate::turns::policy;
 use crate::world::{owner, uid};
 use crds::{Drone, Swarm};
-use fleet::report::{Activity, Report};
-use fleet::swarm::retire::{Policy, Retire, Service, retire};
+use fleet::drone::Ground;
+use fleet::report::Report;
+use fleet::swarm::placement::{Place, Placement, placement};
+use fleet::swarm::retire::{Policy, Retire, Service};
+use fleet::swarm::stance::{self, Known, Stance};
 use fleet::swarm::{Member, Serving};
 use fleet::units::Percent;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -27,15 +30,6 @@ const NEAR: u8 = 11;
 
 /// How often something is looked at of which no news tells.
 const RELOOK: Duration = Duration::from_secs(5);
-
-/// What a Swarm's plan depends on, of one Drone.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Stance {
-    retire: Option<Retire>,
-    ready: bool,
-    stuck: bool,
-    changing: bool,
-}
 
 /// The stances of all Drones, by the Swarm's uid and their own.
 #[derive(Debug, Default)]
@@ -120,8 +114,7 @@ pub fn member(context: &Context, swarm: &Swarm, drone: &Arc<Drone>, now: Instant
         serving: service.serving,
         ready: stance.ready,
         stuck: stance.stuck,
-        // On a ground order they all stay with their vehicles.
-        retire: stance.retire.filter(|_| !swarm.spec.grounded),
+        retire: stance.retire,
         uid: seen.facts.uid,
         name: drone.name_any(),
         leaving,
@@ -153,32 +146,41 @@ fn service(context: &Context, swarm: &Swarm, seen: &Seen) -> Service {
         battery: battery(seen),
         node: seen.usable,
         unknown_for: unknown_for(&seen.drone, Timestamp::now()).filter(|_| serving == Serving::Unknown),
+        misplaced: placed(context, swarm, seen) == Placement::Misplaced,
     }
 }
 
+/// What the node selector of `swarm` means for a Drone that it has.
+#[must_use]
+pub fn placed(context: &Context, swarm: &Swarm, seen: &Seen) -> Placement {
+    let wanted = swarm.spec.drone_spec().node_selector;
+    let facts = seen.node.as_ref().and_then(|node| context.world.node_facts(node));
+    let place = match (&seen.drone.spec.node_name, &facts) {
+        (None, _) => Place::Nowhere,
+        (Some(_), Some(facts)) => Place::On(&facts.labels),
+        (Some(_), None) => Place::Unknown,
+    };
+    placement(&seen.drone.spec.node_selector, &wanted, place)
+}
+
 fn stance(seen: &Seen, service: &Service, policy: &Policy) -> Stance {
-    let report = seen.report.as_deref();
-    let flies = matches!(service.serving, Serving::Flying { .. });
-    let holding = report.is_some_and(|report| report.activity == Activity::Holding);
-    let stands = service.serving == Serving::OnGround;
-    let refuses = stands && report.is_some_and(|report| report.ready == Some(false));
-    let stays = stands && (service.over || !seen.wished_up());
-    let elsewhere = report.is_some_and(|report| matches!(report.activity, Activity::HandsOff(_)));
-    let unheard = service.serving == Serving::Unknown;
-    let none_free = seen.node.is_none() && condition(&seen.drone, "Assigned", "False").is_some();
-    Stance {
-        retire: retire(service, policy),
-        ready: flies && holding && seen.held_by_agent() && !seen.facts.deleting,
-        stuck: refuses || none_free || stays || elsewhere || unheard,
-        changing: !has_taken(seen),
-    }
+    let known = Known {
+        uid: &seen.facts.uid,
+        generation: seen.facts.generation,
+        report: seen.report.as_deref(),
+        service,
+        deleting: seen.facts.deleting,
+        grounded: seen.facts.ground != Ground::No,
+        wished_up: seen.wished_up(),
+        none_free: seen.node.is_none() && condition(&seen.drone, "Assigned", "False").is_some(),
+    };
+    stance::stance(&known, policy)
 }
 
 /// Whether the agent of a Drone acts on its present spec.
 #[must_use]
 pub fn has_taken(seen: &Seen) -> bool {
-    let held = seen.report.as_ref().and_then(|report| report.held.as_ref());
-    held.is_some_and(|held| held.uid == seen.facts.uid && held.generation >= seen.facts.generation)
+    stance::has_taken(seen.report.as_deref(), &seen.facts.uid, seen.facts.generation)
 }
 
 /// How long the status has said that nobody knows whether it flies.

@@ -1,22 +1,24 @@
 //! A changed template, brought to the Drones that a Swarm has already.
 //!
 //! Owns: comparing a Drone's spec with the template, and writing what differs: altitude and failsafe, which the agent takes up in
-//! the air. Must not: choose whose turn it is ([`fleet::swarm::rollout`] does), or touch what is said of one Drone alone: its
-//! node, its ground order, its takeovers. A changed nodeSelector is for Drones that are made from now on.
+//! the air; and the nodeSelector, of a Drone that has no node yet or whose node matches the new one. One whose node does not is
+//! replaced instead ([`fleet::swarm::placement`]). Must not: choose whose turn it is ([`fleet::swarm::rollout`] does), or touch
+//! what is said of one Drone alone: its node, its ground order, its takeovers.
 
 use crate::api::{self, ApiError};
 use crate::context::Context;
 use crate::drones::facts::Seen;
 use crate::key::Key;
-use crate::swarms::members::{has_taken, serving};
+use crate::swarms::members::{has_taken, placed, serving};
 use crate::world::uid;
 use crds::{Drone, Swarm, labels};
 use fleet::ids::DroneUid;
+use fleet::swarm::placement::{Labels, Placement};
 use fleet::swarm::rollout::{Update, due};
 use futures::{StreamExt, stream};
 use kube::ResourceExt;
 use kube::api::{Api, Patch, PatchParams};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -28,7 +30,10 @@ const CONCURRENCY: usize = 8;
 /// # Errors
 /// [`ApiError`], the first.
 pub async fn roll(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Result<(), ApiError> {
-    let differs = |drone: &Arc<Drone>| drone.metadata.deletion_timestamp.is_none() && is_outdated(swarm, drone);
+    let differs = |drone: &Arc<Drone>| {
+        let stays = drone.metadata.deletion_timestamp.is_none();
+        stays && (differs_in_flight(swarm, drone) || takes(context, swarm, drone))
+    };
     if swarm.metadata.deletion_timestamp.is_some() || !drones.iter().any(differs) {
         return Ok(());
     }
@@ -41,7 +46,7 @@ pub async fn roll(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
     if chosen.is_empty() {
         return Ok(());
     }
-    tracing::info!(swarm = %Key::of(swarm), drones = chosen.len(), "the changed template goes to Drones");
+    tracing::info!(drones = chosen.len(), "the changed template goes to Drones");
     let chosen: HashSet<DroneUid> = chosen.into_iter().collect();
     let is_chosen = |drone: &Arc<Drone>| chosen.contains(&DroneUid(uid(drone.as_ref()).to_owned()));
     let chosen: Vec<Arc<Drone>> = drones.iter().filter(|drone| is_chosen(drone)).cloned().collect();
@@ -50,12 +55,32 @@ pub async fn roll(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
     results.into_iter().collect()
 }
 
-/// Whether the template of `swarm` has yet to be brought to `drone`.
+/// Whether a Drone can have the changed nodeSelector where it is.
+fn takes(context: &Context, swarm: &Swarm, drone: &Arc<Drone>) -> bool {
+    // Nothing more has to be looked at while nothing has changed.
+    swarm.spec.drone_spec().node_selector != drone.spec.node_selector
+        && placed(context, swarm, &Seen::of(context, Arc::clone(drone))) == Placement::Takes
+}
+
+/// Whether the template of `swarm` has yet to be brought to `drone`, or to another in its place.
 #[must_use]
 pub fn is_outdated(swarm: &Swarm, drone: &Drone) -> bool {
+    differs_in_flight(swarm, drone) || swarm.spec.drone_spec().node_selector != drone.spec.node_selector
+}
+
+/// Whether what an agent takes up in the air has changed.
+fn differs_in_flight(swarm: &Swarm, drone: &Drone) -> bool {
     let wanted = swarm.spec.drone_spec();
     let same_height = (wanted.takeoff_altitude_meters - drone.spec.takeoff_altitude_meters).abs() < f64::EPSILON;
     !same_height || wanted.failsafe != drone.spec.failsafe
+}
+
+/// The merge patch that makes one map of labels the other.
+fn selector_patch(has: &Labels, wanted: &Labels) -> Value {
+    let gone = has.keys().filter(|key| !wanted.contains_key(*key));
+    let gone = gone.map(|key| (key.clone(), Value::Null));
+    let there = wanted.iter().map(|(key, value)| (key.clone(), json!(value)));
+    gone.chain(there).collect::<serde_json::Map<_, _>>().into()
 }
 
 fn update(context: &Context, swarm: &Swarm, drone: &Arc<Drone>) -> Update {
@@ -63,21 +88,25 @@ fn update(context: &Context, swarm: &Swarm, drone: &Arc<Drone>) -> Update {
     Update {
         name: drone.name_any(),
         serving: serving(&seen),
-        outdated: is_outdated(swarm, drone),
+        outdated: differs_in_flight(swarm, drone) || takes(context, swarm, drone),
         changing: !has_taken(&seen),
         uid: seen.facts.uid,
     }
 }
 
 async fn write(context: &Context, swarm: &Swarm, drone: Arc<Drone>) -> Result<(), ApiError> {
+    let takes_selector = takes(context, swarm, &drone);
     let drone = drone.as_ref();
     let key = Key::of(drone);
     let drones: Api<Drone> = Api::namespaced(context.client(), &key.namespace);
     let wanted = swarm.spec.drone_spec();
-    let patch = json!({
+    let mut patch = json!({
         "metadata": {"uid": uid(drone), "resourceVersion": drone.metadata.resource_version},
         "spec": {"takeoffAltitudeMeters": wanted.takeoff_altitude_meters, "failsafe": wanted.failsafe},
     });
+    if takes_selector {
+        patch["spec"]["nodeSelector"] = selector_patch(&drone.spec.node_selector, &wanted.node_selector);
+    }
     let params = PatchParams {
         field_manager: Some(labels::COORDINATOR.into()),
         ..PatchParams::default()
@@ -108,5 +137,16 @@ mod tests {
         assert!(!is_outdated(&swarm, &drone));
         swarm.spec.template.spec.failsafe = Some(Failsafe::default());
         assert!(is_outdated(&swarm, &drone));
+        drone.spec.failsafe.clone_from(&swarm.spec.template.spec.failsafe);
+        assert!(!is_outdated(&swarm, &drone));
+        swarm.spec.node_selector.insert("site".into(), "north".into());
+        assert!(is_outdated(&swarm, &drone) && !differs_in_flight(&swarm, &drone));
+    }
+
+    #[test]
+    fn a_node_selector_is_replaced_as_a_whole() {
+        let labels = |pairs: &[(&str, &str)]| pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        let (has, wanted): (Labels, Labels) = (labels(&[("a", "1"), ("b", "1")]), labels(&[("b", "2"), ("c", "1")]));
+        assert_eq!(selector_patch(&has, &wanted), json!({"a": null, "b": "2", "c": "1"}));
     }
 }

@@ -14,6 +14,8 @@ pub enum Retire {
     Drained,
     /// Its battery is low: in the air it is to be relieved, on the ground it does not rise again.
     Tired,
+    /// Its Swarm's node selector has changed, and its node does not match the new one.
+    Misplaced,
     /// Nothing has been known of its vehicle for so long that another is to fly in its place.
     Lost,
 }
@@ -33,6 +35,8 @@ pub struct Service {
     pub node: Option<NodeUse>,
     /// How long nothing has been known of its vehicle.
     pub unknown_for: Option<Duration>,
+    /// Its node does not match the changed selector of its Swarm ([`super::placement`]).
+    pub misplaced: bool,
 }
 
 /// Who was tired is so until its battery is this many percent above: a reading that wavers by one or two must not have another
@@ -70,6 +74,7 @@ pub fn retire(s: &Service, policy: &Policy) -> Option<Retire> {
         }
         (Serving::OnGround, _) if tired && s.over => Some(Retire::Tired),
         (Serving::Flying { .. }, _) if tired => Some(Retire::Tired),
+        (Serving::OnGround | Serving::Flying { .. }, _) if s.misplaced => Some(Retire::Misplaced),
         (Serving::OnGround | Serving::Flying { .. }, _) => None,
     }
 }
@@ -94,6 +99,7 @@ mod tests {
             battery: Percent::new(80),
             node: Some(NodeUse::Open),
             unknown_for: None,
+            misplaced: false,
         }
     }
 
@@ -184,6 +190,32 @@ mod tests {
             ..flying()
         };
         assert_eq!(retire(&better, &POLICY), None, "a wrong reading is not for ever");
+    }
+
+    #[test]
+    fn one_that_no_longer_matches_its_swarm_is_replaced_after_those_whose_node_or_battery_wants_it() {
+        let misplaced = |service: Service| Service {
+            misplaced: true,
+            ..service
+        };
+        assert_eq!(retire(&misplaced(flying()), &POLICY), Some(Retire::Misplaced));
+        assert_eq!(retire(&misplaced(on_ground()), &POLICY), Some(Retire::Misplaced));
+        let unknown = Service {
+            serving: Serving::Unknown,
+            ..misplaced(flying())
+        };
+        assert_eq!(retire(&unknown, &POLICY), None, "of what is not known nothing is asked");
+        let drained = Service {
+            node: Some(NodeUse::Drained),
+            ..misplaced(flying())
+        };
+        assert_eq!(retire(&drained, &POLICY), Some(Retire::Drained));
+        let tired = Service {
+            battery: Percent::new(20),
+            ..misplaced(flying())
+        };
+        assert_eq!(retire(&tired, &POLICY), Some(Retire::Tired));
+        assert!(Retire::Drained < Retire::Misplaced && Retire::Tired < Retire::Misplaced);
     }
 
     #[test]

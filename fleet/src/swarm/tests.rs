@@ -164,6 +164,26 @@ fn of_many_drained_at_once_no_more_are_replaced_at_a_time_than_the_surge_has_roo
 }
 
 #[test]
+fn a_changed_node_selector_replaces_those_in_the_air_as_a_drain_does() {
+    let three: Vec<_> = ["a", "b", "c"].map(|n| retiring(n, Retire::Misplaced, 80)).into();
+    let start = super::plan(bounds(3, 1, 1), &three, true);
+    assert_eq!((start.create, deleted(&start)), (1, vec![]), "another first");
+    let relieved = [three.clone(), vec![member("d", flying(90))]].concat();
+    let next = super::plan(bounds(3, 1, 0), &relieved, true);
+    assert_eq!((next.create, deleted(&next)), (0, vec!["a"]), "then one lands for it");
+    let more = super::plan(bounds(3, 1, 1), &relieved, true);
+    assert_eq!(deleted(&more), ["a", "b"], "and as many more as may be missing");
+    // No node matches the new selector: no more land than may be missing.
+    let stuck = Member {
+        stuck: true,
+        ..member("z", Serving::NoVehicle)
+    };
+    let alone = [three, vec![stuck]].concat();
+    assert_eq!(deleted(&super::plan(bounds(3, 1, 1), &alone, true)), ["a"]);
+    assert_eq!(deleted(&super::plan(bounds(3, 1, 0), &alone, true)), [""; 0]);
+}
+
+#[test]
 fn a_tired_vehicle_comes_home_only_when_another_flies_in_its_place_and_the_lowest_goes_first() {
     let tired = [retiring("a", Retire::Tired, 25), retiring("b", Retire::Tired, 22)];
     let alone = super::plan(bounds(2, 1, 2), &tired, true);

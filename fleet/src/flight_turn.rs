@@ -2,7 +2,7 @@
 //!
 //! Owns: [`turn`], a pure function. Must not: keep anything.
 
-use fleet::vehicle::FlightTruth;
+use crate::vehicle::FlightTruth;
 
 /// A turn in the life of a flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -31,8 +31,8 @@ pub fn turn(flew: Option<bool>, before: FlightTruth, after: FlightTruth) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vehicle::{Airborne as How, WhyUnknown};
     use FlightTruth::{Airborne, ArmedOnGround, Disarmed, Unknown};
-    use fleet::vehicle::{Airborne as How, WhyUnknown};
 
     const LOST: FlightTruth = Unknown(WhyUnknown::LinkLost);
 

@@ -14,6 +14,7 @@ pub mod coordinator;
 pub mod credentials;
 pub mod dial;
 pub mod discovery;
+pub mod drone_span;
 pub mod flight_log;
 pub mod gcs;
 pub mod kill;

@@ -5,6 +5,7 @@
 
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::drone_span::span_of;
 use crate::metadata::Shelf;
 use crate::pilot::Pilot;
 use crate::readiness;
@@ -20,7 +21,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
-use tracing::{Instrument, info, info_span, warn};
+use tracing::{Instrument, error_span, info, warn};
 
 const FAREWELL_WITHIN: Duration = Duration::from_secs(3);
 
@@ -66,9 +67,9 @@ impl Agent {
     }
 
     /// Flies its vehicle until `stop` is cancelled and the vehicle is down, or was not seen down in time. All it logs
-    /// carries the node's name.
+    /// carries the node's name, and that of the Drone if it is about one.
     pub async fn run(self, stop: CancellationToken) -> Ending {
-        let span = info_span!("agent", node = %self.config.node);
+        let span = error_span!("agent", node = %self.config.node);
         live(self.config, self.signing, self.store, self.state, stop)
             .instrument(span)
             .await
@@ -85,7 +86,8 @@ async fn live(
     let clock = Clock::start();
     info!(version = fleet::version::version(), link = %config.link, coordinator = %config.coordinator, "agent started");
     if let Some(held) = &state.fence.held {
-        info!(drone = %held.name, desired = ?held.desired, "remembering an assignment; nothing is sent before the vehicle's state is known");
+        let span = span_of(held);
+        span.in_scope(|| info!(desired = ?held.desired, "remembering an assignment; nothing is sent before the vehicle's state is known"));
     }
     let (link, handle, events) = Link::open_with(
         config.link.clone(),

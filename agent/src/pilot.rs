@@ -225,7 +225,7 @@ impl Pilot {
         if fence.held != self.state.fence.held {
             match &fence.held {
                 Some(a) => {
-                    info!(drone = %a.name, uid = %a.uid, term = %a.term, desired = ?a.desired, "assignment taken")
+                    info!(term = %a.term, desired = ?a.desired, "assignment taken")
                 }
                 None => info!("no Drone is bound to this node"),
             }
@@ -510,7 +510,11 @@ impl Pilot {
         let mode = self.vehicle.mode(now);
         let record = record.watched(held, truth, mode, self.memory.descent_sent(), down);
         if let Some(held) = held.filter(|held| record.let_go(held) && !self.state.record.let_go(held)) {
-            warn!(drone = %held.name, ?mode, takeovers = record.takeovers, "somebody else has taken over; nothing is sent until told to go on");
+            warn!(
+                ?mode,
+                takeovers = record.takeovers,
+                "somebody else has taken over; nothing is sent until told to go on"
+            );
         }
         self.state.record = record;
         let identity = self.vehicle.identity.as_ref();
@@ -524,9 +528,6 @@ impl Pilot {
         }
         self.logged = Some((truth, activity));
         let mode = self.vehicle.heartbeat.as_ref().map(|h| h.value.mode.label.as_str());
-        match &self.state.fence.held {
-            Some(held) => info!(drone = %held.name, vehicle = ?truth, ?activity, mode, "phase changed"),
-            None => info!(vehicle = ?truth, ?activity, mode, "phase changed"),
-        }
+        info!(vehicle = ?truth, ?activity, mode, "phase changed");
     }
 }

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
-use tracing::{Instrument, Span, info, info_span};
+use tracing::{Instrument, Span, error_span, info};
 use tracing_subscriber::EnvFilter;
 
 const CANNOT_START: u8 = 2;
@@ -78,7 +78,7 @@ pub fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return refuse(&format!("cannot start: {error}")),
     };
-    let served = runtime.block_on(serve(agent, info_span!("agent", %node)));
+    let served = runtime.block_on(serve(agent, error_span!("agent", %node)));
     // A disk or a name server that does not answer must not keep an agent from ending.
     runtime.shutdown_timeout(STOP_WITHIN);
     log.write_out(LAST_LINES);

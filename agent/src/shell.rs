@@ -4,6 +4,7 @@
 //! moment of writing. Must not: decide, or send anything that the pilot did not ask for.
 
 use crate::clock::Clock;
+use crate::drone_span::DroneSpan;
 use crate::metadata::Done;
 use crate::outgoing::{Outgoing, Written};
 use crate::pilot::Pilot;
@@ -21,7 +22,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
-use tracing::{error, info, warn};
+use tracing::{Instrument, error, info, warn};
 
 const TICK: Duration = Duration::from_millis(100);
 const REPORT_EVERY: Duration = Duration::from_secs(1);
@@ -61,6 +62,15 @@ pub enum Ending {
     Settled,
     /// The vehicle was not seen landed and disarmed in time.
     NotSettled,
+}
+
+/// What wakes the loop.
+enum News {
+    Link(LinkEvent),
+    Uplink(FromUplink),
+    AskedToEnd,
+    Job(Option<Done>),
+    Tick,
 }
 
 struct Shell {
@@ -131,11 +141,12 @@ impl Shell {
     async fn run(&mut self) -> Ending {
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut spans = DroneSpan::default();
         loop {
             let ending = self.ending_since.is_some();
-            tokio::select! {
+            let news = tokio::select! {
                 event = self.wiring.events.recv() => match event {
-                    Some(event) => self.hear(&event),
+                    Some(event) => News::Link(event),
                     // The link's task lives as long as we do.
                     None => {
                         error!("the link's task has ended, which is a fault of the agent");
@@ -143,29 +154,51 @@ impl Shell {
                     }
                 },
                 from = self.wiring.orders.recv() => match from {
-                    Some(from) => self.coordinator_says(from).await,
+                    Some(from) => News::Uplink(from),
                     None => {
                         error!("the uplink's task has ended, which is a fault of the agent");
                         return Ending::NotSettled;
                     }
                 },
-                () = self.wiring.terminate.cancelled(), if !ending => {
-                    self.ending_since = Some(self.wiring.clock.now());
-                    self.pilot.terminate();
-                    info!("asked to end: the vehicle comes down first");
-                }
-                done = ended_job(&mut self.job) => {
-                    self.pilot.job_done(done, self.wiring.clock.now(), jitter());
-                }
-                _ = tick.tick() => {}
-            }
-            self.act().await;
-            self.begin_job();
-            self.publish();
-            if let Some(ending) = self.ended() {
+                () = self.wiring.terminate.cancelled(), if !ending => News::AskedToEnd,
+                done = ended_job(&mut self.job) => News::Job(done),
+                _ = tick.tick() => News::Tick,
+            };
+            let held = self.pilot.state().fence.held.as_ref();
+            let span = match &news {
+                // It may be about another Drone than the one that is served until now.
+                News::Uplink(FromUplink::Order(Order::Assigned(order))) => spans.of(Some(order)),
+                News::Uplink(FromUplink::Kill(order, _)) => spans.of(held.filter(|held| held.uid == order.uid)),
+                _ => spans.of(held),
+            };
+            self.take_in(news).instrument(span).await;
+            let span = spans.of(self.pilot.state().fence.held.as_ref());
+            if let Some(ending) = self.go_on().instrument(span).await {
                 return ending;
             }
         }
+    }
+
+    async fn take_in(&mut self, news: News) {
+        match news {
+            News::Link(event) => self.hear(&event),
+            News::Uplink(from) => self.coordinator_says(from).await,
+            News::AskedToEnd => {
+                self.ending_since = Some(self.wiring.clock.now());
+                self.pilot.terminate();
+                info!("asked to end: the vehicle comes down first");
+            }
+            News::Job(done) => self.pilot.job_done(done, self.wiring.clock.now(), jitter()),
+            News::Tick => {}
+        }
+    }
+
+    /// Does what is to be done now; returns how the agent ends, once it does.
+    async fn go_on(&mut self) -> Option<Ending> {
+        self.act().await;
+        self.begin_job();
+        self.publish();
+        self.ended()
     }
 
     /// One at a time, away from here: the vehicle is looked after meanwhile.
@@ -221,7 +254,7 @@ impl Shell {
                 written(sent)
             }
         };
-        warn!(drone = %order.uid, ?how, "told the autopilot to stop the motors, by a person's order");
+        warn!(?how, "told the autopilot to stop the motors, by a person's order");
         self.pilot.kill_written(how);
     }
 

@@ -327,7 +327,7 @@ mod tests {
                 "cannot be used with",
             ),
             (&["ground", "-A"], "required"),
-            (&["ground", "--all", "-A"], "required"),
+            (&["ground", "--all", "-A"], "cannot be used with"),
             (&["ground", "-l", ""], "an empty selector would select everything"),
             (&["ground", "-l", "team red"], "where =, ==, !=, in or notin should be"),
             (&["status", "-l", " "], "an empty selector would select everything"),

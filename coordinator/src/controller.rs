@@ -10,6 +10,7 @@ use crate::api::ApiError;
 use crate::key::Key;
 use crate::metrics::Looks;
 use crate::retry::Failures;
+use crate::spans;
 use crate::wake_set::WakeSet;
 use futures::StreamExt;
 use kube::Resource;
@@ -92,8 +93,9 @@ where
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "the Controller's signature")]
-fn try_again<K: Resource>(object: Arc<K>, error: &ApiError, failures: Arc<Failures<Key>>) -> Action {
+fn try_again<K: Resource<DynamicType = ()>>(object: Arc<K>, error: &ApiError, failures: Arc<Failures<Key>>) -> Action {
     let key = Key::of(object.as_ref());
+    let _about = spans::object(object.as_ref()).entered();
     Action::requeue(failures.failed(&key, error, Instant::now(), rand::random()))
 }
 

@@ -16,6 +16,7 @@ use crate::api::ApiError;
 use crate::context::Context;
 use crate::controller;
 use crate::key::Key;
+use crate::spans;
 use crate::swarms::members;
 use crds::Drone;
 use facts::Seen;
@@ -24,6 +25,7 @@ use kube::runtime::reflector::Store;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
+use tracing::Instrument;
 
 /// Drones worked on at a time.
 const AT_A_TIME: u16 = 16;
@@ -45,7 +47,8 @@ pub fn start(context: &Arc<Context>, drones: Store<Drone>, tasks: &mut JoinSet<(
         context.metrics.looks("Drone"),
         move |key| {
             let context = Arc::clone(&shared);
-            async move { overtaken_is_no_failure(Box::pin(reconcile(&context, &key)).await) }
+            let span = spans::drone_of(&context, &key);
+            async move { overtaken_is_no_failure(Box::pin(reconcile(&context, &key)).await) }.instrument(span)
         },
     ));
 }

@@ -16,6 +16,7 @@ use crate::resume::{self, ResumeError};
 use crate::selection::Selection;
 use crate::serve::Gate;
 use crate::sessions;
+use crate::spans;
 use crate::world::owner;
 use crds::Drone;
 use fleet::drone::Claimed;
@@ -26,6 +27,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
+use tracing::Instrument;
 use watcher::Watcher;
 
 /// Span between two messages of a watch when the caller names none.
@@ -146,7 +148,9 @@ impl v1::fleet_server::Fleet for FleetService {
         let context = self.gate.context()?;
         let key = drone_key(&request.get_ref().namespace, &request.get_ref().name)?;
         self.allow(&request, &Right::to_resume(&key)).await?;
-        let (takeovers, drone) = resume::resume(&context, &key).await.map_err(|error| {
+        let span = spans::drone_of(&context, &key);
+        let resumed = resume::resume(&context, &key).instrument(span).await;
+        let (takeovers, drone) = resumed.map_err(|error| {
             let text = error.to_string();
             match error {
                 ResumeError::NoSuchDrone(_) => Status::not_found(text),
@@ -180,7 +184,9 @@ impl v1::fleet_server::Fleet for FleetService {
         }
         // On a task of its own: what came of it is told to others too, even if the caller hangs up.
         let (shared, target) = (Arc::clone(&context), key.clone());
-        let order = tokio::spawn(async move { kill::carry_out(&shared, &target, &asked.code).await });
+        let span = spans::drone_of(&context, &key);
+        let order = async move { kill::carry_out(&shared, &target, &asked.code).await };
+        let order = tokio::spawn(order.instrument(span));
         let result = order
             .await
             .map_err(|_| Status::internal("the order was cut off; look at the vehicle"))?;

@@ -282,7 +282,7 @@ pub fn remembered(context: &Context, drone: &Drone, id: GroundOrderId) {
         drones.len() == 1 || drones.iter().filter(tells).count() > 1
     });
     let marked = [whole.map_or_else(|| Marked::drone(drone), |swarm| Marked::swarm(&swarm))];
-    tracing::warn!(drone = %Key::of(drone), whole = ?marked[0].key, "an agent keeps a ground order that is not recorded; it is given anew");
+    tracing::warn!(whole = ?marked[0].key, "an agent keeps a ground order that is not recorded; it is given anew");
     context.latch.put(id, context.latch.begin(), &marked);
     wake(context, &marked);
 }

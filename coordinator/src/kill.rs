@@ -8,6 +8,7 @@ use crate::drones::facts::Seen;
 use crate::events::Note;
 use crate::key::Key;
 use crate::sessions::KillShot;
+use crate::spans;
 use crds::Drone;
 use fleet::ids::NodeName;
 use fleet::kill::{KILL_LIFE, KillAnswer, KillOutcome};
@@ -97,7 +98,7 @@ impl Kills {
 pub fn offer(context: &Context, key: &Key) -> Result<(String, Arc<Drone>), KillError> {
     let (seen, node) = target(context, key)?;
     let code = context.kills.offer(seen.uid(), &node, Instant::now());
-    tracing::warn!(drone = %key, %node, "somebody asks for a code to stop the motors");
+    spans::drone(&seen.drone).in_scope(|| tracing::warn!("somebody asks for a code to stop the motors"));
     Ok((code, seen.drone))
 }
 
@@ -117,7 +118,10 @@ pub async fn carry_out(context: &Context, key: &Key, code: &str) -> Result<(Kill
         until: Instant::now() + KILL_LIFE,
         answer,
     };
-    tracing::warn!(drone = %key, %node, nonce = shot.nonce, "KILL: the motors are to be stopped, by a person's order");
+    tracing::warn!(
+        nonce = shot.nonce,
+        "KILL: the motors are to be stopped, by a person's order"
+    );
     if !context.sessions.kill(&node, shot) {
         return Err(KillError::AgentSilent(node));
     }
@@ -133,7 +137,7 @@ pub async fn carry_out(context: &Context, key: &Key, code: &str) -> Result<(Kill
             return Err(KillError::Gone(node));
         }
     };
-    tracing::warn!(drone = %key, %node, outcome = ?answer.outcome, "KILL: answered");
+    tracing::warn!(outcome = ?answer.outcome, "KILL: answered");
     context.metrics.kill(Some(&answer.outcome));
     match &answer.outcome {
         KillOutcome::NotSent(_) => {}

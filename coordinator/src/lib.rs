@@ -34,6 +34,7 @@ pub mod selection;
 pub mod serve;
 pub mod sessions;
 pub mod shutdown;
+pub mod spans;
 pub mod standing;
 pub mod swarms;
 pub mod turns;

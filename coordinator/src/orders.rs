@@ -10,6 +10,7 @@ use crate::drones::facts::facts;
 use crate::ground;
 use crate::queue;
 use crate::sessions::Holding;
+use crate::spans;
 use crate::world::{owner, uid};
 use crds::Drone;
 use fleet::assignment::Order;
@@ -24,6 +25,7 @@ use kube::api::{Api, ListParams};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
+use tracing::Instrument;
 
 /// Nodes worked on at a time.
 const AT_A_TIME: usize = 8;
@@ -44,7 +46,10 @@ pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) {
     let shared = Arc::clone(context);
     tasks.spawn(async move {
         let context = &shared;
-        let look = move |node| async move { tell(context, &node).await };
+        let look = move |node: NodeName| {
+            let span = spans::agent(&node);
+            async move { tell(context, &node).await }.instrument(span)
+        };
         queue::work_off(&context.wakes.nodes, AT_A_TIME, &context.ending, look).await;
     });
 }
@@ -90,8 +95,10 @@ async fn tell(context: &Context, node: &NodeName) -> Result<Option<Duration>, Ap
         && context.sessions.tell(node, &order)
     {
         match &order {
-            Order::Assigned(a) => tracing::info!(%node, drone = %a.name, desired = ?a.desired, "agent is told"),
-            Order::Unassigned { .. } => tracing::debug!(%node, "agent is told that no Drone is bound to its node"),
+            Order::Assigned(a) => {
+                spans::assignment(node, a).in_scope(|| tracing::info!(desired = ?a.desired, "agent is told"));
+            }
+            Order::Unassigned { .. } => tracing::debug!("agent is told that no Drone is bound to its node"),
         }
     }
     Ok(again)
@@ -164,7 +171,7 @@ fn take_up_ground_order(context: &Context, node: &NodeName, drone: &Drone) {
     let kept = context.sessions.current(node).and_then(|report| report.ground_latch);
     let facts = facts(context, drone);
     if let Some(id) = kept.filter(|_| facts.ground_mark.is_none() && !facts.deleting) {
-        ground::remembered(context, drone, id);
+        spans::drone(drone).in_scope(|| ground::remembered(context, drone, id));
     }
 }
 
@@ -178,7 +185,7 @@ async fn is_bound(context: &Context, node: &NodeName, uid: &DroneUid) -> Result<
         .iter()
         .any(|drone| drone.metadata.uid.as_deref() == Some(uid.0.as_str()));
     if found {
-        tracing::debug!(%node, drone = %uid, "the API server knows of a Drone on the node that is not in the cache yet");
+        tracing::debug!(%uid, "the API server knows of a Drone on the node that is not in the cache yet");
     }
     Ok(found)
 }

@@ -62,7 +62,7 @@ pub async fn resume(context: &Context, key: &Key) -> Result<(u32, Arc<Drone>), R
     let drones: Api<Drone> = Api::namespaced(context.client(), &key.namespace);
     let written = drones.patch(&key.name, &params, &patch);
     let written = api::call("resume a Drone", written).await?;
-    tracing::warn!(drone = %key, takeovers = count, "told to go on after a takeover");
+    tracing::warn!(takeovers = count, "told to go on after a takeover");
     context.metrics.person("resume");
     context.world.learn_drone(written.clone());
     Ok((count, Arc::new(written)))

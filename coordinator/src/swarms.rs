@@ -13,6 +13,7 @@ use crate::context::Context;
 use crate::controller;
 use crate::drones::{AFTER_DOUBT, overtaken_is_no_failure};
 use crate::key::Key;
+use crate::spans;
 use crate::turns::bounds;
 use crate::world::uid;
 use crds::{Drone, Swarm, labels};
@@ -34,6 +35,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
+use tracing::{Instrument, Span};
 
 /// Swarms worked on at a time.
 const AT_A_TIME: u16 = 4;
@@ -61,7 +63,9 @@ pub fn start(context: &Arc<Context>, swarms: Store<Swarm>, tasks: &mut JoinSet<(
         context.metrics.looks("Swarm"),
         move |key| {
             let context = Arc::clone(&shared);
-            async move { overtaken_is_no_failure(Box::pin(reconcile(&context, &key)).await) }
+            let swarm = context.world.get_swarm(&key);
+            let span = swarm.map_or_else(Span::none, |swarm| spans::object(swarm.as_ref()));
+            async move { overtaken_is_no_failure(Box::pin(reconcile(&context, &key)).await) }.instrument(span)
         },
     ));
 }
@@ -90,7 +94,7 @@ async fn reconcile(context: &Context, key: &Key) -> Result<Option<Duration>, Api
             context.swarm_paces.forget(uid(swarm.as_ref()));
             context.turns.forget_swarm(uid(swarm.as_ref()));
             context.expectations.forget(uid(swarm.as_ref()));
-            tracing::info!(swarm = %key, orphaning, "released");
+            tracing::info!(orphaning, "released");
             return Ok(None);
         }
     } else if !guarded {
@@ -155,12 +159,12 @@ async fn converge(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
     let key = Key::of(swarm);
     if plan.create > 0 {
         let names = free_names(context, swarm, &unseen, plan.create.min(BATCH));
-        tracing::info!(swarm = %key, wished, making = names.len(), "making Drones");
+        tracing::info!(wished, making = names.len(), "making Drones");
         run(names.into_iter().map(|name| create(context, swarm, name))).await?;
     }
     if !plan.delete.is_empty() {
         let chosen: HashSet<&DroneUid> = plan.delete.iter().take(BATCH).collect();
-        tracing::info!(swarm = %key, wished, removing = chosen.len(), "removing Drones");
+        tracing::info!(wished, removing = chosen.len(), "removing Drones");
         let chosen: Vec<Member> = members.iter().filter(|m| chosen.contains(&m.uid)).cloned().collect();
         run(chosen
             .into_iter()

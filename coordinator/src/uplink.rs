@@ -12,6 +12,7 @@ use crate::door::buckets::Buckets;
 use crate::drones::AFTER_DOUBT;
 use crate::serve::Gate;
 use crate::sessions::{KillShot, NotOpened, Opened};
+use crate::spans;
 use fleet::assignment::Order;
 use fleet::drone::order::taken;
 use fleet::ids::{NodeName, Term};
@@ -27,6 +28,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
+use tracing::Instrument;
 
 /// Agents report at least once a second; one that is silent for this long is gone.
 pub const SILENCE: Duration = Duration::from_secs(5);
@@ -117,6 +119,19 @@ async fn serve(
         None => return Ok(()),
     };
     let node = NodeName::parse(&hello.node).map_err(|error| Status::invalid_argument(error.to_string()))?;
+    let span = spans::agent(&node);
+    hold(context, call, node, hello, inbound, sender).instrument(span).await
+}
+
+/// One session, from the agent's Hello to its end.
+async fn hold(
+    context: &Arc<Context>,
+    call: &Call,
+    node: NodeName,
+    hello: v1::Hello,
+    mut inbound: Streaming<v1::FromAgent>,
+    sender: &Sender,
+) -> Result<(), Status> {
     own_node(call, &node)?;
     if !call.openings.take(node.clone(), Instant::now()) {
         return Err(Status::resource_exhausted(
@@ -131,17 +146,17 @@ async fn serve(
         ));
     }
     let opened = context.sessions.open(&node, hello.life).map_err(|error| {
-        tracing::warn!(%node, %error, "agent refused");
+        tracing::warn!(%error, "agent refused");
         match error {
             NotOpened::TooMany => Status::resource_exhausted(error.to_string()),
             NotOpened::Taken => Status::already_exists(error.to_string()),
         }
     })?;
     let version: String = hello.agent_version.chars().take(LONGEST_VERSION).collect();
-    tracing::info!(%node, version, "agent connected");
+    tracing::info!(version, "agent connected");
     context.agent_came_or_went(&node);
     if !has_object(context, &node) {
-        tracing::warn!(%node, "{}", no_such_node(&node));
+        tracing::warn!("{}", no_such_node(&node));
     }
     let (epoch, replaced) = (opened.epoch, opened.replaced.clone());
     let over = async {
@@ -170,7 +185,7 @@ async fn serve(
         .as_ref()
         .err()
         .map_or("the agent closed the stream", Status::message);
-    tracing::info!(%node, why, "agent disconnected");
+    tracing::info!(why, "agent disconnected");
     result
 }
 

@@ -30,7 +30,7 @@ pub struct GroundArgs {
     #[arg(short, long, value_name = "NAMESPACE", conflicts_with_all = ["all", "all_namespaces"])]
     pub namespace: Option<String>,
     /// With --selector: in all namespaces; this is the default.
-    #[arg(short = 'A', long, requires = "selector")]
+    #[arg(short = 'A', long, requires = "selector", conflicts_with_all = ["all", "swarm"])]
     pub all_namespaces: bool,
     /// Every Swarm and every Drone of every namespace.
     #[arg(long)]

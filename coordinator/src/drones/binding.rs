@@ -148,12 +148,12 @@ async fn bind(context: &Arc<Context>, seen: Seen) -> Result<(Seen, Binding, Opti
         let node = &reservation.node;
         match claims::obtain(context, node, &seen.key, seen.uid()).await? {
             Outcome::Taken(by) => {
-                tracing::debug!(drone = %seen.key, %node, %by, "node is claimed by another Drone");
+                tracing::debug!(to = %node, %by, "node is claimed by another Drone");
                 lost.insert(node.clone());
             }
             Outcome::Ours => {
                 let seen = guard(context, &seen, Some(node)).await?;
-                tracing::info!(drone = %seen.key, %node, "bound");
+                tracing::info!(to = %node, "bound");
                 context.events.tell(
                     &seen.drone,
                     Note::normal("Bound", format!("bound to the vehicle of node {node}")),

@@ -81,18 +81,17 @@ async fn let_go(context: &Context, seen: &Seen, release: Release) -> Result<Opti
     context.turns.forget(context, &seen.drone);
     context.heights.forget(seen.uid());
     context.stances.forget(&seen.drone);
-    let drone = &seen.key;
     match release {
-        Release::NeverBound => tracing::info!(%drone, "released: it never had a vehicle"),
+        Release::NeverBound => tracing::info!("released: it never had a vehicle"),
         Release::Landed => {
-            tracing::info!(%drone, "released: its vehicle is landed and disarmed");
+            tracing::info!("released: its vehicle is landed and disarmed");
             context.events.tell(
                 &seen.drone,
                 Note::normal("Released", "its vehicle is landed and disarmed"),
             );
         }
         Release::Forced => {
-            tracing::warn!(%drone, "released by force: its vehicle was not seen landed and disarmed");
+            tracing::warn!("released by force: its vehicle was not seen landed and disarmed");
             let text = "released by force: its vehicle was not seen landed and disarmed";
             context.events.tell(&seen.drone, Note::warning("ReleasedByForce", text));
         }

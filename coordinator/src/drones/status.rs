@@ -94,7 +94,7 @@ pub async fn write(
         next.phase.as_deref().unwrap_or("none"),
     );
     if from != to {
-        tracing::info!(drone = %seen.key, from, to, "phase changed");
+        tracing::info!(from, to, "phase changed");
     }
     for note in notes(&old, &next) {
         context.events.tell(&seen.drone, note);

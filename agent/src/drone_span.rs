@@ -1,0 +1,36 @@
+//! The span of the Drone that an agent serves: each line of work for it carries its name.
+//!
+//! Owns: [`DroneSpan`]; a span is made when another Drone is served, not for each event. Must not: log.
+
+use fleet::assignment::Assignment;
+use fleet::ids::DroneUid;
+use tracing::{Span, error_span};
+
+/// The span of the Drone that is served now, as long as it is the same.
+#[derive(Debug, Default)]
+pub struct DroneSpan(Option<(DroneUid, Span)>);
+
+impl DroneSpan {
+    /// The span of `served`, or none.
+    pub fn of(&mut self, served: Option<&Assignment>) -> Span {
+        let Some(served) = served else {
+            self.0 = None;
+            return Span::none();
+        };
+        match &self.0 {
+            Some((uid, span)) if *uid == served.uid => span.clone(),
+            _ => {
+                let span = span_of(served);
+                self.0 = Some((served.uid.clone(), span.clone()));
+                span
+            }
+        }
+    }
+}
+
+/// A span for `assignment`. Of the highest level, so that lines have it whatever `RUST_LOG` leaves out.
+#[must_use]
+pub fn span_of(assignment: &Assignment) -> Span {
+    let (name, uid) = (&assignment.name, &assignment.uid);
+    error_span!("drone", namespace = name.namespace, drone = name.name, %uid)
+}

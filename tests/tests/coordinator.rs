@@ -15,6 +15,8 @@ mod field;
 mod kstatus;
 #[path = "coordinator/leaders.rs"]
 mod leaders;
+#[path = "coordinator/logs.rs"]
+mod logs;
 #[path = "coordinator/metrics.rs"]
 mod metrics;
 #[path = "coordinator/pace.rs"]
@@ -23,6 +25,8 @@ mod pace;
 mod persons;
 #[path = "coordinator/relief.rs"]
 mod relief;
+#[path = "coordinator/selectors.rs"]
+mod selectors;
 #[path = "attacks/way.rs"]
 mod way;
 
@@ -39,8 +43,10 @@ use leaders::{
     a_leader_that_was_stopped_and_succeeded_moves_nobody_and_ends,
     of_two_coordinators_one_leads_and_the_other_takes_over_and_nobody_comes_down, service_leads_to,
 };
+use logs::each_line_about_a_drone_is_in_its_span_and_none_mixes_two;
 use metrics::what_is_counted_is_what_happened_and_all_that_dashboard_and_alerts_ask_for;
 use pace::{
+    a_changed_node_selector_replaces_in_an_orderly_way_and_lands_no_more_than_may_be_missing,
     a_changed_template_goes_through_the_air_one_after_the_other_and_lands_nobody,
     a_drone_that_goes_by_the_hand_of_a_person_keeps_nobody_on_the_ground,
     an_agent_that_falls_silent_on_the_ground_gets_no_turn_by_that,
@@ -61,6 +67,10 @@ use relief::{
     a_tired_vehicle_comes_home_once_another_flies_in_its_place,
     one_that_is_to_stay_down_keeps_no_drained_one_in_the_air,
     where_no_other_vehicle_can_be_had_no_more_land_than_may_be_missing,
+};
+use selectors::{
+    a_selector_grounds_what_it_selects_and_nothing_else,
+    one_drone_of_a_swarm_is_grounded_by_its_label_and_is_not_replaced,
 };
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -116,6 +126,10 @@ on_both! {
     a_leader_that_cannot_renew_keeps_what_flies_begins_no_flight_and_still_grounds,
     a_leader_that_was_stopped_and_succeeded_moves_nobody_and_ends,
     a_changed_template_goes_through_the_air_one_after_the_other_and_lands_nobody,
+    a_changed_node_selector_replaces_in_an_orderly_way_and_lands_no_more_than_may_be_missing,
+    a_selector_grounds_what_it_selects_and_nothing_else,
+    one_drone_of_a_swarm_is_grounded_by_its_label_and_is_not_replaced,
+    each_line_about_a_drone_is_in_its_span_and_none_mixes_two,
     a_cordon_begins_no_flight_and_lands_nobody,
     a_drained_vehicle_lands_after_another_flies_in_its_place,
     a_drained_vehicle_without_a_swarm_lands_and_keeps_its_drone,
@@ -516,7 +530,7 @@ async fn two_coordinators_and_many_pending_drones_never_bind_a_vehicle_twice(mut
         c.process
             .stderr()
             .lines()
-            .filter(|line| line.contains("bound drone="))
+            .filter(|line| line.contains(" bound to="))
             .count()
     };
     let mut answers: BTreeMap<_, usize> = BTreeMap::new();

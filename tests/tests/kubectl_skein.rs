@@ -69,6 +69,12 @@ fn a_person_gets_through_to_the_coordinator_and_may_what_rbac_says() -> anyhow::
     refused(&place, &["ground", "--all"], &["ground", "swarms"])?;
     place.grant("ada", "ground", "swarms")?;
     done(&place, &["ground", "--all"], "Ground order given")?;
+    let nothing = [
+        "-l 'team=red'",
+        "no Swarm or Drone has labels that match",
+        "nothing was done",
+    ];
+    refused(&place, &["ground", "-l", "team=red"], &nothing)?;
     refused(&place, &["release", "--all"], &["release", "swarms"])?;
 
     // What the node says when the Pod does not answer is passed on.

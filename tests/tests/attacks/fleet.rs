@@ -4,6 +4,7 @@ use crate::place::{PATIENCE, Place, until};
 use crate::session::assert_refused;
 use crate::tokens;
 use proto::v1;
+use std::time::{Duration, Instant};
 use tests::process::Signal;
 use tonic::{Code, Status};
 
@@ -130,6 +131,110 @@ async fn an_auditor_may_ground_and_may_not_kill() {
     bystander.stays_unharmed().await;
 }
 
+fn by(selector: &str) -> v1::GroundRequest {
+    v1::GroundRequest {
+        target: Some(v1::ground_request::Target::Selector(v1::SelectorTarget {
+            selector: selector.into(),
+            namespace: String::new(),
+        })),
+    }
+}
+
+/// A red Swarm of no Drones in each of three namespaces; `here` is where a person may ground, or ground and see.
+fn three_swarms(place: &Place, person: &str) {
+    for (space, verb) in [
+        ("ours", Some("get,ground,release")),
+        ("shown", Some("get")),
+        ("others", None),
+    ] {
+        let _ = place.plane.kubectl().run(["create", "namespace", space]);
+        let swarm = format!(
+            "apiVersion: skein.dev/v1alpha1\nkind: Swarm\nmetadata: {{name: {person}, namespace: {space}, \
+             labels: {{crew: {person}}}}}\nspec: {{replicas: 0}}\n"
+        );
+        let file = place.plane.scratch().path().join("swarm.yaml");
+        std::fs::write(&file, swarm).unwrap();
+        place.kubectl(["apply", "-f", file.to_str().unwrap()]);
+        if let Some(verbs) = verb {
+            let (verbs, account) = (format!("--verb={verbs}"), format!("--serviceaccount=default:{person}"));
+            let resources = "--resource=swarms.skein.dev,drones.skein.dev";
+            place.kubectl(["create", "role", person, "-n", space, &verbs, resources]);
+            let role = format!("--role={person}");
+            place.kubectl(["create", "rolebinding", person, "-n", space, &role, &account]);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_what_a_selector_selects_each_is_grounded_as_far_as_the_caller_may() {
+    let place = Place::new();
+    let bystander = place.bystander().await;
+    let nobody = person(&place, "nosy", &[]);
+    let crew = person(&place, "crew", &[]);
+    three_swarms(&place, "crew");
+    let selector = "crew=crew";
+    let grounded = |space: &str| {
+        let path = "-o=jsonpath={.spec.grounded}";
+        place.kubectl(["get", "swarm", "crew", "-n", space, path]) == "true"
+    };
+
+    // Whoever may nothing learns nothing, whether there is something or not.
+    let mut fleet = place.way.fleet(&nobody).await.unwrap();
+    let told = until("a coordinator that knows the fleet", async || {
+        match fleet.clone().ground(by(selector)).await {
+            Err(status) if status.code() == Code::PermissionDenied => Ok(status),
+            other => Err(format!("{other:?}")),
+        }
+    });
+    let told = told.await;
+    let words = "may not ground swarms.skein.dev in all namespaces";
+    assert_refused(&told, Code::PermissionDenied, words);
+    let nothing = fleet.ground(by("crew=none")).await.unwrap_err();
+    assert_eq!(nothing.message(), told.message());
+    assert!(!["ours", "shown", "others"].into_iter().any(grounded));
+
+    let mut fleet = place.way.fleet(&crew).await.unwrap();
+    let answer = until("the Swarms to be known", async || {
+        let answer = fleet
+            .clone()
+            .ground(by(selector))
+            .await
+            .map_err(|status| status.to_string())?;
+        let answer = answer.into_inner();
+        if answer.not_done.len() == 1 && answer.hidden == 1 {
+            Ok(answer)
+        } else {
+            Err(format!("{answer:?}"))
+        }
+    })
+    .await;
+    assert_eq!((answer.done.len(), answer.done[0].namespace.as_str()), (1, "ours"));
+    let left = &answer.not_done[0];
+    assert_eq!(left.object.as_ref().map(|o| o.namespace.as_str()), Some("shown"));
+    assert!(
+        left.why.contains("may not ground swarms.skein.dev shown/crew"),
+        "{}",
+        left.why
+    );
+    assert!(!format!("{answer:?}").contains("others"), "{answer:?}");
+    assert!(grounded("ours") && !grounded("shown") && !grounded("others"));
+
+    let answer = fleet.release(by(selector)).await.unwrap().into_inner();
+    assert_eq!((answer.done.len(), answer.not_done.len(), answer.hidden), (1, 1, 1));
+    assert!(!grounded("ours"));
+    // Nothing of it may be grounded, and some may be seen: that is said, and nothing is done.
+    let only_seen = v1::GroundRequest {
+        target: Some(v1::ground_request::Target::Selector(v1::SelectorTarget {
+            selector: selector.into(),
+            namespace: "shown".into(),
+        })),
+    };
+    let told = fleet.ground(only_seen).await.unwrap_err();
+    assert_refused(&told, Code::PermissionDenied, "nothing was done");
+    assert!(told.message().contains("Swarm shown/crew"), "{told}");
+    bystander.stays_unharmed().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn while_the_api_server_is_away_whoever_could_ground_can_and_nothing_else_goes_through() {
     let place = Place::new();
@@ -148,7 +253,22 @@ async fn while_the_api_server_is_away_whoever_could_ground_can_and_nothing_else_
     tokio::time::sleep(std::time::Duration::from_secs(11)).await;
 
     place.plane.api_server().pause().unwrap();
-    let grounded = tokio::time::timeout(PATIENCE, fleet.ground(all())).await.unwrap();
+    let (orders, start) = (
+        place.coordinator.stderr().matches("ground order target").count(),
+        Instant::now(),
+    );
+    let order = tokio::spawn({
+        let mut fleet = fleet.clone();
+        async move { tokio::time::timeout(PATIENCE, fleet.ground(all())).await.unwrap() }
+    });
+    // In force within a second, although nobody can be asked who the caller is and what he may.
+    while place.coordinator.stderr().matches("ground order target").count() == orders {
+        assert!(start.elapsed() < PATIENCE, "the order is not in force");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let took = start.elapsed();
+    assert!(took < Duration::from_secs(1), "{took:?}");
+    let grounded = order.await.unwrap();
     let released = fleet.release(all()).await;
     let seen = list(&place, &pilot).await;
     let unknown = place.way.fleet(&stranger).await.unwrap().ground(all()).await;

@@ -195,6 +195,65 @@ pub async fn a_changed_template_goes_through_the_air_one_after_the_other_and_lan
     );
 }
 
+pub async fn a_changed_node_selector_replaces_in_an_orderly_way_and_lands_no_more_than_may_be_missing(
+    mut field: Field,
+) {
+    let coordinator = field.coordinator();
+    let (vehicles, _agents) = crew(&field, &coordinator, &["n1", "n2", "n3", "n4"]);
+    for (node, site) in [("n1", "north"), ("n2", "north"), ("n3", "south"), ("n4", "south")] {
+        let site = format!("site={site}");
+        field.cluster().kubectl().run(["label", "nodes", node, &site]).unwrap();
+    }
+    let spec = json!({"replicas": 2, "maxUnavailable": 0, "nodeSelector": {"site": "north"}});
+    let drones = swarm_in_the_air(&field, spec).await;
+    assert!(drones.iter().all(|d| ["n1", "n2"].contains(&on(d))), "{drones:?}");
+
+    let sky = Sky::watch(&vehicles);
+    patch_swarm(&field, json!({"nodeSelector": {"site": "south"}})).await;
+    let moved = |d: &[Drone]| d.len() == 2 && flying(d) == 2 && d.iter().all(|d| ["n3", "n4"].contains(&on(d)));
+    let drones = field.until_drones("two to fly from the south", moved).await;
+    assert_eq!(sky.saw(), (2, 3), "two always fly, and never more than one beside them");
+
+    // No node matches: without a replacement nobody lands, as none may be missing.
+    let orders: Vec<_> = vehicles.iter().map(|v| v.state().orders.len()).collect();
+    patch_swarm(&field, json!({"nodeSelector": {"site": "nowhere"}})).await;
+    let waits = "do not match nodeSelector";
+    field
+        .until_drones("another to say why it waits", |d| {
+            d.len() == 3 && d.iter().any(|d| condition(d, "Assigned").2.contains(waits))
+        })
+        .await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_eq!(vehicles.iter().filter(|v| v.flies()).count(), 2);
+
+    // Any node will do: those that fly take the selector where they are.
+    patch_swarm(&field, json!({"nodeSelector": null})).await;
+    let as_before = |d: &[Drone]| {
+        let same = d.iter().all(|d| drones.iter().any(|old| old.uid() == d.uid()));
+        same && d.len() == 2 && flying(d) == 2 && d.iter().all(|d| d.spec.node_selector.is_empty())
+    };
+    field.until_drones("the same two to have no selector", as_before).await;
+    for (vehicle, from) in vehicles.iter().zip(orders) {
+        assert!(!vehicle.told_to_fly_for().is_empty());
+        let flies = drones.iter().any(|d| on(d) == vehicle.state().node);
+        assert!(!flies || !vehicle.told_to_land_since(from));
+    }
+
+    // What nobody asked of the Swarm moves nobody: a node's labels may change.
+    patch_swarm(&field, json!({"nodeSelector": {"site": "south"}, "maxUnavailable": 1})).await;
+    let taken = |d: &[Drone]| d.iter().all(|d| d.spec.node_selector.contains_key("site"));
+    field.until_drones("both to take the selector", taken).await;
+    let node = on(&drones[0]).to_owned();
+    field
+        .cluster()
+        .kubectl()
+        .run(["label", "nodes", &node, "site-"])
+        .unwrap();
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert!(of(&vehicles, &node).flies());
+    assert_eq!(field.all_drones().await.len(), 2);
+}
+
 /// No part of it has failed.
 fn expect_quiet(coordinator: &Coordinator) {
     let log = coordinator.process.stderr();

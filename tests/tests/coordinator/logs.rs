@@ -1,0 +1,77 @@
+//! What the log of a coordinator is about, line by line.
+//!
+//! Owns: that each line about a Drone is in its span and in no other's, through the lives of two Drones.
+
+use crate::field::Field;
+use crate::{crew, flying};
+use crds::Drone;
+use kube::ResourceExt;
+use kube::api::DeleteParams;
+use serde_json::Value;
+use serde_json::json;
+use std::collections::BTreeSet;
+
+/// What a line of the log says of a Drone, by the coordinator's modules that work on one Drone at a time.
+const ABOUT_A_DRONE: [&str; 4] = [
+    "bound",
+    "phase changed",
+    "agent is told",
+    "released: its vehicle is landed and disarmed",
+];
+
+pub async fn each_line_about_a_drone_is_in_its_span_and_none_mixes_two(mut field: Field) {
+    let coordinator = field.coordinator_with(|launch| launch.env("SKEIN_LOG_FORMAT", "json"));
+    let (_vehicles, _agents) = crew(&field, &coordinator, &["n1", "n2"]);
+    for name in ["first", "second"] {
+        field.drone("south", json!({"name": name}), json!({})).await;
+    }
+    let drones = field.until_drones("both to fly", |d| flying(d) == 2).await;
+    for name in ["first", "second"] {
+        let gone = DeleteParams::default();
+        field.drones("south").delete(name, &gone).await.unwrap();
+    }
+    field.until_drones("both to be gone", <[Drone]>::is_empty).await;
+
+    let log = coordinator.process.stderr();
+    let lines: Vec<Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).expect(line))
+        .collect();
+    for drone in &drones {
+        let other = drones.iter().find(|d| d.uid() != drone.uid()).unwrap();
+        let spans = |line: &Value| line["spans"].as_array().cloned().unwrap_or_default();
+        let is_its = |span: &Value| span["name"] == "drone" && span["drone"] == drone.name_any().as_str();
+        let own: Vec<&Value> = lines.iter().filter(|line| spans(line).iter().any(is_its)).collect();
+        let told: BTreeSet<&str> = own.iter().filter_map(|line| line["message"].as_str()).collect();
+        for words in ABOUT_A_DRONE {
+            assert!(
+                told.contains(words),
+                "{} has no line {words:?}: {told:?}",
+                drone.name_any()
+            );
+        }
+        for line in own {
+            let span = spans(line).into_iter().find(is_its).unwrap();
+            assert_eq!(span["namespace"], "south", "{line}");
+            assert_eq!(span["uid"].as_str(), drone.uid().as_deref(), "{line}");
+            let text = line.to_string();
+            let (uid, node) = (other.uid().unwrap(), other.spec.node_name.clone().unwrap());
+            for strange in [format!("\"{}\"", other.name_any()), uid, format!("\"{node}\"")] {
+                assert!(
+                    !text.contains(&strange),
+                    "a line about {} says {strange}: {line}",
+                    drone.name_any()
+                );
+            }
+        }
+    }
+    for line in &lines {
+        let in_a_span = line["spans"]
+            .as_array()
+            .is_some_and(|all| all.iter().any(|span| span["name"] == "drone"));
+        let about = line["message"]
+            .as_str()
+            .is_some_and(|words| ABOUT_A_DRONE.contains(&words));
+        assert!(in_a_span || !about, "in no Drone's span: {line}");
+    }
+}

@@ -52,7 +52,9 @@ pub fn stance(known: &Known<'_>, policy: &Policy) -> Stance {
     let stands = serving == Serving::OnGround;
     let refuses = stands && known.report.is_some_and(|report| report.ready == Some(false));
     let stays = stands && (known.service.over || !known.wished_up);
-    let elsewhere = known.report.is_some_and(|report| matches!(report.activity, Activity::HandsOff(_)));
+    let elsewhere = known
+        .report
+        .is_some_and(|report| matches!(report.activity, Activity::HandsOff(_)));
     let unheard = serving == Serving::Unknown;
     Stance {
         retire: retire(known.service, policy).filter(|_| !known.grounded),

@@ -24,14 +24,17 @@ mod herd;
 mod machine;
 #[path = "fleet/place.rs"]
 mod place;
+#[path = "fleet/way.rs"]
+mod way;
 
 use anyhow::Context;
 use crds::{Drone, Swarm};
 use figures::{milliseconds, percentile};
 use herd::Herd;
 use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
-use place::{Coordinator, Place};
+use place::{Coordinator, Place, Security};
 use serde_json::json;
+use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 use tests::ServedBy;
 
@@ -75,7 +78,8 @@ fn main() -> anyhow::Result<()> {
     let args: Vec<String> = std::env::args().collect();
     if let Some(at) = args.iter().position(|arg| arg == "--agents") {
         let arg = |n: usize| args.get(at + n).context("--agents SERVER COUNT STREAMS");
-        return agents::run(arg(1)?, arg(2)?.parse()?, arg(3)?.parse()?);
+        let credentials = args.get(at + 4).filter(|arg| !arg.starts_with('-')).map(Path::new);
+        return agents::run(arg(1)?, arg(2)?.parse()?, arg(3)?.parse()?, credentials);
     }
     // `cargo bench` and `cargo test --benches` pass flags of their own; only the former measures.
     if !args.iter().any(|arg| arg == "--bench") {
@@ -104,19 +108,28 @@ fn main() -> anyhow::Result<()> {
     );
     let runtime = tokio::runtime::Runtime::new()?;
     runtime.block_on(async {
-        measure("a connection each", served_by, size.own, 1, &size).await?;
-        measure("25 streams to a connection", served_by, size.shared, STREAMS, &size).await
+        let (own, how) = match served_by {
+            ServedBy::Kubernetes => (
+                Security::Tokens,
+                "a connection each, by TLS with tokens as in a cluster",
+            ),
+            ServedBy::Embedded => (Security::Plain, "a connection each, in plain text"),
+        };
+        measure(how, Place::start(served_by, size.own, own).await?, size.own, 1, &size).await?;
+        let place = Place::start(served_by, size.shared, Security::Plain).await?;
+        let how = "25 streams to a connection, in plain text";
+        measure(how, place, size.shared, STREAMS, &size).await
     })
 }
 
-async fn measure(title: &str, served_by: ServedBy, count: usize, streams: usize, size: &Size) -> anyhow::Result<()> {
+async fn measure(title: &str, mut place: Place, count: usize, streams: usize, size: &Size) -> anyhow::Result<()> {
     println!("## {count} agents, {title}\n");
-    let mut place = Place::start(served_by, count).await?;
     let coordinator = place.coordinator("127.0.0.1:0")?;
     let pid = coordinator.process.pid();
     let (empty, _) = machine::memory_mib(pid)?;
+    let credentials = place.credentials(count).await?;
     let began = Instant::now();
-    let herd = Herd::start(&coordinator.address, count, streams)?;
+    let herd = Herd::start(&coordinator.address, count, streams, credentials.as_deref())?;
     herd.all_since(SystemTime::UNIX_EPOCH, Duration::from_secs(300))?;
     println!(
         "connected, all with their order: {:.1} s (they start within 10 s)",

@@ -10,11 +10,13 @@ use futures::StreamExt;
 use futures::channel::mpsc;
 use proto::v1;
 use std::io::Write;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tonic::transport::{Channel, Endpoint};
 use v1::FlightTruth as Truth;
+
+use crate::way::{self, Way};
 
 /// The back-off of real agents.
 const RETRY: Backoff = Backoff {
@@ -31,28 +33,37 @@ pub fn node(number: usize) -> String {
     format!("vehicle-{number:05}")
 }
 
-/// Runs `count` agents, `per_connection` streams to a connection, until it is ended.
-pub fn run(server: &str, count: usize, per_connection: usize) -> anyhow::Result<()> {
+/// Runs `count` agents until it is ended: `per_connection` streams to a connection in plain text, or with the credentials in a
+/// folder by TLS, each on its own.
+pub fn run(server: &str, count: usize, per_connection: usize, credentials: Option<&Path>) -> anyhow::Result<()> {
     raise_limit();
+    // Fails only if a provider is installed already, which is as good.
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()?;
     runtime.block_on(async {
+        let ways = match credentials {
+            Some(folder) => way::secured(server, count, folder)?,
+            None => shared(server, count, per_connection.max(1))?,
+        };
         let all = Arc::new(All::of(count));
-        for first in (0..count).step_by(per_connection.max(1)) {
-            let channel = Endpoint::from_shared(format!("http://{server}"))?
-                .connect_timeout(Duration::from_secs(5))
-                .tcp_nodelay(true)
-                .http2_keep_alive_interval(Duration::from_secs(2))
-                .keep_alive_timeout(Duration::from_secs(5))
-                .connect_lazy();
-            for number in first..(first + per_connection.max(1)).min(count) {
-                tokio::spawn(live(number, count, channel.clone(), Arc::clone(&all)));
-            }
+        for (number, way) in ways.into_iter().enumerate() {
+            tokio::spawn(live(number, count, way, Arc::clone(&all)));
         }
         std::future::pending().await
     })
+}
+
+fn shared(server: &str, count: usize, per_connection: usize) -> anyhow::Result<Vec<Way>> {
+    let mut ways = Vec::with_capacity(count);
+    while ways.len() < count {
+        let way = Way::plain(server)?;
+        let streams = per_connection.min(count - ways.len());
+        ways.extend(std::iter::repeat_n(way, streams));
+    }
+    Ok(ways)
 }
 
 /// A connection needs a descriptor.
@@ -107,7 +118,7 @@ struct Vehicle {
     ticks: u64,
 }
 
-async fn live(number: usize, count: usize, channel: Channel, all: Arc<All>) {
+async fn live(number: usize, count: usize, way: Way, all: Arc<All>) {
     let mut vehicle = Vehicle {
         number,
         truth: Truth::Disarmed,
@@ -120,7 +131,7 @@ async fn live(number: usize, count: usize, channel: Channel, all: Arc<All>) {
     loop {
         let mut connected = false;
         // What went wrong is the coordinator's absence; what comes of it is measured.
-        let _ = session(&mut vehicle, channel.clone(), &all, &mut connected).await;
+        let _ = session(&mut vehicle, &way, &all, &mut connected).await;
         if connected {
             all.went();
             failures = 0;
@@ -132,7 +143,7 @@ async fn live(number: usize, count: usize, channel: Channel, all: Arc<All>) {
     }
 }
 
-async fn session(vehicle: &mut Vehicle, channel: Channel, all: &All, connected: &mut bool) -> anyhow::Result<()> {
+async fn session(vehicle: &mut Vehicle, way: &Way, all: &All, connected: &mut bool) -> anyhow::Result<()> {
     let (mut sender, receiver) = mpsc::channel(4);
     let hello = v1::Hello {
         node: node(vehicle.number),
@@ -141,7 +152,8 @@ async fn session(vehicle: &mut Vehicle, channel: Channel, all: &All, connected: 
         life: u64::try_from(vehicle.number)? + 1,
     };
     sender.try_send(from(v1::from_agent::Message::Hello(hello)))?;
-    let mut orders = v1::uplink_client::UplinkClient::new(channel)
+    let (channel, bearer) = way.open().await?;
+    let mut orders = v1::uplink_client::UplinkClient::with_interceptor(channel, bearer)
         .session(receiver)
         .await?
         .into_inner();

@@ -5,6 +5,7 @@
 use anyhow::Context;
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -28,10 +29,11 @@ struct Told {
 }
 
 impl Herd {
-    /// Starts `count` agents, `streams` to a connection.
-    pub fn start(server: &str, count: usize, streams: usize) -> anyhow::Result<Self> {
+    /// Starts `count` agents, `streams` to a connection, or with the credentials in a folder.
+    pub fn start(server: &str, count: usize, streams: usize, credentials: Option<&Path>) -> anyhow::Result<Self> {
         let mut child = Command::new(std::env::current_exe()?)
             .args(["--agents", server, &count.to_string(), &streams.to_string()])
+            .args(credentials)
             .stdout(Stdio::piped())
             .spawn()
             .context("cannot start the agents")?;

@@ -4,7 +4,8 @@
 
 use anyhow::{Context, ensure};
 use futures::{StreamExt, TryStreamExt, stream};
-use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::api::authentication::v1::TokenRequest;
+use k8s_openapi::api::core::v1::{ConfigMap, Node, ServiceAccount};
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use serde_json::json;
@@ -15,6 +16,7 @@ use std::time::Duration;
 use tests::{Cluster, Launch, Process, ServedBy, wait_for};
 
 use crate::agents::node;
+use crate::way;
 
 const SYSTEM: &str = "skein-system";
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -28,6 +30,16 @@ pub struct Place {
     cluster: Cluster,
     kubeconfig: PathBuf,
     started: usize,
+    security: Security,
+}
+
+/// How agents and coordinator speak.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Security {
+    /// In plain text.
+    Plain,
+    /// By TLS, agents with a token each that is bound to their node.
+    Tokens,
 }
 
 /// A running coordinator.
@@ -39,7 +51,7 @@ pub struct Coordinator {
 
 impl Place {
     /// Starts it with `count` nodes.
-    pub async fn start(served_by: ServedBy, count: usize) -> anyhow::Result<Self> {
+    pub async fn start(served_by: ServedBy, count: usize, security: Security) -> anyhow::Result<Self> {
         let cluster = Cluster::start(served_by, &["deploy/namespace.yaml"], &["deploy/rbac.yaml"])?;
         let kubeconfig = cluster.service_account_kubeconfig(SYSTEM, "skein-coordinator")?;
         let admin = kube::config::Kubeconfig::read_from(cluster.kubeconfig())?;
@@ -49,6 +61,7 @@ impl Place {
             cluster,
             kubeconfig,
             started: 0,
+            security,
         };
         let nodes: Api<Node> = Api::all(place.client.clone());
         stream::iter(0..count)
@@ -73,8 +86,8 @@ impl Place {
                 SYSTEM,
                 "--metrics-listen",
                 "127.0.0.1:0",
-                "--insecure-plaintext",
             ])
+            .args((self.security == Security::Plain).then_some("--insecure-plaintext"))
             .arg("--listen-file")
             .arg(&told_listen)
             .arg("--metrics-listen-file")
@@ -99,6 +112,41 @@ impl Place {
         })?;
         Ok(coordinator)
     }
+
+    /// What `count` agents need to be let in: none in plain text.
+    pub async fn credentials(&self, count: usize) -> anyhow::Result<Option<PathBuf>> {
+        if self.security == Security::Plain {
+            return Ok(None);
+        }
+        let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), SYSTEM);
+        let map = maps.get("skein-ca").await?;
+        let authority = map.data.and_then(|mut data| data.remove("ca.crt"));
+        let authority = authority.context("the coordinator has published no authority")?;
+        let accounts: Api<ServiceAccount> = Api::namespaced(self.client.clone(), SYSTEM);
+        let tokens: Vec<String> = stream::iter(0..count)
+            .map(|number| token(accounts.clone(), node(number)))
+            .buffered(AT_A_TIME)
+            .try_collect()
+            .await?;
+        let folder = self.cluster.scratch().path().join("credentials");
+        way::write(&folder, &authority, &tokens)?;
+        Ok(Some(folder))
+    }
+}
+
+/// As a kubelet has it made.
+async fn token(accounts: Api<ServiceAccount>, node: String) -> anyhow::Result<String> {
+    let request: TokenRequest = serde_json::from_value(json!({
+        "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+        "spec": {
+            "audiences": ["skein-coordinator"], "expirationSeconds": 7200,
+            "boundObjectRef": {"apiVersion": "v1", "kind": "Node", "name": node},
+        },
+    }))?;
+    let made = accounts
+        .create_token_request("skein-agent", &PostParams::default(), &request)
+        .await?;
+    Ok(made.status.context("a token was asked for, and none made")?.token)
 }
 
 async fn make(nodes: Api<Node>, name: String) -> anyhow::Result<()> {

@@ -149,7 +149,8 @@ fn the_swarm_is_deleted(field: &Field) -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_changed_agent_comes_to_the_vehicle_that_stands_and_to_the_one_that_flies_once_it_has_landed() -> anyhow::Result<()> {
+fn a_changed_agent_comes_to_the_vehicle_that_stands_and_to_the_one_that_flies_once_it_has_landed() -> anyhow::Result<()>
+{
     on_real_nodes(upgrade::the_one_that_stands_first_and_the_other_once_it_has_landed)
 }
 

@@ -22,7 +22,15 @@ pub fn the_one_that_stands_first_and_the_other_once_it_has_landed() -> anyhow::R
 
     let before = wire::now();
     let patch = r#"{"spec":{"template":{"metadata":{"annotations":{"version":"two"}}}}}"#;
-    field.kubectl(&["patch", "daemonset/skein-agent", "-n", SYSTEM, "--type=merge", "-p", patch])?;
+    field.kubectl(&[
+        "patch",
+        "daemonset/skein-agent",
+        "-n",
+        SYSTEM,
+        "--type=merge",
+        "-p",
+        patch,
+    ])?;
     wait_until_well(&field, standing)?;
     assert_ne!(field.agent_uid(standing)?, old_standing);
     assert_eq!(field.agent_uid(flying)?, old_flying, "it flies");
@@ -34,7 +42,11 @@ pub fn the_one_that_stands_first_and_the_other_once_it_has_landed() -> anyhow::R
     wait_until_well(&field, flying)?;
     assert_ne!(field.agent_uid(flying)?, old_flying);
     for node in [flying, standing] {
-        assert!(field.wire(node).said().down(), "{node} is {:?}", field.wire(node).said());
+        assert!(
+            field.wire(node).said().down(),
+            "{node} is {:?}",
+            field.wire(node).said()
+        );
         let flights = usize::from(node == flying);
         assert_eq!(field.wire(node).arms(), flights, "{node} armed as often as it flew");
     }

@@ -509,7 +509,7 @@ impl Pilot {
         let down = self.situation(now).wished_down();
         let mode = self.vehicle.mode(now);
         let record = record.watched(held, truth, mode, self.memory.descent_sent(), down);
-        if let Some(held) = held.filter(|held| record.let_go(held) && !self.state.record.let_go(held)) {
+        if held.is_some_and(|held| record.let_go(held) && !self.state.record.let_go(held)) {
             warn!(
                 ?mode,
                 takeovers = record.takeovers,

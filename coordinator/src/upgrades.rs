@@ -118,7 +118,9 @@ impl Driver {
             }
             let pods = Arc::clone(&self.pods);
             let api = Api::<Pod>::namespaced(self.context.client(), &self.context.namespace);
-            let config = watcher::Config::default().labels(LABEL);
+            let config = watcher::Config::default()
+                .timeout(watching::WATCH_SECONDS)
+                .labels(LABEL);
             let take = move |change: Change<Pod>| pods.take(&change);
             let watch = watching::follow(api, config, None, self.context.ending.clone(), take);
             let look = async {

@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 
 /// The API server ends a watch after so many seconds, and it is begun again where it was. One that is open but dead is found out by
 /// that: nothing else is sure to be said on it. kube waits 5 s longer, which is still less than [`crate::api::SILENCE`].
-const WATCH_SECONDS: u32 = 20;
+pub(crate) const WATCH_SECONDS: u32 = 20;
 
 /// After so long without trouble, the next failure of a watch is the first in a row. Longer than any try takes.
 const CALM: Duration = Duration::from_secs(60);

@@ -150,10 +150,7 @@ pub fn judge(seen: &Seen<'_>) -> Result<Free, Busy> {
 }
 
 fn on_the_ground(report: &Report, bound: bool) -> Result<Free, Busy> {
-    let ended = matches!(
-        report.activity,
-        Activity::HandsOff(HandsOff::FlightOver | HandsOff::Killed)
-    );
+    let ended = report.flight_is_over() || report.activity == Activity::HandsOff(HandsOff::Killed);
     match &report.held {
         // It is about to be told of its Drone.
         None if bound => Err(Busy::Takeoff),

@@ -239,8 +239,8 @@ impl Driver {
             self.context.wakes.nodes.wake(node.clone());
             self.context.world.wake_drones_on(node);
         }
-        if !before.is_subset(&now) {
-            self.context.world.a_vehicle_may_be_free();
+        for free in before.difference(&now) {
+            self.context.world.a_vehicle_may_be_free(free);
         }
     }
 

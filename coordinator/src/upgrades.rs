@@ -134,7 +134,7 @@ impl Driver {
             tokio::join!(watch, look);
         };
         // What is under way is a read, or a deletion that is seen by whoever leads next.
-        ending.run_until_cancelled(work).await;
+        Box::pin(ending.run_until_cancelled(work)).await;
     }
 
     /// Asks for the DaemonSet. That it cannot be had is told once, and forgotten when it is old.

@@ -143,14 +143,15 @@ impl Tokens {
         }
     }
 
-    /// Whether a token was good within the last hour, or is known for a bad one just now: what it costs to judge it is bounded.
+    /// Whether a token was good within the last hour (an agent's: as long as a session lives), or is known for a bad one just now:
+    /// what it costs to judge it is bounded.
     #[must_use]
     pub fn knows(&self, token: &str, is_agent: bool) -> bool {
         let (Ok(print), now) = (print(token), Instant::now()) else {
             return true;
         };
         if is_agent {
-            return self.agents.get(&print, LAST_RESORT, now).is_some();
+            return self.agents.get(&print, SESSION_LIFE, now).is_some();
         }
         self.people.get(&print, LAST_RESORT, now).is_some() || self.nobody.get(&print, FRESH, now).is_some()
     }

@@ -22,7 +22,11 @@ async fn ten_thousand_connections_without_credentials_keep_no_agent_out() {
     let place = Place::new();
     let bystander = place.bystander().await;
     let crowd = place.way.from([127, 0, 0, 2]);
-    let token = tokens::of_agent(place.plane, "a");
+    // By turns, so that neither comes more often than an agent may.
+    let mut agents = ["a", "b"]
+        .map(|node| (node, tokens::of_agent(place.plane, node)))
+        .into_iter()
+        .cycle();
     let came = Arc::new(AtomicUsize::new(0));
     let seen = came.clone();
     let attack = tokio::spawn(async move {
@@ -50,13 +54,14 @@ async fn ten_thousand_connections_without_credentials_keep_no_agent_out() {
     // Meanwhile an agent comes that was not there before, again and again.
     let mut slowest = Duration::ZERO;
     while !attack.is_finished() {
+        let (node, token) = agents.next().unwrap();
         let start = Instant::now();
-        let mut agent = Stream::open(&place.way, &token, "a").await.unwrap();
+        let mut agent = Stream::open(&place.way, &token, node).await.unwrap();
         agent.until_ordered().await.unwrap();
         slowest = slowest.max(start.elapsed());
         came.fetch_add(1, Ordering::SeqCst);
         drop(agent);
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        tokio::time::sleep(Duration::from_millis(300)).await;
     }
     let connections = attack.await.unwrap();
     let came = came.load(Ordering::SeqCst);

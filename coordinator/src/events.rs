@@ -54,6 +54,7 @@ impl Note {
 #[derive(Debug)]
 pub struct Message {
     about: ObjectReference,
+    related: Option<ObjectReference>,
     note: Note,
 }
 
@@ -82,12 +83,13 @@ pub fn channel(metrics: Metrics) -> (Outbox, mpsc::Receiver<Message>) {
 impl Outbox {
     /// Tells of `note` about `drone`.
     pub fn tell(&self, drone: &Drone, note: Note) {
-        self.tell_about(drone.object_ref(&()), note);
+        self.tell_about(drone.object_ref(&()), None, note);
     }
 
-    /// Tells of `note` about another object.
-    pub fn tell_about(&self, about: ObjectReference, note: Note) {
-        let message = Message { about, note };
+    /// Tells of `note` about another object, and one that it has to do with. Of two with the same reason about the same objects
+    /// only the first is shown, and how often there was another.
+    pub fn tell_about(&self, about: ObjectReference, related: Option<ObjectReference>, note: Note) {
+        let message = Message { about, related, note };
         if self.sender.try_send(message).is_err() {
             self.metrics.event(false);
             let dropped = self.dropped.fetch_add(1, Ordering::Relaxed) + 1;
@@ -107,7 +109,7 @@ pub async fn publish(
 ) {
     let recorder = Recorder::new(client, Reporter::from(labels::COORDINATOR));
     loop {
-        let Message { about, note } = tokio::select! {
+        let Message { about, related, note } = tokio::select! {
             () = ending.cancelled() => return,
             message = messages.recv() => match message {
                 Some(message) => message,
@@ -123,7 +125,7 @@ pub async fn publish(
             reason: note.reason.to_owned(),
             note: Some(clipped(note.text)),
             action: note.reason.to_owned(),
-            secondary: None,
+            secondary: related,
         };
         // Boxed: the recorder's future is large.
         let published = api::call("publish an Event", recorder.publish(&event, &about).boxed()).await;

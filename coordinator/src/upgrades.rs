@@ -17,7 +17,7 @@ use daemon_set::{Agents, LABEL};
 use fleet::ids::NodeName;
 use fleet::upgrade::standing::{Agent, Free, Seen, Version, judge};
 use fleet::upgrade::{News, Pace, Plan, Upgrade};
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{ObjectReference, Pod};
 use kube::api::{Api, DeleteParams, Preconditions};
 use kube::runtime::watcher;
 use pods::{AgentPod, Pods};
@@ -282,7 +282,7 @@ impl Driver {
                     "node {node}: Pod {} of revision {old} makes room for revision {new}",
                     pod.name
                 );
-                self.event(Note::normal("AgentReplaced", text));
+                self.event(node, Note::normal("AgentReplaced", text));
             }
             Err(error) if error.is_overtaken() => tracing::debug!(%node, %error, "the Pod has changed"),
             Err(error) => self.not_replaced(node, &error),
@@ -314,10 +314,10 @@ impl Driver {
             News::Done(node) => {
                 metrics.upgrade("done");
                 tracing::info!(%node, "agent is of the newer version, and well");
-                self.event(Note::normal(
-                    "AgentUpgraded",
-                    format!("node {node}: the new agent is well"),
-                ));
+                self.event(
+                    node,
+                    Note::normal("AgentUpgraded", format!("node {node}: the new agent is well")),
+                );
             }
             News::Stuck(node) => {
                 metrics.upgrade("stuck");
@@ -326,14 +326,22 @@ impl Driver {
                     self.pace.patience.as_secs()
                 );
                 tracing::error!(%node, "{text}");
-                self.event(Note::warning("AgentUpgradeStuck", text));
+                self.event(node, Note::warning("AgentUpgradeStuck", text));
             }
         }
     }
 
-    fn event(&self, note: Note) {
+    /// An Event about the DaemonSet, and the node.
+    fn event(&self, node: &NodeName, note: Note) {
         if let Some((agents, _)) = &self.agents {
-            self.context.events.tell_about(agents.reference.clone(), note);
+            let related = ObjectReference {
+                api_version: Some("v1".to_owned()),
+                kind: Some("Node".to_owned()),
+                name: Some(node.to_string()),
+                ..ObjectReference::default()
+            };
+            let about = agents.reference.clone();
+            self.context.events.tell_about(about, Some(related), note);
         }
     }
 }

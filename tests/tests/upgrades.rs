@@ -19,6 +19,7 @@ use k8s_openapi::api::events::v1::Event;
 use kube::api::{Api, DeleteParams, ListParams};
 use kubelet::Kubelet;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -110,20 +111,17 @@ async fn agents_are_replaced_one_by_one_while_their_vehicles_stand_and_one_that_
     assert_eq!(counted(&coordinator, "skein_agents_outdated"), Some(0.0));
 
     let events: Api<Event> = Api::namespaced(field.client.clone(), SYSTEM);
-    until("Events about the DaemonSet", async || {
+    until("an Event about the DaemonSet for each node", async || {
         let all = events.list(&ListParams::default()).await.unwrap();
-        let told = |reason| {
-            let about = |e: &Event| {
-                e.regarding
-                    .as_ref()
-                    .is_some_and(|r| r.kind.as_deref() == Some("DaemonSet"))
-            };
-            all.iter().any(|e| e.reason.as_deref() == Some(reason) && about(e))
+        let about = |e: &&Event| {
+            let regarding = e.regarding.as_ref().and_then(|r| r.kind.as_deref());
+            regarding == Some("DaemonSet") && e.reason.as_deref() == Some("AgentUpgraded")
         };
-        if told("AgentReplaced") && told("AgentUpgraded") {
+        let told: BTreeSet<_> = all.iter().filter(about).filter_map(|e| e.note.clone()).collect();
+        if told.len() == 3 {
             Ok(())
         } else {
-            Err(format!("{} Events", all.items.len()))
+            Err(format!("{told:?}"))
         }
     })
     .await;

@@ -36,13 +36,7 @@ const AFTER_OLD_CACHE: Duration = Duration::from_secs(1);
 /// Starts telling agents.
 pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) {
     let shared = Arc::clone(context);
-    tasks.spawn(async move {
-        shared
-            .ending
-            .run_until_cancelled(stay_in_doubt(&shared))
-            .await
-            .unwrap_or_default()
-    });
+    tasks.spawn(async move { stay_in_doubt(&shared).await });
     let shared = Arc::clone(context);
     tasks.spawn(async move {
         let context = &shared;
@@ -58,7 +52,10 @@ pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) {
 async fn stay_in_doubt(context: &Context) {
     let mut acted = true;
     loop {
-        tokio::time::sleep(AFTER_DOUBT).await;
+        let slept = tokio::time::sleep(AFTER_DOUBT);
+        if context.ending.run_until_cancelled(slept).await.is_none() {
+            return;
+        }
         let acts = context.standing.acts();
         if acted && !acts {
             for (node, seen) in context.sessions.connected() {

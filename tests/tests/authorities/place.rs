@@ -6,8 +6,8 @@
 use crate::kept;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use tests::{ControlPlane, Launch, Process};
+use tokio::sync::{Mutex, MutexGuard};
 use tonic::transport::Endpoint;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
@@ -30,9 +30,9 @@ pub fn plane() -> &'static ControlPlane {
 }
 
 /// Nobody else starts coordinators meanwhile, and nothing is there that one has made: no authority, and no leader.
-pub fn alone() -> MutexGuard<'static, ()> {
-    static ONE: Mutex<()> = Mutex::new(());
-    let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+pub async fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::const_new(());
+    let one = ONE.lock().await;
     kept::forget(plane());
     kept::remove(plane(), "lease", "skein-coordinator");
     one

@@ -12,7 +12,7 @@ use trust::authorities::{AHEAD, LIFE};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_three_coordinators_that_start_at_once_one_makes_the_authority_and_all_go_by_it() {
-    let _alone = alone();
+    let _alone = alone().await;
     let plane = plane();
     for _ in 0..4 {
         forget(plane);
@@ -65,7 +65,7 @@ fn agree(keys: &[Keys], count: usize) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn however_often_it_is_tried_there_is_one_first_authority_and_one_next() {
-    let _alone = alone();
+    let _alone = alone().await;
     let (plane, now) = (plane(), SystemTime::now());
     let made = now - (LIFE - AHEAD) - DAY;
     let old = one(made, made + LIFE).to_pem();

@@ -27,7 +27,7 @@ async fn until_published(what: &str, wanted: &Authorities) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_coordinator_whose_secret_is_damaged_replaces_nothing_does_not_lead_and_is_told_what_to_do() {
-    let _alone = alone();
+    let _alone = alone().await;
     let (plane, now) = (plane(), SystemTime::now());
     let (good, other) = (lasting(now).to_pem(), lasting(now).to_pem());
     let key = |text: &str| text.find("-----BEGIN PRIVATE KEY-----").unwrap();
@@ -68,7 +68,7 @@ async fn a_coordinator_whose_secret_is_damaged_replaces_nothing_does_not_lead_an
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_damaged_or_removed_while_a_coordinator_runs_ends_nothing_and_is_put_back() {
-    let _alone = alone();
+    let _alone = alone().await;
     let (plane, now) = (plane(), SystemTime::now());
     let all = both(&ending(now), &coming(now, DAY));
     write_secret(plane, all.to_pem());
@@ -95,7 +95,7 @@ async fn what_is_damaged_or_removed_while_a_coordinator_runs_ends_nothing_and_is
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_certificate_that_is_due_while_the_api_server_is_away_is_made_all_the_same() {
-    let _alone = alone();
+    let _alone = alone().await;
     let (plane, now) = (plane(), SystemTime::now());
     let all = both(&ending(now), &coming(now, DAY));
     write_secret(plane, all.to_pem());

@@ -224,6 +224,7 @@ impl Stage {
     }
 
     /// The coordinator.
+    #[allow(dead_code, reason = "the tests of API faults read its log")]
     pub fn coordinator(&self) -> anyhow::Result<&Process> {
         self.coordinator.as_ref().context("there is no coordinator")
     }

@@ -166,7 +166,8 @@ fn drones_and_agents_are_looked_at_when_their_swarm_wishes_something_else_of_the
     world.drone(drone_of("s", 2));
     let mut version = 2;
     let mut woken = |change: fn(&mut crds::SwarmSpec)| {
-        (wakes.drones.drain(), wakes.nodes.drain());
+        wakes.drones.drain();
+        wakes.nodes.drain();
         version += 1;
         world.swarm(swarm("s", version, change));
         let woken = (wakes.drones.drain().len(), wakes.nodes.drain().len());

@@ -60,6 +60,23 @@ async fn of_two_agents_that_claim_one_node_the_first_is_heard() {
     assert!(sessions.open(&node(), 3).is_ok());
 }
 
+#[tokio::test(start_paused = true)]
+async fn who_shows_its_credentials_again_was_connected_all_the_while_and_another_life_was_not() {
+    let sessions = sessions();
+    let connected_for = |sessions: &Sessions| sessions.agent(&node()).map(|agent| agent.connected_for);
+    let opened = sessions.open(&node(), 1).unwrap();
+    sessions.report(&node(), opened.epoch, report());
+    tokio::time::advance(Duration::from_secs(10)).await;
+    let again = sessions.open(&node(), 1).unwrap();
+    assert_eq!(connected_for(&sessions), Some(Duration::from_secs(10)));
+    let agent = sessions.agent(&node()).unwrap();
+    assert!(agent.report.is_none(), "what it said before is not of this session");
+    sessions.close(&node(), again.epoch);
+    assert_eq!(connected_for(&sessions), None);
+    let _new = sessions.open(&node(), 2).unwrap();
+    assert_eq!(connected_for(&sessions), Some(Duration::ZERO));
+}
+
 #[tokio::test]
 async fn nothing_is_concluded_from_a_report_of_an_earlier_session() {
     let sessions = sessions();

@@ -104,15 +104,16 @@ pub struct SwarmSpec {
     #[x_kube(validation = Rule::new("self >= 0 && self <= 100").message("maxSurge must be from 0 to 100; choose a number in that range"))]
     pub max_surge: i32,
 
-    /// How many of the replicas may be missing because their vehicles were told to land for a drained or cordoned node and no
-    /// other vehicle can be had, 0 to 10000; 1 when left out.
+    /// How many of the replicas may be missing, for whatever reason, when a vehicle is told to land for a drained or cordoned
+    /// node and no other can be had, 0 to 10000; 1 when left out. A Swarm that lacks more already lands none for that: raise
+    /// it, or ground the Drone.
     #[serde(default = "one")]
     #[x_kube(validation = Rule::new("self >= 0 && self <= 10000").message("maxUnavailable must be from 0 to 10000; choose a number in that range"))]
     pub max_unavailable: i32,
 
     /// What a cordon does to vehicles in the air: Continue (the default: they go on) or Land (they land in an orderly way,
-    /// replaced first where that can be). A cordon keeps what stands on the ground either way, and the taint
-    /// skein.dev/ground:NoExecute always lands.
+    /// replaced first where that can be, within maxUnavailable). A cordon keeps what stands on the ground either way, and the
+    /// taint skein.dev/ground:NoExecute lands whatever is chosen here.
     #[serde(default)]
     pub on_cordon: OnCordon,
 

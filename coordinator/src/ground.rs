@@ -22,6 +22,7 @@ use futures::{StreamExt, stream};
 use kube::api::{Api, Patch, PatchParams};
 use latch::{Call, new_id};
 use object::patch;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -177,15 +178,19 @@ fn objects(context: &Context, target: &Target) -> Result<Vec<Marked>, GroundErro
     }
 }
 
-/// Has the agents of all Drones concerned told afresh, and counts them.
+/// Has the agents of all Drones concerned told afresh, and counts them: one that is named itself and by its Swarm is one.
 fn wake(context: &Context, marked: &[Marked]) -> Reach {
     let mut reach = Reach { drones: 0, agents: 0 };
+    let mut counted = HashSet::new();
     for object in marked {
         let drones = match object.kind {
             Kind::Swarm => context.world.drones_of_swarm(&object.uid),
             Kind::Drone => context.world.get_drone(&object.key).into_iter().collect(),
         };
         for drone in drones {
+            if !counted.insert(uid(drone.as_ref()).to_owned()) {
+                continue;
+            }
             reach.drones += 1;
             context.wakes.drones.wake(Key::of(drone.as_ref()));
             if let Some(node) = drone

@@ -434,6 +434,12 @@ async fn every_right_that_it_is_given_is_used_and_none_is_missing() {
             given.insert(format!("{verb} {resource}"));
         }
     }
+    // Those for replacing agents need a DaemonSet: `tests/upgrades.rs` sees each of them used.
+    given.retain(|right| {
+        !["pods", "daemonsets", "controllerrevisions"]
+            .iter()
+            .any(|of| right.ends_with(of))
+    });
     // A watch is on record once it has ended.
     let unused = field.until("every right to be used", async || {
         let used: BTreeSet<_> = field

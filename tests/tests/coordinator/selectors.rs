@@ -109,6 +109,24 @@ pub async fn a_selector_grounds_what_it_selects_and_nothing_else(mut field: Fiel
     fleet.release(by("skein.dev/swarm=alpha", "")).await.unwrap();
     field.until_drones("four to fly again", |d| flying(d) == 4).await;
 
+    // What was grounded one by one is released with its Swarm, and counted once.
+    let told = fleet
+        .ground(by("skein.dev/swarm=alpha", ""))
+        .await
+        .unwrap()
+        .into_inner();
+    assert_eq!((told.drones, told.agents_told), (2, 2), "{told:?}");
+    until_flying(&vehicles, 2).await;
+    let whole = v1::GroundRequest {
+        target: Some(v1::ground_request::Target::Swarm(v1::SwarmTarget {
+            namespace: "north".into(),
+            name: "alpha".into(),
+        })),
+    };
+    let told = fleet.release(whole).await.unwrap().into_inner();
+    assert_eq!((told.drones, told.agents_told), (2, 2), "{told:?}");
+    field.until_drones("all to fly once more", |d| flying(d) == 4).await;
+
     // The API server hangs: agents hear of it within a second, and it is written once the server is back.
     field.cluster().api_server().pause().unwrap();
     let before: Vec<usize> = vehicles.iter().map(|v| v.state().orders.len()).collect();

@@ -151,9 +151,15 @@ pub(super) fn story(q: &Question<'_>, report: &Report) -> (Phase, &'static str, 
             "NotTaken",
             "the vehicle is armed, but not for this Drone",
         ),
-        (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, Activity::Landing) => {
+        (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, Activity::Landing) if report.terminating => {
             tell(Phase::Landing, "AgentEnding", "landing because its agent is ending")
         }
+        // Released while it came down, for example.
+        (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, Activity::Landing) => tell(
+            Phase::Landing,
+            "Landing",
+            "coming down; its agent is taking up the flight",
+        ),
         (FlightTruth::ArmedOnGround, _) => tell(Phase::Arming, "Arming", "armed, about to take off"),
         (FlightTruth::Airborne(Airborne::TakingOff), _) | (FlightTruth::Airborne(_), Activity::TakingOff) => {
             let (reason, message) = match q.height {

@@ -374,3 +374,16 @@ fn what_only_a_person_can_mend_is_stalled_and_what_heals_or_is_done_on_purpose_i
     });
     assert!(stalls(&told), "only a person can name another node");
 }
+
+#[test]
+fn who_comes_down_because_its_agent_ends_is_told_apart_from_who_was_released_on_its_way_down() {
+    let released = report(IN_AIR, Activity::Landing);
+    let told = of(&drone(), Some(&released));
+    assert_eq!((told.phase, get(&told, Kind::Ready).1), (Phase::Landing, "Landing"));
+    let ending = Report {
+        terminating: true,
+        ..released
+    };
+    let told = of(&drone(), Some(&ending));
+    assert_eq!((told.phase, get(&told, Kind::Ready).1), (Phase::Landing, "AgentEnding"));
+}

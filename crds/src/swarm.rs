@@ -10,6 +10,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// What the Swarm asks for. All of it can be left out: `spec: {}` is one Drone with the defaults.
@@ -226,14 +227,27 @@ impl Default for SwarmSpec {
 }
 
 impl SwarmSpec {
-    /// The spec of a new Drone of this Swarm. Where both name a label, the Swarm's own nodeSelector wins.
+    /// The nodeSelector of a new Drone of this Swarm. Where both name a label, the Swarm's own nodeSelector wins. It is asked for
+    /// each Drone at each look, so it is only made anew where there are two to be joined.
+    #[must_use]
+    pub fn drone_node_selector(&self) -> Cow<'_, BTreeMap<String, String>> {
+        let (template, own) = (&self.template.spec.node_selector, &self.node_selector);
+        if template.is_empty() {
+            return Cow::Borrowed(own);
+        }
+        let mut joined = Cow::Borrowed(template);
+        if !own.is_empty() {
+            joined.to_mut().extend(own.clone());
+        }
+        joined
+    }
+
+    /// The spec of a new Drone of this Swarm, with [`Self::drone_node_selector`].
     #[must_use]
     pub fn drone_spec(&self) -> DroneSpec {
-        let mut node_selector = self.template.spec.node_selector.clone();
-        node_selector.extend(self.node_selector.clone());
         DroneSpec {
             node_name: None,
-            node_selector,
+            node_selector: self.drone_node_selector().into_owned(),
             takeoff_altitude_meters: self.template.spec.takeoff_altitude_meters,
             grounded: false,
             failsafe: self.template.spec.failsafe.clone(),

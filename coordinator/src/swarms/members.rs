@@ -153,7 +153,7 @@ fn service(context: &Context, swarm: &Swarm, seen: &Seen) -> Service {
 /// What the node selector of `swarm` means for a Drone that it has.
 #[must_use]
 pub fn placed(context: &Context, swarm: &Swarm, seen: &Seen) -> Placement {
-    let wanted = swarm.spec.drone_spec().node_selector;
+    let wanted = swarm.spec.drone_node_selector();
     let facts = seen.node.as_ref().and_then(|node| context.world.node_facts(node));
     let place = match (&seen.drone.spec.node_name, &facts) {
         (None, _) => Place::Nowhere,

@@ -58,19 +58,19 @@ pub async fn roll(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
 /// Whether a Drone can have the changed nodeSelector where it is.
 fn takes(context: &Context, swarm: &Swarm, drone: &Arc<Drone>) -> bool {
     // Nothing more has to be looked at while nothing has changed.
-    swarm.spec.drone_spec().node_selector != drone.spec.node_selector
+    *swarm.spec.drone_node_selector() != drone.spec.node_selector
         && placed(context, swarm, &Seen::of(context, Arc::clone(drone))) == Placement::Takes
 }
 
 /// Whether the template of `swarm` has yet to be brought to `drone`, or to another in its place.
 #[must_use]
 pub fn is_outdated(swarm: &Swarm, drone: &Drone) -> bool {
-    differs_in_flight(swarm, drone) || swarm.spec.drone_spec().node_selector != drone.spec.node_selector
+    differs_in_flight(swarm, drone) || *swarm.spec.drone_node_selector() != drone.spec.node_selector
 }
 
 /// Whether what an agent takes up in the air has changed.
 fn differs_in_flight(swarm: &Swarm, drone: &Drone) -> bool {
-    let wanted = swarm.spec.drone_spec();
+    let wanted = &swarm.spec.template.spec;
     let same_height = (wanted.takeoff_altitude_meters - drone.spec.takeoff_altitude_meters).abs() < f64::EPSILON;
     !same_height || wanted.failsafe != drone.spec.failsafe
 }

@@ -3,6 +3,7 @@
 //! Owns: [`placement`]. A change of the selector counts; that a node's labels change under an unchanged one does not, as
 //! Kubernetes leaves a Pod where it runs. Must not: say when a misplaced Drone goes ([`super::plan`] does).
 
+use crate::binding::selects;
 use std::collections::BTreeMap;
 
 /// Labels of a node, or those that it must carry.
@@ -38,7 +39,7 @@ pub fn placement(has: &Labels, wanted: &Labels, place: Place<'_>) -> Placement {
     }
     match place {
         Place::Nowhere => Placement::Takes,
-        Place::On(labels) if wanted.iter().all(|(key, value)| labels.get(key) == Some(value)) => Placement::Takes,
+        Place::On(labels) if selects(wanted, labels) => Placement::Takes,
         Place::On(_) => Placement::Misplaced,
         Place::Unknown => Placement::Stands,
     }

@@ -18,21 +18,24 @@ use kube::runtime::Controller;
 use kube::runtime::controller::{Action, Config, Error};
 use kube::runtime::reflector::{ObjectRef, Store};
 use serde::de::DeserializeOwned;
+use std::collections::HashMap;
 use std::fmt::Debug;
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// Calls `reconcile` for each object woken, for at most `most` at a time, until `ending`; what is under way then is
-/// finished. `reconcile` says after which time it wants to look again at the latest.
+/// finished. `reconcile` says after which time it wants to look again at the latest, and `rest` for how long an object is left alone
+/// after a look, whoever wakes it.
 pub async fn run<K, F, Fut>(
     objects: Store<K>,
     wakes: Arc<WakeSet<Key>>,
     most: u16,
     ending: CancellationToken,
     looks: Looks,
+    rest: impl Fn(&Key) -> Duration + Send + Sync + 'static,
     reconcile: F,
 ) where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
@@ -40,6 +43,11 @@ pub async fn run<K, F, Fut>(
     Fut: Future<Output = Result<Option<Duration>, ApiError>> + Send + 'static,
 {
     let failures = Arc::new(Failures::default());
+    let rests = Arc::new(Rests {
+        until: Mutex::default(),
+        rest: Box::new(rest),
+    });
+    let resting = Arc::clone(&rests);
     let triggers = wakes
         .stream()
         .map(|key| ObjectRef::new(&key.name).within(&key.namespace));
@@ -51,7 +59,10 @@ pub async fn run<K, F, Fut>(
             .with_config(Config::default().concurrency(most))
             .graceful_shutdown_on(ending.cancelled_owned())
             .run(
-                move |object, failures| { look(Key::of(object.as_ref()), failures, looks.clone(), &reconcile) },
+                move |object, failures| {
+                    let rests = Arc::clone(&resting);
+                    look(Key::of(object.as_ref()), failures, rests, looks.clone(), &reconcile)
+                },
                 try_again,
                 Arc::clone(&failures),
             )
@@ -61,16 +72,49 @@ pub async fn run<K, F, Fut>(
             // A failed reconcile has been told of.
             Ok(_) | Err(Error::ReconcilerFailed(..)) => {}
             Err(Error::ObjectNotFound(gone)) => {
-                failures.forget(&Key::new(gone.namespace.as_deref().unwrap_or_default(), &gone.name));
+                let gone = Key::new(gone.namespace.as_deref().unwrap_or_default(), &gone.name);
+                failures.forget(&gone);
+                rests.forget(&gone);
             }
             Err(error) => tracing::error!(kind = %K::kind(&()), %error, "the controller has a fault"),
         }
     }
 }
 
+/// Which objects are left alone for a while.
+struct Rests {
+    until: Mutex<HashMap<Key, Instant>>,
+    rest: Box<dyn Fn(&Key) -> Duration + Send + Sync>,
+}
+
+impl Rests {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Instant>> {
+        self.until.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How much longer `key` rests.
+    fn left(&self, key: &Key, now: Instant) -> Option<Duration> {
+        let until = *self.lock().get(key)?;
+        until.checked_duration_since(now).filter(|left| !left.is_zero())
+    }
+
+    /// `key` has been looked at.
+    fn begin(&self, key: Key, now: Instant) {
+        let rest = (self.rest)(&key);
+        if !rest.is_zero() {
+            self.lock().insert(key, now + rest);
+        }
+    }
+
+    fn forget(&self, key: &Key) {
+        self.lock().remove(key);
+    }
+}
+
 fn look<F, Fut>(
     key: Key,
     failures: Arc<Failures<Key>>,
+    rests: Arc<Rests>,
     looks: Looks,
     reconcile: &F,
 ) -> impl Future<Output = Result<Action, ApiError>> + Send + 'static + use<F, Fut>
@@ -80,12 +124,14 @@ where
 {
     let work = reconcile(key.clone());
     async move {
-        if let Some(rest) = failures.resting(&key, Instant::now()) {
+        let now = Instant::now();
+        if let Some(rest) = failures.resting(&key, now).max(rests.left(&key, now)) {
             return Ok(Action::requeue(rest));
         }
         let began = Instant::now();
         let looked = work.await;
         looks.done(looked.as_ref().map(|_| ()), began.elapsed());
+        rests.begin(key.clone(), Instant::now());
         let again = looked?;
         failures.forget(&key);
         Ok(again.map_or(Action::await_change(), Action::requeue))
@@ -133,6 +179,14 @@ mod tests {
     where
         Fut: Future<Output = Result<Option<Duration>, ApiError>> + Send + 'static,
     {
+        resting(Duration::ZERO, reconcile)
+    }
+
+    /// The same, with a rest after each look.
+    fn resting<Fut>(rest: Duration, reconcile: impl Fn(Key) -> Fut + Send + 'static) -> Running
+    where
+        Fut: Future<Output = Result<Option<Duration>, ApiError>> + Send + 'static,
+    {
         let mut store = Writer::<Swarm>::default();
         for name in ["a", "b"] {
             store.apply_watcher_event(&Event::Apply(swarm(name)));
@@ -149,6 +203,7 @@ mod tests {
             2,
             ending.clone(),
             Metrics::default().looks("Swarm"),
+            move |_| rest,
             reconcile,
         ));
         Running {
@@ -211,6 +266,32 @@ mod tests {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         assert!((10..=60).contains(&seen()), "{}", seen());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_object_that_is_woken_all_the_while_rests_between_looks_and_none_of_them_is_lost() {
+        let (looks, seen) = counter();
+        let running = resting(Duration::from_millis(100), move |_| {
+            let looks = Arc::clone(&looks);
+            async move {
+                looks.fetch_add(1, Ordering::Relaxed);
+                Ok(None)
+            }
+        });
+        for _ in 0..1000 {
+            running.wakes.wake(key("a"));
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        assert!((9..=11).contains(&seen()), "{}", seen());
+        let before = seen();
+        running.wakes.wake(key("a"));
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        assert!(seen() > before, "what was told during the rest is looked at after it");
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        let before = seen();
+        running.wakes.wake(key("a"));
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert_eq!(seen(), before + 1, "one that has rested is looked at at once");
     }
 
     #[tokio::test(start_paused = true)]

@@ -45,6 +45,7 @@ pub fn start(context: &Arc<Context>, drones: Store<Drone>, tasks: &mut JoinSet<(
         AT_A_TIME,
         context.ending.clone(),
         context.metrics.looks("Drone"),
+        |_| Duration::ZERO,
         move |key| {
             let context = Arc::clone(&shared);
             let span = spans::drone_of(&context, &key);

@@ -288,6 +288,13 @@ async fn serve_fleet(
     ));
     // It is set once.
     let _ = context.leading_since.set(tokio::time::Instant::now());
+    let forgetting = Arc::downgrade(context);
+    context.world.tell_of_partings(move |drone| {
+        if let Some(context) = forgetting.upgrade() {
+            context.turns.forget(&context, drone);
+            context.stances.forget(drone);
+        }
+    });
     context.turns.begin(context);
     ground::start(context, tasks);
     node_objects::start(context, tasks);

@@ -150,7 +150,7 @@ fn take_turn(context: &Context, drone: &Drone, seen: Facts) -> (Facts, Option<Du
     let fit = report.is_none_or(|report| report.ready != Some(false));
     let (now, spread) = (context.standing.now(), swarm.spec.takeoff_interval_seconds > 0);
     match seen.lift {
-        Lift::Stay(NoLift::Turn) => match context.turns.ask(&swarm, drone, fit, now) {
+        Lift::Stay(NoLift::Turn) => match context.turns.ask(context, &swarm, drone, fit, now) {
             None => (facts(context, drone), Some(TO_RISE).filter(|_| spread)),
             wait => (seen, wait),
         },

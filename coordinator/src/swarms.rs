@@ -46,6 +46,10 @@ const BATCH: usize = 50;
 /// Calls under way at a time for one Swarm.
 const CONCURRENCY: usize = 8;
 
+/// A look at a Swarm goes through its Drones, and each of them may have it looked at. After a look it rests for this long for each,
+/// which is some times what the look took: a large Swarm in motion takes no more than a part of one core.
+const REST_FOR_EACH: Duration = Duration::from_micros(10);
+
 /// Names tried beyond those needed, before giving up until the cache shows what is in the way.
 const SPARE_NAMES: usize = 20_000;
 
@@ -55,12 +59,16 @@ const ORPHAN: &str = "orphan";
 /// Starts the controller.
 pub fn start(context: &Arc<Context>, swarms: Store<Swarm>, tasks: &mut JoinSet<()>) {
     let shared = Arc::clone(context);
+    let world = Arc::clone(&context.world);
+    let rest =
+        move |key: &Key| REST_FOR_EACH.saturating_mul(u32::try_from(world.size_of_swarm(key)).unwrap_or(u32::MAX));
     tasks.spawn(controller::run(
         swarms,
         Arc::clone(&context.wakes.swarms),
         AT_A_TIME,
         context.ending.clone(),
         context.metrics.looks("Swarm"),
+        rest,
         move |key| {
             let context = Arc::clone(&shared);
             let swarm = context.world.get_swarm(&key);
@@ -77,8 +85,6 @@ async fn reconcile(context: &Context, key: &Key) -> Result<Option<Duration>, Api
     let Some(swarm) = context.world.get_swarm(key) else {
         return Ok(None);
     };
-    context.turns.keep_those_there(context, uid(swarm.as_ref()));
-    context.stances.keep_those_there(context, uid(swarm.as_ref()));
     let drones = context.world.drones_of_swarm(uid(swarm.as_ref()));
     let guarded = swarm.finalizers().iter().any(|f| f == labels::DRONES_FINALIZER);
     if swarm.metadata.deletion_timestamp.is_some() {

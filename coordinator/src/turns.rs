@@ -15,7 +15,7 @@ use fleet::swarm::turns::{NotYet, Pace, Turns as OfOne};
 use fleet::time::Moment;
 use fleet::units::Percent;
 use fleet::vehicle::FlightTruth;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -68,10 +68,13 @@ impl Turns {
         }
     }
 
-    fn change(&self, drone: &Drone, change: impl FnOnce(&mut OfOne, &DroneUid)) {
-        if let Some((swarm, _)) = owner(drone) {
-            let me = DroneUid(uid(drone).to_owned());
-            change(&mut self.lock().entry(swarm.to_owned()).or_default().turns, &me);
+    fn change(&self, context: &Context, drone: &Drone, change: impl FnOnce(&mut OfOne, &DroneUid)) {
+        let Some((swarm, _)) = owner(drone) else { return };
+        let me = DroneUid(uid(drone).to_owned());
+        let mut all = self.lock();
+        // It may have gone since it was seen. Who goes is forgotten after this, or was before.
+        if context.world.is_member(swarm, &me.0) {
+            change(&mut all.entry(swarm.to_owned()).or_default().turns, &me);
         }
     }
 
@@ -84,10 +87,12 @@ impl Turns {
             return;
         }
         match seen.facts.truth {
-            Some(FlightTruth::Disarmed) if seen.wished_up() => self.change(&seen.drone, OfOne::stands),
+            Some(FlightTruth::Disarmed) if seen.wished_up() => self.change(context, &seen.drone, OfOne::stands),
             Some(FlightTruth::Disarmed) => self.forget(context, &seen.drone),
-            Some(FlightTruth::ArmedOnGround) => self.change(&seen.drone, OfOne::armed),
-            Some(FlightTruth::Airborne(_) | FlightTruth::Unknown(_)) | None => self.change(&seen.drone, OfOne::up),
+            Some(FlightTruth::ArmedOnGround) => self.change(context, &seen.drone, OfOne::armed),
+            Some(FlightTruth::Airborne(_) | FlightTruth::Unknown(_)) | None => {
+                self.change(context, &seen.drone, OfOne::up)
+            }
         }
     }
 
@@ -101,16 +106,6 @@ impl Turns {
             if turn.turns.is_empty() && context.world.swarm_of_uid(swarm).is_none() {
                 all.remove(swarm);
             }
-        }
-    }
-
-    /// Forgets those of the Swarm `swarm` that are gone by another way than ours, as when people took their finalizer off.
-    pub fn keep_those_there(&self, context: &Context, swarm: &str) {
-        let mut all = self.lock();
-        if let Some(turn) = all.get_mut(swarm) {
-            let drones = context.world.drones_of_swarm(swarm);
-            let there: HashSet<&str> = drones.iter().map(|drone| uid(drone.as_ref())).collect();
-            turn.turns.keep(|drone| there.contains(drone.0.as_str()));
         }
     }
 
@@ -149,8 +144,11 @@ impl Turns {
     }
 
     /// Gives `drone` its turn if it may have it; else says when to ask again. `fit` is whether its autopilot does not refuse to arm.
-    pub fn ask(&self, swarm: &Swarm, drone: &Drone, fit: bool, now: Moment) -> Option<Duration> {
+    pub fn ask(&self, context: &Context, swarm: &Swarm, drone: &Drone, fit: bool, now: Moment) -> Option<Duration> {
         let mut all = self.lock();
+        if !context.world.is_member(uid(swarm), uid(drone)) {
+            return Some(AGAIN);
+        }
         let turn = all.entry(uid(swarm).to_owned()).or_default();
         let pace = turn.pace(swarm);
         match turn.turns.ask(&DroneUid(uid(drone).to_owned()), fit, pace, now) {

@@ -7,8 +7,10 @@
 
 mod index;
 mod nodes;
+mod pending;
 
 pub use nodes::NodeFacts;
+pub use pending::{Found, Shortlist, Wish};
 
 use index::Inner;
 
@@ -22,8 +24,11 @@ use fleet::node_use::NodeUse;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
+use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 /// What has to be looked at again.
 #[derive(Clone, Debug, Default)]
@@ -59,11 +64,22 @@ pub struct Claim {
 }
 
 /// The caches.
-#[derive(Debug)]
 pub struct World {
     inner: Mutex<Inner>,
     wakes: Wakes,
     filled: watch::Sender<u8>,
+    partings: Mutex<Option<Tell>>,
+}
+
+/// Takes in that a Drone has left its Swarm.
+type Tell = Arc<dyn Fn(&Drone) + Send + Sync>;
+
+impl fmt::Debug for World {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("World")
+            .field("inner", &self.inner)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Bits of `filled`.
@@ -92,6 +108,7 @@ impl World {
             inner: Mutex::default(),
             wakes,
             filled: watch::Sender::new(0),
+            partings: Mutex::default(),
         }
     }
 
@@ -115,6 +132,19 @@ impl World {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whom to tell, from now on, of each Drone that leaves its Swarm: it is gone, by whatever way, or is another's.
+    pub fn tell_of_partings(&self, tell: impl Fn(&Drone) + Send + Sync + 'static) {
+        let mut partings = self.partings.lock().unwrap_or_else(PoisonError::into_inner);
+        *partings = Some(Arc::new(tell));
+    }
+
+    fn parted(&self, drone: &Drone) {
+        let tell = self.partings.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(tell) = tell {
+            tell(drone);
+        }
+    }
+
     /// A Drone changed.
     pub fn drone(&self, change: Change<Drone>) {
         match change {
@@ -126,8 +156,10 @@ impl World {
                 self.wake_around(&inner, &key, &old);
                 // One that never had a vehicle leaves none behind.
                 if let Some(node) = &old.spec.node_name {
-                    self.wake_those_who_want(&inner, node);
+                    self.offer(&mut inner, node);
                 }
+                drop(inner);
+                self.parted(&old);
             }
             Change::Filled => self.fill(0),
         }
@@ -136,16 +168,30 @@ impl World {
     fn put_drone(&self, drone: Arc<Drone>) {
         let key = Key::of(drone.as_ref());
         let mut inner = self.lock();
-        if let Some(old) = inner.drones.get(&key).cloned() {
+        let old = inner.drones.get(&key).cloned();
+        if let Some(old) = &old {
             if is_older(&drone.metadata, &old.metadata) {
                 return;
             }
-            inner.unindex(&key, &old);
-            self.wake_around(&inner, &key, &old);
+            inner.unindex(&key, old);
+            self.wake_around(&inner, &key, old);
         }
         inner.index(&key, &drone);
         inner.drones.insert(key.clone(), Arc::clone(&drone));
         self.wake_around(&inner, &key, &drone);
+        drop(inner);
+        let member = |drone: &Drone| (uid(drone).to_owned(), owner(drone).map(|(swarm, _)| swarm.to_owned()));
+        if let Some(old) = old.filter(|old| member(old) != member(&drone)) {
+            self.parted(&old);
+        }
+    }
+
+    /// Whether the Drone with the uid `drone` exists and belongs to the Swarm with the uid `swarm`.
+    #[must_use]
+    pub fn is_member(&self, swarm: &str, drone: &str) -> bool {
+        let inner = self.lock();
+        let found = inner.drone_of_uid.get(drone).and_then(|key| inner.drones.get(key));
+        found.is_some_and(|found| owner(found).is_some_and(|(uid, _)| uid == swarm))
     }
 
     /// Takes in the answer to a write of our own, so that the next decision does not rest on what was before it. Only of
@@ -188,27 +234,22 @@ impl World {
         }
     }
 
-    fn wake_pending(&self, inner: &Inner) {
-        for key in &inner.pending {
-            self.wakes.drones.wake(key.clone());
-        }
-    }
-
-    /// Has the Drones without a vehicle looked at that the one of `node` would do for: it may be free.
+    /// Has Drones without a vehicle looked at that the one of `node` would do for: it may be free.
     pub fn a_vehicle_may_be_free(&self, node: &NodeName) {
-        self.wake_those_who_want(&self.lock(), node.as_str());
+        self.offer(&mut self.lock(), node.as_str());
     }
 
-    /// Those whose nodeSelector it does not match would only look at all nodes in vain, and there may be thousands.
-    fn wake_those_who_want(&self, inner: &Inner, node: &str) {
-        let Some(facts) = NodeName::parse(node).ok().and_then(|node| inner.nodes.get(&node)) else {
+    /// Those whose nodeSelector it does not match would only look in vain.
+    fn offer(&self, inner: &mut Inner, node: &str) {
+        let Some(facts) = NodeName::parse(node)
+            .ok()
+            .and_then(|node| inner.nodes.get(&node).cloned())
+        else {
             return;
         };
-        for key in &inner.pending {
-            let drone = inner.drones.get(key);
-            if drone.is_some_and(|drone| selects(&drone.spec.node_selector, &facts.labels)) {
-                self.wakes.drones.wake(key.clone());
-            }
+        let wants = |wish: &Wish| selects(&wish.selector, &facts.labels);
+        for key in inner.pending.may_be_free(&facts.name, wants) {
+            self.wakes.drones.wake(key);
         }
     }
 
@@ -257,6 +298,7 @@ impl World {
             }
         };
         self.wakes.swarms.wake(key);
+        inner.pending.doubt(&id);
         self.wake_swarm(&inner, &id);
     }
 
@@ -266,17 +308,15 @@ impl World {
     }
 
     fn wake_swarm(&self, inner: &Inner, swarm: &str) {
-        for key in inner.of_swarm.get(swarm).into_iter().flatten() {
-            if let Some(drone) = inner.drones.get(key) {
-                self.wakes.drones.wake(key.clone());
-                let node = drone
-                    .spec
-                    .node_name
-                    .as_deref()
-                    .and_then(|node| NodeName::parse(node).ok());
-                if let Some(node) = node {
-                    self.wakes.nodes.wake(node);
-                }
+        for (key, drone) in inner.of_swarm.get(swarm).into_iter().flatten() {
+            self.wakes.drones.wake(key.clone());
+            let node = drone
+                .spec
+                .node_name
+                .as_deref()
+                .and_then(|node| NodeName::parse(node).ok());
+            if let Some(node) = node {
+                self.wakes.nodes.wake(node);
             }
         }
     }
@@ -327,9 +367,13 @@ impl World {
                 if before.is_none_or(|before| before.usable != facts.usable || before.labels != facts.labels) {
                     self.wake_use(&inner, &name);
                 }
+                self.offer(&mut inner, name.as_str());
             }
         }
-        self.wake_pending(&inner);
+        // Those that it does not do for say so of it.
+        for key in inner.pending.changed() {
+            self.wakes.drones.wake(key);
+        }
     }
 
     /// A claim changed.
@@ -347,7 +391,7 @@ impl World {
                 for node in lost {
                     inner.set_claim(&node, None);
                     self.wake_node(&inner, &node, None);
-                    self.wake_those_who_want(&inner, &node);
+                    self.offer(&mut inner, &node);
                 }
             }
             Change::Is(lease) => {
@@ -443,12 +487,23 @@ impl World {
         keys.filter_map(|key| inner.drones.get(key).cloned()).collect()
     }
 
-    /// The Drones that the Swarm with this uid owns.
+    /// The Drones that the Swarm with this uid owns, by namespace and name.
     #[must_use]
     pub fn drones_of_swarm(&self, swarm: &str) -> Vec<Arc<Drone>> {
         let inner = self.lock();
-        let keys = inner.of_swarm.get(swarm).into_iter().flatten();
-        keys.filter_map(|key| inner.drones.get(key).cloned()).collect()
+        inner
+            .of_swarm
+            .get(swarm)
+            .map_or_else(Vec::new, |members| members.values().cloned().collect())
+    }
+
+    /// How many Drones a Swarm owns.
+    #[must_use]
+    pub fn size_of_swarm(&self, key: &Key) -> usize {
+        let inner = self.lock();
+        let swarm = inner.swarms.get(key);
+        let members = swarm.and_then(|swarm| inner.of_swarm.get(uid(swarm.as_ref())));
+        members.map_or(0, BTreeMap::len)
     }
 
     /// Whether a Drone of that name exists.
@@ -480,26 +535,48 @@ impl World {
         self.lock().swarms.values().cloned().collect()
     }
 
-    /// Lets `choose` pick a node for the Drone `me` and reserves it, so that no other Drone of this process picks it
-    /// until the reservation is dropped. `choose` gets the drone nodes, each with whether another Drone has it, and the
-    /// node that `me` has a claim to already. It must not ask the world: that answers nobody meanwhile.
-    ///
-    /// # Errors
-    /// What `choose` returns.
-    pub fn reserve<E>(
+    /// All drone nodes, each with whether a Drone has it; and how many changes had been seen by then. It takes the longer the more
+    /// there are: what is found among them is kept for others ([`World::keep`]).
+    #[must_use]
+    pub fn candidates(&self) -> (Vec<(Arc<NodeFacts>, bool)>, u64) {
+        let inner = self.lock();
+        let nodes = inner.nodes.values();
+        let nodes = nodes.map(|node| (Arc::clone(node), inner.taken(node.name.as_str(), "")));
+        (nodes.collect(), inner.pending.changes())
+    }
+
+    /// What is known of the vehicles that do for those with this wish.
+    #[must_use]
+    pub fn find(&self, wish: &Wish, now: Instant) -> Found {
+        self.lock().pending.find(wish, now)
+    }
+
+    /// Keeps what was found for those with this wish, while there are any.
+    pub fn keep(&self, wish: &Wish, list: Shortlist) {
+        self.lock().pending.keep(wish, list);
+    }
+
+    /// The node that the Drone `me` has a claim to.
+    #[must_use]
+    pub fn claimed_by(&self, me: &str) -> Option<NodeName> {
+        let inner = self.lock();
+        inner.claimed_by.get(me).and_then(|node| NodeName::parse(node).ok())
+    }
+
+    /// Reserves `node` for the Drone `me`, so that no other Drone of this process takes it until the reservation is dropped, if it
+    /// `suits`, which is told whether another Drone has it. `suits` must not ask the world: that answers nobody meanwhile.
+    pub fn reserve(
         self: &Arc<Self>,
         me: &str,
-        choose: impl FnOnce(&[(Arc<NodeFacts>, bool)], Option<&str>) -> Result<NodeName, E>,
-    ) -> Result<Reservation, E> {
+        node: &NodeName,
+        suits: impl FnOnce(&NodeFacts, bool) -> bool,
+    ) -> Option<Reservation> {
         let mut inner = self.lock();
-        let nodes: Vec<_> = inner
-            .nodes
-            .values()
-            .map(|node| (Arc::clone(node), inner.taken(node.name.as_str(), me)))
-            .collect();
-        let node = choose(&nodes, inner.claimed_by.get(me).map(String::as_str))?;
+        let taken = inner.taken(node.as_str(), me);
+        let facts = inner.nodes.get(node).filter(|facts| suits(facts, taken))?;
+        let node = facts.name.clone();
         inner.reserved.insert(node.as_str().to_owned(), me.to_owned());
-        Ok(Reservation {
+        Some(Reservation {
             world: Arc::clone(self),
             node,
         })

@@ -129,20 +129,22 @@ impl fmt::Display for NoVehicle {
     }
 }
 
-/// The best node: one whose autopilot is ready to arm, then the fuller battery by tens of percent, then the nearer to the others,
-/// then the fuller battery, then the first by name. What is not known comes last each time.
+/// The best nodes, best first, at most `most` of them. Better is one whose autopilot is ready to arm, then the fuller battery by
+/// tens of percent, then the nearer to the others, then the fuller battery, then the first by name. What is not known comes last
+/// each time.
 ///
 /// # Errors
-/// [`NoVehicle`], with a count by cause.
+/// [`NoVehicle`], with a count by cause, if there is none.
 pub fn choose<'a>(
     wanted: Wanted<'_>,
     candidates: impl IntoIterator<Item = Candidate<'a>>,
-) -> Result<&'a NodeName, NoVehicle> {
+    most: usize,
+) -> Result<Vec<&'a NodeName>, NoVehicle> {
     let mut none = NoVehicle {
         only: wanted.only.map(str::to_owned),
         ..NoVehicle::default()
     };
-    let mut best = None;
+    let mut found = Vec::new();
     for c in candidates
         .into_iter()
         .filter(|c| wanted.only.is_none_or(|only| c.node.as_str() == only))
@@ -154,14 +156,31 @@ pub fn choose<'a>(
                 let battery: Option<Percent> = report.battery.and_then(|b| b.remaining);
                 let tens = battery.map(|percent| percent.get() / 10);
                 let nearness = nearness(wanted.near, report);
-                let rank = (report.ready == Some(true), tens, nearness, battery, Reverse(c.node));
-                if best.as_ref().is_none_or(|(other, _)| rank > *other) {
-                    best = Some((rank, c.node));
-                }
+                found.push(Reverse((
+                    report.ready == Some(true),
+                    tens,
+                    nearness,
+                    battery,
+                    Reverse(c.node),
+                )));
             }
         }
     }
-    best.map(|(_, node)| node).ok_or(none)
+    if found.is_empty() {
+        return Err(none);
+    }
+    if most < found.len() {
+        found.select_nth_unstable(most);
+        found.truncate(most);
+    }
+    found.sort_unstable();
+    Ok(found.into_iter().map(|Reverse((.., Reverse(node)))| node).collect())
+}
+
+/// Whether a node does, whatever others there are.
+#[must_use]
+pub fn suits(wanted: Wanted<'_>, candidate: &Candidate<'_>) -> bool {
+    wanted.only.is_none_or(|only| candidate.node.as_str() == only) && judge(wanted, candidate).is_ok()
 }
 
 fn judge<'a>(wanted: Wanted<'_>, c: &Candidate<'a>) -> Result<&'a Report, Why> {

@@ -9,19 +9,21 @@ use crate::context::Context;
 use crate::drones::facts::Seen;
 use crate::events::Note;
 use crate::turns::policy;
-use crate::world::{NodeFacts, owner};
+use crate::world::{Found, NodeFacts, Reservation, Shortlist, Wish, owner};
 use crds::{Drone, labels};
-use fleet::binding::{Candidate, NoVehicle, Wanted, choose};
+use fleet::binding::{Candidate, NoVehicle, Wanted, choose, suits};
 use fleet::drone::Claimed;
 use fleet::drone::status::Binding;
 use fleet::ids::NodeName;
+use fleet::report::Report;
 use fleet::units::{Percent, Wgs84};
 use kube::ResourceExt;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::json;
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// Nodes tried within one look before the Drone waits its turn again.
 const TRIES: usize = 4;
@@ -32,6 +34,15 @@ const RELOOK: Duration = Duration::from_secs(60);
 
 /// When all tries were lost to others.
 const AFTER_LOSING: Duration = Duration::from_secs(1);
+
+/// What is said then.
+const OTHERS_WERE_FASTER: &str = "other Drones were faster; looking again";
+
+/// So many of the best nodes are kept for those that look for the same.
+const SHORT: usize = 1024;
+
+/// Nodes of a shortlist that one Drone looks at before it waits its turn again.
+const MOST_LOOKS: usize = 2 * SHORT;
 
 /// Binds the Drone if it is not bound, or makes sure of its claim if it is. Returns what is seen then, what the binding
 /// has come to, and when to look again at the latest.
@@ -83,36 +94,41 @@ async fn requested(
     seen: Seen,
     node: &str,
 ) -> Result<(Seen, Binding, Option<Duration>), ApiError> {
-    let better = Better::of(context, &seen);
-    let found = context.world.reserve(seen.uid(), |nodes, _| {
-        // Whether it is taken is for the claim to say: several Drones may name the same node.
-        pick(
-            context,
-            &seen,
-            Some(node),
-            better,
-            nodes.iter().map(|(facts, _)| (facts, false)),
-        )
-    });
-    let reservation = match found {
-        Ok(reservation) => reservation,
-        Err(none) => {
-            let claim = context.world.claim(node).filter(|claim| claim.uid != seen.uid());
-            let holder = claim.filter(|c| {
-                context
-                    .world
-                    .get_drone(&c.holder)
-                    .is_some_and(|d| crate::world::uid(d.as_ref()) == c.uid)
-            });
-            let binding = match holder {
-                Some(claim) => Binding::NodeTaken {
-                    node: node.to_owned(),
-                    by: claim.holder.to_string(),
-                },
-                None => Binding::NoFreeVehicle(none.to_string()),
-            };
-            return Ok((seen, binding, Some(RELOOK)));
-        }
+    // Whether it is taken is for the claim to say: several Drones may name the same node.
+    let wanted = Wanted {
+        only: Some(node),
+        ..wanted(context, &seen)
+    };
+    let name = NodeName::parse(node).ok();
+    let reservation = name
+        .as_ref()
+        .and_then(|node| reserve(context, &seen, node, wanted, |_| false));
+    let Some(reservation) = reservation else {
+        let facts = name.as_ref().and_then(|node| context.world.node_facts(node));
+        let none = judge(context, wanted, facts.iter().map(|facts| (facts, false)), 1);
+        let claim = context.world.claim(node).filter(|claim| claim.uid != seen.uid());
+        let holder = claim.filter(|c| {
+            context
+                .world
+                .get_drone(&c.holder)
+                .is_some_and(|d| crate::world::uid(d.as_ref()) == c.uid)
+        });
+        let (binding, again) = match (holder, none) {
+            (Some(claim), _) => {
+                let by = claim.holder.to_string();
+                (
+                    Binding::NodeTaken {
+                        node: node.to_owned(),
+                        by,
+                    },
+                    RELOOK,
+                )
+            }
+            (None, Err(none)) => (Binding::NoFreeVehicle(none.to_string()), RELOOK),
+            // It does now.
+            (None, Ok(_)) => (Binding::NoFreeVehicle(OTHERS_WERE_FASTER.to_owned()), AFTER_LOSING),
+        };
+        return Ok((seen, binding, Some(again)));
     };
     let node = reservation.node.clone();
     let (seen, outcome) = hold(context, seen, &node).await?;
@@ -128,22 +144,10 @@ async fn requested(
 
 async fn bind(context: &Arc<Context>, seen: Seen) -> Result<(Seen, Binding, Option<Duration>), ApiError> {
     let mut lost = HashSet::new();
-    // The caches are locked while a node is picked.
-    let better = Better::of(context, &seen);
     for _ in 0..TRIES {
-        let found = context.world.reserve(seen.uid(), |nodes, claimed| {
-            let free = || {
-                nodes
-                    .iter()
-                    .map(|(facts, taken)| (facts, *taken || lost.contains(&facts.name)))
-            };
-            // A claim from an earlier, unfinished try comes first, so that it does not keep its node from others.
-            let again = claimed.and_then(|node| pick(context, &seen, Some(node), better, free()).ok());
-            again.map_or_else(|| pick(context, &seen, None, better, free()), Ok)
-        });
-        let reservation = match found {
+        let reservation = match find(context, &seen, &lost) {
             Ok(reservation) => reservation,
-            Err(none) => return Ok((seen, Binding::NoFreeVehicle(none.to_string()), Some(RELOOK))),
+            Err((why, again)) => return Ok((seen, Binding::NoFreeVehicle(why), Some(again))),
         };
         let node = &reservation.node;
         match claims::obtain(context, node, &seen.key, seen.uid()).await? {
@@ -162,23 +166,77 @@ async fn bind(context: &Arc<Context>, seen: Seen) -> Result<(Seen, Binding, Opti
             }
         }
     }
-    let message = "other Drones were faster; looking again".to_owned();
-    Ok((seen, Binding::NoFreeVehicle(message), Some(AFTER_LOSING)))
+    Ok((
+        seen,
+        Binding::NoFreeVehicle(OTHERS_WERE_FASTER.to_owned()),
+        Some(AFTER_LOSING),
+    ))
 }
 
-/// What makes one vehicle better than another for a Drone, from the caches; to be had before a node is picked.
-#[derive(Clone, Copy, Debug)]
-struct Better {
-    near: Option<Wgs84>,
-    more_than: Percent,
-}
-
-impl Better {
-    fn of(context: &Context, seen: &Seen) -> Self {
-        Self {
-            near: where_others_fly(context, seen),
-            more_than: least_battery(context, seen),
+/// Reserves the best node that there is, but for those `lost`; or why there is none, and when to look again. All nodes are gone
+/// through once for all Drones that look for the same, and what was found is judged anew when it is a Drone's turn.
+fn find(context: &Arc<Context>, seen: &Seen, lost: &HashSet<NodeName>) -> Result<Reservation, (String, Duration)> {
+    let wanted = wanted(context, seen);
+    let is_lost = |node: &NodeName| lost.contains(node);
+    // A claim from an earlier, unfinished try comes first, so that it does not keep its node from others.
+    let claimed = context.world.claimed_by(seen.uid());
+    let again = claimed.and_then(|node| reserve(context, seen, &node, wanted, is_lost));
+    if let Some(reservation) = again {
+        return Ok(reservation);
+    }
+    let (wish, mut made) = (Wish::of(&seen.drone), false);
+    for _ in 0..MOST_LOOKS {
+        match context.world.find(&wish, Instant::now()) {
+            Found::Try(node) => {
+                if let Some(reservation) = reserve(context, seen, &node, wanted, is_lost) {
+                    return Ok(reservation);
+                }
+            }
+            Found::Gone(again) => return Err((OTHERS_WERE_FASTER.to_owned(), again)),
+            Found::None(why, again) => return Err((why.to_string(), again.unwrap_or(RELOOK))),
+            // Others have emptied the list, or this is not the Drone any more that looks for it.
+            Found::Nothing if made => break,
+            Found::Nothing => {
+                made = true;
+                let list = shortlist(context, seen, wanted);
+                let why = list.none.as_ref().map(ToString::to_string);
+                context.world.keep(&wish, list);
+                if let Some(why) = why {
+                    return Err((why, RELOOK));
+                }
+            }
         }
+    }
+    Err((OTHERS_WERE_FASTER.to_owned(), AFTER_LOSING))
+}
+
+/// Goes through all nodes.
+fn shortlist(context: &Context, seen: &Seen, wanted: Wanted<'_>) -> Shortlist {
+    let at = Instant::now();
+    let near = where_others_fly(context, seen);
+    let (nodes, changes) = context.world.candidates();
+    let candidates = nodes.iter().map(|(facts, taken)| (facts, *taken));
+    let found = judge(context, Wanted { near, ..wanted }, candidates, SHORT);
+    let (nodes, none) = match found {
+        Ok(nodes) => (VecDeque::from(nodes), None),
+        Err(none) => (VecDeque::new(), Some(none)),
+    };
+    Shortlist {
+        cut: nodes.len() == SHORT,
+        nodes,
+        none,
+        at,
+        changes,
+    }
+}
+
+/// What a Drone asks of its node, but for where the others fly.
+fn wanted<'a>(context: &Context, seen: &'a Seen) -> Wanted<'a> {
+    Wanted {
+        selector: &seen.drone.spec.node_selector,
+        only: None,
+        more_than: least_battery(context, seen),
+        near: None,
     }
 }
 
@@ -205,37 +263,47 @@ fn least_battery(context: &Context, seen: &Seen) -> Percent {
     swarm.map_or(reserve, |swarm| policy(&swarm).rotate_at.max(reserve))
 }
 
-fn pick<'a>(
+fn judge<'a>(
     context: &Context,
-    seen: &Seen,
-    only: Option<&str>,
-    better: Better,
+    wanted: Wanted<'_>,
     nodes: impl Iterator<Item = (&'a Arc<NodeFacts>, bool)>,
-) -> Result<NodeName, NoVehicle> {
+    most: usize,
+) -> Result<Vec<NodeName>, NoVehicle> {
     let nodes: Vec<_> = nodes
-        .filter(|(facts, _)| only.is_none_or(|only| facts.name.as_str() == only))
         .map(|(facts, taken)| (facts, taken, context.sessions.current(&facts.name)))
         .collect();
-    let candidates = nodes.iter().map(|(facts, taken, report)| Candidate {
+    let candidates = nodes
+        .iter()
+        .map(|(facts, taken, report)| candidate(context, facts, *taken, report.as_deref()));
+    choose(wanted, candidates, most).map(|best| best.into_iter().cloned().collect())
+}
+
+fn candidate<'a>(context: &Context, facts: &'a NodeFacts, taken: bool, report: Option<&'a Report>) -> Candidate<'a> {
+    Candidate {
         node: &facts.name,
         labels: &facts.labels,
         ready: facts.ready,
         cordoned: facts.cordoned,
         tainted: facts.tainted,
-        taken: *taken,
+        taken,
         upgrading: context.upgrades.holds(&facts.name),
-        report: report.as_deref(),
-    });
-    choose(
-        Wanted {
-            selector: &seen.drone.spec.node_selector,
-            only,
-            more_than: better.more_than,
-            near: better.near,
-        },
-        candidates,
-    )
-    .cloned()
+        report,
+    }
+}
+
+/// Reserves `node` if it does now. The caches are locked while it is judged. One that a user named is not asked whether it is taken.
+fn reserve(
+    context: &Arc<Context>,
+    seen: &Seen,
+    node: &NodeName,
+    wanted: Wanted<'_>,
+    lost: impl Fn(&NodeName) -> bool,
+) -> Option<Reservation> {
+    let report = context.sessions.current(node);
+    context.world.reserve(seen.uid(), node, |facts, taken| {
+        let taken = (taken && wanted.only.is_none()) || lost(node);
+        suits(wanted, &candidate(context, facts, taken, report.as_deref()))
+    })
 }
 
 /// Puts the finalizer on, and the node in, in one write that fails if the object has changed since it was seen.

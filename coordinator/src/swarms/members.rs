@@ -19,7 +19,7 @@ use fleet::units::Percent;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -31,41 +31,51 @@ const NEAR: u8 = 11;
 /// How often something is looked at of which no news tells.
 const RELOOK: Duration = Duration::from_secs(5);
 
-/// The stances of all Drones, by the Swarm's uid and their own.
+/// The stances of all Drones, by the Swarm's uid.
 #[derive(Debug, Default)]
-pub struct Stances(Mutex<HashMap<String, HashMap<String, Stance>>>);
+pub struct Stances(Mutex<HashMap<String, OfSwarm>>);
+
+/// Those of one Swarm, by the Drone's uid.
+#[derive(Debug, Default)]
+struct OfSwarm {
+    all: HashMap<String, Stance>,
+    /// How many of them the Swarm had better do without.
+    retiring: usize,
+}
+
+impl OfSwarm {
+    fn put(&mut self, drone: &str, stance: Stance) -> Stance {
+        self.retiring += usize::from(stance.retire.is_some());
+        let before = match self.all.get_mut(drone) {
+            Some(known) => std::mem::replace(known, stance),
+            None => self.all.insert(drone.to_owned(), stance).unwrap_or_default(),
+        };
+        self.retiring -= usize::from(before.retire.is_some());
+        before
+    }
+
+    fn remove(&mut self, drone: &str) {
+        let before = self.all.remove(drone);
+        self.retiring -= usize::from(before.is_some_and(|before| before.retire.is_some()));
+    }
+}
 
 impl Stances {
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, HashMap<String, Stance>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, OfSwarm>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether there is none that the Swarm had better do without.
     #[must_use]
     pub fn calm(&self, swarm: &str) -> bool {
-        let all = self.lock();
-        all.get(swarm)
-            .is_none_or(|all| all.values().all(|s| s.retire.is_none()))
+        self.lock().get(swarm).is_none_or(|stances| stances.retiring == 0)
     }
 
-    /// Whether this is news.
-    fn put(&self, swarm: &str, drone: &str, stance: Stance) -> bool {
+    /// Whether this is news of a Drone that `is_there`, which is asked while nobody can be forgotten.
+    fn put(&self, swarm: &str, drone: &str, stance: Stance, is_there: impl FnOnce() -> bool) -> bool {
         let mut all = self.lock();
-        let before = all
-            .entry(swarm.to_owned())
-            .or_default()
-            .insert(drone.to_owned(), stance);
-        before.unwrap_or_default() != stance
-    }
-
-    /// Forgets those of the Swarm `swarm` that are gone by another way than ours, as when people took their finalizer off.
-    pub fn keep_those_there(&self, context: &Context, swarm: &str) {
-        let mut all = self.lock();
-        if let Some(stances) = all.get_mut(swarm) {
-            let drones = context.world.drones_of_swarm(swarm);
-            let there: HashSet<&str> = drones.iter().map(|drone| uid(drone.as_ref())).collect();
-            stances.retain(|drone, _| there.contains(drone.as_str()));
-        }
+        // It may have gone since it was seen. Who goes is forgotten after this, or was before.
+        is_there() && all.entry(swarm.to_owned()).or_default().put(drone, stance) != stance
     }
 
     /// A Drone is gone.
@@ -74,7 +84,7 @@ impl Stances {
         let mut all = self.lock();
         if let Some(stances) = all.get_mut(swarm) {
             stances.remove(uid(drone));
-            if stances.is_empty() {
+            if stances.all.is_empty() {
                 all.remove(swarm);
             }
         }
@@ -84,7 +94,7 @@ impl Stances {
 /// Whether a Drone was found tired when it was looked at last.
 fn was_tired(context: &Context, swarm: &Swarm, seen: &Seen) -> bool {
     let all = context.stances.lock();
-    let stance = all.get(uid(swarm)).and_then(|stances| stances.get(seen.uid()));
+    let stance = all.get(uid(swarm)).and_then(|stances| stances.all.get(seen.uid()));
     stance.is_some_and(|stance| stance.retire == Some(Retire::Tired))
 }
 
@@ -94,7 +104,8 @@ pub fn see(context: &Context, seen: &Seen) -> Option<Duration> {
     let policy = policy(&swarm);
     let service = service(context, &swarm, seen);
     let stance = stance(seen, &service, &policy);
-    if context.stances.put(uid(swarm.as_ref()), seen.uid(), stance) {
+    let is_there = || context.world.is_member(uid(swarm.as_ref()), seen.uid());
+    if context.stances.put(uid(swarm.as_ref()), seen.uid(), stance, is_there) {
         context.wakes.swarms.wake(Key::of(swarm.as_ref()));
     }
     let near = |percent: u8| percent > policy.rotate_at.get() && percent <= policy.rotate_at.get().saturating_add(NEAR);
@@ -220,12 +231,28 @@ mod tests {
             retire: Some(Retire::Tired),
             ..Stance::default()
         };
-        assert!(!stances.put("s", "a", Stance::default()), "nothing new");
+        let put = |drone: &str, stance: Stance| stances.put("s", drone, stance, || true);
+        assert!(!put("a", Stance::default()), "nothing new");
         assert!(stances.calm("s"));
-        assert!(stances.put("s", "a", tired));
-        assert!(!stances.put("s", "a", tired));
+        assert!(put("a", tired) && put("b", tired));
+        assert!(!put("a", tired));
         assert!(!stances.calm("s") && stances.calm("other"));
+        assert!(put("a", Stance::default()));
+        assert!(!stances.calm("s"), "there is another");
         stances.forget(&drone("s", "a"));
+        stances.forget(&drone("s", "unheard-of"));
+        stances.forget(&drone("s", "b"));
+        assert!(stances.calm("s") && stances.lock().is_empty());
+    }
+
+    #[test]
+    fn one_that_went_while_it_was_looked_at_is_not_remembered() {
+        let stances = Stances::default();
+        let tired = Stance {
+            retire: Some(Retire::Tired),
+            ..Stance::default()
+        };
+        assert!(!stances.put("s", "a", tired, || false));
         assert!(stances.calm("s") && stances.lock().is_empty());
     }
 

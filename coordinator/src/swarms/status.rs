@@ -82,29 +82,22 @@ fn assemble(
     trouble: Option<String>,
     now: Timestamp,
 ) -> SwarmStatus {
-    let count = |test: &dyn Fn(&Drone) -> bool| drones.iter().filter(|drone| test(drone)).count();
     let small = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
-    let leaving = |drone: &Drone| drone.metadata.deletion_timestamp.is_some();
-    let is = |drone: &Drone, kind: &str| {
-        let conditions = drone.status.as_ref().map(|status| status.conditions.as_slice());
-        let mut conditions = conditions.unwrap_or_default().iter();
-        // What was told of an earlier spec says nothing of this one.
-        conditions.any(|c| c.type_ == kind && c.status == "True" && c.observed_generation == drone.metadata.generation)
-    };
-    let ready = |drone: &Drone| is(drone, "Ready") && !is_outdated(swarm, drone);
-    let flies = |drone: &Drone| drone.status.as_ref().is_some_and(|status| status.flying == Some(true));
-    let surge = if calm { 0 } else { bounds(swarm).surge };
-    let tally = Tally {
-        surge,
+    let mut tally = Tally {
+        surge: if calm { 0 } else { bounds(swarm).surge },
         wished: usize::try_from(swarm.spec.replicas).unwrap_or_default(),
-        live: count(&|d| !leaving(d)),
-        leaving: count(&leaving),
-        assigned: count(&|d| d.spec.node_name.is_some()),
-        ready: count(&|d| !leaving(d) && ready(d)),
-        stalled: count(&|d| !leaving(d) && is(d, "Stalled")),
+        live: 0,
+        leaving: 0,
+        assigned: 0,
+        ready: 0,
+        stalled: 0,
         grounded: swarm.spec.grounded,
         deleting: swarm.metadata.deletion_timestamp.is_some(),
     };
+    let mut flying = 0;
+    for drone in drones {
+        count(swarm, drone, &mut tally, &mut flying);
+    }
     let mut verdict = readiness(&tally);
     let refused = trouble.is_some();
     if let Some(trouble) = trouble {
@@ -116,9 +109,8 @@ fn assemble(
         };
     }
     let generation = swarm.metadata.generation.unwrap_or_default();
-    let mut names: Vec<String> = drones.iter().map(|drone| drone.name_any()).collect();
-    names.sort();
-    names.truncate(MOST_NAMES);
+    // They are in the order of their names.
+    let names = drones.iter().take(MOST_NAMES).map(|drone| drone.name_any());
     let told = |kind, value| {
         let (reason, message) = (verdict.reason, &verdict.message);
         condition(&old.conditions, kind, Some(value), reason, message, generation, now)
@@ -134,12 +126,31 @@ fn assemble(
     SwarmStatus {
         replicas: small(drones.len()),
         assigned_drones: small(tally.assigned),
-        flying_drones: small(count(&flies)),
+        flying_drones: small(flying),
         selector: selector(swarm).map(|(key, value)| format!("{key}={value}")),
-        drone_names: names,
+        drone_names: names.collect(),
         observed_generation: Some(generation),
         conditions,
     }
+}
+
+/// Counts one Drone.
+fn count(swarm: &Swarm, drone: &Drone, tally: &mut Tally, flying: &mut usize) {
+    let status = drone.status.as_ref();
+    *flying += usize::from(status.is_some_and(|status| status.flying == Some(true)));
+    tally.assigned += usize::from(drone.spec.node_name.is_some());
+    if drone.metadata.deletion_timestamp.is_some() {
+        tally.leaving += 1;
+        return;
+    }
+    tally.live += 1;
+    let is = |kind: &str| {
+        let mut conditions = status.into_iter().flat_map(|status| &status.conditions);
+        // What was told of an earlier spec says nothing of this one.
+        conditions.any(|c| c.type_ == kind && c.status == "True" && c.observed_generation == drone.metadata.generation)
+    };
+    tally.ready += usize::from(is("Ready") && !is_outdated(swarm, drone));
+    tally.stalled += usize::from(is("Stalled"));
 }
 
 #[cfg(test)]

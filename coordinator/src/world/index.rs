@@ -2,6 +2,7 @@
 //!
 //! Owns: keeping the indexes true to the objects, and whether a node is taken. Must not: wake anybody or lock anything.
 
+use super::pending::{Pending, Wish};
 use super::{Claim, NodeFacts, owner, uid};
 use crate::key::Key;
 use crds::{Drone, Swarm};
@@ -14,8 +15,8 @@ pub(super) struct Inner {
     pub(super) drones: BTreeMap<Key, Arc<Drone>>,
     pub(super) drone_of_uid: HashMap<String, Key>,
     pub(super) on_node: HashMap<String, BTreeSet<Key>>,
-    pub(super) of_swarm: HashMap<String, BTreeSet<Key>>,
-    pub(super) pending: BTreeSet<Key>,
+    pub(super) of_swarm: HashMap<String, BTreeMap<Key, Arc<Drone>>>,
+    pub(super) pending: Pending,
     pub(super) swarms: BTreeMap<Key, Arc<Swarm>>,
     pub(super) swarm_of_uid: HashMap<String, Key>,
     pub(super) nodes: BTreeMap<NodeName, Arc<NodeFacts>>,
@@ -25,17 +26,18 @@ pub(super) struct Inner {
 }
 
 impl Inner {
-    pub(super) fn index(&mut self, key: &Key, drone: &Drone) {
-        self.drone_of_uid.insert(uid(drone).to_owned(), key.clone());
+    pub(super) fn index(&mut self, key: &Key, drone: &Arc<Drone>) {
+        self.drone_of_uid.insert(uid(drone.as_ref()).to_owned(), key.clone());
         if let Some((swarm, _)) = owner(drone) {
-            self.of_swarm.entry(swarm.to_owned()).or_default().insert(key.clone());
+            let members = self.of_swarm.entry(swarm.to_owned()).or_default();
+            members.insert(key.clone(), Arc::clone(drone));
         }
         match &drone.spec.node_name {
             Some(node) => {
                 self.on_node.entry(node.clone()).or_default().insert(key.clone());
             }
             None => {
-                self.pending.insert(key.clone());
+                self.pending.insert(Wish::of(drone), key.clone());
             }
         }
     }
@@ -43,12 +45,24 @@ impl Inner {
     pub(super) fn unindex(&mut self, key: &Key, drone: &Drone) {
         self.drone_of_uid.remove(uid(drone));
         if let Some((swarm, _)) = owner(drone) {
-            remove_from(&mut self.of_swarm, swarm, key);
+            if let Some(members) = self.of_swarm.get_mut(swarm) {
+                members.remove(key);
+                if members.is_empty() {
+                    self.of_swarm.remove(swarm);
+                }
+            }
         }
-        if let Some(node) = &drone.spec.node_name {
-            remove_from(&mut self.on_node, node, key);
+        match &drone.spec.node_name {
+            Some(node) => {
+                if let Some(keys) = self.on_node.get_mut(node) {
+                    keys.remove(key);
+                    if keys.is_empty() {
+                        self.on_node.remove(node);
+                    }
+                }
+            }
+            None => self.pending.remove(&Wish::of(drone), key),
         }
-        self.pending.remove(key);
     }
 
     pub(super) fn set_claim(&mut self, node: &str, claim: Option<Claim>) {
@@ -85,14 +99,5 @@ impl Inner {
             .and_then(|claim| self.drone_of_uid.get(&claim.uid))
             .and_then(|key| self.drones.get(key));
         holder.is_some_and(|drone| drone.spec.node_name.as_deref().is_none_or(|bound| bound == node))
-    }
-}
-
-fn remove_from(map: &mut HashMap<String, BTreeSet<Key>>, at: &str, key: &Key) {
-    if let Some(set) = map.get_mut(at) {
-        set.remove(key);
-        if set.is_empty() {
-            map.remove(at);
-        }
     }
 }

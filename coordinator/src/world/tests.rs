@@ -2,8 +2,10 @@
 
 use super::*;
 use crds::DroneSpec;
+use fleet::binding::NoVehicle;
 use k8s_openapi::api::core::v1::{NodeCondition, NodeStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use std::time::Duration;
 
 fn drone(name: &str, version: u64, node: Option<&str>) -> Drone {
     let mut drone = Drone::new(
@@ -48,24 +50,34 @@ fn claim(world: &World, node: &str, holder: &str, version: u64) {
 }
 
 fn taken(world: &Arc<World>, me: &str) -> Vec<bool> {
-    let mut seen = vec![];
-    let none: Result<Reservation, ()> = world.reserve(me, |nodes, _| {
-        seen = nodes.iter().map(|(_, taken)| *taken).collect();
-        Err(())
+    let judged = ["n1", "n2"].map(|node| {
+        let mut seen = None;
+        let none = world.reserve(me, &NodeName::parse(node).unwrap(), |_, taken| {
+            seen = Some(taken);
+            false
+        });
+        assert!(none.is_none());
+        seen.unwrap()
     });
-    assert!(none.is_err());
-    seen
+    let all = world.candidates().0.into_iter();
+    for (one, (_, taken)) in judged.iter().zip(all) {
+        assert!(taken || !one, "for those without a claim of their own it is free");
+    }
+    judged.to_vec()
 }
 
 #[test]
 fn a_node_reserved_by_one_drone_is_taken_for_others_until_the_reservation_ends() {
     let world = world();
     let n1 = NodeName::parse("n1").unwrap();
-    let reservation = world.reserve::<()>("a", |_, _| Ok(n1.clone())).unwrap();
+    let reservation = world.reserve("a", &n1, |_, taken| !taken).unwrap();
     assert_eq!(taken(&world, "b"), [true, false]);
     assert_eq!(taken(&world, "a"), [false, false]);
+    assert!(world.reserve("b", &n1, |_, taken| !taken).is_none());
     drop(reservation);
     assert_eq!(taken(&world, "b"), [false, false]);
+    let unheard_of = NodeName::parse("n9").unwrap();
+    assert!(world.reserve("b", &unheard_of, |_, _| true).is_none());
 }
 
 #[test]
@@ -215,4 +227,137 @@ fn a_vehicle_that_becomes_free_wakes_those_it_would_do_for_and_nobody_else() {
     assert_eq!(woken(), ["any", "north"]);
     world.a_vehicle_may_be_free(&NodeName::parse("unheard-of").unwrap());
     assert_eq!(woken(), [""; 0]);
+}
+
+#[test]
+fn of_many_that_look_for_the_same_some_are_woken_for_a_vehicle_each_time_others() {
+    let wakes = Wakes::default();
+    let world = World::new(wakes.clone());
+    let mut node = Node::default();
+    node.metadata.name = Some("n1".into());
+    world.node(Change::Is(Arc::new(node)));
+    let names: Vec<String> = (0..100).map(|n| format!("d{n:02}")).collect();
+    for name in &names {
+        world.drone(Change::Is(Arc::new(drone(name, 1, None))));
+    }
+    wakes.drones.drain();
+    let (n1, mut woken) = (NodeName::parse("n1").unwrap(), vec![]);
+    for _ in 0..7 {
+        world.a_vehicle_may_be_free(&n1);
+        let keys = wakes.drones.drain();
+        assert_eq!(keys.len(), 16);
+        woken.extend(keys.into_iter().map(|key| key.name));
+    }
+    assert_eq!(woken[..100], names[..]);
+    assert_eq!(woken[100..], names[..12], "and then again from the first");
+}
+
+#[test]
+fn who_leaves_a_swarm_by_whatever_way_is_told_of_once_it_is_no_member() {
+    let world = Arc::new(World::new(Wakes::default()));
+    world.swarm(swarm("s", 1, |_| {}));
+    let told: Arc<Mutex<Vec<bool>>> = Arc::default();
+    let (here, there) = (Arc::downgrade(&world), Arc::clone(&told));
+    world.tell_of_partings(move |drone| {
+        let world = here.upgrade().unwrap();
+        let member = world.is_member("s", uid(drone));
+        there.lock().unwrap().push(member);
+    });
+    let told = || std::mem::take(&mut *told.lock().unwrap());
+    world.drone(drone_of("s", 2));
+    assert!(world.is_member("s", "uid-a") && !world.is_member("t", "uid-a"));
+    world.drone(drone_of("s", 3));
+    assert!(told().is_empty(), "it only changed");
+    world.drone(Change::Is(Arc::new(drone("a", 4, Some("n1")))));
+    assert_eq!(told(), [false], "it was orphaned");
+    world.drone(drone_of("s", 5));
+    world.drone(Change::Gone(Key::new("north", "a")));
+    assert_eq!(told().len(), 2, "it was nobody's and then the Swarm's, and is gone");
+    assert!(!world.is_member("s", "uid-a"));
+}
+
+#[test]
+fn what_was_found_for_one_is_found_for_all_that_look_for_the_same_until_it_may_be_otherwise() {
+    let world = world();
+    for name in ["a", "b"] {
+        world.drone(Change::Is(Arc::new(drone(name, 1, None))));
+    }
+    let wish = Wish::of(&drone("a", 1, None));
+    assert_eq!(wish, Wish::of(&drone("b", 1, None)));
+    let (start, changes) = (Instant::now(), world.candidates().1);
+    let at = |ms| start + Duration::from_millis(ms);
+    let keep = |nodes: &[&str], none: Option<NoVehicle>, cut: bool| {
+        let nodes = nodes.iter().map(|node| NodeName::parse(node).unwrap()).collect();
+        world.keep(
+            &wish,
+            Shortlist {
+                nodes,
+                none,
+                cut,
+                at: start,
+                changes,
+            },
+        );
+    };
+    let found = |ms: u64| match world.find(&wish, at(ms)) {
+        Found::Try(node) => node.to_string(),
+        Found::Nothing => "nothing".to_owned(),
+        Found::None(_, again) => format!("none {again:?}"),
+        Found::Gone(again) => format!("gone {again:?}"),
+    };
+    assert_eq!(found(0), "nothing");
+    keep(&["n1", "n2"], None, false);
+    assert_eq!(
+        [found(0), found(1), found(50), found(200)],
+        ["n1", "n2", "gone 150ms", "nothing"]
+    );
+    keep(&["n1"], None, true);
+    assert_eq!([found(0), found(1)], ["n1", "nothing"], "there were more");
+    keep(&["n1"], None, false);
+    assert_eq!(found(1000), "nothing", "a better one may have come");
+    keep(&[], Some(NoVehicle::default()), false);
+    assert_eq!(
+        [found(0), found(29_999), found(30_000)],
+        ["none None", "none None", "nothing"]
+    );
+    world.a_vehicle_may_be_free(&NodeName::parse("n2").unwrap());
+    assert_eq!(
+        [found(10), found(10), found(1000)],
+        ["n2", "none Some(990ms)", "nothing"]
+    );
+    let other = Wish::of(&drone_with_selector("c"));
+    assert_eq!(world.find(&other, at(0)), Found::Nothing);
+}
+
+#[test]
+fn what_was_found_is_doubted_when_the_swarm_asks_for_something_else() {
+    let world = World::new(Wakes::default());
+    world.swarm(swarm("s", 1, |_| {}));
+    let Change::Is(drone) = drone_of("s", 2) else {
+        unreachable!()
+    };
+    let mut drone = drone.as_ref().clone();
+    drone.spec.node_name = None;
+    let wish = Wish::of(&drone);
+    world.drone(Change::Is(Arc::new(drone)));
+    let list = || Shortlist {
+        nodes: [].into(),
+        none: Some(NoVehicle::default()),
+        cut: false,
+        at: Instant::now(),
+        changes: world.candidates().1,
+    };
+    world.keep(&wish, list());
+    let found = || world.find(&wish, Instant::now()) == Found::Nothing;
+    assert!(!found());
+    world.swarm(swarm("s", 3, |spec| spec.replicas = 7));
+    assert!(!found());
+    world.swarm(swarm("s", 4, |spec| spec.rotate_at_percent = Some(25)));
+    assert!(found());
+}
+
+fn drone_with_selector(name: &str) -> Drone {
+    let mut drone = drone(name, 1, None);
+    drone.spec.node_selector.insert("site".into(), "north".into());
+    drone
 }

@@ -65,8 +65,8 @@ fn pick(wanted: Wanted<'_>, nodes: &[Node]) -> Result<String, String> {
         upgrading: n.upgrading,
         report: n.report.as_ref(),
     });
-    choose(wanted, candidates)
-        .map(ToString::to_string)
+    choose(wanted, candidates, 1)
+        .map(|best| best[0].to_string())
         .map_err(|none| none.to_string())
 }
 
@@ -242,6 +242,38 @@ fn a_node_selector_is_obeyed() {
             .unwrap_err()
             .contains("1 do not match nodeSelector")
     );
+}
+
+#[test]
+fn of_many_the_best_come_first_and_no_more_than_are_asked_for() {
+    let nodes: Vec<Node> = (0..50u8).map(|n| node(&format!("n{n:02}")).battery(51 + n)).collect();
+    let candidates = || {
+        nodes.iter().map(|n| Candidate {
+            node: &n.name,
+            labels: &n.labels,
+            ready: n.ready,
+            cordoned: false,
+            tainted: false,
+            taken: n.taken,
+            upgrading: false,
+            report: n.report.as_ref(),
+        })
+    };
+    let best = |most| choose(any_vehicle(), candidates(), most).unwrap();
+    let names: Vec<&str> = best(3).into_iter().map(NodeName::as_str).collect();
+    assert_eq!(names, ["n49", "n48", "n47"]);
+    assert_eq!(best(usize::MAX).len(), 50);
+    assert!(candidates().all(|c| suits(any_vehicle(), &c)));
+    let taken = Candidate {
+        taken: true,
+        ..candidates().next().unwrap()
+    };
+    assert!(!suits(any_vehicle(), &taken));
+    let other = Wanted {
+        only: Some("n01"),
+        ..any_vehicle()
+    };
+    assert!(!suits(other, &candidates().next().unwrap()));
 }
 
 #[test]

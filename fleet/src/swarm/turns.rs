@@ -92,12 +92,6 @@ impl Turns {
         self.unfit.remove(drone);
     }
 
-    /// Of those that are not among `these`, nobody is left.
-    pub fn keep(&mut self, these: impl Fn(&DroneUid) -> bool) {
-        self.up.retain(|drone, _| these(drone));
-        self.unfit.retain(these);
-    }
-
     /// Before `now` somebody else gave turns, and the last of them may have been just now.
     pub fn taken_over(&mut self, now: Moment) {
         self.last = Some(now);
@@ -321,7 +315,7 @@ mod tests {
         let mut turns = Turns::default();
         turns.up(&uid("gone"));
         assert_eq!(turns.ask(&uid("a"), true, pace(1, 0), at(0)), Err(NotYet::Full));
-        turns.keep(|drone| *drone == uid("a"));
+        turns.down(&uid("gone"));
         assert_eq!(turns.ask(&uid("a"), true, pace(1, 0), at(0)), Ok(()));
     }
 

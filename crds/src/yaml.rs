@@ -4,7 +4,7 @@
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResourceExt;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const HEAD: &str = "# Generated from the types of the `crds` crate by `cargo xtask generate`; do not edit.\n";
 
@@ -44,7 +44,19 @@ pub fn documents() -> Result<Vec<Value>, CannotWrite> {
 fn document(crd: &CustomResourceDefinition) -> Result<Value, CannotWrite> {
     let mut tree = serde_json::to_value(crd)?;
     join_lines(&mut tree);
+    begin_unseen(&mut tree);
     Ok(tree)
+}
+
+/// Until the coordinator has written a status, an object has one that says that nobody has seen it. Else tools that wait for objects
+/// (kstatus, and so Flux) take one for done that has just been made.
+fn begin_unseen(tree: &mut Value) {
+    let versions = tree.pointer_mut("/spec/versions").and_then(Value::as_array_mut);
+    for version in versions.into_iter().flatten() {
+        if let Some(Value::Object(status)) = version.pointer_mut("/schema/openAPIV3Schema/properties/status") {
+            status.insert("default".to_owned(), json!({"observedGeneration": -1}));
+        }
+    }
 }
 
 fn file(crd: &CustomResourceDefinition) -> Result<String, CannotWrite> {
@@ -123,6 +135,19 @@ mod tests {
                 "what is wrong; what to do: {message:?} for {}",
                 rule["rule"]
             );
+        }
+    }
+
+    #[test]
+    fn an_object_begins_with_a_status_that_says_that_nobody_has_seen_it() {
+        for crd in documents().unwrap() {
+            let versions = crd["spec"]["versions"].as_array().unwrap().clone();
+            assert!(!versions.is_empty());
+            for version in versions {
+                let status = &version["schema"]["openAPIV3Schema"]["properties"]["status"];
+                assert_eq!(status["default"], json!({"observedGeneration": -1}));
+                assert!(status["properties"]["observedGeneration"].is_object());
+            }
         }
     }
 

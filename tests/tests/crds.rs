@@ -343,7 +343,7 @@ fn status_and_spec_are_written_apart() {
     ]);
     assert_eq!(
         ns.get("swarm", "alpha")["status"],
-        Value::Null,
+        json!({"observedGeneration": -1}),
         "status came in with the spec"
     );
     let both = r#"{"status": {"flyingDrones": 2}, "spec": {"replicas": 7}}"#;

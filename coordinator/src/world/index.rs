@@ -44,12 +44,12 @@ impl Inner {
 
     pub(super) fn unindex(&mut self, key: &Key, drone: &Drone) {
         self.drone_of_uid.remove(uid(drone));
-        if let Some((swarm, _)) = owner(drone) {
-            if let Some(members) = self.of_swarm.get_mut(swarm) {
-                members.remove(key);
-                if members.is_empty() {
-                    self.of_swarm.remove(swarm);
-                }
+        if let Some((swarm, _)) = owner(drone)
+            && let Some(members) = self.of_swarm.get_mut(swarm)
+        {
+            members.remove(key);
+            if members.is_empty() {
+                self.of_swarm.remove(swarm);
             }
         }
         match &drone.spec.node_name {

@@ -5,6 +5,7 @@
 use super::meta::{self, map_mut, metadata_mut, put};
 use crate::refusal::Refusal;
 use crate::resource::Resource;
+use crate::schema::defaults::fill;
 use crate::schema::metadata::keep;
 use serde_json::{Map, Value, json};
 
@@ -47,13 +48,21 @@ pub fn new_object(resource: &Resource, object: &mut Value, birth: &Birth<'_>) {
     }
     name_namespace(resource, object);
     if resource.custom && resource.has_status {
-        map_mut(object).remove("status");
+        put(map_mut(object), "status", first_status(resource));
     }
     if is_namespace(resource) {
         map_mut(object).insert("status".to_owned(), json!({"phase": "Active"}));
         let finalizers = map_mut(map_mut(object).entry("spec").or_insert_with(|| json!({})));
         finalizers.insert("finalizers".to_owned(), json!([NAMESPACE_FINALIZER]));
     }
+}
+
+/// The status of a new object, which nobody has written: what the schema says of it.
+fn first_status(resource: &Resource) -> Option<Value> {
+    let schema = resource.schema.properties.get("status")?;
+    let mut status = schema.default.clone()?;
+    fill(&mut status, schema);
+    Some(status)
 }
 
 /// Makes of a new object what its writer could have said: without what only the server says, and with what a kind has even

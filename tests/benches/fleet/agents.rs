@@ -13,7 +13,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use v1::FlightTruth as Truth;
 
 use crate::way::{self, Way};
@@ -23,6 +23,9 @@ const RETRY: Backoff = Backoff {
     first: Duration::from_millis(200),
     cap: Duration::from_secs(5),
 };
+
+/// As of real agents: a stream that lived this long starts the back-off afresh.
+const STEADY: Duration = Duration::from_secs(10);
 
 /// All connect for the first time within this span, as companion computers that are switched on in the course of a morning
 /// do much more slowly.
@@ -129,11 +132,13 @@ async fn live(number: usize, count: usize, way: Way, all: Arc<All>) {
     tokio::time::sleep(SPREAD.mul_f64(number as f64 / count as f64)).await;
     let mut failures = 0;
     loop {
-        let mut connected = false;
+        let (mut connected, began) = (false, Instant::now());
         // What went wrong is the coordinator's absence; what comes of it is measured.
         let _ = session(&mut vehicle, &way, &all, &mut connected).await;
         if connected {
             all.went();
+        }
+        if began.elapsed() >= STEADY {
             failures = 0;
         }
         failures += 1;

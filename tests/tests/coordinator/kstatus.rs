@@ -5,6 +5,7 @@ use crate::agent::Vehicle;
 use crate::field::{Field, condition};
 use crate::{crew, flying};
 use anyhow::Context;
+use kube::api::DeleteParams;
 use proto::v1::ReasonClass;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -74,12 +75,24 @@ fn stuck(vehicles: &[Vehicle], at: Option<f64>) {
 }
 
 pub async fn a_swarm_is_current_for_tools_that_wait_only_when_what_was_asked_for_is_so(mut field: Field) {
+    // No coordinator has seen them yet.
+    field.swarm("north", "alpha", json!({"replicas": 2})).await;
+    field.drone("north", json!({"name": "alone"}), json!({})).await;
+    until(
+        &field,
+        "what nobody has seen to be waited for",
+        "InProgress",
+        &["InProgress"],
+    )
+    .await;
+    let alone = field.drones("north").delete("alone", &DeleteParams::default());
+    alone.await.expect("nothing keeps a Drone that nobody has seen");
+
     let coordinator = field.coordinator();
     let (vehicles, _agents) = crew(&field, &coordinator, &["n1", "n2"]);
     vehicles[0].state().ready = false;
     vehicles[0].state().reasons = vec!["GPS 1: Bad fix".into()];
     vehicles[0].state().class = ReasonClass::WillHeal;
-    field.swarm("north", "alpha", json!({"replicas": 2})).await;
     let heals = ["Current", "InProgress"];
     until(
         &field,

@@ -212,7 +212,9 @@ fn what_the_server_sets_cannot_be_chosen() {
 fn what_the_server_has_set_cannot_be_changed() {
     both(|s| {
         let path = s.swarm("a");
-        let kept = s.given(s.swarm(""), &swarm("a", json!({"replicas": 1}))).body;
+        s.given(s.swarm(""), &swarm("a", json!({"replicas": 1})));
+        let status = json!({"status": {"replicas": 1}});
+        let kept = s.patch(MERGE, s.swarm("a/status"), &status).body;
         let changed = |key: &str, value: Value| with(kept.clone(), key, value);
         s.put(&path, &changed("uid", json!("11111111-2222-3333-4444-555555555555")));
         s.put(&path, &changed("name", json!("b")));

@@ -85,8 +85,9 @@ pub async fn a_swarm_is_current_for_tools_that_wait_only_when_what_was_asked_for
         &["InProgress"],
     )
     .await;
-    let alone = field.drones("north").delete("alone", &DeleteParams::default());
-    alone.await.expect("nothing keeps a Drone that nobody has seen");
+    let (drones, params) = (field.drones("north"), DeleteParams::default());
+    let deleted = drones.delete("alone", &params).await;
+    deleted.expect("nothing keeps a Drone that nobody has seen");
 
     let coordinator = field.coordinator();
     let (vehicles, _agents) = crew(&field, &coordinator, &["n1", "n2"]);

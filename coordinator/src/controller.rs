@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Calls `reconcile` for each object woken, for at most `most` at a time, until `ending`; what is under way then is
 /// finished. `reconcile` says after which time it wants to look again at the latest, and `rest` for how long an object is left alone
-/// after a look, whoever wakes it.
+/// after a look, whoever wakes it; but for one that wants to look again at once: it is not done.
 pub async fn run<K, F, Fut>(
     objects: Store<K>,
     wakes: Arc<WakeSet<Key>>,
@@ -131,7 +131,9 @@ where
         let began = Instant::now();
         let looked = work.await;
         looks.done(looked.as_ref().map(|_| ()), began.elapsed());
-        rests.begin(key.clone(), Instant::now());
+        if !matches!(looked, Ok(Some(Duration::ZERO))) {
+            rests.begin(key.clone(), Instant::now());
+        }
         let again = looked?;
         failures.forget(&key);
         Ok(again.map_or(Action::await_change(), Action::requeue))
@@ -292,6 +294,24 @@ mod tests {
         running.wakes.wake(key("a"));
         tokio::time::sleep(Duration::from_millis(1)).await;
         assert_eq!(seen(), before + 1, "one that has rested is looked at at once");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_object_with_more_to_do_at_once_does_it_before_it_rests() {
+        let (looks, seen) = counter();
+        let running = resting(Duration::from_secs(10), move |_| {
+            let looks = Arc::clone(&looks);
+            async move {
+                let more = looks.fetch_add(1, Ordering::Relaxed) < 4;
+                Ok(more.then_some(Duration::ZERO))
+            }
+        });
+        running.wakes.wake(key("a"));
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(seen(), 5, "a Swarm that is deleted lands its Drones some at a time");
+        running.wakes.wake(key("a"));
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(seen(), 5, "then it rests");
     }
 
     #[tokio::test(start_paused = true)]

@@ -4,7 +4,7 @@
 
 use crate::context::Context;
 use crate::drones::facts::Seen;
-use crate::world::{owner, uid};
+use crate::world::{World, owner, uid};
 use crds::{Drone, Swarm};
 use fleet::assignment::USUAL_RESERVE;
 use fleet::ids::DroneUid;
@@ -59,21 +59,25 @@ impl Turns {
         let now = context.standing.now();
         for drone in context.world.all_drones(None) {
             let seen = Seen::of(context, drone);
-            if let Some((swarm, _)) = owner(&seen.drone).filter(|_| seen.was_served()) {
-                let mut all = self.lock();
-                let turn = all.entry(swarm.to_owned()).or_default();
-                turn.turns.up(&seen.facts.uid);
-                turn.turns.taken_over(now);
+            if seen.was_served() {
+                self.take_over(&context.world, &seen.drone, now);
             }
         }
     }
 
-    fn change(&self, context: &Context, drone: &Drone, change: impl FnOnce(&mut OfOne, &DroneUid)) {
+    fn take_over(&self, world: &World, served: &Drone, now: Moment) {
+        self.change(world, served, |turns, me| {
+            turns.up(me);
+            turns.taken_over(now);
+        });
+    }
+
+    fn change(&self, world: &World, drone: &Drone, change: impl FnOnce(&mut OfOne, &DroneUid)) {
         let Some((swarm, _)) = owner(drone) else { return };
         let me = DroneUid(uid(drone).to_owned());
         let mut all = self.lock();
         // It may have gone since it was seen. Who goes is forgotten after this, or was before.
-        if context.world.is_member(swarm, &me.0) {
+        if world.is_member(swarm, &me.0) {
             change(&mut all.entry(swarm.to_owned()).or_default().turns, &me);
         }
     }
@@ -87,11 +91,11 @@ impl Turns {
             return;
         }
         match seen.facts.truth {
-            Some(FlightTruth::Disarmed) if seen.wished_up() => self.change(context, &seen.drone, OfOne::stands),
+            Some(FlightTruth::Disarmed) if seen.wished_up() => self.change(&context.world, &seen.drone, OfOne::stands),
             Some(FlightTruth::Disarmed) => self.forget(context, &seen.drone),
-            Some(FlightTruth::ArmedOnGround) => self.change(context, &seen.drone, OfOne::armed),
+            Some(FlightTruth::ArmedOnGround) => self.change(&context.world, &seen.drone, OfOne::armed),
             Some(FlightTruth::Airborne(_) | FlightTruth::Unknown(_)) | None => {
-                self.change(context, &seen.drone, OfOne::up)
+                self.change(&context.world, &seen.drone, OfOne::up)
             }
         }
     }
@@ -219,6 +223,45 @@ fn seconds(n: i32) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::key::Key;
+    use crate::world::{Change, Wakes};
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+    use std::sync::Arc;
+
+    fn swarm() -> Swarm {
+        let mut swarm = Swarm::new("alpha", crds::SwarmSpec::default());
+        swarm.spec.replicas = 1;
+        swarm.spec.max_surge = 0;
+        swarm.metadata.uid = Some("s".into());
+        swarm
+    }
+
+    fn drone() -> Drone {
+        let mut drone = Drone::new("a", crds::DroneSpec::default());
+        drone.metadata.namespace = Some("north".into());
+        drone.metadata.uid = Some("uid-a".into());
+        drone.metadata.owner_references = Some(vec![OwnerReference {
+            api_version: "skein.dev/v1alpha1".into(),
+            kind: "Swarm".into(),
+            name: "alpha".into(),
+            uid: "s".into(),
+            controller: Some(true),
+            block_owner_deletion: None,
+        }]);
+        drone
+    }
+
+    #[test]
+    fn one_that_goes_while_a_new_leader_takes_over_takes_nobodys_turn() {
+        let (turns, world) = (Turns::default(), World::new(Wakes::default()));
+        world.drone(Change::Is(Arc::new(drone())));
+        turns.take_over(&world, &drone(), Moment::default());
+        assert!(turns.are_full(&swarm()));
+        let turns = Turns::default();
+        world.drone(Change::Gone(Key::new("north", "a")));
+        turns.take_over(&world, &drone(), Moment::default());
+        assert!(!turns.are_full(&swarm()) && turns.lock().is_empty());
+    }
 
     #[test]
     fn one_that_came_home_at_its_reserve_is_replaced_whatever_the_swarm_says_of_relief() {

@@ -148,7 +148,7 @@ impl World {
     /// A Drone changed.
     pub fn drone(&self, change: Change<Drone>) {
         match change {
-            Change::Is(drone) => self.put_drone(drone),
+            Change::Is(drone) => self.put_drone(drone, false),
             Change::Gone(key) => {
                 let mut inner = self.lock();
                 let Some(old) = inner.drones.remove(&key) else { return };
@@ -165,10 +165,14 @@ impl World {
         }
     }
 
-    fn put_drone(&self, drone: Arc<Drone>) {
+    /// With `only_known`, nothing is taken in of a Drone that is not known, or is known no more.
+    fn put_drone(&self, drone: Arc<Drone>, only_known: bool) {
         let key = Key::of(drone.as_ref());
         let mut inner = self.lock();
         let old = inner.drones.get(&key).cloned();
+        if only_known && old.as_deref().is_none_or(|old| uid(old) != uid(drone.as_ref())) {
+            return;
+        }
         if let Some(old) = &old {
             if is_older(&drone.metadata, &old.metadata) {
                 return;
@@ -197,15 +201,7 @@ impl World {
     /// Takes in the answer to a write of our own, so that the next decision does not rest on what was before it. Only of
     /// a Drone that is known: one that is gone by now must not come back.
     pub fn learn_drone(&self, drone: Drone) {
-        let key = Key::of(&drone);
-        let known = self
-            .lock()
-            .drones
-            .get(&key)
-            .is_some_and(|old| uid(old.as_ref()) == uid(&drone));
-        if known {
-            self.put_drone(Arc::new(drone));
-        }
+        self.put_drone(Arc::new(drone), true);
     }
 
     fn wake_around(&self, inner: &Inner, key: &Key, drone: &Drone) {
@@ -263,6 +259,11 @@ impl World {
 
     /// A Swarm changed.
     pub fn swarm(&self, change: Change<Swarm>) {
+        self.put_swarm(change, false);
+    }
+
+    /// With `only_known`, nothing is taken in of a Swarm that is not known, or is known no more.
+    fn put_swarm(&self, change: Change<Swarm>, only_known: bool) {
         let mut inner = self.lock();
         let (key, id) = match change {
             Change::Filled => return self.fill(1),
@@ -274,10 +275,9 @@ impl World {
             }
             Change::Is(swarm) => {
                 let (key, id) = (Key::of(swarm.as_ref()), uid(swarm.as_ref()).to_owned());
-                if inner
-                    .swarms
-                    .get(&key)
-                    .is_some_and(|old| is_older(&swarm.metadata, &old.metadata))
+                let known = inner.swarms.get(&key);
+                if known.is_some_and(|old| is_older(&swarm.metadata, &old.metadata))
+                    || (only_known && known.is_none_or(|old| uid(old.as_ref()) != id))
                 {
                     return;
                 }
@@ -323,14 +323,7 @@ impl World {
 
     /// Takes in the answer to a write of our own to a Swarm that is known.
     pub fn learn_swarm(&self, swarm: Swarm) {
-        let known = self
-            .lock()
-            .swarms
-            .get(&Key::of(&swarm))
-            .is_some_and(|old| uid(old.as_ref()) == uid(&swarm));
-        if known {
-            self.swarm(Change::Is(Arc::new(swarm)));
-        }
+        self.put_swarm(Change::Is(Arc::new(swarm)), true);
     }
 
     /// What may be done with the vehicle of `node` has changed: has its agent, the Drones on it and their Swarms looked at.

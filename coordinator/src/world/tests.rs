@@ -5,6 +5,7 @@ use crds::DroneSpec;
 use fleet::binding::NoVehicle;
 use k8s_openapi::api::core::v1::{NodeCondition, NodeStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 fn drone(name: &str, version: u64, node: Option<&str>) -> Drone {
@@ -354,6 +355,54 @@ fn what_was_found_is_doubted_when_the_swarm_asks_for_something_else() {
     assert!(!found());
     world.swarm(swarm("s", 4, |spec| spec.rotate_at_percent = Some(25)));
     assert!(found());
+}
+
+/// Calls `learn` all the while that `go` is, again and again.
+fn meanwhile(learn: impl Fn() + Sync, go: impl Fn()) {
+    let over = AtomicBool::new(false);
+    std::thread::scope(|both| {
+        both.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                learn();
+            }
+        });
+        (0..10_000).for_each(|_| go());
+        over.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn the_answer_to_a_write_that_comes_as_a_drone_goes_does_not_bring_it_back() {
+    let (world, back) = (world(), AtomicBool::new(false));
+    let new = || drone("a", 1, Some("n1"));
+    meanwhile(
+        || world.learn_drone(new()),
+        || {
+            world.drone(Change::Is(Arc::new(new())));
+            world.drone(Change::Gone(Key::new("north", "a")));
+            let there = (0..10).any(|_| !world.all_drones(None).is_empty());
+            back.fetch_or(there, Ordering::Relaxed);
+        },
+    );
+    assert!(!back.into_inner());
+}
+
+#[test]
+fn the_answer_to_a_write_that_comes_as_a_swarm_goes_does_not_bring_it_back() {
+    let (world, back) = (world(), AtomicBool::new(false));
+    let Change::Is(new) = swarm("s", 1, |_| {}) else {
+        unreachable!()
+    };
+    meanwhile(
+        || world.learn_swarm(new.as_ref().clone()),
+        || {
+            world.swarm(Change::Is(Arc::clone(&new)));
+            world.swarm(Change::Gone(Key::new("north", "alpha")));
+            let there = (0..10).any(|_| !world.all_swarms().is_empty());
+            back.fetch_or(there, Ordering::Relaxed);
+        },
+    );
+    assert!(!back.into_inner());
 }
 
 fn drone_with_selector(name: &str) -> Drone {

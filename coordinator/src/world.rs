@@ -140,8 +140,13 @@ impl World {
 
     fn parted(&self, drone: &Drone) {
         let tell = self.partings.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(tell) = tell {
-            tell(drone);
+        let Some(tell) = tell else { return };
+        tell(drone);
+        // It was woken when the Drone left, and may have been looked at before that was taken in.
+        if let Some((swarm, _)) = owner(drone)
+            && let Some(swarm) = self.lock().swarm_of_uid.get(swarm)
+        {
+            self.wakes.swarms.wake(swarm.clone());
         }
     }
 

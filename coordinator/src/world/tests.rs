@@ -405,6 +405,21 @@ fn the_answer_to_a_write_that_comes_as_a_swarm_goes_does_not_bring_it_back() {
     assert!(!back.into_inner());
 }
 
+#[test]
+fn a_swarm_is_looked_at_after_it_was_taken_in_that_a_drone_left_it() {
+    let wakes = Wakes::default();
+    let world = World::new(wakes.clone());
+    world.swarm(swarm("s", 1, |_| {}));
+    let early = wakes.clone();
+    world.tell_of_partings(move |_| {
+        early.swarms.drain();
+    });
+    world.drone(drone_of("s", 2));
+    wakes.swarms.drain();
+    world.drone(Change::Gone(Key::new("north", "a")));
+    assert_eq!(wakes.swarms.drain(), [Key::new("north", "alpha")]);
+}
+
 fn drone_with_selector(name: &str) -> Drone {
     let mut drone = drone(name, 1, None);
     drone.spec.node_selector.insert("site".into(), "north".into());

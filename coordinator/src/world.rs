@@ -294,6 +294,7 @@ impl World {
                     Some(before) if uid(before.as_ref()) != id => {
                         let gone = uid(before.as_ref());
                         inner.swarm_of_uid.remove(gone);
+                        inner.pending.doubt(gone);
                         self.wake_swarm(&inner, gone);
                     }
                     Some(before) if same_for_drones(&before, &swarm) => return,

@@ -162,8 +162,9 @@ impl Pending {
         groups.collect()
     }
 
-    /// What the Swarm `swarm` asks of a vehicle may have changed.
+    /// What the Swarm `swarm` asks of a vehicle may have changed, and what is being found just now is of before.
     pub(super) fn doubt(&mut self, swarm: &str) {
+        self.changes += 1;
         for (wish, group) in &mut self.groups {
             if wish.swarm.as_deref() == Some(swarm) {
                 group.list = None;

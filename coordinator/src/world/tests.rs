@@ -420,6 +420,43 @@ fn a_swarm_is_looked_at_after_it_was_taken_in_that_a_drone_left_it() {
     assert_eq!(wakes.swarms.drain(), [Key::new("north", "alpha")]);
 }
 
+#[test]
+fn what_is_found_while_a_swarm_comes_to_ask_for_something_else_is_not_believed_for_long() {
+    let world = World::new(Wakes::default());
+    world.swarm(swarm("s", 1, |_| {}));
+    let Change::Is(drone) = drone_of("s", 2) else {
+        unreachable!()
+    };
+    let mut drone = drone.as_ref().clone();
+    drone.spec.node_name = None;
+    let wish = Wish::of(&drone);
+    world.drone(Change::Is(Arc::new(drone)));
+    let at = Instant::now();
+    let found_none = |changes| {
+        let list = Shortlist {
+            nodes: [].into(),
+            none: Some(NoVehicle::default()),
+            cut: false,
+            at,
+            changes,
+        };
+        world.keep(&wish, list);
+        world.find(&wish, at)
+    };
+    let before = world.candidates().1;
+    assert_eq!(found_none(before), Found::None(NoVehicle::default(), None));
+    world.swarm(swarm("s", 3, |spec| spec.rotate_at_percent = Some(25)));
+    let soon = Some(Duration::from_secs(1));
+    assert_eq!(found_none(before), Found::None(NoVehicle::default(), soon));
+    let before = world.candidates().1;
+    world.swarm(swarm("another", 4, |_| {}));
+    assert_eq!(
+        found_none(before),
+        Found::None(NoVehicle::default(), soon),
+        "it is gone"
+    );
+}
+
 fn drone_with_selector(name: &str) -> Drone {
     let mut drone = drone(name, 1, None);
     drone.spec.node_selector.insert("site".into(), "north".into());

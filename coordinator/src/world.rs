@@ -159,10 +159,7 @@ impl World {
                 let Some(old) = inner.drones.remove(&key) else { return };
                 inner.unindex(&key, &old);
                 self.wake_around(&inner, &key, &old);
-                // One that never had a vehicle leaves none behind.
-                if let Some(node) = &old.spec.node_name {
-                    self.offer(&mut inner, node);
-                }
+                self.pass_on(&mut inner, &old, None);
                 drop(inner);
                 self.parted(&old);
             }
@@ -188,6 +185,9 @@ impl World {
         inner.index(&key, &drone);
         inner.drones.insert(key.clone(), Arc::clone(&drone));
         self.wake_around(&inner, &key, &drone);
+        if let Some(old) = &old {
+            self.pass_on(&mut inner, old, Some(&drone));
+        }
         drop(inner);
         let member = |drone: &Drone| (uid(drone).to_owned(), owner(drone).map(|(swarm, _)| swarm.to_owned()));
         if let Some(old) = old.filter(|old| member(old) != member(&drone)) {
@@ -207,6 +207,18 @@ impl World {
     /// a Drone that is known: one that is gone by now must not come back.
     pub fn learn_drone(&self, drone: Drone) {
         self.put_drone(Arc::new(drone), true);
+    }
+
+    /// Others have what the Drone `old` has no more, which is `new` now, or gone: its vehicle, and what it was woken for if it looks
+    /// for none any more.
+    fn pass_on(&self, inner: &mut Inner, old: &Drone, new: Option<&Drone>) {
+        if let Some(node) = inner.left_behind(old, new) {
+            self.offer(inner, &node);
+        }
+        let wish = Wish::looking(old).filter(|wish| new.and_then(Wish::looking).as_ref() != Some(wish));
+        if let Some(key) = wish.and_then(|wish| inner.pending.passed_on(&wish)) {
+            self.wakes.drones.wake(key);
+        }
     }
 
     fn wake_around(&self, inner: &Inner, key: &Key, drone: &Drone) {
@@ -577,6 +589,7 @@ impl World {
         inner.reserved.insert(node.as_str().to_owned(), me.to_owned());
         Some(Reservation {
             world: Arc::clone(self),
+            me: me.to_owned(),
             node,
         })
     }
@@ -586,13 +599,19 @@ impl World {
 #[derive(Debug)]
 pub struct Reservation {
     world: Arc<World>,
+    me: String,
     /// The node.
     pub node: NodeName,
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.world.lock().reserved.remove(self.node.as_str());
+        let mut inner = self.world.lock();
+        inner.reserved.remove(self.node.as_str());
+        // One that is gone does not try again.
+        if !inner.drone_of_uid.contains_key(&self.me) {
+            self.world.offer(&mut inner, self.node.as_str());
+        }
     }
 }
 

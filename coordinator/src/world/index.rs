@@ -37,7 +37,9 @@ impl Inner {
                 self.on_node.entry(node.clone()).or_default().insert(key.clone());
             }
             None => {
-                self.pending.insert(Wish::of(drone), key.clone());
+                if let Some(wish) = Wish::looking(drone) {
+                    self.pending.insert(wish, key.clone());
+                }
             }
         }
     }
@@ -61,7 +63,11 @@ impl Inner {
                     }
                 }
             }
-            None => self.pending.remove(&Wish::of(drone), key),
+            None => {
+                if let Some(wish) = Wish::looking(drone) {
+                    self.pending.remove(&wish, key);
+                }
+            }
         }
     }
 
@@ -77,6 +83,14 @@ impl Inner {
         if let Some(old) = old {
             self.claimed_by.remove(&old.uid);
         }
+    }
+
+    /// The node that the Drone `old` was bound to or had claimed, if it has it no more: it is `new` now, or gone.
+    pub(super) fn left_behind(&self, old: &Drone, new: Option<&Drone>) -> Option<String> {
+        let had = old.spec.node_name.as_ref().or_else(|| self.claimed_by.get(uid(old)))?;
+        let has = new.filter(|new| uid(*new) == uid(old));
+        let has = has.is_some_and(|new| new.spec.node_name.as_ref().is_none_or(|node| node == had));
+        (!has).then(|| had.clone())
     }
 
     /// Whether another Drone than `me` has `node`: is bound to it, has it reserved, or holds a claim that stands. A claim

@@ -52,6 +52,12 @@ impl Wish {
             reserve: drone.spec.failsafe.as_ref().map(|failsafe| failsafe.reserve_percent),
         }
     }
+
+    /// That of `drone` if it looks for a vehicle: it has none, and is not being deleted.
+    pub(super) fn looking(drone: &Drone) -> Option<Self> {
+        let looks = drone.spec.node_name.is_none() && drone.metadata.deletion_timestamp.is_none();
+        looks.then(|| Self::of(drone))
+    }
 }
 
 /// What is known of the vehicles that would do.
@@ -108,12 +114,12 @@ struct Group {
 }
 
 impl Group {
-    fn some(&mut self) -> Vec<Key> {
+    fn some(&mut self, most: usize) -> Vec<Key> {
         let after = self.last.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
         let rest = self.drones.range((after, Bound::Unbounded));
         let woken: Vec<Key> = rest
             .chain(&self.drones)
-            .take(LOOK.min(self.drones.len()))
+            .take(most.min(self.drones.len()))
             .cloned()
             .collect();
         self.last = woken.last().cloned();
@@ -146,7 +152,13 @@ impl Pending {
     /// Something changed that may be news to all: who is to look.
     pub(super) fn changed(&mut self) -> Vec<Key> {
         self.changes += 1;
-        self.groups.values_mut().flat_map(Group::some).collect()
+        self.groups.values_mut().flat_map(|group| group.some(LOOK)).collect()
+    }
+
+    /// One that had `wish` looks for it no more. It may have been woken for a vehicle meanwhile, and nobody else: who is to look in its
+    /// place.
+    pub(super) fn passed_on(&mut self, wish: &Wish) -> Option<Key> {
+        self.groups.get_mut(wish)?.some(1).pop()
     }
 
     /// The vehicle of `node` may be free, which does for those that `wants` says: who is to look.
@@ -157,7 +169,7 @@ impl Pending {
             if let Some(list) = group.list.as_mut().filter(|list| list.nodes.len() < MOST_NEWS) {
                 list.nodes.push_back(node.clone());
             }
-            group.some()
+            group.some(LOOK)
         });
         groups.collect()
     }

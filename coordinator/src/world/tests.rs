@@ -4,7 +4,8 @@ use super::*;
 use crds::DroneSpec;
 use fleet::binding::NoVehicle;
 use k8s_openapi::api::core::v1::{NodeCondition, NodeStatus};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
+use k8s_openapi::jiff::Timestamp;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -418,6 +419,104 @@ fn a_swarm_is_looked_at_after_it_was_taken_in_that_a_drone_left_it() {
     wakes.swarms.drain();
     world.drone(Change::Gone(Key::new("north", "a")));
     assert_eq!(wakes.swarms.drain(), [Key::new("north", "alpha")]);
+}
+
+#[test]
+fn a_vehicle_is_offered_by_whatever_way_it_is_left_behind() {
+    let wakes = Wakes::default();
+    let world = Arc::new(World::new(wakes.clone()));
+    for name in ["n1", "n2"] {
+        let mut node = Node::default();
+        node.metadata.name = Some(name.into());
+        node.metadata.labels = Some([("name".to_owned(), name.to_owned())].into());
+        world.node(Change::Is(Arc::new(node)));
+    }
+    for node in ["n1", "n2"] {
+        let mut drone = drone(&format!("waits-for-{node}"), 1, None);
+        drone.spec.node_selector.insert("name".into(), node.into());
+        world.drone(Change::Is(Arc::new(drone)));
+    }
+    let woken = || {
+        let mut names: Vec<_> = wakes.drones.drain().into_iter().map(|key| key.name).collect();
+        names.retain(|name| name.starts_with("waits-for"));
+        names
+    };
+    woken();
+    let is = |drone: Drone| world.drone(Change::Is(Arc::new(drone)));
+    let picky = |version, node| {
+        let mut drone = drone("a", version, node);
+        drone.spec.node_selector.insert("name".into(), "none".into());
+        drone
+    };
+
+    is(picky(2, Some("n1")));
+    let mut anew = picky(3, None);
+    anew.metadata.uid = Some("another".into());
+    is(anew);
+    assert_eq!(woken(), ["waits-for-n1"], "it was made anew while the watch was broken");
+
+    is(picky(4, None));
+    claim(&world, "n1", "a", 1);
+    is(picky(5, None));
+    assert_eq!(woken(), [""; 0], "it has its claim still");
+    is(picky(6, Some("n2")));
+    assert_eq!(
+        woken(),
+        ["waits-for-n1"],
+        "a user bound it to another node than it had claimed"
+    );
+
+    is(picky(7, None));
+    claim(&world, "n2", "a", 2);
+    woken();
+    world.drone(Change::Gone(Key::new("north", "a")));
+    assert_eq!(woken(), ["waits-for-n2"], "it went before it was bound");
+
+    is(picky(8, None));
+    let n1 = NodeName::parse("n1").unwrap();
+    let reservation = world.reserve("uid-a", &n1, |_, taken| !taken);
+    world.drone(Change::Gone(Key::new("north", "a")));
+    woken();
+    drop(reservation);
+    assert_eq!(woken(), ["waits-for-n1"], "it went while its claim was written");
+}
+
+#[test]
+fn one_that_was_woken_for_a_vehicle_and_needs_none_has_another_look_in_its_place() {
+    let wakes = Wakes::default();
+    let world = World::new(wakes.clone());
+    let mut node = Node::default();
+    node.metadata.name = Some("n1".into());
+    world.node(Change::Is(Arc::new(node)));
+    let names: Vec<String> = (0..40).map(|n| format!("d{n:02}")).collect();
+    for name in &names {
+        world.drone(Change::Is(Arc::new(drone(name, 1, None))));
+    }
+    let woken = || {
+        let keys = wakes.drones.drain();
+        keys.into_iter().map(|key| key.name).collect::<Vec<_>>()
+    };
+    woken();
+    // These sixteen are being bound to others just now.
+    world.a_vehicle_may_be_free(&NodeName::parse("n1").unwrap());
+    assert_eq!(woken(), names[..16]);
+    world.drone(Change::Is(Arc::new(drone("d00", 2, Some("n2")))));
+    assert_eq!(woken(), ["d00", "d16"]);
+    let mut leaving = drone("d01", 3, None);
+    leaving.metadata.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
+    world.drone(Change::Is(Arc::new(leaving)));
+    assert_eq!(woken(), ["d01", "d17"]);
+    world.drone(Change::Gone(Key::new("north", "d02")));
+    assert_eq!(woken(), ["d02", "d18"]);
+    world.drone(Change::Is(Arc::new(drone("d03", 4, None))));
+    assert_eq!(woken(), ["d03"], "it looks still");
+    for _ in 0..2 {
+        world.a_vehicle_may_be_free(&NodeName::parse("n1").unwrap());
+        assert!(
+            !woken().contains(&"d01".to_owned()),
+            "who is being deleted looks for none"
+        );
+    }
 }
 
 #[test]

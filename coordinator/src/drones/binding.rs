@@ -333,3 +333,6 @@ async fn guard(context: &Context, seen: &Seen, node: Option<&NodeName>) -> Resul
     context.world.learn_drone(bound.clone());
     Ok(Seen::of(context, Arc::new(bound)))
 }
+
+#[cfg(test)]
+mod tests;

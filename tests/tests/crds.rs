@@ -343,7 +343,7 @@ fn status_and_spec_are_written_apart() {
     ]);
     assert_eq!(
         ns.get("swarm", "alpha")["status"],
-        json!({"observedGeneration": -1}),
+        json!({"observedGeneration": -1, "replicas": 0, "assignedDrones": 0, "flyingDrones": 0}),
         "status came in with the spec"
     );
     let both = r#"{"status": {"flyingDrones": 2}, "spec": {"replicas": 7}}"#;

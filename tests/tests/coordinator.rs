@@ -49,6 +49,7 @@ use pace::{
     a_changed_node_selector_replaces_in_an_orderly_way_and_lands_no_more_than_may_be_missing,
     a_changed_template_goes_through_the_air_one_after_the_other_and_lands_nobody,
     a_drone_that_goes_by_the_hand_of_a_person_keeps_nobody_on_the_ground,
+    a_drone_that_waits_for_a_vehicle_takes_up_what_its_swarm_asks_for_now,
     an_agent_that_falls_silent_on_the_ground_gets_no_turn_by_that,
     takeoffs_of_a_swarm_are_spread_in_time_and_never_more_are_up_than_may_be, takeoffs_stay_spread_when_another_leads,
 };
@@ -127,6 +128,7 @@ on_both! {
     a_leader_that_was_stopped_and_succeeded_moves_nobody_and_ends,
     a_changed_template_goes_through_the_air_one_after_the_other_and_lands_nobody,
     a_changed_node_selector_replaces_in_an_orderly_way_and_lands_no_more_than_may_be_missing,
+    a_drone_that_waits_for_a_vehicle_takes_up_what_its_swarm_asks_for_now,
     a_selector_grounds_what_it_selects_and_nothing_else,
     one_drone_of_a_swarm_is_grounded_by_its_label_and_is_not_replaced,
     each_line_about_a_drone_is_in_its_span_and_none_mixes_two,

@@ -89,7 +89,8 @@ fn update(context: &Context, swarm: &Swarm, drone: &Arc<Drone>) -> Update {
         name: drone.name_any(),
         serving: serving(&seen),
         outdated: differs_in_flight(swarm, drone) || takes(context, swarm, drone),
-        changing: !has_taken(&seen),
+        // One without a vehicle has no agent that could act on it: it takes up what is asked of it at once.
+        changing: seen.was_served() && !has_taken(&seen),
         uid: seen.facts.uid,
     }
 }

@@ -254,6 +254,22 @@ pub async fn a_changed_node_selector_replaces_in_an_orderly_way_and_lands_no_mor
     assert_eq!(field.all_drones().await.len(), 2);
 }
 
+pub async fn a_drone_that_waits_for_a_vehicle_takes_up_what_its_swarm_asks_for_now(mut field: Field) {
+    let coordinator = field.coordinator();
+    let (_vehicles, _agents) = crew(&field, &coordinator, &["n1"]);
+    let spec = json!({"replicas": 1, "nodeSelector": {"site": "misspelt"}});
+    field.swarm("north", "alpha", spec).await;
+    let waits = |d: &[Drone]| d.len() == 1 && condition(&d[0], "Assigned").2.contains("do not match nodeSelector");
+    let before = field.until_drones("a Drone to wait for a vehicle", waits).await;
+    let corrected = json!({"nodeSelector": null, "template": {"spec": {"takeoffAltitudeMeters": 15}}});
+    patch_swarm(&field, corrected).await;
+    let flies = |d: &[Drone]| d.len() == 1 && flying(d) == 1;
+    let after = field.until_drones("it to fly", flies).await;
+    assert_eq!(before[0].uid(), after[0].uid(), "it is the same Drone");
+    assert!((after[0].spec.takeoff_altitude_meters - 15.0).abs() < f64::EPSILON);
+    expect_quiet(&coordinator);
+}
+
 /// No part of it has failed.
 fn expect_quiet(coordinator: &Coordinator) {
     let log = coordinator.process.stderr();

@@ -302,6 +302,7 @@ mod tests {
     #[test]
     fn ground_wants_a_swarm_or_all_and_not_both() {
         assert!(usage_error(&["ground"]).contains("required"));
+        assert!(usage_error(&["ground"]).contains("<SWARM|--selector <SELECTOR>|--all>"));
         assert!(usage_error(&["ground", "alpha", "--all"]).contains("cannot be used with"));
         assert!(usage_error(&["ground", "--all", "-n", "field"]).contains("cannot be used with"));
         assert!(usage_error(&["ground", "a/b/c"]).contains("NAME or NAMESPACE/NAME"));

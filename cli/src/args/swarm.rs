@@ -4,7 +4,7 @@
 
 use super::WhereArgs;
 use crate::failure::Failure;
-use clap::Args;
+use clap::{ArgGroup, Args};
 use fleet::selector::Selector;
 use std::fmt;
 use std::str::FromStr;
@@ -12,19 +12,19 @@ use std::str::FromStr;
 /// Arguments of `skein ground` and `skein release`.
 #[derive(Debug, Args)]
 #[group(skip)]
+#[command(group = ArgGroup::new("which").required(true).args(["swarm", "selector", "all"]))]
 pub struct GroundArgs {
     /// Which coordinator.
     #[command(flatten)]
     pub place: WhereArgs,
     /// The Swarm, as NAME or NAMESPACE/NAME.
-    #[arg(required_unless_present_any = ["all", "selector"], conflicts_with_all = ["all", "selector"])]
     pub swarm: Option<SwarmRef>,
     /// Swarms and Drones by their labels, as kubectl's -l has it: team=red,model in (a,b),!retired
     ///
     /// A Drone counts with its own labels and those of its Swarm, a Swarm with its own and those of its template. A Swarm that
     /// matches is meant as a whole, else each of its Drones that matches; what is selected is settled when the order is given.
     /// `skein status -l` shows the same Drones.
-    #[arg(short = 'l', long, value_name = "SELECTOR", conflicts_with = "all")]
+    #[arg(short = 'l', long, value_name = "SELECTOR")]
     pub selector: Option<Selector>,
     /// Namespace of the Swarm, or the only one in which --selector selects.
     #[arg(short, long, value_name = "NAMESPACE", conflicts_with_all = ["all", "all_namespaces"])]

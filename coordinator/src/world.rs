@@ -95,6 +95,11 @@ pub fn owner(drone: &Drone) -> Option<(&str, &str)> {
         .map(|r| (r.uid.as_str(), r.name.as_str()))
 }
 
+/// The uid of the Swarm that controls a Drone.
+fn of_swarm(drone: &Drone) -> Option<&str> {
+    owner(drone).map(|(swarm, _)| swarm)
+}
+
 /// `metadata.uid`; every object read from the API server has one.
 pub fn uid(object: &impl ResourceExt) -> &str {
     object.meta().uid.as_deref().unwrap_or_default()
@@ -189,8 +194,8 @@ impl World {
             self.pass_on(&mut inner, old, Some(&drone));
         }
         drop(inner);
-        let member = |drone: &Drone| (uid(drone).to_owned(), owner(drone).map(|(swarm, _)| swarm.to_owned()));
-        if let Some(old) = old.filter(|old| member(old) != member(&drone)) {
+        let stays = |old: &Drone| uid(old) == uid(drone.as_ref()) && of_swarm(old) == of_swarm(&drone);
+        if let Some(old) = old.filter(|old| !stays(old)) {
             self.parted(&old);
         }
     }
@@ -200,7 +205,7 @@ impl World {
     pub fn is_member(&self, swarm: &str, drone: &str) -> bool {
         let inner = self.lock();
         let found = inner.drone_of_uid.get(drone).and_then(|key| inner.drones.get(key));
-        found.is_some_and(|found| owner(found).is_some_and(|(uid, _)| uid == swarm))
+        found.is_some_and(|found| of_swarm(found) == Some(swarm))
     }
 
     /// Takes in the answer to a write of our own, so that the next decision does not rest on what was before it. Only of

@@ -203,7 +203,7 @@ fn idle(coordinator: &Coordinator, count: usize, empty: f64, watch: Duration) ->
     let pid = coordinator.process.pid();
     let (cpu, reports) = (
         machine::cpu_seconds(pid)?,
-        coordinator.sum("skein_agent_reports_total", &[])?,
+        coordinator.sum("skein_agent_reports_total")?,
     );
     std::thread::sleep(watch);
     let (now, peak) = machine::memory_mib(pid)?;
@@ -215,7 +215,7 @@ fn idle(coordinator: &Coordinator, count: usize, empty: f64, watch: Duration) ->
     println!(
         "CPU: {:.2} of a core, at {:.0} reports/s",
         (machine::cpu_seconds(pid)? - cpu) / watch.as_secs_f64(),
-        (coordinator.sum("skein_agent_reports_total", &[])? - reports) / watch.as_secs_f64(),
+        (coordinator.sum("skein_agent_reports_total")? - reports) / watch.as_secs_f64(),
     );
     Ok(())
 }
@@ -262,7 +262,7 @@ async fn quiet(coordinator: &Coordinator) -> anyhow::Result<()> {
 async fn settled(coordinator: &Coordinator, drones: &Api<Drone>, wanted: usize) -> anyhow::Result<()> {
     let until = Instant::now() + Duration::from_secs(900);
     loop {
-        let flying = coordinator.sum("skein_drones{phase=\"Flying\"}", &[])?;
+        let flying = coordinator.sum("skein_drones{phase=\"Flying\"}")?;
         #[allow(clippy::cast_precision_loss, reason = "a count of Drones")]
         if flying >= wanted as f64 {
             let list = drones.list(&ListParams::default().limit(1)).await?;

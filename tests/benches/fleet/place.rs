@@ -179,12 +179,11 @@ impl Coordinator {
         Ok(text)
     }
 
-    /// The sum of a metric over all series whose line contains one of `with`.
-    pub fn sum(&self, metric: &str, with: &[&str]) -> anyhow::Result<f64> {
+    /// The sum of a metric over all series.
+    pub fn sum(&self, metric: &str) -> anyhow::Result<f64> {
         let text = self.get("/metrics")?;
         let lines = text.lines().filter(|line| line.starts_with(metric));
-        let chosen = lines.filter(|line| with.is_empty() || with.iter().any(|part| line.contains(part)));
-        chosen
+        lines
             .map(|line| {
                 let value = line.rsplit(' ').next().unwrap_or_default();
                 value.parse::<f64>().with_context(|| format!("{metric}: {line}"))

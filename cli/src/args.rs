@@ -56,15 +56,16 @@ pub enum Command {
     ///
     /// Goes on when the coordinator is away for a while. Ctrl-C ends it.
     Watch(WatchArgs),
-    /// Lands the vehicles of a Swarm, of a selector, or all, at once, and keeps them on the ground until `skein release`.
+    /// Lands the vehicles of a Swarm, a Drone, a node, a selector, or all, at once, and keeps them on the ground until `skein release`.
     ///
-    /// Say exactly one: a Swarm, --selector, or --all. What may not be grounded by you is told, and the rest is grounded all the
+    /// Say exactly one: a Swarm, --drone, --vehicle, --selector, or --all. The order is an object of its own (`kubectl get
+    /// groundorders`): what is made or edited later falls under it, and only `skein release` ends it. What may not be grounded by you is told, and the rest is grounded all the
     /// same (exit code 1). A selector that selects nothing is an error. Asks nothing back: it is meant for emergencies too. Motors are never stopped in the air.
     #[command(after_help = EXIT_CODES)]
     Ground(GroundArgs),
     /// Ends a ground order: vehicles that are wished to fly take off again.
     ///
-    /// Say exactly one: a Swarm, --selector, or --all.
+    /// Say exactly one: a Swarm, --drone, --vehicle, --selector, or --all.
     #[command(after_help = EXIT_CODES)]
     Release(GroundArgs),
     /// Lets Skein go on with a vehicle that somebody else has taken over in flight.

@@ -52,6 +52,13 @@ fn tell(done: &v1::GroundResponse, words: String, verb: &str) -> Result<(), Fail
 }
 
 fn target(args: &GroundArgs) -> Result<Target, Failure> {
+    if let Some(drone) = &args.drone {
+        let v1::SwarmTarget { namespace, name } = swarm_target(drone, args.namespace.as_deref())?;
+        return Ok(Target::Drone(v1::DroneTarget { namespace, name }));
+    }
+    if let Some(node) = &args.vehicle {
+        return Ok(Target::Node(v1::NodeTarget { name: node.clone() }));
+    }
     match (&args.swarm, &args.selector) {
         (Some(swarm), _) => Ok(Target::Swarm(swarm_target(swarm, args.namespace.as_deref())?)),
         (None, Some(selector)) => Ok(Target::Selector(v1::SelectorTarget {
@@ -60,7 +67,9 @@ fn target(args: &GroundArgs) -> Result<Target, Failure> {
         })),
         // Never for want of anything else: it has to be said.
         (None, None) if args.all => Ok(Target::All(v1::All {})),
-        (None, None) => Err(Failure::Usage("say which: a Swarm, --selector or --all".to_owned())),
+        (None, None) => Err(Failure::Usage(
+            "say which: a Swarm, --drone, --vehicle, --selector or --all".to_owned(),
+        )),
     }
 }
 
@@ -92,7 +101,7 @@ async fn explained(
             Err(not_ready @ Failure::NotReady { .. }) => Err(not_ready),
             _ => Err(Failure::Failed(words)),
         },
-        Err(OrderFailure::NotFound(words)) if matches!(target, Target::Selector(_)) => {
+        Err(OrderFailure::NotFound(words)) if !matches!(target, Target::Swarm(_)) => {
             Err(Failure::Failed(format!("{}: {words}", argument(target))))
         }
         Err(OrderFailure::NotFound(_)) => {
@@ -123,6 +132,8 @@ fn unknown(target: &Target, vehicles: &[v1::Vehicle]) -> String {
 fn name(target: &Target) -> String {
     match target {
         Target::Swarm(s) => format!("Swarm {}/{}", s.namespace, s.name),
+        Target::Drone(d) => format!("Drone {}/{}", d.namespace, d.name),
+        Target::Node(n) => format!("the vehicle of node {}", n.name),
         Target::All(_) | Target::Selector(_) => "Swarm".into(),
     }
 }
@@ -131,6 +142,8 @@ fn argument(target: &Target) -> String {
     match target {
         Target::Swarm(s) => format!("{}/{}", s.namespace, s.name),
         Target::All(_) => "--all".into(),
+        Target::Drone(d) => format!("--drone {}/{}", d.namespace, d.name),
+        Target::Node(n) => format!("--vehicle {}", n.name),
         Target::Selector(s) if s.namespace.is_empty() => format!("-l '{}'", s.selector),
         Target::Selector(s) => format!("-l '{}' -n {}", s.selector, s.namespace),
     }
@@ -138,7 +151,7 @@ fn argument(target: &Target) -> String {
 
 fn whom(target: &Target, done: &v1::GroundResponse) -> String {
     match target {
-        Target::Swarm(_) => name(target),
+        Target::Swarm(_) | Target::Drone(_) | Target::Node(_) => name(target),
         Target::All(_) => "all Swarms and Drones".into(),
         Target::Selector(_) => some_of(&done.done.iter().map(object).collect::<Vec<_>>(), ", "),
     }

@@ -3,8 +3,10 @@
 //! Owns: asking the API for them, each call under a deadline. Must not: do what the coordinator does.
 
 use crate::failure::Failure;
-use crds::{Drone, Swarm, labels};
+use crds::{Drone, GroundOrder, Swarm, labels};
 use fleet::ids::NodeName;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::Timestamp;
 use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams};
 use kube::core::NamespaceResourceScope;
 use kube::{Client, Resource, ResourceExt};
@@ -64,6 +66,7 @@ impl Objects {
     /// # Errors
     /// [`Failure`]; then nothing may be started.
     pub async fn ground_all(&self) -> Result<(), Failure> {
+        self.order_all_to_the_ground().await?;
         let swarms: Api<Swarm> = Api::all(self.0.clone());
         let swarms = call("list the Swarms", swarms.list(&ListParams::default()))
             .await?
@@ -77,6 +80,23 @@ impl Objects {
             self.ground(drone).await?;
         }
         Ok(())
+    }
+
+    /// The order itself, under which falls what is applied later; `skein release --all` ends it.
+    async fn order_all_to_the_ground(&self) -> Result<(), Failure> {
+        let orders: Api<GroundOrder> = Api::all(self.0.clone());
+        let now = Timestamp::now();
+        let name = format!("ground-at-start-{}", now.as_millisecond());
+        let order = json!({
+            "apiVersion": "skein.dev/v1alpha1",
+            "kind": "GroundOrder",
+            "metadata": {"name": name, "finalizers": [labels::RELEASED_FINALIZER]},
+            "spec": {"scope": "All", "orderedBy": "skein up", "orderedAt": Time(now)},
+        });
+        let (params, order) = (PatchParams::apply(MANAGER).force(), Patch::Apply(order));
+        call("give a ground order", orders.patch(&name, &params, &order))
+            .await
+            .map(drop)
     }
 
     async fn ground<K>(&self, object: &K) -> Result<(), Failure>

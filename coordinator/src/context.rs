@@ -3,6 +3,7 @@
 //! Owns: putting it together; the word that a higher term was seen. Must not: act.
 
 use crate::Setup;
+use crate::confirm::Confirmed;
 use crate::drones::heights::Heights;
 use crate::drones::pacing::Paces;
 use crate::events;
@@ -30,8 +31,18 @@ use tokio_util::sync::CancellationToken;
 /// Agents come back to a new coordinator within this time: their back-off is capped at 5 s.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// Terms are counted in a field of 31 bits: this one and those above are nobody's.
-pub const NO_TERM: Term = Term(i32::MAX as u64);
+/// Before a coordinator gives in to a few agents, others have this long to say the same: whether most do says whether the Lease is
+/// one of former times.
+const OTHERS: Duration = Duration::from_secs(3);
+
+/// A term higher than ours that agents have seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Higher {
+    /// The term that is believed.
+    pub term: Term,
+    /// Whether most of the fleet reports one.
+    pub most: bool,
+}
 
 /// Shared by controllers, sessions and services.
 #[derive(Debug)]
@@ -44,6 +55,8 @@ pub struct Context {
     pub namespace: String,
     /// Our leadership.
     pub term: Term,
+    /// Whether its term was raised on the report of agents just before.
+    pub raised: bool,
     /// Whether we may act just now.
     pub standing: Arc<Standing>,
     /// Cancelled when this coordinator ends.
@@ -52,6 +65,10 @@ pub struct Context {
     pub world: Arc<World>,
     /// What was heard of the agents.
     pub sessions: Arc<Sessions>,
+    /// What the API server itself has said of late.
+    pub confirmed: Confirmed,
+    /// Nodes about which it has to be asked before a takeoff.
+    pub to_confirm: WakeSet<NodeName>,
     /// Ground orders that are not written yet.
     pub latch: Latch,
     /// Codes to stop motors that were offered and not used yet.
@@ -117,7 +134,7 @@ impl Context {
     #[must_use]
     pub fn new(
         setup: &Setup,
-        term: Term,
+        (term, raised): (Term, bool),
         standing: Arc<Standing>,
         world: Arc<World>,
         ending: CancellationToken,
@@ -134,6 +151,9 @@ impl Context {
             client: Client(setup.client.clone()),
             namespace: setup.namespace.clone(),
             term,
+            raised,
+            confirmed: Confirmed::default(),
+            to_confirm: WakeSet::default(),
             standing,
             ending,
             world,
@@ -175,6 +195,12 @@ impl Context {
         hearing.is_deaf(agents, serving, self.standing.now())
     }
 
+    /// Whether a ground order keeps the vehicle of `node` for nobody.
+    #[must_use]
+    pub fn ground_orders_keep(&self, node: &str) -> bool {
+        crate::ground::orders(self).any(|order| order.order.keeps(node))
+    }
+
     /// The Kubernetes client.
     #[must_use]
     pub fn client(&self) -> kube::Client {
@@ -191,17 +217,14 @@ impl Context {
     /// The agent of `node` has seen term `seen`. If it is higher than ours and believed, we lead no more; one that nobody can
     /// lead is not believed. Where links are not secured, nobody can be told from anybody, and the first word counts.
     pub fn heard_of_term(&self, node: &NodeName, seen: Term) {
-        if seen <= self.term || seen >= NO_TERM {
-            return;
-        }
-        if !self.secured {
-            self.higher.send_replace(Some(seen));
+        if seen <= self.term || !seen.can_be() {
             return;
         }
         let leading = self.leading_since.get().map_or(Duration::ZERO, Instant::elapsed);
+        let nodes = if self.secured { self.world.drone_nodes() } else { 1 };
         let mut rumours = self.rumours.lock().unwrap_or_else(PoisonError::into_inner);
         rumours.heard(node, seen);
-        match rumours.believed(self.term, self.world.drone_nodes(), leading) {
+        match rumours.believed(self.term, nodes, leading, self.raised && self.secured) {
             Some(higher) if higher > self.term => {
                 self.higher.send_replace(Some(higher));
             }
@@ -212,13 +235,24 @@ impl Context {
     }
 
     /// Done, with the higher term, once this coordinator is deposed.
-    pub async fn deposed(&self) -> Term {
+    pub async fn deposed(&self) -> Higher {
         let mut higher = self.higher.subscribe();
         // Fails only if the sender is gone, and that is ourselves.
         let heard = higher.wait_for(Option::is_some).await.ok().and_then(|term| *term);
-        match heard {
-            Some(term) => term,
-            None => std::future::pending().await,
+        if heard.is_none() {
+            std::future::pending::<()>().await;
+        }
+        let most = || {
+            let rumours = self.rumours.lock().unwrap_or_else(PoisonError::into_inner);
+            rumours.are_most(self.world.drone_nodes())
+        };
+        if !most() {
+            tokio::time::sleep(OTHERS).await;
+        }
+        let newest = *higher.borrow();
+        Higher {
+            term: newest.or(heard).unwrap_or_default(),
+            most: most(),
         }
     }
 }

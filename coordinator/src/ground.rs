@@ -1,28 +1,35 @@
-//! Ground orders: agents are told at once, from memory; the objects are marked through the API, for as long as it takes.
+//! Ground orders: agents are told at once, from memory; the order is recorded as an object of its own, and the objects are marked,
+//! through the API, for as long as it takes.
 //!
-//! Owns: writing `spec.grounded`, trying again while the API server is away (invariant 9), and giving an order anew that
-//! only agents remember, as after a restart of the coordinator while the API server was away.
-//! Must not: undo an order because it could not be written.
+//! Owns: which orders are in force ([`orders`]); writing them and `spec.grounded`, trying again while the API server is away
+//! (invariant 9); what a release ends; giving an order anew that only agents remember, as after a restart of the coordinator while
+//! the API server was away. Must not: undo an order because it could not be written, or because an object was edited.
 
+mod in_force;
 mod latch;
 mod object;
 
+pub use in_force::InForce;
 pub use latch::Latch;
 pub use object::{Kind, Marked, Recorded};
 
 use crate::api::{self, ApiError};
 use crate::context::Context;
 use crate::key::Key;
+use crate::selection::Selection;
 use crate::world::{owner, uid};
+use crds::ground_order::Scope as OfKind;
 use crds::{Drone, Swarm, labels};
 use fleet::ground::{GroundMark, GroundOrderId};
+use fleet::ground_order::{Becomes, Name, Released};
 use fleet::ids::NodeName;
 use fleet::report::Report;
 use futures::{StreamExt, stream};
+use in_force::About;
 use kube::api::{Api, Patch, PatchParams};
 use latch::{Call, new_id};
 use object::patch;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -33,6 +40,9 @@ const CONCURRENCY: usize = 16;
 /// How often marks that could not be written are tried again.
 const RETRY: Duration = Duration::from_secs(2);
 
+/// So much of a uid tells objects under one number apart.
+const PART: usize = 12;
+
 /// What an order is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
@@ -40,7 +50,13 @@ pub enum Target {
     Swarm(Key),
     /// Every Swarm and every Drone.
     All,
-    /// These objects, which a selector selected when the order was given.
+    /// One Drone.
+    Drone(Key),
+    /// The vehicle of a node.
+    Node(NodeName),
+    /// Whatever a selector selects, now and later; these are the objects now.
+    Selector(Selection, Vec<Marked>),
+    /// These objects, as far as a selector selected them and the caller may order them.
     Selected(Vec<Marked>),
 }
 
@@ -59,6 +75,12 @@ pub enum GroundError {
     /// There is no such Swarm.
     #[error("there is no Swarm {0}; see `kubectl get swarms -A`")]
     NoSuchSwarm(Key),
+    /// There is no such Drone.
+    #[error("there is no Drone {0}; see `kubectl get drones -A`")]
+    NoSuchDrone(Key),
+    /// There is no such node.
+    #[error("there is no drone node {0}; see `kubectl get nodes -l node-role.kubernetes.io/drone`")]
+    NoSuchNode(NodeName),
     /// The objects could not be marked.
     #[error(
         "{reached} agents were told, but the order could not be written to Kubernetes and is being tried again: {source}"
@@ -87,35 +109,67 @@ pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) {
             let call = context.latch.begin();
             let open = context.latch.all().into_iter();
             let open = open.map(|(object, id)| (object, Change::Ground(id))).collect();
-            if let Err(error) = write_all(&context, open, call).await {
+            let (recorded, marked) = futures::join!(record_all(&context, call), write_all(&context, open, call));
+            if let Err(error) = recorded.and(marked) {
                 tracing::warn!(%error, "ground order is in force but not written yet; trying again");
             }
         }
     });
 }
 
-/// Grounds `target`: tells agents at once, then marks the objects.
+/// The orders in force: those that are recorded, and those that still have to be.
+pub fn orders(context: &Context) -> impl Iterator<Item = Arc<InForce>> {
+    let recorded = context.world.ground_orders();
+    let open = context.latch.unrecorded();
+    let open: Vec<_> = open.iter().map(|(_, order)| Arc::clone(order)).collect();
+    let recorded: Vec<_> = recorded.iter().cloned().collect();
+    recorded.into_iter().chain(open)
+}
+
+/// The order that keeps `drone` on the ground, if one does.
+#[must_use]
+pub fn covering(context: &Context, drone: &Drone) -> Option<Arc<InForce>> {
+    orders(context).find(|order| order.covers(&context.world, drone))
+}
+
+/// Whether an order that was given to this leader keeps `drone` on the ground.
+#[must_use]
+pub fn ordered_here(context: &Context, drone: &Drone) -> bool {
+    orders(context).any(|order| context.latch.was_given_here(order.name()) && order.covers(&context.world, drone))
+}
+
+/// Grounds `target`, on the word of `by`: tells agents at once, then records the order and marks the objects.
 ///
 /// # Errors
-/// [`GroundError`]; agents were told all the same, unless the Swarm does not exist.
-pub async fn ground(context: &Context, target: &Target) -> Result<Reach, GroundError> {
+/// [`GroundError`]; agents were told all the same, unless what is meant does not exist.
+pub async fn ground(context: &Context, target: &Target, by: &str) -> Result<Reach, GroundError> {
     let marked = objects(context, target)?;
     context.metrics.person("ground");
     let call = context.latch.begin();
     // Each object has a number of its own: what agents remember of an order to some Drones of a Swarm is not taken for one to
     // the whole Swarm ([`remembered`]).
-    let orders: Vec<(Marked, GroundOrderId)> = marked.iter().map(|object| (object.clone(), new_id())).collect();
-    for (object, id) in &orders {
+    let numbered: Vec<(Marked, GroundOrderId)> = marked.iter().map(|object| (object.clone(), new_id())).collect();
+    for order in to_record(context, target, &numbered, by) {
+        context.latch.put_order(call, order);
+    }
+    for (object, id) in &numbered {
         context.latch.put(*id, call, std::slice::from_ref(object));
     }
-    let reach = wake(context, &marked);
-    tracing::warn!(?target, drones = reach.drones, agents = reach.agents, "ground order");
+    let reach = reach(context, target, &marked);
+    tracing::warn!(
+        ?target,
+        by,
+        drones = reach.drones,
+        agents = reach.agents,
+        "ground order"
+    );
     let _one_at_a_time = context.latch.writing.lock().await;
-    let changes = orders
+    let changes = numbered
         .into_iter()
         .map(|(object, id)| (object, Change::Ground(id)))
         .collect();
-    match write_all(context, changes, call).await {
+    let (recorded, marked) = futures::join!(record_all(context, call), write_all(context, changes, call));
+    match recorded.and(marked) {
         Ok(()) => Ok(reach),
         Err(source) => Err(GroundError::NotWritten {
             reached: reach.agents,
@@ -124,14 +178,87 @@ pub async fn ground(context: &Context, target: &Target) -> Result<Reach, GroundE
     }
 }
 
-/// Ends the ground order of `target`.
+/// The orders that are to be recorded for `target`, whose objects are `numbered`.
+fn to_record(context: &Context, target: &Target, numbered: &[(Marked, GroundOrderId)], by: &str) -> Vec<InForce> {
+    let one = |about: About| {
+        let id = match numbered {
+            [(_, id)] => *id,
+            _ => new_id(),
+        };
+        vec![in_force::order(id, None, about, by)]
+    };
+    let about = |scope: OfKind, namespace: &str, target: &str| About {
+        scope,
+        namespace: namespace.to_owned(),
+        target: target.to_owned(),
+        objects: vec![],
+        nodes: BTreeSet::new(),
+    };
+    match target {
+        Target::All => one(about(OfKind::All, "", "")),
+        Target::Node(node) => one(about(OfKind::Node, "", node.as_str())),
+        Target::Selector(selection, objects) => {
+            let (namespace, text) = selection.texts();
+            one(About {
+                objects: objects.iter().map(Marked::path).collect(),
+                nodes: objects.iter().flat_map(|object| nodes_of(context, object)).collect(),
+                ..about(OfKind::Selector, &namespace, &text)
+            })
+        }
+        Target::Swarm(_) | Target::Drone(_) | Target::Selected(_) => {
+            let orders = numbered.iter().map(|(object, id)| {
+                let scope = match object.kind {
+                    Kind::Swarm => OfKind::Swarm,
+                    Kind::Drone => OfKind::Drone,
+                };
+                let about = About {
+                    nodes: nodes_of(context, object),
+                    ..about(scope, &object.key.namespace, &object.key.name)
+                };
+                in_force::order(*id, None, about, by)
+            });
+            orders.collect()
+        }
+    }
+}
+
+/// The nodes whose vehicles serve an object.
+fn nodes_of(context: &Context, object: &Marked) -> BTreeSet<String> {
+    let drones = match object.kind {
+        Kind::Swarm => context.world.drones_of_swarm(&object.uid),
+        Kind::Drone => context.world.get_drone(&object.key).into_iter().collect(),
+    };
+    drones.iter().filter_map(|drone| drone.spec.node_name.clone()).collect()
+}
+
+/// Records all orders that stand nowhere yet. Tries all, returns the first failure.
+async fn record_all(context: &Context, call: Call) -> Result<(), ApiError> {
+    let mut result = Ok(());
+    for (given, order) in context.latch.unrecorded().iter() {
+        match in_force::record(context, order).await {
+            Ok(()) => context.latch.remove_order(call.max(*given), order.name()),
+            Err(error) => result = result.and(Err(error)),
+        }
+    }
+    result
+}
+
+/// Ends the ground order of `target`, or takes it out of the orders that cover more.
 ///
 /// # Errors
 /// [`GroundError`]; what could not be written stays grounded.
-pub async fn release(context: &Context, target: &Target) -> Result<Reach, GroundError> {
+pub async fn release(context: &Context, target: &Target, by: &str) -> Result<Reach, GroundError> {
     let call = context.latch.begin();
     let _one_at_a_time = context.latch.writing.lock().await;
-    let mut marked = objects(context, target)?;
+    let mut marked = match objects(context, target) {
+        // What was deleted and may come again is released by its name.
+        Err(GroundError::NoSuchSwarm(_) | GroundError::NoSuchDrone(_) | GroundError::NoSuchNode(_))
+            if names_an_order(context, target) =>
+        {
+            vec![]
+        }
+        marked => marked?,
+    };
     marked.extend(singly_grounded(context, &marked, target));
     let changes = marked.iter().map(|object| {
         let id = context.latch.before(&object.uid, call);
@@ -140,18 +267,110 @@ pub async fn release(context: &Context, target: &Target) -> Result<Reach, Ground
             Change::Release(id.or_else(|| recorded(context, object))),
         )
     });
-    write_all(context, changes.collect(), call)
+    let changes: Vec<_> = changes.collect();
+    end_orders(context, target, &marked, call)
         .await
         .map_err(GroundError::NotReleased)?;
-    let reach = wake(context, &marked);
+    write_all(context, changes, call)
+        .await
+        .map_err(GroundError::NotReleased)?;
+    let reach = reach(context, target, &marked);
     context.metrics.person("release");
     tracing::warn!(
         ?target,
+        by,
         drones = reach.drones,
         agents = reach.agents,
         "ground order released"
     );
     Ok(reach)
+}
+
+/// Whether an order is about exactly what `target` names.
+fn names_an_order(context: &Context, target: &Target) -> bool {
+    orders(context).any(|order| {
+        released(context, target, &[])
+            .iter()
+            .any(|it| order.order.released_for(it, false) == Becomes::Ends)
+    })
+}
+
+/// What a release of `target`, whose objects are `marked`, is about.
+fn released<'a>(context: &Context, target: &'a Target, marked: &'a [Marked]) -> Vec<Released<'a>> {
+    let name = |key: &Key| Name::new(&key.namespace, &key.name);
+    let one = |object: &'a Marked| {
+        let nodes: Vec<String> = nodes_of(context, object).into_iter().collect();
+        match object.kind {
+            Kind::Swarm => Released::Swarm(Some(&object.uid), name(&object.key), nodes),
+            Kind::Drone => {
+                let drone = context.world.get_drone(&object.key);
+                let swarm = drone.as_deref().and_then(owner);
+                let swarm = swarm.map(|(_, swarm)| Name::new(&object.key.namespace, swarm));
+                Released::Drone(Some(&object.uid), name(&object.key), swarm, nodes)
+            }
+        }
+    };
+    match target {
+        Target::All => vec![Released::All],
+        Target::Node(node) => vec![Released::Node(node.as_str())],
+        Target::Swarm(key) if marked.is_empty() => vec![Released::Swarm(None, name(key), vec![])],
+        Target::Drone(key) if marked.is_empty() => vec![Released::Drone(None, name(key), None, vec![])],
+        Target::Swarm(_) | Target::Drone(_) | Target::Selector(..) | Target::Selected(_) => {
+            marked.iter().map(one).collect()
+        }
+    }
+}
+
+/// Ends the orders that `target` is about, and takes it out of the others.
+async fn end_orders(context: &Context, target: &Target, marked: &[Marked], call: Call) -> Result<(), ApiError> {
+    let released = released(context, target, marked);
+    let recorded = context.world.ground_orders();
+    let open = context.latch.unrecorded();
+    let open = open
+        .iter()
+        .filter(|(given, _)| *given <= call)
+        .map(|(_, order)| Arc::clone(order));
+    for order in recorded.iter().cloned().chain(open) {
+        let same = matches!(target, Target::Selector(selection, _) if order.is_by(selection));
+        let becomes = released
+            .iter()
+            .map(|it| order.order.released_for(it, covers_it(context, &order, it)));
+        let becomes: Vec<Becomes> = becomes.collect();
+        if same || becomes.contains(&Becomes::Ends) {
+            in_force::end(context, &order).await?;
+            context.latch.remove_order(call, order.name());
+            continue;
+        }
+        let more = becomes.into_iter().filter_map(|becomes| match becomes {
+            Becomes::Excepts(more) => Some(more),
+            Becomes::Ends | Becomes::Stays => None,
+        });
+        let more: BTreeSet<String> = more.flatten().collect();
+        if !more.is_empty() {
+            // One that stands nowhere yet has to, before a part of it can be released.
+            in_force::record(context, &order).await?;
+            context.latch.remove_order(call, order.name());
+            in_force::except(context, &order, &more).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether `order` covers what is released.
+fn covers_it(context: &Context, order: &InForce, released: &Released<'_>) -> bool {
+    let covers = |drone: &Drone| order.covers(&context.world, drone);
+    match released {
+        Released::All | Released::Node(_) => true,
+        Released::Swarm(uid, name, _) => {
+            let drones = uid.map(|uid| context.world.drones_of_swarm(uid)).unwrap_or_default();
+            // One that has no Drones yet may get some.
+            drones.is_empty() || order.order.swarms.contains(name) || drones.iter().any(|drone| covers(drone))
+        }
+        Released::Drone(_, name, ..) => {
+            let drone = context.world.get_drone(&Key::new(&name.namespace, &name.name));
+            drone.is_some_and(|drone| covers(&drone))
+        }
+    }
 }
 
 fn objects(context: &Context, target: &Target) -> Result<Vec<Marked>, GroundError> {
@@ -163,6 +382,13 @@ fn objects(context: &Context, target: &Target) -> Result<Vec<Marked>, GroundErro
                 .ok_or_else(|| GroundError::NoSuchSwarm(key.clone()))?;
             Ok(vec![Marked::swarm(&swarm)])
         }
+        Target::Drone(key) => {
+            let drone = context.world.get_drone(key);
+            let drone = drone.ok_or_else(|| GroundError::NoSuchDrone(key.clone()))?;
+            Ok(vec![Marked::drone(&drone)])
+        }
+        Target::Node(node) if context.world.knows_node(node) || context.sessions.seen(node).connected => Ok(vec![]),
+        Target::Node(node) => Err(GroundError::NoSuchNode(node.clone())),
         Target::All => {
             let known =
                 |drone: &Drone| owner(drone).is_some_and(|(swarm, _)| context.world.swarm_of_uid(swarm).is_some());
@@ -174,7 +400,24 @@ fn objects(context: &Context, target: &Target) -> Result<Vec<Marked>, GroundErro
                 .chain(single.map(|drone| Marked::drone(&drone)))
                 .collect())
         }
-        Target::Selected(objects) => Ok(objects.clone()),
+        Target::Selector(_, objects) | Target::Selected(objects) => Ok(objects.clone()),
+    }
+}
+
+/// Has everybody concerned looked at, and says how far an order reaches.
+fn reach(context: &Context, target: &Target, marked: &[Marked]) -> Reach {
+    let Target::Node(node) = target else {
+        return wake(context, marked);
+    };
+    let drones = context.world.drones_on(node);
+    for drone in &drones {
+        context.wakes.drones.wake(Key::of(drone.as_ref()));
+    }
+    context.wakes.nodes.wake(node.clone());
+    let connected = !drones.is_empty() && context.sessions.seen(node).connected;
+    Reach {
+        drones: drones.len(),
+        agents: usize::from(connected),
     }
 }
 
@@ -212,7 +455,8 @@ fn wake(context: &Context, marked: &[Marked]) -> Reach {
 fn singly_grounded(context: &Context, marked: &[Marked], target: &Target) -> Vec<Marked> {
     let drones = match target {
         Target::All => context.world.all_drones(None),
-        Target::Swarm(_) | Target::Selected(_) => marked
+        Target::Node(_) | Target::Drone(_) => vec![],
+        Target::Swarm(_) | Target::Selector(..) | Target::Selected(_) => marked
             .iter()
             .flat_map(|swarm| context.world.drones_of_swarm(&swarm.uid))
             .collect(),
@@ -226,16 +470,26 @@ fn singly_grounded(context: &Context, marked: &[Marked], target: &Target) -> Vec
         .collect()
 }
 
-/// The Swarm whose ground order keeps a Drone down that was released itself.
+/// What keeps an object down that was released itself, in words that say what to do.
 #[must_use]
-pub fn kept_down_by(context: &Context, object: &Marked) -> Option<Key> {
+pub fn kept_down_by(context: &Context, object: &Marked) -> Option<String> {
     let drone = context
         .world
         .get_drone(&object.key)
-        .filter(|_| object.kind == Kind::Drone)?;
-    let swarm = owner(&drone).and_then(|(swarm, _)| context.world.swarm_of_uid(swarm))?;
-    let grounded = swarm.spec.grounded || context.latch.given(uid(swarm.as_ref())).is_some();
-    grounded.then(|| Key::of(swarm.as_ref()))
+        .filter(|_| object.kind == Kind::Drone);
+    let swarm = drone.as_deref().and_then(owner);
+    let swarm = swarm.and_then(|(swarm, _)| context.world.swarm_of_uid(swarm));
+    let whole = |swarm: &Swarm| swarm.spec.grounded || context.latch.given(uid(swarm)).is_some();
+    if let Some(swarm) = swarm.filter(|swarm| whole(swarm)) {
+        let swarm = Key::of(swarm.as_ref());
+        return Some(format!("its Swarm {swarm} is grounded as a whole; release that"));
+    }
+    let drones = match object.kind {
+        Kind::Swarm => context.world.drones_of_swarm(&object.uid),
+        Kind::Drone => drone.into_iter().collect(),
+    };
+    let order = drones.iter().find_map(|drone| covering(context, drone))?;
+    Some(format!("the ground order {order} still covers it; release that"))
 }
 
 /// The number of the last order that is recorded on an object.
@@ -255,7 +509,19 @@ pub fn mark(context: &Context, drone: &Drone, report: Option<&Report>) -> Option
     if let Some(id) = given.or_else(|| swarm.and_then(|swarm| context.latch.given(swarm))) {
         return Some(GroundMark::Given(id));
     }
+    let open = context.latch.unrecorded();
+    let open = open.iter().rev().find(|(_, order)| order.covers(&context.world, drone));
+    if let Some(id) = open.and_then(|(_, order)| order.id) {
+        return Some(GroundMark::Given(id));
+    }
     let kept = kept_by(report, drone)?;
+    let recorded = context.world.ground_orders();
+    if recorded
+        .iter()
+        .any(|order| order.id == Some(kept) && order.covers(&context.world, drone))
+    {
+        return Some(GroundMark::Done(kept));
+    }
     let of_swarm = || Recorded::on(context.world.swarm_of_uid(swarm?)?.as_ref());
     let done = |order: Recorded| order.id == kept;
     (Recorded::on(drone).is_some_and(done) || of_swarm().is_some_and(done)).then_some(GroundMark::Done(kept))
@@ -288,7 +554,31 @@ pub fn remembered(context: &Context, drone: &Drone, id: GroundOrderId) {
     });
     let marked = [whole.map_or_else(|| Marked::drone(drone), |swarm| Marked::swarm(&swarm))];
     tracing::warn!(whole = ?marked[0].key, "an agent keeps a ground order that is not recorded; it is given anew");
-    context.latch.put(id, context.latch.begin(), &marked);
+    let call = context.latch.begin();
+    let [object] = &marked;
+    let about = About {
+        scope: match object.kind {
+            Kind::Swarm => OfKind::Swarm,
+            Kind::Drone => OfKind::Drone,
+        },
+        namespace: object.key.namespace.clone(),
+        target: object.key.name.clone(),
+        objects: vec![],
+        nodes: nodes_of(context, object),
+    };
+    // It may be known of others under the same number already.
+    let part: String = object
+        .uid
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .take(PART)
+        .collect();
+    let part = part.to_ascii_lowercase();
+    context.latch.put_order(
+        call,
+        in_force::order(id, Some(&part), about, "an agent, which remembered it"),
+    );
+    context.latch.put(id, call, &marked);
     wake(context, &marked);
 }
 

@@ -1,20 +1,24 @@
 //! The leadership of this coordinator: of several, one acts. It holds the Lease `skein-coordinator`, and its term is the
 //! Lease's `spec.leaseTransitions`, raised by whoever takes it.
 //!
-//! Owns: reading and writing the Lease; each write fails if somebody else has written it since, so that no term is had twice.
+//! Owns: reading and writing the Lease, and what is noted on it: that the API server's store went back in time, which epoch its terms
+//! are of, that agents' reports raised them; each write fails if somebody else has written it since, so that no term is had twice.
 //! Must not: decide when it may be taken or for how long its holder may act ([`fleet::leadership`] does). Ready-made
 //! electors write without that condition and compare the clocks of two machines; a term must not come out of that.
 
 use crate::api::{self, ApiError};
 use crate::standing::Standing;
 use crds::labels;
+use fleet::freshness::{History, Knowledge, Reading};
 use fleet::ids::Term;
 use fleet::leadership::{LASTS, Lookout, RENEW_EVERY, Seen, next_look};
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use kube::ResourceExt;
 use kube::api::{Api, PostParams};
 use kube::core::ObjectMeta;
 use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Name of the Lease.
@@ -36,19 +40,59 @@ pub struct Office {
     namespace: String,
     identity: String,
     alone: bool,
+    history: Arc<Mutex<History>>,
 }
+
+/// How often it is tried to note on the Lease that the store went back.
+const NOTE_TRIES: usize = 5;
 
 /// A leadership that was taken.
 #[derive(Clone, Debug)]
 pub struct Led {
     /// Its term: higher than all before.
     pub term: Term,
+    /// Whether the store went back in time, and no person has confirmed yet what it holds.
+    pub went_back: bool,
+    /// Whether its term was raised on the report of agents just before.
+    pub raised: bool,
+    /// Whether there was no Lease.
+    made: bool,
     lease: Lease,
 }
 
 /// Somebody else leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Successor(pub String);
+
+/// The store that the Lease is kept in went back in time since it was read last: what else was read from it is not there any more, or
+/// not in this form. The text says what was seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WentBack(pub String);
+
+/// Why a leadership, or the wait for one, is over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// Somebody else leads.
+    To(Successor),
+    /// The store went back in time.
+    WentBack(WentBack),
+}
+
+/// What is to be noted on the Lease by one that was deposed on the report of agents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Raise {
+    /// The term that they have seen.
+    pub to: Term,
+    /// Most of the fleet has.
+    pub most: bool,
+}
+
+/// What came of a try.
+enum Tried<T> {
+    Done(T),
+    Not(Successor),
+    WentBack(WentBack),
+}
 
 impl Office {
     /// The Lease in `namespace`. `alone` is whether there is no other coordinator: then it is taken at once, whoever holds it,
@@ -60,18 +104,26 @@ impl Office {
             namespace: namespace.to_owned(),
             identity: identity.to_owned(),
             alone,
+            history: Arc::default(),
         }
     }
 
     /// Takes the lead as soon as that may be; tries for as long as it takes.
-    pub async fn take(&self, standing: &Standing) -> Led {
+    ///
+    /// # Errors
+    /// The store went back in time while this coordinator stood by: its caches are of no use any more.
+    pub async fn take(&self, standing: &Standing) -> Result<Led, WentBack> {
         let mut lookout = Lookout::new(&self.identity);
         let mut told = None;
         let mut failures = 0;
         loop {
             let delay = match self.try_to_take(&mut lookout, standing).await {
-                Ok(Ok(led)) => return led,
-                Ok(Err(Successor(holder))) => {
+                Ok(Tried::Done(led)) => return Ok(led),
+                Ok(Tried::WentBack(what)) => {
+                    self.note_that_it_went_back(&what).await;
+                    return Err(what);
+                }
+                Ok(Tried::Not(Successor(holder))) => {
                     if told.as_ref() != Some(&holder) {
                         tracing::info!(leader = holder, "standing by");
                         told = Some(holder);
@@ -95,16 +147,16 @@ impl Office {
         }
     }
 
-    async fn try_to_take(
-        &self,
-        lookout: &mut Lookout,
-        standing: &Standing,
-    ) -> Result<Result<Led, Successor>, ApiError> {
+    async fn try_to_take(&self, lookout: &mut Lookout, standing: &Standing) -> Result<Tried<Led>, ApiError> {
         let existing = self.read().await?;
+        if let Some(what) = self.went_back(existing.as_ref()) {
+            return Ok(Tried::WentBack(what));
+        }
+        let made = existing.is_none();
         let seen = existing.as_ref().map(seen);
         if !lookout.may_take(seen, standing.now()) && !self.alone {
             let holder = seen.and_then(|seen| seen.holder).unwrap_or_default();
-            return Ok(Err(Successor(holder.to_owned())));
+            return Ok(Tried::Not(Successor(holder.to_owned())));
         }
         let sent = standing.now();
         let lease = self.write(next(existing, &self.namespace, &self.identity)).await?;
@@ -112,12 +164,60 @@ impl Office {
             standing.confirm(sent);
         }
         let term = term(&lease);
-        Ok(Ok(Led { term, lease }))
+        let noted = |key: &str| lease.annotations().get(key);
+        Ok(Tried::Done(Led {
+            term,
+            went_back: noted(labels::WENT_BACK).is_some(),
+            raised: noted(labels::RAISED_TO).is_some_and(|to| to.parse() == Ok(term.0.saturating_sub(1))),
+            made,
+            lease,
+        }))
+    }
+
+    /// Whether what was read says that the store went back since the last reading.
+    fn went_back(&self, lease: Option<&Lease>) -> Option<WentBack> {
+        let lease = lease?;
+        let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = format!("{history:?}");
+        history.went_back(reading(lease)).then(|| {
+            WentBack(format!(
+                "the Lease says term {}, resourceVersion {}; read before: {before}",
+                term(lease),
+                lease.metadata.resource_version.as_deref().unwrap_or_default()
+            ))
+        })
+    }
+
+    /// Notes it on the Lease, for whoever leads next: nothing takes off until a person has removed the note.
+    async fn note_that_it_went_back(&self, what: &WentBack) {
+        tracing::error!(
+            what = what.0,
+            annotation = labels::WENT_BACK,
+            "the store of the API server went back in time, as after a restore from a backup: no vehicle takes off until a person has \
+             checked what it holds; see deploy/README.md, \"After etcd was restored\""
+        );
+        for _ in 0..NOTE_TRIES {
+            let noted = async {
+                let Some(lease) = self.read().await? else { return Ok(()) };
+                if lease.annotations().contains_key(labels::WENT_BACK) {
+                    return Ok(());
+                }
+                self.write(noted(lease, labels::WENT_BACK, what.0.clone()))
+                    .await
+                    .map(drop)
+            };
+            let noted: Result<(), ApiError> = noted.await;
+            match noted {
+                Ok(()) => return,
+                Err(error) => tracing::warn!(%error, "this could not be noted on the Lease yet"),
+            }
+            tokio::time::sleep(AGAIN).await;
+        }
     }
 
     /// Renews the Lease for as long as nobody else has it.
-    pub async fn keep(&self, led: &Led, standing: &Standing) -> Successor {
-        if self.alone {
+    pub async fn keep(&self, led: &Led, standing: &Standing) -> Lost {
+        if self.alone && !led.went_back {
             return std::future::pending().await;
         }
         let mut lease = Some(led.lease.clone());
@@ -127,15 +227,22 @@ impl Office {
             tokio::time::sleep(delay).await;
             let sent = standing.now();
             match self.renew(led.term, lease.take()).await {
-                Ok(Ok(renewed)) => {
-                    standing.confirm(sent);
+                Ok(Tried::Done(renewed)) => {
+                    if !self.alone {
+                        standing.confirm(sent);
+                    }
+                    confirm_by_person(standing, &renewed);
                     lease = Some(renewed);
                     if std::mem::take(&mut doubted) {
                         tracing::info!("the Lease is renewed again");
                     }
                 }
-                Ok(Err(successor)) => return successor,
-                Err(error) if !standing.acts() && !doubted => {
+                Ok(Tried::Not(successor)) => return Lost::To(successor),
+                Ok(Tried::WentBack(what)) => {
+                    self.note_that_it_went_back(&what).await;
+                    return Lost::WentBack(what);
+                }
+                Err(error) if !standing.leads() && !doubted => {
                     doubted = true;
                     tracing::warn!(%error, "the Lease cannot be renewed, so another may lead: no flight is begun until it can; \
                          vehicles go on as assigned, and a ground order still goes through");
@@ -146,24 +253,32 @@ impl Office {
     }
 
     /// Renews `lease`, or what is there if that is not known to be the newest.
-    async fn renew(&self, term: Term, lease: Option<Lease>) -> Result<Result<Lease, Successor>, ApiError> {
+    async fn renew(&self, term: Term, lease: Option<Lease>) -> Result<Tried<Lease>, ApiError> {
         let lease = match lease {
             Some(lease) => Some(lease),
             None => self.read().await?,
         };
+        if let Some(what) = self.went_back(lease.as_ref()) {
+            return Ok(Tried::WentBack(what));
+        }
         match renewed(lease, term, &self.namespace, &self.identity) {
-            Err(successor) => Ok(Err(successor)),
+            Err(successor) => Ok(Tried::Not(successor)),
             // Overtaken: what is there is looked at next time.
-            Ok(lease) => self.write(lease).await.map(Ok),
+            Ok(lease) => self.write(lease).await.map(Tried::Done),
         }
     }
 
-    /// Lets go of the Lease, so that another may lead at once, and remembers that term `seen` was led. One try: without it the
+    /// Lets go of the Lease, so that another may lead at once, and remembers that a higher term was led. One try: without it the
     /// next leader waits a little longer, or is deposed and tries again.
-    pub async fn let_go(&self, led: &Led, seen: Option<Term>) {
+    pub async fn let_go(&self, led: &Led, raise: Option<Raise>) {
+        // Where there was no Lease, it was lost, and what else is in the store was not.
+        let raise = raise.map(|raise| Raise {
+            most: raise.most && !led.made,
+            ..raise
+        });
         let done = async {
             match self.read().await? {
-                Some(lease) => match released(lease, led.term, &self.identity, seen) {
+                Some(lease) => match released(lease, led.term, &self.identity, raise) {
                     Some(lease) => self.write(lease).await.map(drop),
                     None => Ok(()),
                 },
@@ -216,9 +331,60 @@ fn seen(lease: &Lease) -> Seen<'_> {
     }
 }
 
+fn epoch(lease: &Lease) -> u32 {
+    let epoch = lease.annotations().get(labels::TERM_EPOCH);
+    // No epoch is beyond that; what cannot be read is none.
+    epoch.and_then(|epoch| epoch.parse::<u16>().ok()).map_or(0, u32::from)
+}
+
 fn term(lease: &Lease) -> Term {
     let count = lease.spec.as_ref().and_then(|spec| spec.lease_transitions);
-    Term(count.and_then(|count| u64::try_from(count).ok()).unwrap_or_default())
+    Term::of(
+        epoch(lease),
+        count.and_then(|count| u32::try_from(count).ok()).unwrap_or_default(),
+    )
+}
+
+/// The Lease with this term.
+fn with_term(mut lease: Lease, term: Term) -> Lease {
+    lease.spec.get_or_insert_default().lease_transitions = i32::try_from(term.count()).ok();
+    if term.epoch() > 0 {
+        lease = noted(lease, labels::TERM_EPOCH, term.epoch().to_string());
+    }
+    lease
+}
+
+fn noted(mut lease: Lease, key: &str, text: String) -> Lease {
+    lease.metadata.managed_fields = None;
+    lease.annotations_mut().insert(key.to_owned(), text);
+    lease
+}
+
+fn reading(lease: &Lease) -> Reading {
+    Reading {
+        lease: lease.metadata.uid.clone().unwrap_or_default(),
+        revision: api::version(&lease.metadata),
+        term: term(lease),
+    }
+}
+
+/// Where the store had gone back: whether a person has confirmed what it holds.
+fn confirm_by_person(standing: &Standing, lease: &Lease) {
+    let noted = lease.annotations().contains_key(labels::WENT_BACK);
+    match (standing.knowledge(), noted) {
+        (Knowledge::WentBack, false) => {
+            tracing::warn!("a person has confirmed what the store of the API server holds; vehicles fly by it again");
+            standing.knows(Knowledge::BeforeLeading);
+        }
+        (Knowledge::BeforeLeading | Knowledge::Current, true) => {
+            tracing::error!(
+                annotation = labels::WENT_BACK,
+                "it is noted on the Lease that the store went back; nothing takes off"
+            );
+            standing.knows(Knowledge::WentBack);
+        }
+        _ => {}
+    }
 }
 
 fn now() -> Option<MicroTime> {
@@ -229,14 +395,13 @@ fn now() -> Option<MicroTime> {
 fn next(existing: Option<Lease>, namespace: &str, identity: &str) -> Lease {
     let mut lease = existing.unwrap_or_else(|| empty(namespace));
     lease.metadata.managed_fields = None;
+    let term = term(&lease).next();
     let before = lease.spec.take().unwrap_or_default();
-    let term = before.lease_transitions.unwrap_or_default().max(0);
     lease.spec = Some(LeaseSpec {
         acquire_time: now(),
-        lease_transitions: Some(term.saturating_add(1)),
         ..held_by(identity, before)
     });
-    lease
+    with_term(lease, term)
 }
 
 /// The Lease as held on in `term`.
@@ -246,15 +411,13 @@ fn next(existing: Option<Lease>, namespace: &str, identity: &str) -> Lease {
 fn renewed(existing: Option<Lease>, term: Term, namespace: &str, identity: &str) -> Result<Lease, Successor> {
     // Removed by hand: nobody has taken it, or it would be there again.
     let mut lease = existing.unwrap_or_else(|| {
-        let count = i32::try_from(term.0).ok();
         let mut lease = empty(namespace);
         lease.spec = Some(LeaseSpec {
             holder_identity: Some(identity.to_owned()),
-            lease_transitions: count,
             acquire_time: now(),
             ..LeaseSpec::default()
         });
-        lease
+        with_term(lease, term)
     });
     if !is_ours(&lease, term, identity) {
         let holder = seen(&lease).holder.unwrap_or("nobody").to_owned();
@@ -265,21 +428,27 @@ fn renewed(existing: Option<Lease>, term: Term, namespace: &str, identity: &str)
     Ok(lease)
 }
 
-/// The Lease as let go of, with at least the term `seen`; `None` when there is nothing to write.
-fn released(mut lease: Lease, term: Term, identity: &str, seen: Option<Term>) -> Option<Lease> {
+/// The Lease as let go of, with at least the term that was seen; `None` when there is nothing to write.
+fn released(mut lease: Lease, term: Term, identity: &str, raise: Option<Raise>) -> Option<Lease> {
     let ours = is_ours(&lease, term, identity);
-    let spec = lease.spec.get_or_insert_default();
-    let highest = seen.and_then(|seen| i32::try_from(seen.0).ok());
-    let raise = highest.filter(|highest| spec.lease_transitions.is_none_or(|count| count < *highest));
+    let there = self::term(&lease);
+    // Another epoch is begun by a person only.
+    let raise = raise.filter(|raise| raise.to > there && raise.to.can_be() && raise.to.epoch() == there.epoch());
     if !ours && raise.is_none() {
         return None;
     }
+    let spec = lease.spec.get_or_insert_default();
     if ours {
         spec.holder_identity = None;
         spec.renew_time = now();
     }
-    spec.lease_transitions = raise.or(spec.lease_transitions);
     lease.metadata.managed_fields = None;
+    let Some(raise) = raise else { return Some(lease) };
+    lease = noted(with_term(lease, raise.to), labels::RAISED_TO, raise.to.to_string());
+    if raise.most {
+        let text = format!("most agents have seen term {}, and the Lease said {there}", raise.to);
+        lease = noted(lease, labels::WENT_BACK, text);
+    }
     Some(lease)
 }
 

@@ -8,6 +8,7 @@
 pub mod api;
 pub mod auth;
 pub mod claims;
+pub mod confirm;
 pub mod context;
 pub mod controller;
 pub mod door;
@@ -51,9 +52,10 @@ pub use serve::Listeners;
 pub use shutdown::shutdown_signal;
 
 use anyhow::Context as _;
-use context::Context;
+use context::{Context, Higher};
+use fleet::freshness::Knowledge;
 use fleet::upgrade::Pace;
-use leadership::{Led, Office, Successor};
+use leadership::{Led, Lost, Office, Raise, Successor, WentBack};
 use standing::Standing;
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
@@ -194,7 +196,7 @@ pub async fn lead(
     let standing = Arc::new(Standing::default());
     let world = Arc::new(World::new(Wakes::default()));
     let mut tasks = tokio::task::JoinSet::new();
-    let stores = watching::start(client, namespace, &world, &ending, &mut tasks);
+    let (stores, relist) = watching::start(client, namespace, &world, &ending, &mut tasks);
     let taken = async {
         tokio::select! {
             () = world.synced() => {}
@@ -204,7 +206,7 @@ pub async fn lead(
         gate.warm().await;
         setup.metrics.knows_the_fleet();
         tokio::select! {
-            led = office.take(&standing) => Ok(led),
+            led = office.take(&standing) => led.map_err(Over::WentBack),
             _ = tasks.join_next() => Err(Over::Broken),
         }
     };
@@ -214,12 +216,19 @@ pub async fn lead(
         Some(Err(over)) => (None, Some(over)),
         Some(Ok(led)) => {
             tracing::info!(term = %led.term, "leading");
-            let context = Context::new(&setup, led.term, Arc::clone(&standing), world, ending.clone());
-            let serving = serve_fleet(context, stores, here, &gate, &mut tasks);
+            if led.went_back {
+                standing.knows(Knowledge::WentBack);
+            }
+            let leading = (led.term, led.raised);
+            let context = Context::new(&setup, leading, Arc::clone(&standing), world, ending.clone());
+            let serving = serve_fleet(context, (stores, relist), here, &gate, &mut tasks);
             let over = ending.run_until_cancelled(async {
                 tokio::select! {
                     over = serving => over,
-                    successor = office.keep(&led, &standing) => Over::Succeeded(successor),
+                    lost = office.keep(&led, &standing) => match lost {
+                        Lost::To(successor) => Over::Succeeded(successor),
+                        Lost::WentBack(what) => Over::WentBack(what),
+                    },
                 }
             });
             let over = Box::pin(over).await;
@@ -237,18 +246,22 @@ pub async fn lead(
 /// Lets go of the Lease, now that nothing acts any more, and says why it is over.
 async fn end(office: &Office, led: Option<&Led>, over: Option<Over>) -> anyhow::Result<()> {
     if let Some(led) = led {
-        let higher = match over {
+        let raise = match &over {
             // The Lease may have been lost or restored: the next start has to lead with a higher term than all before.
-            Some(Over::Deposed(higher)) => Some(higher),
-            Some(Over::Succeeded(_) | Over::Broken) | None => None,
+            Some(Over::Deposed(Higher { term, most })) => Some(Raise { to: *term, most: *most }),
+            Some(Over::Succeeded(_) | Over::Broken | Over::WentBack(_)) | None => None,
         };
-        office.let_go(led, higher).await;
+        office.let_go(led, raise).await;
     }
     let ours = led.map_or_else(|| "none".to_owned(), |led| led.term.to_string());
     match over {
         None => Ok(()),
         Some(Over::Deposed(higher)) => anyhow::bail!(
-            "deposed: an agent has seen term {higher}, this coordinator leads term {ours}; ending so that it cannot command anything"
+            "deposed: an agent has seen term {}, this coordinator leads term {ours}; ending so that it cannot command anything",
+            higher.term
+        ),
+        Some(Over::WentBack(WentBack(what))) => anyhow::bail!(
+            "the store of the API server went back in time ({what}); ending so that it is started afresh, and nothing takes off until a person has confirmed what the store holds"
         ),
         Some(Over::Succeeded(Successor(by))) => anyhow::bail!(
             "deposed: the Lease is held by {by}, this coordinator led term {ours}; ending so that it cannot command anything"
@@ -263,9 +276,11 @@ async fn end(office: &Office, led: Option<&Led>, over: Option<Over>) -> anyhow::
 #[derive(Clone, Debug)]
 enum Over {
     /// An agent has seen this higher term.
-    Deposed(fleet::ids::Term),
+    Deposed(Higher),
     /// Another has taken the Lease.
     Succeeded(Successor),
+    /// The store of the API server went back in time.
+    WentBack(WentBack),
     /// A part that should go on for ever, a watch or a controller, has ended.
     Broken,
 }
@@ -273,7 +288,7 @@ enum Over {
 /// Starts everything that a leader does, and waits until this coordinator cannot go on.
 async fn serve_fleet(
     (context, published): (Context, mpsc::Receiver<events::Message>),
-    stores: watching::Stores,
+    (stores, relist): (watching::Stores, watching::Relist),
     here: Option<SocketAddr>,
     gate: &serve::Gate,
     tasks: &mut tokio::task::JoinSet<()>,
@@ -296,6 +311,7 @@ async fn serve_fleet(
         }
     });
     context.turns.begin(context);
+    tasks.spawn(know_the_present(Arc::clone(context), relist));
     ground::start(context, tasks);
     node_objects::start(context, tasks);
     orders::start(context, tasks);
@@ -310,4 +326,24 @@ async fn serve_fleet(
         higher = context.deposed() => Over::Deposed(higher),
         _ = tasks.join_next() => Over::Broken,
     }
+}
+
+/// Lists everything after the Lease was taken, and again after a person has confirmed what a restored store holds: until then only
+/// what keeps the present state is ordered (invariant 16).
+async fn know_the_present(context: Arc<Context>, relist: watching::Relist) {
+    let standing = &context.standing;
+    let work = async {
+        loop {
+            standing.until(Knowledge::BeforeLeading).await;
+            relist.all().await;
+            if standing.knowledge() == Knowledge::BeforeLeading {
+                // Who has got a vehicle since counts as up, too, until its agent has reported that it is not.
+                context.turns.begin(&context);
+                standing.knows(Knowledge::Current);
+                tracing::info!("everything was listed since the lead was taken");
+                context.world.wake_all();
+            }
+        }
+    };
+    context.ending.run_until_cancelled(work).await;
 }

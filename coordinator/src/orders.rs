@@ -1,9 +1,10 @@
 //! Keeps every connected agent told what should be true on its node.
 //!
-//! Owns: from a node to its order. Must not: tell an agent that holds a Drone that there is none, before the API server
-//! itself, and not a cache, has said so: an old cache must not land anybody.
+//! Owns: from a node to its order. Must not: tell an agent that holds a Drone that there is none, or begin a flight, before the API
+//! server itself, and not a cache, has said so: an old cache must neither land nor lift anybody (invariant 16).
 
 use crate::api::{self, ApiError};
+use crate::confirm;
 use crate::context::Context;
 use crate::drones::AFTER_DOUBT;
 use crate::drones::facts::facts;
@@ -13,9 +14,10 @@ use crate::sessions::Holding;
 use crate::spans;
 use crate::world::{owner, uid};
 use crds::Drone;
-use fleet::assignment::Order;
+use fleet::assignment::{Held, Order};
 use fleet::drone::order::{Say, for_node};
 use fleet::drone::{Claimed, Facts, Ground};
+use fleet::freshness::{begins_flight, may_send};
 use fleet::ids::{DroneUid, NodeName};
 use fleet::node_use::{Lift, NoLift};
 use fleet::report::Report;
@@ -37,6 +39,15 @@ const AFTER_OLD_CACHE: Duration = Duration::from_secs(1);
 pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) {
     let shared = Arc::clone(context);
     tasks.spawn(async move { stay_in_doubt(&shared).await });
+    let shared = Arc::clone(context);
+    tasks.spawn(async move {
+        let context = &shared;
+        let ask = move |node: NodeName| {
+            let span = spans::agent(&node);
+            async move { ask_first(context, &node).await }.instrument(span)
+        };
+        queue::work_off(&context.to_confirm, AT_A_TIME, &context.ending, ask).await;
+    });
     let shared = Arc::clone(context);
     tasks.spawn(async move {
         let context = &shared;
@@ -88,7 +99,17 @@ async fn tell(context: &Context, node: &NodeName) -> Result<Option<Duration>, Ap
             Some(now) => (say, again) = now,
         }
     }
+    // Asked by others than those who tell: no ground order waits behind a question.
+    if let Say::Order(order) = &say
+        && begins_flight(order, held(context, node).as_ref(), truth(context, node))
+        && context.sessions.would_tell(node, order)
+        && !is_confirmed(context, node, order)
+    {
+        context.to_confirm.wake(node.clone());
+        return Ok(again.into_iter().chain([AFTER_OLD_CACHE]).min());
+    }
     if let Say::Order(order) = say
+        && may_be_sent(context, node, &order)
         && context.sessions.tell(node, &order)
     {
         match &order {
@@ -99,6 +120,57 @@ async fn tell(context: &Context, node: &NodeName) -> Result<Option<Duration>, Ap
         }
     }
     Ok(again)
+}
+
+/// Whether the API server itself has said just now what a takeoff by `order` rests on.
+fn is_confirmed(context: &Context, node: &NodeName, order: &Order) -> bool {
+    let drones = context.world.drones_on(node);
+    let meant = |drone: &Drone| matches!(order, Order::Assigned(a) if a.uid.0 == uid(drone));
+    let meant = drones.iter().find(|drone| meant(drone));
+    meant.is_some_and(|drone| confirm::holds(context, drone, node))
+}
+
+/// Asks the API server about the Drones on `node`, of which one is to take off.
+async fn ask_first(context: &Context, node: &NodeName) -> Result<Option<Duration>, ApiError> {
+    let mut there = false;
+    for drone in context.world.drones_on(node) {
+        there |= confirm::takeoff(context, &drone, node).await?;
+    }
+    if there {
+        context.wakes.nodes.wake(node.clone());
+    }
+    Ok(None)
+}
+
+/// Whether `order` may be sent by what is known.
+fn may_be_sent(context: &Context, node: &NodeName, order: &Order) -> bool {
+    let knowledge = context.standing.knowledge();
+    let ours = |drone: &Drone| matches!(order, Order::Assigned(a) if a.uid.0 == uid(drone));
+    let here = || {
+        let drones = context.world.drones_on(node);
+        drones
+            .iter()
+            .any(|drone| ours(drone) && ground::ordered_here(context, drone))
+    };
+    may_send(
+        knowledge,
+        order,
+        held(context, node).as_ref(),
+        !knowledge.acts() && here(),
+    )
+}
+
+/// What the vehicle of `node` does.
+fn truth(context: &Context, node: &NodeName) -> Option<FlightTruth> {
+    context.sessions.current(node).map(|report| report.truth)
+}
+
+/// What the agent of `node` reports to hold.
+fn held(context: &Context, node: &NodeName) -> Option<Held> {
+    match context.sessions.holding(node) {
+        Holding::Reported(held) => held,
+        Holding::Silent | Holding::NotYetReported => None,
+    }
 }
 
 /// What to say to the agent of `node`, as things are now; `None` when it is not connected. `gone` is a Drone of which the

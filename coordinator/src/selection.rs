@@ -17,6 +17,7 @@ use kube::ResourceExt;
 pub struct Selection {
     selector: Option<Selector>,
     namespace: Option<String>,
+    text: String,
 }
 
 impl Selection {
@@ -25,8 +26,10 @@ impl Selection {
     /// # Errors
     /// [`NoSelector`].
     pub fn to_look_at(namespace: &str, selector: &str) -> Result<Self, NoSelector> {
+        let text = selector.to_owned();
         let selector = Some(selector).filter(|text| !text.is_empty());
         Ok(Self {
+            text,
             selector: selector.map(str::parse).transpose()?,
             namespace: some(namespace),
         })
@@ -40,6 +43,7 @@ impl Selection {
         Ok(Self {
             selector: Some(selector.parse()?),
             namespace: some(namespace),
+            text: selector.to_owned(),
         })
     }
 
@@ -47,6 +51,18 @@ impl Selection {
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         self.namespace.as_deref()
+    }
+
+    /// Whether the other selects the same, however it is written.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        (&self.selector, &self.namespace) == (&other.selector, &other.namespace)
+    }
+
+    /// Namespace and selector, as they were given.
+    #[must_use]
+    pub fn texts(&self) -> (String, String) {
+        (self.namespace.clone().unwrap_or_default(), self.text.clone())
     }
 
     /// Whether vehicles without a Drone are meant, too.

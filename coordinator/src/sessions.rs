@@ -353,6 +353,14 @@ impl Sessions {
         session.is_some_and(|session| session.kills.try_send(shot).is_ok())
     }
 
+    /// Whether `order` would be new to the agent of `node`.
+    #[must_use]
+    pub fn would_tell(&self, node: &NodeName, order: &Order) -> bool {
+        let inner = self.lock();
+        let session = inner.get(node).filter(|s| s.connected);
+        session.is_some_and(|session| session.orders.borrow().as_ref() != Some(order))
+    }
+
     /// Has `order` sent to the agent of `node`, if it is connected; says whether it was new.
     pub fn tell(&self, node: &NodeName, order: &Order) -> bool {
         let inner = self.lock();

@@ -1,11 +1,14 @@
 //! Whether this coordinator may act just now.
 //!
-//! Owns: the clock that it goes by, and the mandate that the last renewal of the Lease gave. Must not: renew it
-//! ([`crate::leadership`] does) or judge ([`fleet::leadership`] does).
+//! Owns: the clock that it goes by, the mandate that the last renewal of the Lease gave, and what it knows of the fleet. Must not:
+//! renew the Lease ([`crate::leadership`] does), list ([`crate::watching`] does), or judge ([`fleet::leadership`] and
+//! [`fleet::freshness`] do).
 
+use fleet::freshness::Knowledge;
 use fleet::leadership::Mandate;
 use fleet::time::Moment;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 /// The standing of one coordinator.
@@ -14,6 +17,7 @@ pub struct Standing {
     began: Instant,
     /// None: there is no other coordinator, so there is nothing to doubt.
     mandate: Mutex<Option<Mandate>>,
+    knowledge: watch::Sender<Knowledge>,
 }
 
 impl Default for Standing {
@@ -21,6 +25,7 @@ impl Default for Standing {
         Self {
             began: Instant::now(),
             mandate: Mutex::default(),
+            knowledge: watch::Sender::default(),
         }
     }
 }
@@ -45,6 +50,31 @@ impl Standing {
     #[must_use]
     pub fn acts(&self) -> bool {
         let mandate = *self.lock();
+        self.knowledge().acts() && mandate.is_none_or(|mandate| mandate.acts(self.now()))
+    }
+
+    /// Whether it holds the Lease for sure, whatever it knows.
+    #[must_use]
+    pub fn leads(&self) -> bool {
+        let mandate = *self.lock();
         mandate.is_none_or(|mandate| mandate.acts(self.now()))
+    }
+
+    /// What it knows of the fleet.
+    #[must_use]
+    pub fn knowledge(&self) -> Knowledge {
+        *self.knowledge.borrow()
+    }
+
+    /// What it knows has changed; whether that is news.
+    pub fn knows(&self, knowledge: Knowledge) -> bool {
+        self.knowledge
+            .send_if_modified(|known| std::mem::replace(known, knowledge) != knowledge)
+    }
+
+    /// Done once it knows this.
+    pub async fn until(&self, knowledge: Knowledge) {
+        // Fails only if the sender is gone, and that is ourselves.
+        let _ = self.knowledge.subscribe().wait_for(|known| *known == knowledge).await;
     }
 }

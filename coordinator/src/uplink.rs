@@ -6,7 +6,7 @@
 mod pace;
 
 use crate::auth::{Auth, Over, Who};
-use crate::context::{Context, NO_TERM};
+use crate::context::Context;
 use crate::door::Ticket;
 use crate::door::buckets::Buckets;
 use crate::drones::AFTER_DOUBT;
@@ -162,7 +162,7 @@ async fn hold(
     let over = async {
         let over = call.auth.is_over(&call.who, rand::random()).await;
         // While nobody can be asked, showing them would only lock the agent out, and then its vehicle would come down.
-        while over == Over::Aged && !context.standing.acts() {
+        while over == Over::Aged && !context.standing.leads() {
             tokio::time::sleep(AFTER_DOUBT).await;
         }
         over
@@ -284,7 +284,7 @@ async fn converse(
 /// Whoever says to have seen a term that no coordinator can have is not to be believed: one damaged agent must not depose
 /// the leader.
 fn believable(field: &str, term: Term) -> Result<(), Status> {
-    if term < NO_TERM {
+    if term.can_be() {
         return Ok(());
     }
     Err(Status::invalid_argument(format!(

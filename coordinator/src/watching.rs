@@ -1,14 +1,14 @@
 //! The watches that keep the caches filled.
 //!
 //! Owns: listing and watching Drones, Swarms, drone nodes and claims, finding out what went away while a watch was broken, and
-//! the stores from which the controllers see which Drones and Swarms exist. A store and the [`World`](crate::world::World)
+//! the stores from which the controllers see which Drones and Swarms exist; listing all afresh when asked to ([`Relist`]). A store and the [`World`](crate::world::World)
 //! share their objects, and a store is filled first. Must not: decide. An API server that is away only makes the caches older.
 
 use crate::claims;
 use crate::key::Key;
 use crate::retry::WATCH;
 use crate::world::{Change, World};
-use crds::{Drone, Swarm, labels};
+use crds::{Drone, GroundOrder, Swarm, labels};
 use futures::StreamExt;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Node;
@@ -22,6 +22,7 @@ use std::collections::HashSet;
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::watch as latest;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -42,6 +43,72 @@ pub struct Stores {
     pub swarms: Store<Swarm>,
 }
 
+/// Lists everything afresh, where watches may be late: each list is asked for without a resourceVersion, so that the API server
+/// answers with nothing older than the question.
+#[derive(Clone, Debug, Default)]
+pub struct Relist {
+    asked: latest::Sender<u64>,
+    done: latest::Sender<Vec<u64>>,
+}
+
+impl Relist {
+    /// Done once all kinds were listed by requests that were sent after this was called.
+    pub async fn all(&self) {
+        let mut done = self.done.subscribe();
+        self.asked.send_modify(|count| *count += 1);
+        let now = *self.asked.borrow();
+        // Fails only if the sender is gone, and that is ourselves.
+        let _ = done.wait_for(|done| done.iter().all(|count| *count >= now)).await;
+    }
+
+    /// For one more watch.
+    fn another(&self) -> Asked {
+        let mut kind = 0;
+        self.done.send_modify(|done| {
+            kind = done.len();
+            done.push(0);
+        });
+        Asked {
+            asked: self.asked.subscribe(),
+            done: self.done.clone(),
+            kind,
+            now: 0,
+        }
+    }
+}
+
+/// One watch's part in a [`Relist`].
+#[derive(Debug)]
+pub(crate) struct Asked {
+    asked: latest::Receiver<u64>,
+    done: latest::Sender<Vec<u64>>,
+    kind: usize,
+    now: u64,
+}
+
+impl Asked {
+    /// A list is about to be asked for.
+    fn begin(&mut self) {
+        self.now = *self.asked.borrow_and_update();
+    }
+
+    /// Done when a list is asked for that was not begun yet.
+    async fn again(&mut self) {
+        if self.asked.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// The list that was begun last is complete, or one after it.
+    fn complete(&self) {
+        self.done.send_modify(|done| {
+            if let Some(count) = done.get_mut(self.kind) {
+                *count = self.now;
+            }
+        });
+    }
+}
+
 /// Starts all watches. `namespace` is that of the claims.
 pub fn start(
     client: &kube::Client,
@@ -49,7 +116,9 @@ pub fn start(
     world: &Arc<World>,
     ending: &CancellationToken,
     tasks: &mut JoinSet<()>,
-) -> Stores {
+) -> (Stores, Relist) {
+    let relist = Relist::default();
+    let again = || relist.another();
     let client = || client.clone();
     let ending = || ending.clone();
     let shared = world;
@@ -61,20 +130,33 @@ pub fn start(
     };
     let world = Arc::clone(shared);
     let api = Api::<Drone>::all(client());
-    tasks.spawn(follow(api, all(), Some(drones), ending(), move |c| world.drone(c)));
+    tasks.spawn(follow_afresh(api, all(), Some(drones), again(), ending(), move |c| {
+        world.drone(c);
+    }));
     let world = Arc::clone(shared);
     let api = Api::<Swarm>::all(client());
-    tasks.spawn(follow(api, all(), Some(swarms), ending(), move |c| world.swarm(c)));
+    tasks.spawn(follow_afresh(api, all(), Some(swarms), again(), ending(), move |c| {
+        world.swarm(c);
+    }));
     // Of nodes and claims only a few facts are kept.
     let world = Arc::clone(shared);
     let api = Api::<Node>::all(client());
     let drone_nodes = all().labels(labels::DRONE_NODE);
-    tasks.spawn(follow(api, drone_nodes, None, ending(), move |c| world.node(c)));
+    tasks.spawn(follow_afresh(api, drone_nodes, None, again(), ending(), move |c| {
+        world.node(c)
+    }));
+    let world = Arc::clone(shared);
+    let api = Api::<GroundOrder>::all(client());
+    tasks.spawn(follow_afresh(api, all(), None, again(), ending(), move |c| {
+        world.ground_order(c);
+    }));
     let world = Arc::clone(shared);
     let api = Api::<Lease>::namespaced(client(), namespace);
     let claims = all().labels(claims::LABEL);
-    tasks.spawn(follow(api, claims, None, ending(), move |c| world.lease(c)));
-    stores
+    tasks.spawn(follow_afresh(api, claims, None, again(), ending(), move |c| {
+        world.lease(c)
+    }));
+    (stores, relist)
 }
 
 /// Tells `tell` of every change, for ever, after putting it into `store`. After a break it tells of what is gone, too.
@@ -87,8 +169,24 @@ pub(crate) async fn follow<K>(
 ) where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
 {
+    let alone = Relist::default();
+    follow_afresh(api, config, store, alone.another(), ending, tell).await;
+}
+
+/// The same, and lists afresh whenever it is `asked` to.
+async fn follow_afresh<K>(
+    api: Api<K>,
+    config: watcher::Config,
+    store: Option<Writer<K>>,
+    mut asked: Asked,
+    ending: CancellationToken,
+    tell: impl Fn(Change<K>) + Send,
+) where
+    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
+{
     let kind = K::kind(&());
     let begin = || Box::pin(watch(api.clone(), config.clone()).modify(make_lean));
+    asked.begin();
     let mut events = begin();
     let mut known = Known::new(store);
     let mut trouble = Trouble::default();
@@ -96,6 +194,11 @@ pub(crate) async fn follow<K>(
     loop {
         let event = tokio::select! {
             () = ending.cancelled() => return,
+            () = asked.again() => {
+                asked.begin();
+                events = begin();
+                continue;
+            }
             event = events.next() => event,
         };
         match event {
@@ -105,13 +208,18 @@ pub(crate) async fn follow<K>(
                     broken = false;
                     tracing::info!(%kind, "watch is back");
                 }
+                let complete = matches!(event, Event::InitDone);
                 known.take(event, &tell);
+                if complete {
+                    asked.complete();
+                }
             }
             Some(Err(error)) => {
                 if !std::mem::replace(&mut broken, true) {
                     tracing::warn!(%kind, %error, "watch is broken; will be tried again, vehicles go on as assigned");
                 }
                 if is_expired(&error) {
+                    asked.begin();
                     events = begin();
                 }
                 let rest = trouble.rest(Instant::now(), rand::random());

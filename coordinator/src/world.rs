@@ -15,9 +15,10 @@ pub use pending::{Found, Shortlist, Wish};
 use index::Inner;
 
 use crate::api;
+use crate::ground::InForce;
 use crate::key::Key;
 use crate::wake_set::WakeSet;
-use crds::{Drone, Swarm, labels};
+use crds::{Drone, GroundOrder, Swarm, labels};
 use fleet::binding::selects;
 use fleet::ids::NodeName;
 use fleet::node_use::NodeUse;
@@ -68,6 +69,7 @@ pub struct World {
     inner: Mutex<Inner>,
     wakes: Wakes,
     filled: watch::Sender<u8>,
+    orders: Mutex<Arc<Vec<Arc<InForce>>>>,
     partings: Mutex<Option<Tell>>,
 }
 
@@ -83,7 +85,7 @@ impl fmt::Debug for World {
 }
 
 /// Bits of `filled`.
-const ALL: u8 = 0b1111;
+const ALL: u8 = 0b1_1111;
 
 /// The Swarm that controls a Drone: uid and name.
 #[must_use]
@@ -113,6 +115,7 @@ impl World {
             inner: Mutex::default(),
             wakes,
             filled: watch::Sender::new(0),
+            orders: Mutex::default(),
             partings: Mutex::default(),
         }
     }
@@ -425,6 +428,58 @@ impl World {
                 inner.set_claim(&node, Some(claim));
                 self.wake_node(&inner, &node, None);
             }
+        }
+    }
+
+    /// A ground order changed. Whatever it covers is looked at again, and that may be anything.
+    pub fn ground_order(&self, change: Change<GroundOrder>) {
+        let mut orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut now: Vec<Arc<InForce>> = Vec::clone(&orders);
+        match change {
+            Change::Filled => return self.fill(4),
+            Change::Gone(key) => now.retain(|order| order.name() != key.name),
+            Change::Is(object) => {
+                let known = now.iter().position(|order| order.name() == object.name_any());
+                let is_old = |known: usize| {
+                    let known = &now[known].object.metadata;
+                    known.resource_version == object.metadata.resource_version || is_older(&object.metadata, known)
+                };
+                if known.is_some_and(is_old) {
+                    return;
+                }
+                let order = Arc::new(InForce::of(object.as_ref().clone()));
+                match known {
+                    Some(known) => now[known] = order,
+                    None => now.push(order),
+                }
+            }
+        }
+        *orders = Arc::new(now);
+        drop(orders);
+        self.wake_all();
+    }
+
+    /// The ground orders that are recorded: those in force.
+    #[must_use]
+    pub fn ground_orders(&self) -> Arc<Vec<Arc<InForce>>> {
+        Arc::clone(&self.orders.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Has everything looked at again.
+    pub fn wake_all(&self) {
+        let inner = self.lock();
+        for key in inner.swarms.keys() {
+            self.wakes.swarms.wake(key.clone());
+        }
+        for key in inner.drones.keys() {
+            self.wakes.drones.wake(key.clone());
+        }
+        for node in inner.nodes.keys() {
+            self.wakes.nodes.wake(node.clone());
+        }
+        let others = inner.on_node.keys().filter_map(|node| NodeName::parse(node).ok());
+        for node in others.filter(|node| !inner.nodes.contains_key(node)) {
+            self.wakes.nodes.wake(node);
         }
     }
 

@@ -17,6 +17,18 @@ pub const FORCE_RELEASE: &str = "skein.dev/force-release";
 /// once it was. For Skein only.
 pub const GROUND_ORDER: &str = "skein.dev/ground-order";
 
+/// Finalizer on a GroundOrder: held until somebody who may has released it, so that deleting the object releases nothing.
+pub const RELEASED_FINALIZER: &str = "skein.dev/released";
+
+/// Annotation on the coordinator's Lease: the API server's store went back in time. Nothing takes off until a person has removed it.
+pub const WENT_BACK: &str = "skein.dev/store-went-back";
+
+/// Annotation on the coordinator's Lease: the epoch of its terms. A person raises it where agents refuse all terms of this one.
+pub const TERM_EPOCH: &str = "skein.dev/term-epoch";
+
+/// Annotation on the coordinator's Lease: the term that it was raised to on the report of agents. For Skein only.
+pub const RAISED_TO: &str = "skein.dev/raised-to";
+
 /// Label key on nodes that carry a vehicle; the value does not matter.
 pub const DRONE_NODE: &str = "node-role.kubernetes.io/drone";
 

@@ -40,6 +40,8 @@ pub struct Candidate<'a> {
     pub taken: bool,
     /// Its agent is about to be replaced by a newer version, or was and is not well yet.
     pub upgrading: bool,
+    /// A ground order keeps its vehicle down.
+    pub grounded: bool,
     /// Last report of its agent, while the agent is connected and the report is fresh.
     pub report: Option<&'a Report>,
 }
@@ -70,6 +72,8 @@ pub enum Why {
     NotReady,
     /// Its agent is being replaced by a newer version.
     AgentUpgrading,
+    /// A ground order keeps its vehicle on the ground.
+    Grounded,
     /// Its agent is not connected.
     AgentSilent,
     /// Its agent is ending.
@@ -91,6 +95,7 @@ impl Why {
             Self::Tainted => "carry a taint",
             Self::NotReady => "are not Ready",
             Self::AgentUpgrading => "have an agent that is being upgraded",
+            Self::Grounded => "are kept on the ground by a ground order",
             Self::AgentSilent => "have no connected agent",
             Self::AgentEnding => "have an agent that is ending",
             Self::AutopilotSilent => "do not hear their autopilot",
@@ -201,6 +206,9 @@ fn judge<'a>(wanted: Wanted<'_>, c: &Candidate<'a>) -> Result<&'a Report, Why> {
     }
     if c.upgrading {
         return Err(Why::AgentUpgrading);
+    }
+    if c.grounded {
+        return Err(Why::Grounded);
     }
     let report = c.report.ok_or(Why::AgentSilent)?;
     if report.terminating {

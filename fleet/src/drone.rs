@@ -64,18 +64,18 @@ pub enum Claimed {
 pub enum Ground {
     /// None does.
     No,
-    /// One does: on the Drone, on its Swarm, or just given and not yet written.
+    /// One does: an order of its own, or spec.grounded of the Drone or its Swarm.
     Ordered,
     /// Its Swarm is not known here, so nobody can tell. What flies goes on flying; what stands stays.
     Unknown,
 }
 
 impl Ground {
-    /// From the wish on the Drone, the wish on its Swarm (`None` when it has a Swarm that is not known here), and
-    /// whether an order was just given.
+    /// From `spec.grounded` of the Drone and of its Swarm (`None` when it has a Swarm that is not known here), and whether an order
+    /// covers it, recorded or just given.
     #[must_use]
-    pub const fn of(drone: bool, swarm: Option<bool>, just_ordered: bool) -> Self {
-        match (drone || just_ordered, swarm) {
+    pub const fn of(drone: bool, swarm: Option<bool>, ordered: bool) -> Self {
+        match (drone || ordered, swarm) {
             (true, _) | (_, Some(true)) => Self::Ordered,
             (false, Some(false)) => Self::No,
             (false, None) => Self::Unknown,

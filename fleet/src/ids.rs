@@ -76,6 +76,51 @@ impl fmt::Display for NodeName {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Term(pub u64);
 
+/// Above this, terms of one epoch end.
+const LAST_COUNT: u64 = i32::MAX as u64 - 1;
+
+/// No epoch is higher.
+const LAST_EPOCH: u64 = u16::MAX as u64;
+
+impl Term {
+    /// The term `count` of `epoch`. Any term of a later epoch is higher, so that an epoch is a way out of terms that are too high:
+    /// a person begins one ([`crate::deposition`]).
+    #[must_use]
+    pub const fn of(epoch: u32, count: u32) -> Self {
+        Self(((epoch as u64) << 32) | count as u64)
+    }
+
+    /// Its epoch.
+    #[must_use]
+    pub const fn epoch(self) -> u32 {
+        // It is 32 bits wide.
+        (self.0 >> 32) as u32
+    }
+
+    /// Its number within the epoch.
+    #[must_use]
+    pub const fn count(self) -> u32 {
+        (self.0 & 0xffff_ffff) as u32
+    }
+
+    /// Whether a coordinator can lead it, with another left above it.
+    #[must_use]
+    pub const fn can_be(self) -> bool {
+        (self.0 & 0xffff_ffff) < LAST_COUNT && (self.0 >> 32) <= LAST_EPOCH
+    }
+
+    /// The term after this: of the next epoch, when this one has no more.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        let next = Self(self.0 + 1);
+        if next.can_be() {
+            next
+        } else {
+            Self::of(self.epoch() + 1, 1)
+        }
+    }
+}
+
 impl fmt::Display for Term {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)

@@ -25,9 +25,10 @@ pub const FILES: [&str; 7] = [
 ];
 
 /// What the chart holds copies of.
-const COPIED: [&str; 4] = [
+const COPIED: [&str; 5] = [
     "crds/swarms.yaml",
     "crds/drones.yaml",
+    "crds/groundorders.yaml",
     "deploy/monitoring/alerts.yaml",
     "deploy/monitoring/fleet-dashboard.json",
 ];

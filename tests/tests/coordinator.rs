@@ -13,6 +13,8 @@ mod agent;
 mod field;
 #[path = "coordinator/kstatus.rs"]
 mod kstatus;
+#[path = "coordinator/latched.rs"]
+mod latched;
 #[path = "coordinator/leaders.rs"]
 mod leaders;
 #[path = "coordinator/logs.rs"]
@@ -38,9 +40,16 @@ use k8s_openapi::api::coordination::v1::Lease;
 use kstatus::a_swarm_is_current_for_tools_that_wait_only_when_what_was_asked_for_is_so;
 use kube::ResourceExt;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PropagationPolicy};
+use latched::{
+    a_drone_a_vehicle_and_a_part_of_all_are_grounded_and_released,
+    the_vehicles_of_a_grounded_swarm_that_is_deleted_serve_nobody_else,
+    what_is_made_or_edited_after_a_ground_order_falls_under_it,
+};
 use leaders::{
     a_leader_that_cannot_renew_keeps_what_flies_begins_no_flight_and_still_grounds,
     a_leader_that_was_stopped_and_succeeded_moves_nobody_and_ends,
+    a_new_epoch_is_followed_by_agents_that_refuse_all_terms_of_this_one,
+    a_store_that_went_back_lifts_nobody_until_a_person_has_confirmed_it,
     of_two_coordinators_one_leads_and_the_other_takes_over_and_nobody_comes_down, service_leads_to,
 };
 use logs::each_line_about_a_drone_is_in_its_span_and_none_mixes_two;
@@ -115,6 +124,9 @@ on_both! {
     a_swarm_larger_than_one_batch_gets_exactly_its_drones_and_loses_them_all,
     a_grounded_swarm_deleted_with_orphans_leaves_its_vehicles_on_the_ground,
     a_ground_order_lands_all_at_once_latches_and_ends_with_the_release,
+    what_is_made_or_edited_after_a_ground_order_falls_under_it,
+    the_vehicles_of_a_grounded_swarm_that_is_deleted_serve_nobody_else,
+    a_drone_a_vehicle_and_a_part_of_all_are_grounded_and_released,
     neither_a_new_coordinator_nor_an_api_server_that_is_away_brings_anybody_down,
     a_user_may_name_a_node_but_not_one_that_serves_another_drone,
     a_coordinator_that_hears_of_a_higher_term_ends,
@@ -126,6 +138,8 @@ on_both! {
     of_two_coordinators_one_leads_and_the_other_takes_over_and_nobody_comes_down,
     a_leader_that_cannot_renew_keeps_what_flies_begins_no_flight_and_still_grounds,
     a_leader_that_was_stopped_and_succeeded_moves_nobody_and_ends,
+    a_store_that_went_back_lifts_nobody_until_a_person_has_confirmed_it,
+    a_new_epoch_is_followed_by_agents_that_refuse_all_terms_of_this_one,
     a_changed_template_goes_through_the_air_one_after_the_other_and_lands_nobody,
     a_changed_node_selector_replaces_in_an_orderly_way_and_lands_no_more_than_may_be_missing,
     a_drone_that_waits_for_a_vehicle_takes_up_what_its_swarm_asks_for_now,

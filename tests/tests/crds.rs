@@ -561,7 +561,13 @@ fn kubectl_explains_every_field() {
 fn the_server_has_no_complaint_about_the_schemas() {
     let crds = PLANE
         .kubectl()
-        .json(["get", "crd", "swarms.skein.dev", "drones.skein.dev"])
+        .json([
+            "get",
+            "crd",
+            "swarms.skein.dev",
+            "drones.skein.dev",
+            "groundorders.skein.dev",
+        ])
         .unwrap();
     for crd in crds["items"].as_array().unwrap() {
         let conditions: Vec<(&str, &str)> = crd["status"]["conditions"]
@@ -576,4 +582,29 @@ fn the_server_has_no_complaint_about_the_schemas() {
             "{crd}"
         );
     }
+}
+
+#[test]
+fn a_ground_order_is_kept_as_it_was_given_and_shown_with_who_gave_it() {
+    let kubectl = PLANE.kubectl();
+    let order = |target: &str| {
+        json!({"apiVersion": "skein.dev/v1alpha1", "kind": "GroundOrder", "metadata": {"name": "ground-1"},
+            "spec": {"scope": "Node", "target": target, "orderedBy": "user ann", "orderedAt": "2026-01-01T00:00:00Z"}})
+        .to_string()
+    };
+    kubectl.apply(&order("pi-1")).unwrap();
+    let refused = kubectl.apply_refused(&order("pi-2")).unwrap();
+    assert!(
+        refused.contains("a ground order is never changed; end it with `skein release`"),
+        "{refused}"
+    );
+    let scope = json!({"apiVersion": "skein.dev/v1alpha1", "kind": "GroundOrder", "metadata": {"name": "ground-2"},
+        "spec": {"scope": "Everything"}});
+    let refused = kubectl.apply_refused(&scope.to_string()).unwrap();
+    assert!(refused.contains("Unsupported value"), "{refused}");
+    let shown = kubectl.run(["get", "gro"]).unwrap();
+    for word in ["SCOPE", "TARGET", "BY", "Node", "pi-1", "user ann"] {
+        assert!(shown.contains(word), "{word}: {shown}");
+    }
+    kubectl.run(["delete", "groundorder", "ground-1"]).unwrap();
 }

@@ -5,7 +5,7 @@
 //! | call | verb | resource |
 //! |---|---|---|
 //! | List, Get, Watch | `get` | `drones` |
-//! | Ground | `ground` | `swarms`; of a Drone: for its Swarm, or in its namespace if it has none |
+//! | Ground | `ground` | `swarms`; of a Drone: for its Swarm, or in its namespace if it has none; of a node's vehicle: all |
 //! | Release | `release` | `swarms`; likewise |
 //! | Resume | `resume` | `drones` |
 //! | Kill | `kill` | `drones`, or `swarms` for the Swarm that the Drone is of |

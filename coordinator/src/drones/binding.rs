@@ -5,6 +5,7 @@
 
 use crate::api::{self, ApiError};
 use crate::claims::{self, Outcome};
+use crate::confirm;
 use crate::context::Context;
 use crate::drones::facts::Seen;
 use crate::events::Note;
@@ -150,6 +151,10 @@ async fn bind(context: &Arc<Context>, seen: Seen) -> Result<(Seen, Binding, Opti
             Err((why, again)) => return Ok((seen, Binding::NoFreeVehicle(why), Some(again))),
         };
         let node = &reservation.node;
+        if !is_still_free(context, &seen, node).await? {
+            lost.insert(node.clone());
+            continue;
+        }
         match claims::obtain(context, node, &seen.key, seen.uid()).await? {
             Outcome::Taken(by) => {
                 tracing::debug!(to = %node, %by, "node is claimed by another Drone");
@@ -171,6 +176,21 @@ async fn bind(context: &Arc<Context>, seen: Seen) -> Result<(Seen, Binding, Opti
         Binding::NoFreeVehicle(OTHERS_WERE_FASTER.to_owned()),
         Some(AFTER_LOSING),
     ))
+}
+
+/// Whether a node that was chosen still does, by the API server's own word: a cordon may not have reached the cache.
+async fn is_still_free(context: &Context, seen: &Seen, node: &NodeName) -> Result<bool, ApiError> {
+    if !confirm::node(context, node).await? {
+        return Ok(false);
+    }
+    let facts = context.world.node_facts(node);
+    let report = context.sessions.current(node);
+    Ok(facts.is_some_and(|facts| {
+        suits(
+            wanted(context, seen),
+            &candidate(context, &facts, false, report.as_deref()),
+        )
+    }))
 }
 
 /// Reserves the best node that there is, but for those `lost`; or why there is none, and when to look again. All nodes are gone
@@ -287,6 +307,7 @@ fn candidate<'a>(context: &Context, facts: &'a NodeFacts, taken: bool, report: O
         tainted: facts.tainted,
         taken,
         upgrading: context.upgrades.holds(&facts.name),
+        grounded: context.ground_orders_keep(facts.name.as_str()),
         report,
     }
 }

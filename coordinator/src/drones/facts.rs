@@ -118,7 +118,7 @@ pub fn facts(context: &Context, drone: &Drone) -> Facts {
     };
     let report = report(context, drone);
     let ground_mark = ground::mark(context, drone, report.as_deref());
-    let just_ordered = matches!(ground_mark, Some(GroundMark::Given(_)));
+    let ordered = matches!(ground_mark, Some(GroundMark::Given(_))) || ground::covering(context, drone).is_some();
     Facts {
         uid: DroneUid(me.to_owned()),
         name: DroneName::from(&Key::of(drone)),
@@ -163,7 +163,7 @@ pub fn facts(context: &Context, drone: &Drone) -> Facts {
         told: drone.status.as_ref().map(status::told).unwrap_or_default(),
         lift: lift(context, drone, report.as_deref()),
         truth: report.map(|report| report.truth),
-        ground: Ground::of(drone.spec.grounded, swarm, just_ordered),
+        ground: Ground::of(drone.spec.grounded, swarm, ordered),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Ground and Release: for a Swarm, for all, or for what a label selector selects.
+//! Ground and Release: for a Swarm, a Drone, a vehicle, for all, or for what a label selector selects.
 //!
 //! Owns: what is meant, who may order which part of it, and what the caller is told. Of a selection, what the caller may order is
 //! ordered at once, and the rest is told. Must not: let an order that covers nothing look like one that was carried out.
@@ -12,6 +12,7 @@ use crate::ground::{self, GroundError, Kind, Marked, Reach, Target};
 use crate::key::Key;
 use crate::selection::Selection;
 use crate::world::owner;
+use fleet::ids::NodeName;
 use futures::{StreamExt, stream};
 use proto::v1;
 use proto::v1::ground_request::Target as Asked;
@@ -68,15 +69,46 @@ pub(super) async fn carry_out(
             let selection = selection.map_err(|error| Status::invalid_argument(error.to_string()))?;
             return selected(service, &context, verb, request, &selection).await;
         }
-        Some(Asked::Swarm(_)) | None => {
-            let words = "name a Swarm with its namespace, a selector, or all";
+        Some(Asked::Drone(drone)) if !drone.name.is_empty() && !drone.namespace.is_empty() => {
+            let key = Key::new(&drone.namespace, &drone.name);
+            let known = context.world.get_drone(&key).map(|drone| Marked::drone(&drone));
+            // Of one that does not exist nobody learns that without the right to its namespace.
+            let right = known.map_or_else(
+                || Right::to_order_all(verb.text(), Some(&key.namespace)),
+                |drone| needed(&context, verb, &drone),
+            );
+            (Target::Drone(key), right)
+        }
+        // A vehicle may serve anybody's Drones.
+        Some(Asked::Node(node)) => {
+            let node = NodeName::parse(&node.name).map_err(|error| Status::invalid_argument(error.to_string()))?;
+            (Target::Node(node), Right::to_order_all(verb.text(), None))
+        }
+        Some(Asked::Swarm(_) | Asked::Drone(_)) | None => {
+            let words = "name a Swarm or Drone with its namespace, a node, a selector, or all";
             return Err(Status::invalid_argument(words));
         }
     };
     service.allow(request, &right).await?;
-    give(&context, verb, target)
-        .await
-        .map(|reach| Response::new(answer(reach)))
+    let by = who(request)?.name();
+    let reach = give(&context, verb, target.clone(), by).await?;
+    let mut response = answer(reach);
+    if verb == Verb::Release {
+        response.not_done = still_down(&context, &target);
+    }
+    Ok(Response::new(response))
+}
+
+/// What was released and is kept down by an order that covers more.
+fn still_down(context: &Context, target: &Target) -> Vec<v1::NotDone> {
+    let object = match target {
+        Target::Swarm(key) => context.world.get_swarm(key).map(|swarm| Marked::swarm(&swarm)),
+        Target::Drone(key) => context.world.get_drone(key).map(|drone| Marked::drone(&drone)),
+        Target::Node(node) => context.world.drones_on(node).first().map(|drone| Marked::drone(drone)),
+        Target::All | Target::Selector(..) | Target::Selected(_) => None,
+    };
+    let kept = object.and_then(|object| Some((ground::kept_down_by(context, &object)?, object)));
+    kept.into_iter().map(|(why, object)| not_done(&object, why)).collect()
 }
 
 /// Gives the order for all of `selection` that the caller may.
@@ -90,6 +122,12 @@ async fn selected(
     let who = who(request)?;
     let wide = Right::to_order_all(verb.text(), selection.namespace());
     let meant = selection.objects(&context.world);
+    if meant.is_empty() && verb == Verb::Release && ground::orders(context).any(|order| order.is_by(selection)) {
+        service.allow(request, &wide).await?;
+        let target = Target::Selector(selection.clone(), vec![]);
+        let reach = give(context, verb, target, who.name()).await?;
+        return Ok(Response::new(answer(reach)));
+    }
     if meant.is_empty() {
         let sees = Right::to_see(selection.namespace().unwrap_or_default());
         if service.auth.may(&who, &sees).await.is_err() {
@@ -102,7 +140,7 @@ async fn selected(
             "no Swarm or Drone{place} has labels that match; nothing was done. See `kubectl get swarms,drones -A --show-labels`"
         )));
     }
-    let (may, refused) = sorted(service, context, &who, verb, &wide, meant).await;
+    let ((may, all), refused) = sorted(service, context, &who, verb, &wide, meant).await;
     if may.is_empty() {
         return Err(all_refused(service, request, &who, &wide, refused).await);
     }
@@ -113,7 +151,12 @@ async fn selected(
         refused = refused.len(),
         "order taken"
     );
-    let reach = give(context, verb, Target::Selected(may.clone())).await;
+    // Who may order everything there orders what is made later, too.
+    let target = match all {
+        true => Target::Selector(selection.clone(), may.clone()),
+        false => Target::Selected(may.clone()),
+    };
+    let reach = give(context, verb, target, who.name()).await;
     let reach = reach.map_err(|status| with_refused(&status, refused.len()))?;
     let mut response = answer(reach);
     let (seen, hidden) = told(service, &who, refused).await;
@@ -124,17 +167,14 @@ async fn selected(
     response.hidden = small(hidden);
     for object in may {
         match ground::kept_down_by(context, &object).filter(|_| verb == Verb::Release) {
-            Some(swarm) => {
-                let why = format!("its Swarm {swarm} is grounded as a whole; release that");
-                response.not_done.push(not_done(&object, why));
-            }
+            Some(why) => response.not_done.push(not_done(&object, why)),
             None => response.done.push(name(&object)),
         }
     }
     Ok(Response::new(response))
 }
 
-/// What of `meant` the caller may order, and what not.
+/// What of `meant` the caller may order, whether that is because all may be ordered, and what not.
 async fn sorted(
     service: &FleetService,
     context: &Context,
@@ -142,9 +182,9 @@ async fn sorted(
     verb: Verb,
     wide: &Right,
     meant: Vec<Marked>,
-) -> (Vec<Marked>, Vec<(Marked, Arc<Refusal>)>) {
+) -> ((Vec<Marked>, bool), Vec<(Marked, Arc<Refusal>)>) {
     if let Ok(Ok(())) = timeout(QUICK, service.auth.may(who, wide)).await {
-        return (meant, vec![]);
+        return ((meant, true), vec![]);
     }
     let until = Instant::now() + PATIENCE;
     let needed = meant.into_iter().map(|object| (needed(context, verb, &object), object));
@@ -169,7 +209,7 @@ async fn sorted(
             None => refused.push((object, Arc::new(Refusal::Busy))),
         }
     }
-    (may, refused)
+    ((may, false), refused)
 }
 
 /// What it needs to order `object`: the right to its Swarm, or to its namespace if it has none.
@@ -244,18 +284,20 @@ async fn all_refused(
 }
 
 /// Gives an order that is allowed.
-async fn give(context: &Arc<Context>, verb: Verb, target: Target) -> Result<Reach, Status> {
+async fn give(context: &Arc<Context>, verb: Verb, target: Target, by: String) -> Result<Reach, Status> {
     let context = Arc::clone(context);
     // On a task of its own: an order goes through even if the caller hangs up.
     let order = tokio::spawn(async move {
         match verb {
-            Verb::Ground => ground::ground(&context, &target).await,
-            Verb::Release => ground::release(&context, &target).await,
+            Verb::Ground => ground::ground(&context, &target, &by).await,
+            Verb::Release => ground::release(&context, &target, &by).await,
         }
     });
     match order.await {
         Ok(Ok(reach)) => Ok(reach),
-        Ok(Err(error @ GroundError::NoSuchSwarm(_))) => Err(Status::not_found(error.to_string())),
+        Ok(Err(error @ (GroundError::NoSuchSwarm(_) | GroundError::NoSuchDrone(_) | GroundError::NoSuchNode(_)))) => {
+            Err(Status::not_found(error.to_string()))
+        }
         Ok(Err(error)) => Err(Status::unavailable(error.to_string())),
         Err(_) => Err(Status::internal("the order was cut off; repeat it")),
     }

@@ -1,17 +1,26 @@
 //! Ground orders in memory: given, in force, and not in the caches yet.
 //!
-//! Owns: [`Latch`]: which objects they cover, by which number, and in which order calls came. Must not: write to the API.
+//! Owns: [`Latch`]: which objects they cover, by which number, and in which order calls came; which orders are still to be recorded.
+//! Must not: write to the API.
 
+use super::in_force::InForce;
 use super::object::Marked;
 use fleet::ground::GroundOrderId;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// So many orders are known to have been given to this leader; that matters only until it knows the present.
+const MOST_HERE: usize = 10_000;
 
 /// Ground orders that were given and are not in the caches yet, by the uid of the Swarm or Drone.
 #[derive(Debug, Default)]
 pub struct Latch {
     orders: Mutex<HashMap<String, Latched>>,
+    /// Orders that are in force and stand nowhere yet.
+    unrecorded: Mutex<Arc<Vec<(Call, Arc<InForce>)>>>,
+    /// Names of the orders that were given to this leader.
+    here: Mutex<HashSet<String>>,
     /// Held while objects are being marked: one call at a time.
     pub(super) writing: tokio::sync::Mutex<()>,
     calls: AtomicU64,
@@ -51,6 +60,38 @@ impl Latch {
             let marked = m.clone();
             (m.uid.clone(), Latched { call, id, marked })
         }));
+    }
+
+    /// `order` is in force; it is still to be recorded.
+    pub(super) fn put_order(&self, call: Call, order: InForce) {
+        let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
+        if here.len() < MOST_HERE {
+            here.insert(order.name().to_owned());
+        }
+        drop(here);
+        let mut all = self.unrecorded.lock().unwrap_or_else(PoisonError::into_inner);
+        let others = all.iter().filter(|(_, other)| other.name() != order.name()).cloned();
+        let mut now: Vec<_> = others.collect();
+        now.push((call, Arc::new(order)));
+        *all = Arc::new(now);
+    }
+
+    /// Whether the order of this name was given to this leader.
+    pub(super) fn was_given_here(&self, name: &str) -> bool {
+        let here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
+        here.contains(name)
+    }
+
+    /// An order is recorded, or was released by `call`, which came after it.
+    pub(super) fn remove_order(&self, call: Call, name: &str) {
+        let mut all = self.unrecorded.lock().unwrap_or_else(PoisonError::into_inner);
+        let keeps = |(given, order): &&(Call, Arc<InForce>)| *given > call || order.name() != name;
+        *all = Arc::new(all.iter().filter(keeps).cloned().collect());
+    }
+
+    /// The orders that are still to be recorded, oldest first, each with the call that gave it.
+    pub(super) fn unrecorded(&self) -> Arc<Vec<(Call, Arc<InForce>)>> {
+        Arc::clone(&self.unrecorded.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// What `call` has brought about for the object with this uid is in the caches.

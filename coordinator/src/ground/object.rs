@@ -46,6 +46,16 @@ impl Marked {
         }
     }
 
+    /// Kind, namespace and name.
+    #[must_use]
+    pub(super) fn path(&self) -> String {
+        let kind = match self.kind {
+            Kind::Swarm => "Swarm",
+            Kind::Drone => "Drone",
+        };
+        format!("{kind}/{}/{}", self.key.namespace, self.key.name)
+    }
+
     /// A Swarm.
     #[must_use]
     pub fn swarm(swarm: &Swarm) -> Self {

@@ -55,11 +55,65 @@ fn one_that_ends_lets_go_of_its_own_lease_and_of_no_other() {
 #[test]
 fn after_a_lost_lease_one_more_start_leads_above_all_that_agents_have_seen() {
     let anew = taken(None, "a");
-    let raised = released(anew.clone(), Term(1), "a", Some(Term(57))).unwrap();
+    let raised = released(anew.clone(), Term(1), "a", raise(57)).unwrap();
     assert_eq!((term(&raised), holder(&raised)), (Term(57), None));
     assert_eq!(term(&taken(Some(raised.clone()), "b")), Term(58));
     let theirs = taken(Some(raised), "b");
-    assert_eq!(released(theirs, Term(1), "a", Some(Term(57))), None);
-    let unbelievable = released(anew, Term(1), "a", Some(Term(u64::MAX))).unwrap();
+    assert_eq!(released(theirs, Term(1), "a", raise(57)), None);
+    let unbelievable = released(anew, Term(1), "a", raise(u64::MAX)).unwrap();
     assert_eq!(term(&unbelievable), Term(1));
+}
+
+fn raise(to: u64) -> Option<Raise> {
+    Some(Raise {
+        to: Term(to),
+        most: false,
+    })
+}
+
+#[test]
+fn that_most_agents_have_seen_a_higher_term_than_the_lease_is_noted_on_it() {
+    let most = Some(Raise {
+        to: Term(57),
+        most: true,
+    });
+    let restored = taken(None, "a");
+    let noted = released(restored, Term(1), "a", most).unwrap();
+    assert!(noted.annotations().contains_key(labels::WENT_BACK));
+    // It stays until a person removes it.
+    let next = taken(Some(noted), "b");
+    assert!(next.annotations().contains_key(labels::WENT_BACK));
+    let renewed = renewed(Some(next), Term(58), "skein-system", "b").unwrap();
+    assert!(renewed.annotations().contains_key(labels::WENT_BACK));
+    // One that leads by the Lease itself was only succeeded.
+    let mut succeeded = taken(None, "b");
+    succeeded.spec.as_mut().unwrap().lease_transitions = Some(57);
+    assert_eq!(released(succeeded, Term(1), "a", most), None);
+    let few = released(taken(None, "a"), Term(1), "a", raise(57)).unwrap();
+    assert!(!few.annotations().contains_key(labels::WENT_BACK));
+}
+
+#[test]
+fn a_new_epoch_that_a_person_begins_is_led_above_all_terms_of_the_one_before() {
+    let mut lease = taken(None, "a");
+    lease.annotations_mut().insert(labels::TERM_EPOCH.into(), "1".into());
+    assert_eq!(term(&lease), Term::of(1, 1));
+    assert!(
+        renewed(Some(lease.clone()), Term(1), "skein-system", "a").is_err(),
+        "it leads by it afresh"
+    );
+    let next = taken(Some(lease), "a");
+    assert_eq!(term(&next), Term::of(1, 2));
+    assert!(term(&next) > Term(2_147_483_646));
+    let again = renewed(None, Term::of(1, 2), "skein-system", "a").unwrap();
+    assert_eq!(term(&again), Term::of(1, 2), "removed by hand");
+}
+
+#[test]
+fn the_last_term_of_an_epoch_is_followed_by_the_first_of_the_next() {
+    let mut lease = taken(None, "a");
+    lease.spec.as_mut().unwrap().lease_transitions = Some(i32::MAX);
+    let next = taken(Some(lease), "b");
+    assert_eq!(term(&next), Term::of(1, 1));
+    assert_eq!(term(&taken(Some(next), "a")), Term::of(1, 2));
 }

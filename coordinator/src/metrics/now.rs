@@ -4,6 +4,7 @@
 
 use crate::context::Context;
 use crate::sessions::Seen;
+use fleet::freshness::Knowledge;
 use fleet::ids::NodeName;
 use fleet::upgrade::standing::Busy;
 use fleet::vehicle::FlightTruth;
@@ -35,6 +36,7 @@ impl Now {
 impl Collector for Now {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
         let Some(context) = self.context() else { return Ok(()) };
+        knowledge(&mut encoder, &context)?;
         waiting(&mut encoder, &context)?;
         objects(&mut encoder, &context)?;
         upgrades(&mut encoder, &context)?;
@@ -82,6 +84,23 @@ fn counters<L: EncodeLabelSet>(
 #[allow(clippy::cast_precision_loss, reason = "counts of objects are far below 2^52")]
 fn number(count: usize) -> f64 {
     count as f64
+}
+
+fn knowledge(encoder: &mut DescriptorEncoder<'_>, context: &Context) -> Result<(), Error> {
+    let now = context.standing.knowledge();
+    let states = [
+        ("before_leading", Knowledge::BeforeLeading),
+        ("current", Knowledge::Current),
+        ("went_back", Knowledge::WentBack),
+    ];
+    gauges(
+        encoder,
+        "skein_leader_knowledge",
+        "1 for what the leader knows of the fleet: only with current knowledge flights are begun",
+        states
+            .into_iter()
+            .map(|(state, knowledge)| ([("state", state)], number(usize::from(knowledge == now)))),
+    )
 }
 
 fn waiting(encoder: &mut DescriptorEncoder<'_>, context: &Context) -> Result<(), Error> {

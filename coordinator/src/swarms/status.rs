@@ -6,6 +6,7 @@ use crate::api::{self, ApiError};
 use crate::context::Context;
 use crate::drones::pacing::{Due, Urgency};
 use crate::drones::status::condition;
+use crate::ground;
 use crate::key::Key;
 use crate::swarms::rollout::is_outdated;
 use crate::turns::bounds;
@@ -43,7 +44,8 @@ pub async fn write(context: &Context, swarm: &Swarm, trouble: Option<String>) ->
     let drones = context.world.drones_of_swarm(uid(swarm));
     let old = swarm.status.clone().unwrap_or_default();
     let calm = context.stances.calm(uid(swarm));
-    let next = assemble(swarm, &old, &drones, calm, trouble, Timestamp::now());
+    let grounded = swarm.spec.grounded || covered(context, &drones);
+    let next = assemble(swarm, &old, (&drones, grounded), calm, trouble, Timestamp::now());
     let ready = |s: &SwarmStatus| s.conditions.iter().any(|c| c.type_ == "Ready" && c.status == "True");
     let urgency = match (old == next, ready(&next) && !ready(&old)) {
         (true, _) => Urgency::None,
@@ -74,10 +76,15 @@ pub async fn write(context: &Context, swarm: &Swarm, trouble: Option<String>) ->
     Ok(None)
 }
 
+/// Whether ground orders keep all Drones of a Swarm down.
+fn covered(context: &Context, drones: &[Arc<Drone>]) -> bool {
+    !drones.is_empty() && drones.iter().all(|drone| ground::covering(context, drone).is_some())
+}
+
 fn assemble(
     swarm: &Swarm,
     old: &SwarmStatus,
-    drones: &[Arc<Drone>],
+    (drones, grounded): (&[Arc<Drone>], bool),
     calm: bool,
     trouble: Option<String>,
     now: Timestamp,
@@ -91,7 +98,7 @@ fn assemble(
         assigned: 0,
         ready: 0,
         stalled: 0,
-        grounded: swarm.spec.grounded,
+        grounded,
         deleting: swarm.metadata.deletion_timestamp.is_some(),
     };
     let mut flying = 0;
@@ -184,7 +191,7 @@ mod tests {
         };
         let told = |old: &SwarmStatus, flying: usize| {
             let drones: Vec<_> = (0..3).map(|n| drone(n < flying)).collect();
-            assemble(&swarm, old, &drones, true, None, Timestamp::UNIX_EPOCH)
+            assemble(&swarm, old, (&drones, false), true, None, Timestamp::UNIX_EPOCH)
         };
         let one = told(&SwarmStatus::default(), 1);
         assert!(one.conditions[0].message.starts_with("1 of 3 fly"));

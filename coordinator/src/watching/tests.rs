@@ -167,3 +167,37 @@ async fn a_watch_that_fails_each_time_is_tried_at_least_every_few_seconds_and_no
         "after a calm time it begins anew"
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn everything_is_listed_afresh_when_asked_to_whatever_the_watch_is_silent_about() {
+    // Watches are open, and late by any time.
+    let silent = |_| {
+        Response::new(Body::from_stream(
+            futures::stream::pending::<Result<Bytes, Infallible>>(),
+        ))
+    };
+    let (relist, told) = (Relist::default(), Arc::new(Mutex::new(vec![])));
+    let (asked, names) = (relist.another(), Arc::clone(&told));
+    let tell = move |change: Change<Drone>| {
+        if let Change::Is(drone) = change {
+            names.lock().unwrap().push(drone.name_any());
+        }
+    };
+    let config = watcher::Config::default().timeout(WATCH_SECONDS);
+    tokio::spawn(follow_afresh(
+        api(silent),
+        config,
+        None,
+        asked,
+        CancellationToken::new(),
+        tell,
+    ));
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(*told.lock().unwrap(), ["list-1"]);
+    let start = Instant::now();
+    relist.all().await;
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    assert_eq!(*told.lock().unwrap(), ["list-1", "list-1", "list-2"]);
+    relist.all().await;
+    assert!(told.lock().unwrap().contains(&"list-3".to_owned()));
+}

@@ -63,6 +63,7 @@ fn pick(wanted: Wanted<'_>, nodes: &[Node]) -> Result<String, String> {
         tainted: false,
         taken: n.taken,
         upgrading: n.upgrading,
+        grounded: false,
         report: n.report.as_ref(),
     });
     choose(wanted, candidates, 1)
@@ -256,6 +257,7 @@ fn of_many_the_best_come_first_and_no_more_than_are_asked_for() {
             tainted: false,
             taken: n.taken,
             upgrading: false,
+            grounded: false,
             report: n.report.as_ref(),
         })
     };

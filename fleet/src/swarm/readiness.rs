@@ -55,7 +55,7 @@ pub fn readiness(t: &Tally) -> Readiness {
         );
     }
     if t.grounded {
-        let message = "a ground order is in force; `skein release` or spec.grounded=false ends it".to_owned();
+        let message = "it is to stay on the ground: `skein release` ends a ground order (`kubectl get groundorders`), spec.grounded=false what the spec says".to_owned();
         return no("Grounded", message);
     }
     if t.live < t.wished {

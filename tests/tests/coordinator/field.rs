@@ -3,7 +3,7 @@
 //! Owns: starting coordinators as the ServiceAccount that deploy/rbac.yaml makes, and cleaning up between tests.
 
 use anyhow::Context as _;
-use crds::{Drone, Swarm};
+use crds::{Drone, GroundOrder, Swarm};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Namespace, Node};
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
@@ -127,9 +127,17 @@ impl Field {
             let _ = api.delete(&drone.name_any(), &delete).await;
             let _ = api.patch(&drone.name_any(), &PatchParams::default(), &free).await;
         }
+        let orders: Api<GroundOrder> = Api::all(self.client.clone());
+        for order in orders.list(&all).await.unwrap() {
+            let _ = orders.delete(&order.name_any(), &delete).await;
+            let _ = orders.patch(&order.name_any(), &PatchParams::default(), &free).await;
+        }
         let leases: Api<Lease> = Api::namespaced(self.client.clone(), SYSTEM);
         // The coordinators of the test before have ended without a word; nobody has to wait for them.
-        let vacant = Patch::Merge(json!({"spec": {"holderIdentity": null}}));
+        let vacant = Patch::Merge(json!({
+            "metadata": {"annotations": {crds::labels::WENT_BACK: null, crds::labels::RAISED_TO: null, crds::labels::TERM_EPOCH: null}},
+            "spec": {"holderIdentity": null},
+        }));
         let _ = leases
             .patch("skein-coordinator", &PatchParams::default(), &vacant)
             .await;
@@ -200,6 +208,10 @@ impl Field {
         self.cluster()
             .create_nodes(names, &[("node-role.kubernetes.io/drone", "")])
             .unwrap();
+    }
+
+    pub fn ground_orders(&self) -> Api<GroundOrder> {
+        Api::all(self.client.clone())
     }
 
     pub fn swarms(&self, namespace: &str) -> Api<Swarm> {

@@ -3,8 +3,11 @@
 use crate::agent::Vehicle;
 use crate::field::{Coordinator, Field, PATIENCE, SYSTEM};
 use crate::{Agent, crew, flying};
+use crds::labels;
+use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
-use kube::api::Api;
+use kube::ResourceExt;
+use kube::api::{Api, Patch, PatchParams};
 use proto::v1;
 use serde_json::json;
 use std::time::{Duration, Instant};
@@ -222,4 +225,89 @@ pub async fn a_leader_that_was_stopped_and_succeeded_moves_nobody_and_ends(mut f
     assert!(down.iter().all(|(v, _)| !v.flies()), "the old leader lifted one");
     let highest: Vec<_> = vehicles.iter().map(|v| Some(v.state().fence.highest_term.0)).collect();
     assert_eq!(highest, next);
+}
+
+fn lease(field: &Field) -> Api<Lease> {
+    Api::namespaced(field.client.clone(), SYSTEM)
+}
+
+async fn change_lease(field: &Field, change: serde_json::Value) {
+    let params = PatchParams::default();
+    let changed = lease(field).patch("skein-coordinator", &params, &Patch::Merge(change));
+    changed.await.unwrap();
+}
+
+pub async fn a_store_that_went_back_lifts_nobody_until_a_person_has_confirmed_it(mut field: Field) {
+    let first = field.coordinator();
+    let (vehicles, agents) = crew(&field, &first, &["n1", "n2", "n3"]);
+    field.swarm("north", "alpha", json!({"replicas": 1})).await;
+    field.until_drones("one to fly", |drones| flying(drones) == 1).await;
+    let fly: Vec<_> = vehicles.iter().filter(|v| v.flies()).cloned().collect();
+    let since = orders(&fly);
+
+    // As after a restore: the term that the Lease says is one of before.
+    let count = lease(&field).get("skein-coordinator").await.unwrap();
+    let count = count.spec.unwrap().lease_transitions.unwrap();
+    change_lease(&field, json!({"spec": {"leaseTransitions": count - 1}})).await;
+    assert_eq!(first.process.wait_for_exit(PATIENCE).unwrap().code(), Some(1));
+    let said = first.process.stderr();
+    assert!(
+        said.contains("went back in time") && said.contains("After etcd was restored"),
+        "{}",
+        first.process.tail()
+    );
+    let noted = lease(&field).get("skein-coordinator").await.unwrap();
+    assert!(noted.annotations().contains_key(labels::WENT_BACK), "{noted:#?}");
+    drop(agents);
+
+    // Whoever leads next keeps what flies, and lifts and binds nobody.
+    let second = field.coordinator();
+    let _agents = also(&vehicles, &second);
+    until_health(&field, &second, (true, true)).await;
+    field.swarm("north", "bravo", json!({"replicas": 1})).await;
+    field.scale("north", "alpha", 2).await;
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    assert_eq!(vehicles.iter().filter(|v| v.flies()).count(), 1);
+    assert_eq!(field.all_drones().await.len(), 1, "nothing is made by it");
+    assert_nobody_was_told_to_land(&fly, &since);
+    // A ground order goes through all the same.
+    let all = || v1::GroundRequest {
+        target: Some(v1::ground_request::Target::All(v1::All {})),
+    };
+    let mut fleet = v1::fleet_client::FleetClient::connect(format!("http://{}", second.address))
+        .await
+        .unwrap();
+    fleet.ground(all()).await.unwrap();
+    let start = Instant::now();
+    while vehicles.iter().any(Vehicle::flies) {
+        assert!(start.elapsed() < PATIENCE, "it was not brought down");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    fleet.release(all()).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert!(!vehicles.iter().any(Vehicle::flies), "a release is no confirmation");
+
+    // A person confirms.
+    change_lease(&field, json!({"metadata": {"annotations": {labels::WENT_BACK: null}}})).await;
+    field.until_drones("three to fly", |drones| flying(drones) == 3).await;
+}
+
+pub async fn a_new_epoch_is_followed_by_agents_that_refuse_all_terms_of_this_one(mut field: Field) {
+    let first = field.coordinator();
+    let (vehicles, agents) = crew(&field, &first, &["n1"]);
+    field.swarm("north", "alpha", json!({"replicas": 1})).await;
+    field.until_drones("one to fly", |drones| flying(drones) == 1).await;
+    let since = orders(&vehicles);
+    drop(agents);
+    // It has followed a coordinator that led the last term there is.
+    let last = fleet::ids::Term(2_147_483_645);
+    vehicles[0].state().fence.highest_term = last;
+    change_lease(&field, json!({"metadata": {"annotations": {labels::TERM_EPOCH: "1"}}})).await;
+    assert_eq!(first.process.wait_for_exit(PATIENCE).unwrap().code(), Some(1));
+    let second = field.coordinator();
+    let _agents = also(&vehicles, &second);
+    until_led_above(&field, &vehicles, last.0).await;
+    assert_nobody_was_told_to_land(&vehicles, &since);
+    field.scale("north", "alpha", 0).await;
+    field.until_drones("it to be gone", <[crds::Drone]>::is_empty).await;
 }

@@ -29,6 +29,9 @@ use tokio_util::sync::CancellationToken;
 const LEASE: &str = "/leases/skein-coordinator";
 const LEASES: &str = "/namespaces/skein-system/leases";
 
+/// How often a frame that is held back looks whether it may go on.
+const LATE: Duration = Duration::from_millis(100);
+
 /// How a caller reaches the API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
@@ -44,6 +47,8 @@ pub enum Way {
 struct Caller {
     way: Way,
     watches: CancellationToken,
+    /// Until then nothing comes on its watches; then all that was held back does. Lists and other answers are not late.
+    late_until: Duration,
 }
 
 /// The API, and the ways to it.
@@ -68,6 +73,7 @@ impl Cluster {
         let caller = || Caller {
             way: Way::Open,
             watches: CancellationToken::new(),
+            late_until: Duration::ZERO,
         };
         Arc::new(Self {
             api,
@@ -86,6 +92,16 @@ impl Cluster {
         if way != Way::Open {
             std::mem::take(&mut caller.watches).cancel();
         }
+    }
+
+    /// What the watches of `caller` tell is late until `until`, old watches and new ones.
+    pub fn hold_back(&self, caller: usize, until: Duration) {
+        self.callers.lock().unwrap()[caller].late_until = until;
+    }
+
+    fn is_late(&self, caller: usize) -> bool {
+        let now = turmoil::sim_elapsed().unwrap_or_default();
+        now < self.callers.lock().unwrap()[caller].late_until
     }
 
     pub fn revision(&self) -> u64 {
@@ -248,7 +264,16 @@ impl Line {
             }
             Body::Stream(frames) => {
                 let broken = self.cluster.callers.lock().unwrap()[self.caller].watches.clone();
-                let frames = ReceiverStream::new(frames).map(|bytes| Ok(Frame::data(bytes)));
+                let (cluster, caller) = (Arc::clone(&self.cluster), self.caller);
+                let frames = ReceiverStream::new(frames).then(move |bytes| {
+                    let cluster = Arc::clone(&cluster);
+                    async move {
+                        while cluster.is_late(caller) {
+                            sleep(LATE).await;
+                        }
+                        Ok(Frame::data(bytes))
+                    }
+                });
                 let frames = frames.take_until(broken.cancelled_owned());
                 Ok(response.body(StreamBody::new(frames).boxed_unsync()).unwrap())
             }

@@ -26,6 +26,8 @@ pub struct Ledger {
     pub last_up: Option<Duration>,
     /// When the ground was last wished.
     pub last_down: Option<Duration>,
+    /// When flight was ordered of a vehicle that was to be on the ground until then, if that was not judged yet.
+    pub lifted: Option<Duration>,
     /// A ground order that holds until it is said to be done.
     pub kept: Option<(String, GroundOrderId)>,
     pub streams: u32,
@@ -75,6 +77,14 @@ impl Ledger {
     }
 
     fn order(&mut self, order: &Order) {
+        let up = self.wishes_flight();
+        self.take(order);
+        if !up && self.wishes_flight() {
+            self.lifted = Some(now());
+        }
+    }
+
+    fn take(&mut self, order: &Order) {
         self.words += 1;
         if order.term().0 < self.highest_term {
             return;

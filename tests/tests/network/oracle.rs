@@ -8,6 +8,7 @@
 //! 4. At most one Drone per node, for ever; an agent is told of Drones of its own node only.
 //! 5. A Drone's object stays until its vehicle is disarmed.
 //! 6. Whoever rises, no more are up than there should be, with the surge.
+//! 7. No flight is ordered against a ground order or a cordon that has been recorded for a while, however late watches are.
 
 use crate::api::Cluster;
 use crate::node::Node;
@@ -26,6 +27,10 @@ const TICK: Duration = Duration::from_millis(500);
 /// Agents whose wish was true when it was sent act on it this much later at most.
 const OLD_WISH: Duration = Duration::from_secs(30);
 
+/// What is recorded may be unknown to whoever leads for so long: the answer to its own question may be as old, and an order on its way
+/// is held up by the network for longest.
+const OLD_KNOWLEDGE: Duration = Duration::from_secs(22);
+
 /// What happened in a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -35,6 +40,10 @@ pub struct Tally {
     pub binds: u32,
     pub crashes: u32,
     pub cuts: u32,
+    /// Spans in which watches were late.
+    pub late: u32,
+    /// Flights that were ordered.
+    pub lifts: u32,
     pub terms: u64,
     pub streams: u32,
     pub repeated: u32,
@@ -54,6 +63,8 @@ pub struct Oracle {
     /// How many there should be, and since when.
     wished: Vec<(Duration, u32)>,
     surge: u32,
+    /// Since when what is recorded forbids flights from a node.
+    barred: BTreeMap<String, Duration>,
     trace: DefaultHasher,
 }
 
@@ -95,8 +106,49 @@ impl Oracle {
         if cluster.revision() != self.revision {
             self.revision = cluster.revision();
             self.objects(nodes, cluster)?;
+            self.note_what_is_barred(nodes, cluster, at);
         }
+        self.lifts(nodes)?;
         self.tally.trace = self.trace.finish();
+        Ok(())
+    }
+
+    fn note_what_is_barred(&mut self, nodes: &[Node], cluster: &Cluster, at: Duration) {
+        let items = |path: &str| {
+            let list = cluster.ask(Method::GET, path, &Value::Null);
+            list["items"].as_array().cloned().unwrap_or_default()
+        };
+        let swarms = items("/apis/skein.dev/v1alpha1/swarms");
+        // All that the person of these runs gives is about everything.
+        let all = swarms.iter().any(|swarm| swarm["spec"]["grounded"] == true)
+            || !items("/apis/skein.dev/v1alpha1/groundorders").is_empty();
+        let objects = items("/api/v1/nodes");
+        for node in nodes {
+            let object = objects.iter().find(|object| object["metadata"]["name"] == node.name());
+            let cordoned = object.is_some_and(|object| object["spec"]["unschedulable"] == true);
+            if all || cordoned {
+                self.barred.entry(node.name()).or_insert(at);
+            } else {
+                self.barred.remove(&node.name());
+            }
+        }
+    }
+
+    fn lifts(&mut self, nodes: &[Node]) -> Result<(), String> {
+        for node in nodes {
+            let Some(at) = node.ledger.lock().unwrap().lifted.take() else {
+                continue;
+            };
+            self.tally.lifts += 1;
+            let barred = self.barred.get(&node.name());
+            if let Some(since) = barred.filter(|since| at.saturating_sub(**since) > OLD_KNOWLEDGE) {
+                return Err(format!(
+                    "{} is ordered to fly at {at:?}, and that was forbidden since {since:?}: {:?}",
+                    node.name(),
+                    node.ledger.lock().unwrap()
+                ));
+            }
+        }
         Ok(())
     }
 

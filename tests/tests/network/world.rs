@@ -239,6 +239,13 @@ impl Run<'_> {
             self.oracle.tally.cuts += 1;
             self.for_a_while(30.0, Ends::Way(coordinator));
         }
+        if self.chance(0.012) {
+            let coordinator = self.any_coordinator();
+            let span = self.rng.random_range(0.5..60.0);
+            let until = self.sim.elapsed() + Duration::from_secs_f64(span);
+            self.cluster.hold_back(coordinator, until);
+            self.oracle.tally.late += 1;
+        }
         if self.chance(0.02) {
             let node = self.any_node();
             self.nodes[node].vehicle.lock().unwrap().ready = false;
@@ -316,6 +323,7 @@ impl Run<'_> {
     /// The disorder is over.
     fn calm(&mut self) {
         self.end_what_is_over(Duration::MAX);
+        (0..COORDINATORS).for_each(|coordinator| self.cluster.hold_back(coordinator, Duration::ZERO));
         (0..self.nodes.len()).for_each(|node| self.cordon(node, false));
         self.ground(false);
         let most = u32::try_from(self.nodes.len()).unwrap();

@@ -45,6 +45,8 @@ const NETWORK: &[&str] = &["--package", "tests", "--test", "network"];
 const SAFETY: &str = "fleet/src/safety.rs";
 const CONVERGE: &str = "fleet/src/converge.rs";
 const ASSIGNMENT: &str = "fleet/src/assignment.rs";
+const FRESHNESS: &str = "fleet/src/freshness.rs";
+const GROUND_ORDER: &str = "fleet/src/ground_order.rs";
 
 /// Those that need the least time: tests of `fleet` alone notice them.
 pub const SHORT: &[&str] = &[
@@ -319,6 +321,62 @@ pub const MUTATIONS: &[Mutation] = &[
         replace: "if false {",
         tests: FLEET,
     },
+    Mutation {
+        invariant: 9,
+        name: "lets a Swarm fly that was made after everything was grounded",
+        file: GROUND_ORDER,
+        find: "            Scope::All => true,",
+        replace: "            Scope::All => false,",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 9,
+        name: "gives the vehicle of a grounded Swarm that was deleted to another",
+        file: GROUND_ORDER,
+        find: "(named || self.nodes.contains(node)) && !self.exceptions.contains(node)",
+        replace: "named && !self.exceptions.contains(node)",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 16,
+        name: "acts on caches that were filled before it led",
+        file: FRESHNESS,
+        find: "        matches!(self, Self::Current)\n",
+        replace: "        matches!(self, Self::Current | Self::BeforeLeading)\n",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 16,
+        name: "moves vehicles by caches that were filled before it led",
+        file: FRESHNESS,
+        find: "(grounded && held.settled) || (same && (grounded || !held.settled))",
+        replace: "grounded == held.grounded",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 16,
+        name: "begins a flight without asking the API server",
+        file: FRESHNESS,
+        find: "    matches!(a.desired, Desired::Flying { .. }) && !flies && !goes_on\n",
+        replace: "    matches!(a.desired, Desired::Flying { .. }) && held.is_none() && !goes_on\n",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 16,
+        name: "flies by a store that was restored from a backup",
+        file: FRESHNESS,
+        find: "let back = older || now.term < before.term;",
+        replace: "let back = false;",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 1,
+        name: "lets three captured agents use up the terms",
+        file: "fleet/src/deposition.rs",
+        find: "agreed.0.saturating_sub(ours.0) <= LEAP && !raised",
+        replace: "ours < agreed",
+        tests: FLEET,
+    },
     // Found by seed 1.
     Mutation {
         invariant: 1,
@@ -362,7 +420,7 @@ mod tests {
 
     #[test]
     fn every_invariant_is_broken_in_some_way_and_each_way_finds_its_place() {
-        for invariant in 1..=10 {
+        for invariant in (1..=10).chain([16]) {
             assert!(
                 MUTATIONS.iter().any(|m| m.invariant == invariant),
                 "invariant {invariant}"

@@ -3,13 +3,15 @@
 //! Real are both coordinators (leadership, watches, controllers, claims, sessions, uplink service), the agents (uplink,
 //! shell, pilot, link, state on disk), gRPC and HTTP/2 between them, and the embedded Kubernetes API. The network and its
 //! time are turmoil's: hosts crash and come back, links break in one direction or both, stall, and are slow; the way from a
-//! coordinator to the API breaks, hangs, and answers 429 and 500. Orders of former terms come again, as from a coordinator
+//! coordinator to the API breaks, hangs, and answers 429 and 500; its watches are late by up to a minute while all else goes on.
+//! Orders of former terms come again, as from a coordinator
 //! that does not know that it is deposed. After each step an oracle that shares no rule with `fleet` judges vehicles, words
 //! and objects; `fleet::safety` is asked by the programs themselves. In the end, when all is well, as many fly as should.
 //!
 //! Not covered: TLS and credentials; serial lines; the process around coordinator and agent (`coordinator::run_with`,
 //! `agent::life`); SIGTERM; what goes by the clock on the wall, which stands still (`replaceLostAfterSeconds`, times in
-//! status); a Swarm that is deleted; 410 Gone; two agents that claim one node; low batteries and pilots who take over, which
+//! status); a Swarm that is deleted; an etcd that is restored from a backup; 410 Gone; two agents that claim one
+//! node; low batteries and pilots who take over, which
 //! `agent/tests/interleavings` has.
 //!
 //! Each seed runs in a process of its own, since hash tables and random numbers draw from a source that is the process's.

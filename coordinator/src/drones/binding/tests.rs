@@ -38,7 +38,13 @@ impl Field {
             security: Security::Plaintext,
         };
         let world = Arc::new(World::new(Wakes::default()));
-        let (context, _) = Context::new(&setup, Term(1), Arc::default(), world, CancellationToken::new());
+        let (context, _) = Context::new(
+            &setup,
+            (Term(1), false),
+            Arc::default(),
+            world,
+            CancellationToken::new(),
+        );
         let mut field = Self {
             context: Arc::new(context),
             epochs: vec![],

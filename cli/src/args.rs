@@ -303,10 +303,21 @@ mod tests {
     #[test]
     fn ground_wants_a_swarm_or_all_and_not_both() {
         assert!(usage_error(&["ground"]).contains("required"));
-        assert!(usage_error(&["ground"]).contains("<SWARM|--selector <SELECTOR>|--all>"));
+        let ways = usage_error(&["ground"]);
+        for way in [
+            "SWARM|",
+            "--selector <SELECTOR>",
+            "--all",
+            "--drone <DRONE>",
+            "--vehicle <NODE>",
+        ] {
+            assert!(ways.contains(way), "{way}: {ways}");
+        }
         assert!(usage_error(&["ground", "alpha", "--all"]).contains("cannot be used with"));
         assert!(usage_error(&["ground", "--all", "-n", "field"]).contains("cannot be used with"));
         assert!(usage_error(&["ground", "a/b/c"]).contains("NAME or NAMESPACE/NAME"));
+        assert!(usage_error(&["ground", "--drone", "alpha-1", "--all"]).contains("cannot be used with"));
+        assert!(usage_error(&["release", "--vehicle", "pi-1", "-n", "field"]).contains("cannot be used with"));
     }
 
     #[test]

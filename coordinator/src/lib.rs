@@ -60,6 +60,7 @@ use standing::Standing;
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use world::{Wakes, World};
@@ -328,6 +329,9 @@ async fn serve_fleet(
     }
 }
 
+/// A leader that still does not know the present says so this often.
+const SLOW: Duration = Duration::from_secs(10);
+
 /// Lists everything after the Lease was taken, and again after a person has confirmed what a restored store holds: until then only
 /// what keeps the present state is ordered (invariant 16).
 async fn know_the_present(context: Arc<Context>, relist: watching::Relist) {
@@ -335,7 +339,12 @@ async fn know_the_present(context: Arc<Context>, relist: watching::Relist) {
     let work = async {
         loop {
             standing.until(Knowledge::BeforeLeading).await;
-            relist.all().await;
+            let mut listing = std::pin::pin!(relist.all());
+            while tokio::time::timeout(SLOW, &mut listing).await.is_err() {
+                tracing::warn!(
+                    "not everything could be listed yet since the lead was taken: nothing takes off, and what flies goes on"
+                );
+            }
             if standing.knowledge() == Knowledge::BeforeLeading {
                 // Who has got a vehicle since counts as up, too, until its agent has reported that it is not.
                 context.turns.begin(&context);

@@ -456,6 +456,8 @@ impl World {
         }
         *orders = Arc::new(now);
         drop(orders);
+        // Which vehicles would do has changed, for all.
+        let _all_are_woken = self.lock().pending.changed();
         self.wake_all();
     }
 

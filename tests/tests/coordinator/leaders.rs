@@ -232,9 +232,11 @@ fn lease(field: &Field) -> Api<Lease> {
 }
 
 async fn change_lease(field: &Field, change: serde_json::Value) {
-    let params = PatchParams::default();
-    let changed = lease(field).patch("skein-coordinator", &params, &Patch::Merge(change));
-    changed.await.unwrap();
+    let (leases, params) = (lease(field), PatchParams::default());
+    leases
+        .patch("skein-coordinator", &params, &Patch::Merge(change))
+        .await
+        .unwrap();
 }
 
 pub async fn a_store_that_went_back_lifts_nobody_until_a_person_has_confirmed_it(mut field: Field) {

@@ -78,6 +78,8 @@ pub enum Why {
     AutopilotSilent,
     /// Its vehicle is not known to be landed and disarmed, or the agent still serves a Drone with it.
     NotIdle,
+    /// Somebody else has just flown it.
+    OthersFlew,
     /// Its battery is too low.
     LowBattery,
 }
@@ -95,6 +97,7 @@ impl Why {
             Self::AgentEnding => "have an agent that is ending",
             Self::AutopilotSilent => "do not hear their autopilot",
             Self::NotIdle => "have a vehicle that is not known to be landed and disarmed",
+            Self::OthersFlew => "were just flown by somebody else and are offered again after a quiet time",
             Self::LowBattery => "have too low a battery",
         }
     }
@@ -210,6 +213,9 @@ fn judge<'a>(wanted: Wanted<'_>, c: &Candidate<'a>) -> Result<&'a Report, Why> {
         return Err(Why::AutopilotSilent);
     }
     let settled = report.held.as_ref().is_none_or(|held| held.settled);
+    if report.others_flew {
+        return Err(Why::OthersFlew);
+    }
     if !report.vehicle_free() || !settled {
         return Err(Why::NotIdle);
     }

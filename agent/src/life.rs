@@ -120,6 +120,7 @@ async fn live(
     let uplink = tokio::spawn(uplink.keep().in_current_span());
     let pilot = Pilot::new(config.node, state, clock.now())
         .as_ground_station(config.ground_station)
+        .resting(config.rest)
         .keeping_descriptions(Shelf::in_state(&config.state_dir));
     let landing_timeout = config.landing_timeout;
     let wiring = Wiring {

@@ -19,7 +19,7 @@ use std::time::Duration;
 pub const ANNOUNCED_FOR: Duration = Duration::from_secs(3);
 
 /// An announcement explains a change of mode that is seen within this time.
-const EXPLAINS_FOR: Duration = Duration::from_secs(10);
+pub const EXPLAINS_FOR: Duration = Duration::from_secs(10);
 
 /// What made the autopilot act.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

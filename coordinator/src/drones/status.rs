@@ -12,6 +12,7 @@ use crate::drones::pacing::{Due, Urgency};
 use crate::drones::refusals::{self, same_but_for_numbers};
 use crds::drone::{BatteryStatus, PositionStatus, VehicleIdentity};
 use crds::{Drone, DroneStatus, labels};
+use fleet::drone::status::deviations::ALARMS;
 use fleet::drone::status::{Binding, Question, Status, status};
 use fleet::flight_record::{SoFar, Told};
 use fleet::report::Report;
@@ -113,6 +114,10 @@ fn grace(context: &Context, seen: &Seen) -> Option<Duration> {
 /// How much the change from `old` to `next` matters. A mode that changes on the way up or down goes with the next write.
 fn urgency(old: &DroneStatus, next: &DroneStatus) -> Urgency {
     let ready = |s: &DroneStatus| s.conditions.iter().any(|c| c.type_ == "Ready" && c.status == "True");
+    let deviates = |s: &DroneStatus| {
+        let ready = s.conditions.iter().find(|c| c.type_ == "Ready");
+        ready.is_some_and(|c| ALARMS.contains(&c.reason.as_str()))
+    };
     let alarming = matches!(next.phase.as_deref(), Some("Interrupted" | "Unknown"));
     let under_way = matches!(
         next.phase.as_deref(),
@@ -129,7 +134,7 @@ fn urgency(old: &DroneStatus, next: &DroneStatus) -> Urgency {
                 }))
     {
         Urgency::None
-    } else if flight || alarm || (ready(next) && !ready(old)) {
+    } else if flight || alarm || (ready(next) && !ready(old)) || (deviates(next) && !deviates(old)) {
         Urgency::Now
     } else {
         Urgency::Soon

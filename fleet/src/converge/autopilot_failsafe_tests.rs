@@ -31,13 +31,6 @@ impl World {
         self.of(Autopilot::Px4, SystemState::Critical).flying(mode)
     }
 
-    fn wishing(mut self, desired: Desired) -> Self {
-        if let Some(held) = &mut self.fence.held {
-            held.desired = desired;
-        }
-        self
-    }
-
     fn later(mut self, seconds: u64) -> Self {
         self.now = self.now.plus(Duration::from_secs(seconds));
         self

@@ -151,8 +151,8 @@ fn another_height_is_a_way_and_no_deviation_and_the_place_stays() {
     let mut flight = asked_for(40.0);
     flight.at(40.0, 0.0, 1000);
     flight.asked = 10.0;
-    for at in [38.0, 30.0, 20.0, 10.5] {
-        assert_eq!(flight.at(at, 4.0, 1000), None, "at {at} m");
+    for (at, sink) in [(38.0, 4.0), (30.0, 4.0), (20.0, 4.0), (10.5, 1.0)] {
+        assert_eq!(flight.at(at, sink, 1000), None, "at {at} m");
     }
     flight.north = 20.0;
     assert!(matches!(flight.at(10.0, 0.0, 1200), Some(Astray::Place { .. })));

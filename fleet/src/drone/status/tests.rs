@@ -11,7 +11,7 @@ use crate::time::Moment;
 use crate::units::AltitudeAboveHome;
 use crate::vehicle::{Airborne, ArmingReason, ReasonClass};
 
-fn drone() -> Facts {
+pub(super) fn drone() -> Facts {
     Facts {
         uid: DroneUid("u-1".into()),
         name: DroneName {
@@ -33,7 +33,7 @@ fn drone() -> Facts {
     }
 }
 
-fn report(truth: FlightTruth, activity: Activity) -> Report {
+pub(super) fn report(truth: FlightTruth, activity: Activity) -> Report {
     let held = Held {
         uid: DroneUid("u-1".into()),
         term: Term(1),
@@ -56,7 +56,7 @@ fn bound() -> Binding {
     Binding::Bound(NodeName::parse("n").unwrap())
 }
 
-fn of(drone: &Facts, report: Option<&Report>) -> Status {
+pub(super) fn of(drone: &Facts, report: Option<&Report>) -> Status {
     status(&Question {
         drone,
         binding: &bound(),
@@ -66,12 +66,12 @@ fn of(drone: &Facts, report: Option<&Report>) -> Status {
     })
 }
 
-fn get(status: &Status, kind: Kind) -> (Option<bool>, &str, &str) {
+pub(super) fn get(status: &Status, kind: Kind) -> (Option<bool>, &str, &str) {
     let c = status.conditions.iter().find(|c| c.kind == kind).unwrap();
     (c.value, c.reason, &c.message)
 }
 
-const IN_AIR: FlightTruth = FlightTruth::Airborne(Airborne::InAir);
+pub(super) const IN_AIR: FlightTruth = FlightTruth::Airborne(Airborne::InAir);
 
 #[test]
 fn a_drone_does_not_fly_because_it_was_bound_but_because_its_autopilot_says_so() {

@@ -1,7 +1,11 @@
 //! What of a report comes through the wire, and what is refused there.
 
 use super::*;
+use fleet::failsafe::{Cause, Diversion, Diverted};
 use fleet::flight_record::SoFar;
+use fleet::memory::{Answer, Owed};
+use fleet::takeover::Descent;
+use fleet::whereabouts::Astray;
 use proptest::option::of;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -26,6 +30,7 @@ fn activities() -> Vec<Activity> {
         HandsOff::ArmedByOther,
         HandsOff::FlightOver,
         HandsOff::Killed,
+        HandsOff::AutopilotFailsafe,
     ]
     .map(Activity::HandsOff);
     let own = [
@@ -77,6 +82,49 @@ fn held() -> impl Strategy<Value = Held> {
     )
 }
 
+fn diversions() -> Vec<Diverted> {
+    use Cause::{Battery, Fence, GroundStation, Other, Position, Propulsion, RemoteControl};
+    let causes = [
+        Battery,
+        GroundStation,
+        RemoteControl,
+        Fence,
+        Position,
+        Propulsion,
+        Other,
+    ]
+    .map(Diverted::Autopilot);
+    [causes.as_slice(), &[Diverted::LowBattery, Diverted::CoordinatorLoss]].concat()
+}
+
+fn astray() -> impl Strategy<Value = Astray> {
+    (0..3u8, -1e4..1e4).prop_map(|(which, metres)| match which {
+        0 => Astray::Fell {
+            from: AltitudeAboveHome(metres),
+        },
+        1 => Astray::Height {
+            at: AltitudeAboveHome(metres),
+        },
+        _ => Astray::Place { off: metres },
+    })
+}
+
+fn owed() -> impl Strategy<Value = Owed> {
+    let answers = vec![
+        Answer::Awaited,
+        Answer::Missing,
+        Answer::Accepted,
+        Answer::Refused("FAILED".into()),
+    ];
+    let descents = vec![Descent::Land, Descent::Return];
+    (select(descents), any::<u32>(), any::<u32>(), select(answers)).prop_map(|(descent, times, since, answer)| Owed {
+        descent,
+        times,
+        since: moment(since.into()),
+        answer,
+    })
+}
+
 fn reports() -> impl Strategy<Value = Report> {
     let vehicle = (
         of(identity()),
@@ -103,10 +151,13 @@ fn reports() -> impl Strategy<Value = Report> {
         any::<u32>(),
         of(any::<(u64, u64, u64)>()),
     );
+    let diversion = (select(diversions()), ".{0,300}").prop_map(|(why, words)| Diversion { why, words });
+    let kept = (kept, (of(diversion), of(astray()), of(owed()), any::<bool>()));
     let agent = (of(held()), select(activities()), reasons, kept);
     (vehicle, agent, any::<(bool, bool, Option<bool>)>()).prop_map(|(vehicle, agent, flags)| {
         let (identity, truth, mode, battery, position) = vehicle;
-        let (held, activity, reasons, (takeovers, so_far, latch, warnings, made, link)) = agent;
+        let (held, activity, reasons, (kept, (diversion, astray, owed, others_flew))) = agent;
+        let (takeovers, so_far, latch, warnings, made, link) = kept;
         let (link_alive, terminating, ready) = flags;
         Report {
             node: node(),
@@ -127,6 +178,10 @@ fn reports() -> impl Strategy<Value = Report> {
             ground_latch: latch.map(GroundOrderId),
             warnings,
             link: link.map(|(frames, lost, damaged)| LinkQuality { frames, lost, damaged }),
+            diversion,
+            astray,
+            owed,
+            others_flew,
         }
     })
 }

@@ -361,10 +361,8 @@ impl Pilot {
         info!(step = ?kind, "commanding the vehicle");
         self.memory.began(kind, now);
         if matches!(kind, StepKind::FailsafeLand | StepKind::FailsafeReturn) {
-            let why = match self.activity {
-                Activity::LowBattery => Diverted::LowBattery,
-                _ => Diverted::CoordinatorLoss,
-            };
+            let low = self.activity == Activity::LowBattery;
+            let why = if low { Diverted::LowBattery } else { Diverted::CoordinatorLoss };
             self.state.record = self.state.record.diverted(why);
         }
         if let Step::TakeOff { altitude } | Step::ChangeHeight { altitude, .. } = &step {

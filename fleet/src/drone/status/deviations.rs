@@ -68,7 +68,7 @@ fn autopilots(report: &Report) -> Option<(Cause, &str)> {
         Diversion {
             why: Diverted::Autopilot(cause),
             words,
-        } => Some((*cause, words)),
+        } => Some((*cause, words.as_str())),
         Diversion {
             why: Diverted::LowBattery | Diverted::CoordinatorLoss,
             ..

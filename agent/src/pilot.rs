@@ -362,7 +362,11 @@ impl Pilot {
         self.memory.began(kind, now);
         if matches!(kind, StepKind::FailsafeLand | StepKind::FailsafeReturn) {
             let low = self.activity == Activity::LowBattery;
-            let why = if low { Diverted::LowBattery } else { Diverted::CoordinatorLoss };
+            let why = if low {
+                Diverted::LowBattery
+            } else {
+                Diverted::CoordinatorLoss
+            };
             self.state.record = self.state.record.diverted(why);
         }
         if let Step::TakeOff { altitude } | Step::ChangeHeight { altitude, .. } = &step {

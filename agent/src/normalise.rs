@@ -101,7 +101,10 @@ impl Normaliser {
         for said in self.events.hear(message, now) {
             match said {
                 Said::ChecksBegin => self.reasons.expect_anew(),
-                Said::Blocks { code, text } => self.reasons.reason(&mut vehicle.reasons, &text, Some(code), now),
+                Said::Blocks { code, text } => {
+                    self.alarms.explains(&text, now);
+                    self.reasons.reason(&mut vehicle.reasons, &text, Some(code), now);
+                }
                 Said::Denied(reason) => self.reasons.reason(&mut vehicle.reasons, &reason, None, now),
                 Said::Line(text) => heard.texts.push(text),
                 Said::Failsafe(text) => {

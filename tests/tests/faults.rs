@@ -301,7 +301,7 @@ fn px4s_failsafe_for_an_empty_battery_is_not_overridden_by_a_return_of_ours() {
 #[test]
 fn ardupilots_failsafe_for_an_empty_battery_is_not_overridden_by_a_return_of_ours() {
     let faults = "on takeoff +40 battery 4";
-    let lands = ["BATT_FS_LOW_ACT=1", "BATT_LOW_MAH=1000"];
+    let lands = ["BATT_FS_LOW_ACT=1", "BATT_LOW_TIMER=1"];
     failsafe_is_left_alone("ardupilot", faults, &lands, DiversionWhy::AutopilotBattery).unwrap();
 }
 

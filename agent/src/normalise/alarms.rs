@@ -76,7 +76,14 @@ impl Alarms {
     pub fn text(&mut self, vehicle: &mut Vehicle, text: &str, now: Moment) {
         if announces(text) {
             self.begins(vehicle, text, now);
-        } else if cause(text) != Cause::Other {
+        } else {
+            self.explains(text, now);
+        }
+    }
+
+    /// What is told may explain a failsafe that follows.
+    pub fn explains(&mut self, text: &str, now: Moment) {
+        if cause(text) != Cause::Other {
             self.before = Some(Sighting::new(alarm(text), now));
         }
     }

@@ -70,6 +70,8 @@ pub struct World {
     pub state: MavState,
     /// Texts to send at the next tick.
     pub texts: Vec<&'static str>,
+    /// Obey NAV_RETURN_TO_LAUNCH, which it does not know otherwise.
+    pub can_return: bool,
     /// Neither obey nor answer NAV_LAND.
     pub deaf_to_land: bool,
     /// The motors stand still: it falls, and goes on saying that it is in the air.
@@ -108,6 +110,7 @@ pub fn world(kind: Kind) -> Shared {
         refuse_kill: false,
         state: MavState::MAV_STATE_STANDBY,
         texts: Vec::new(),
+        can_return: false,
         deaf_to_land: false,
         falls: false,
         refuses_with: "Arm: Compass not healthy",
@@ -302,7 +305,7 @@ impl World {
                 }
             }
             MavCmd::MAV_CMD_NAV_LAND if self.deaf_to_land => return,
-            MavCmd::MAV_CMD_NAV_RETURN_TO_LAUNCH => {
+            MavCmd::MAV_CMD_NAV_RETURN_TO_LAUNCH if self.can_return => {
                 self.custom_mode = if self.kind == Kind::Px4 { 0x0504_0000 } else { 6 };
                 ACCEPTED
             }

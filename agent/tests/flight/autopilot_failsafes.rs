@@ -151,7 +151,10 @@ async fn our_own_return_for_a_low_battery_is_told_as_that_to_its_end() {
         let agent = vehicle.agent();
         agent.connect(flying(1)).await;
         agent.until_holding().await;
-        vehicle.see(|w| w.remaining = 15);
+        vehicle.see(|w| {
+            w.can_return = true;
+            w.remaining = 15;
+        });
         let low = |r: &Report| r.activity == Activity::LowBattery && why(r) == Some(Diverted::LowBattery);
         agent.until("returning", 30, low).await;
         sleep(Duration::from_secs(5)).await;

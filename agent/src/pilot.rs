@@ -18,7 +18,7 @@ use crate::streams::{Streams, Want};
 use fleet::assignment::{Desired, Fence, Order, Preflight, Refused, USUAL_RESERVE};
 use fleet::battery::Gauge;
 use fleet::converge::{Situation, Step, called_off, converge};
-use fleet::failsafe::{self, Diverted};
+use fleet::failsafe::Diverted;
 use fleet::flight_record::{FlightRecord, Stage};
 use fleet::ids::{NodeName, Term};
 use fleet::memory::{Memory, Outcome, StepKind};
@@ -558,7 +558,7 @@ impl Pilot {
             warn!(why = ?diversion.why, words = diversion.words, "the flight is not what was ordered");
         }
         self.memory.watch_others(held.is_some(), &self.vehicle, now);
-        let asked = self.asked(&record, now);
+        let asked = self.asked(&record);
         self.watch.observe(&self.vehicle, asked, now);
         self.state.record = record;
         let identity = self.vehicle.identity.as_ref();
@@ -566,17 +566,14 @@ impl Pilot {
     }
 
     /// What is asked of the vehicle, as far as heights go.
-    fn asked(&self, record: &FlightRecord, now: Moment) -> Option<Asked> {
+    fn asked(&self, record: &FlightRecord) -> Option<Asked> {
         let held = self.state.fence.held.as_ref()?;
         let height = match held.desired {
             Desired::Flying { altitude } => altitude,
             Desired::Grounded { .. } => self.memory.height()?,
         };
         let theirs = record.in_command == InCommand::SomebodyElse || record.let_go(held);
-        Some(Asked {
-            height,
-            ours: !theirs && !failsafe::executing(&self.vehicle, now),
-        })
+        Some(Asked { height, ours: !theirs })
     }
 
     fn log_changes(&mut self, now: Moment) {

@@ -52,7 +52,7 @@ const CAUSES: [&str; 6] = [
 const DENIED: [&str; 2] = ["Arming denied: ", "Arming denied! "];
 
 /// Events of failing arming checks: id, and PX4's own text.
-const CHECKS: [(u32, &str); 13] = [
+const CHECKS: [(u32, &str); 15] = [
     (30_612_409, "Navigation error: No valid position estimate"),
     (26_788_467, "Navigation error: No valid global position estimate"),
     (29_467_116, "Navigation error: No valid altitude estimate"),
@@ -66,6 +66,9 @@ const CHECKS: [(u32, &str); 13] = [
     (21_826_980, "Low battery"),
     (19_404_811, "Critical battery"),
     (28_121_863, "Emergency battery level"),
+    // `check_gf_violation` and `check_gf_violation_max_alt`.
+    (29_908_441, "Geofence violation"),
+    (30_700_832, "Geofence violation: above the maximum altitude"),
 ];
 /// `check_mag_sys_has_mag_missing`: "Found {3} compass (required: {4})".
 const MAGNETOMETERS: u32 = 22_720_449;

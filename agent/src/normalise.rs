@@ -102,7 +102,7 @@ impl Normaliser {
             match said {
                 Said::ChecksBegin => self.reasons.expect_anew(),
                 Said::Blocks { code, text } => {
-                    self.alarms.explains(&text, now);
+                    self.alarms.explains(vehicle, &text, now);
                     self.reasons.reason(&mut vehicle.reasons, &text, Some(code), now);
                 }
                 Said::Denied(reason) => self.reasons.reason(&mut vehicle.reasons, &reason, None, now),

@@ -14,6 +14,9 @@ use std::time::Duration;
 /// What was told this long before an announcement explains it.
 const EXPLAINS_FOR: Duration = Duration::from_secs(5);
 
+/// What is told this long after an announcement without a cause explains it too.
+const EXPLAINED_WITHIN: Duration = Duration::from_secs(2);
+
 /// Most characters of one text that are kept.
 const LONGEST: usize = 120;
 
@@ -71,15 +74,26 @@ impl Alarms {
         if announces(text) {
             self.begins(vehicle, text, now);
         } else {
-            self.explains(text, now);
+            self.explains(vehicle, text, now);
         }
     }
 
-    /// What is told may explain a failsafe that follows.
-    pub fn explains(&mut self, text: &str, now: Moment) {
-        if cause(text) != Cause::Other {
-            self.before = Some(Sighting::new(alarm(text), now));
+    /// What is told may explain a failsafe that follows, or one that was just announced without a cause.
+    pub fn explains(&mut self, vehicle: &mut Vehicle, text: &str, now: Moment) {
+        let told = alarm(text);
+        if told.cause == Cause::Other {
+            return;
         }
+        let vague = |alarm: &&mut Sighting<Alarm>| {
+            alarm.value.cause == Cause::Other && alarm.fresh(now, EXPLAINED_WITHIN).is_some()
+        };
+        if let Some(alarm) = vehicle.alarm.as_mut().filter(vague) {
+            alarm.value = Alarm {
+                cause: told.cause,
+                words: format!("{}; {}", told.words, alarm.value.words),
+            };
+        }
+        self.before = Some(Sighting::new(told, now));
     }
 
     /// A failsafe begins, as `text` says.
@@ -172,6 +186,9 @@ mod tests {
         ]);
         assert!(matches!(gcs, Some((Cause::GroundStation, words)) if words.contains("ground station lost")));
         assert_eq!(told(&[(1, wait)]), Some((Cause::Other, wait.into())));
+        let after = told(&[(1, "Failsafe activated"), (2, "No valid global position estimate")]);
+        let words = "No valid global position estimate; Failsafe activated";
+        assert_eq!(after, Some((Cause::Position, words.into())));
         let long_before = told(&[(1, "Connection to ground station lost"), (7, wait)]);
         assert_eq!(long_before, Some((Cause::Other, wait.into())));
     }

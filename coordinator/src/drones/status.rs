@@ -466,6 +466,27 @@ mod tests {
     }
 
     #[test]
+    fn a_flight_that_leaves_its_order_is_written_at_once_and_is_an_event_with_its_reason() {
+        let reasons =
+            |old: &DroneStatus, new: &DroneStatus| notes(old, new).iter().map(|n| n.reason).collect::<Vec<_>>();
+        let because = |phase, reason| {
+            let mut said = said(phase, Some(true), false);
+            said.conditions[0].reason = reason;
+            said
+        };
+        let flying = next(&DroneStatus::default(), &said(Phase::Flying, Some(true), true), None, 0);
+        let low = next(&flying, &because(Phase::Flying, "AltitudeLost"), None, 0);
+        assert_eq!(urgency(&flying, &low), Urgency::Now);
+        assert_eq!(reasons(&flying, &low), ["AltitudeLost"]);
+        assert_eq!(reasons(&low, &low), [""; 0]);
+        let other_mode = next(&flying, &because(Phase::Interrupted, "OtherMode"), None, 0);
+        let battery = next(&other_mode, &because(Phase::Interrupted, "BatteryFailsafe"), None, 0);
+        assert_eq!(reasons(&other_mode, &battery), ["BatteryFailsafe"]);
+        let fell = next(&flying, &because(Phase::Interrupted, "Fell"), None, 0);
+        assert_eq!(reasons(&flying, &fell), ["Interrupted", "Fell"]);
+    }
+
+    #[test]
     fn each_change_of_phase_is_one_event() {
         let reasons =
             |old: &DroneStatus, new: &DroneStatus| notes(old, new).iter().map(|n| n.reason).collect::<Vec<_>>();

@@ -559,7 +559,11 @@ impl Pilot {
         }
         self.memory.watch_others(held.is_some(), &self.vehicle, now);
         let asked = self.asked(&record);
+        let before = self.watch.astray();
         self.watch.observe(&self.vehicle, asked, now);
+        if let Some(astray) = self.watch.astray().filter(|_| before.is_none()) {
+            warn!(?astray, "the vehicle is not where it should be");
+        }
         self.state.record = record;
         let identity = self.vehicle.identity.as_ref();
         self.state.vehicle = identity.map(|id| (id.system.0, id.component.0)).or(self.state.vehicle);

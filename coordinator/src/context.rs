@@ -181,7 +181,7 @@ impl Context {
         self.client.0.clone()
     }
 
-    /// The agent of `node` has connected or disconnected.
+    /// The agent of `node` has connected or disconnected, or its autopilot is heard or not heard any more.
     pub fn agent_came_or_went(&self, node: &NodeName) {
         if let Some(wakes) = &self.node_objects {
             wakes.wake(node.clone());

@@ -109,7 +109,7 @@ pub(crate) async fn follow<K>(
             }
             Some(Err(error)) => {
                 if !std::mem::replace(&mut broken, true) {
-                    tracing::warn!(%kind, %error, "watch is broken; will be tried again, vehicles go on as assigned");
+                    tracing::warn!(%kind, error = story(&error), "watch is broken; will be tried again, vehicles go on as assigned");
                 }
                 if is_expired(&error) {
                     events = begin();

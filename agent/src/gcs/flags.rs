@@ -5,6 +5,7 @@
 use super::switch::Policy;
 use clap::{Args, ValueEnum};
 use link::LinkUrl;
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 /// Bits on a serial line for each byte.
@@ -54,6 +55,16 @@ pub enum Place {
     Tcp(SocketAddr),
     /// We speak first, by UDP, to this host and port.
     UdpTo(String),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Udp(address) => write!(f, "udp:{address}"),
+            Self::Tcp(address) => write!(f, "tcp:{address}"),
+            Self::UdpTo(address) => write!(f, "udp-to:{address}"),
+        }
+    }
 }
 
 /// What the agent is told about guests, checked.

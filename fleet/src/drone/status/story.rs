@@ -111,8 +111,9 @@ pub(super) fn story(q: &Question<'_>, report: &Report) -> (Phase, &'static str, 
         }
         (_, Activity::HandsOff(HandsOff::ArmedByOther)) => tell(
             Phase::Interrupted,
-            "ArmedByOther",
-            "somebody else armed the vehicle; Skein sends nothing",
+            "UnexpectedlyArmed",
+            "armed on the ground, and not by this agent since it started: a pilot or a ground station armed it, or Skein did before its \
+             agent started again; Skein sends nothing until it is disarmed",
         ),
         (_, Activity::HandsOff(HandsOff::FlightOver)) if let_go(report.takeovers, q.drone.resume_after) => {
             let name = &q.drone.name;

@@ -84,6 +84,7 @@ fn reports() -> impl Strategy<Value = Report> {
         of(".*"),
         of(battery()),
         of(position()),
+        (of(any::<u32>()), of(any::<u32>())),
     );
     let classes = vec![ReasonClass::WillHeal, ReasonClass::NeedsHuman, ReasonClass::Unclear];
     let reason = (".*", select(classes), of(any::<u32>()), any::<u32>(), any::<u32>());
@@ -105,7 +106,7 @@ fn reports() -> impl Strategy<Value = Report> {
     );
     let agent = (of(held()), select(activities()), reasons, kept);
     (vehicle, agent, any::<(bool, bool, Option<bool>)>()).prop_map(|(vehicle, agent, flags)| {
-        let (identity, truth, mode, battery, position) = vehicle;
+        let (identity, truth, mode, battery, position, times) = vehicle;
         let (held, activity, reasons, (takeovers, so_far, latch, warnings, made, link)) = agent;
         let (link_alive, terminating, ready) = flags;
         Report {
@@ -117,7 +118,9 @@ fn reports() -> impl Strategy<Value = Report> {
             ready,
             reasons,
             battery,
+            battery_at: times.0.map(|ms: u32| moment(ms.into())),
             position,
+            position_at: times.1.map(|ms: u32| moment(ms.into())),
             held,
             activity,
             terminating,

@@ -77,7 +77,11 @@ pub fn start(config: Config, link: LinkHandle) -> Gcs {
     if config.remote {
         let read_only = config.policy.read_only;
         let places: Vec<String> = config.places.iter().map(ToString::to_string).collect();
-        warn!(read_only, places = places.join(", "), "ground stations on other computers are let in; whoever reaches these places can speak to the autopilot");
+        warn!(
+            read_only,
+            places = places.join(", "),
+            "ground stations on other computers are let in; whoever reaches these places can speak to the autopilot"
+        );
     }
     let out = Arc::new(Out::new(config.bytes_per_second));
     let (to_hub, from_guests) = mpsc::channel(FROM_GUESTS);

@@ -119,11 +119,10 @@ fn columns(layout: Layout) -> Vec<Column> {
             )
         }),
         ("HEIGHT", |v| {
-            plain(
-                v.position
-                    .as_ref()
-                    .map_or_else(|| "-".into(), |p| aged(&metres(p.altitude_above_home_meters), v.position_age_ms)),
-            )
+            plain(v.position.as_ref().map_or_else(
+                || "-".into(),
+                |p| aged(&metres(p.altitude_above_home_meters), v.position_age_ms),
+            ))
         }),
     ];
     if layout.one_namespace {
@@ -140,7 +139,9 @@ fn columns(layout: Layout) -> Vec<Column> {
                 plain(v.system_id.map_or_else(|| "-".into(), |id| id.to_string()))
             }),
             ("POSITION", |v| plain(position(v))),
-            ("REPORT", |v| plain(v.report_age_ms.map_or_else(|| "never".into(), age_word))),
+            ("REPORT", |v| {
+                plain(v.report_age_ms.map_or_else(|| "never".into(), age_word))
+            }),
         ]);
     }
     all.push(("MESSAGE", |v| plain(v.message.clone())));
@@ -322,7 +323,10 @@ default     alpha-calm-crane    -                        Pending   no       -   
         lost.agent_connected = false;
         lost.report_age_ms = 35_000;
         let seen = render(&[lost.into()], Layout::default());
-        assert!(seen.contains("87% (35s ago)") && seen.contains("10.0m (35s ago)"), "{seen}");
+        assert!(
+            seen.contains("87% (35s ago)") && seen.contains("10.0m (35s ago)"),
+            "{seen}"
+        );
     }
 
     #[test]

@@ -351,7 +351,11 @@ pub(crate) mod tests {
         let report = deaf.report.as_mut().unwrap();
         (report.battery_ms, report.position_ms) = (None, None);
         let seen = Vehicle::from(deaf);
-        assert_eq!((seen.battery_age_ms, seen.position_age_ms), (None, None), "an agent of an earlier version");
+        assert_eq!(
+            (seen.battery_age_ms, seen.position_age_ms),
+            (None, None),
+            "an agent of an earlier version"
+        );
         let gone = Vehicle::from(v1::Vehicle {
             agent_connected: false,
             report_age_ms: 9_000_000,

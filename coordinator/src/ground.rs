@@ -23,6 +23,7 @@ use kube::api::{Api, Patch, PatchParams};
 use latch::{Call, new_id};
 use object::patch;
 use std::collections::HashSet;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;

@@ -4,6 +4,7 @@
 //! the stores from which the controllers see which Drones and Swarms exist. A store and the [`World`](crate::world::World)
 //! share their objects, and a store is filled first. Must not: decide. An API server that is away only makes the caches older.
 
+use crate::api::story;
 use crate::claims;
 use crate::key::Key;
 use crate::retry::WATCH;

@@ -21,16 +21,16 @@ pub struct GcsFlags {
     /// Where ground stations may connect: udp:127.0.0.1:14550 or tcp:127.0.0.1:5760; may be repeated. An address that
     /// other computers reach needs --gcs-allow-remote.
     #[arg(long, env = "SKEIN_GCS_LISTEN", value_name = "PLACE", value_delimiter = ',')]
-    gcs_listen: Vec<String>,
+    pub gcs_listen: Vec<String>,
     /// A ground station that waits for us, such as QGroundControl: HOST:PORT; may be repeated.
     #[arg(long, env = "SKEIN_GCS_UDP_TO", value_name = "HOST:PORT", value_delimiter = ',')]
-    gcs_udp_to: Vec<String>,
+    pub gcs_udp_to: Vec<String>,
     /// Ground stations look and ask; what could change flight, parameters or missions does not pass.
     #[arg(long, env = "SKEIN_GCS_READ_ONLY")]
-    gcs_read_only: bool,
+    pub gcs_read_only: bool,
     /// Allow ground stations on other computers. Whoever reaches the address can fly the vehicle, unless read-only.
     #[arg(long, env = "SKEIN_GCS_ALLOW_REMOTE")]
-    gcs_allow_remote: bool,
+    pub gcs_allow_remote: bool,
     /// Whether the autopilot hears the heartbeats of the ground station in charge, so that its failsafe watches over that
     /// one: pass, the default, or hold, the default with --gcs-read-only. With --gcs-heartbeat they are always held.
     #[arg(long, env = "SKEIN_GCS_GUEST_HEARTBEATS")]

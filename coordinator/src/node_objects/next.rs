@@ -249,7 +249,10 @@ mod tests {
         assert_eq!(step(Some(&node), Agent::Connected), Step::Tell(Word::Connected));
         assert_eq!(step(Some(&node), GONE_LONG), Step::Tell(Word::Gone));
         let told = ready(&node).unwrap();
-        assert_eq!((told.status.as_str(), told.reason.as_deref()), ("False", Some("AutopilotSilent")));
+        assert_eq!(
+            (told.status.as_str(), told.reason.as_deref()),
+            ("False", Some("AutopilotSilent"))
+        );
         assert!(!crate::world::NodeFacts::of(&node).unwrap().ready);
     }
 

@@ -188,7 +188,8 @@ fn a_normal_landing_of_a_deleted_drone_does_not_say_how_to_force_its_release() {
     ] {
         let message = told(truth, activity, kept);
         assert!(
-            !message.contains("force-release") && message.starts_with("being deleted, and gone once its vehicle is landed"),
+            !message.contains("force-release")
+                && message.starts_with("being deleted, and gone once its vehicle is landed"),
             "{message}"
         );
     }

@@ -137,6 +137,8 @@ impl Station {
                 namespace: SYSTEM.to_owned(),
                 identity: format!("skein-{}", std::process::id()),
                 upgrades: None,
+                // Whoever has this API has all of it.
+                granted_vehicles_only: false,
                 agents_become_nodes: true,
                 alone: true,
                 pod_ip: None,

@@ -132,8 +132,9 @@ impl v1::fleet_server::Fleet for FleetService {
             }
         };
         let (sender, receiver) = mpsc::channel(1);
+        let who = watcher.who.clone();
         self.gate
-            .track_watcher(watch(context, watcher, selection, interval, sender))?;
+            .track_watcher(&who, watch(context, watcher, selection, interval, sender))?;
         Ok(Response::new(ReceiverStream::new(receiver)))
     }
 
@@ -287,7 +288,7 @@ fn list(context: &Context, selection: &Selection) -> v1::ListResponse {
         vehicles.extend(idle.into_iter().map(|(node, seen)| v1::Vehicle {
             node: node.to_string(),
             phase: "Idle".into(),
-            message: idle(&seen).into(),
+            message: idle_because(&seen).into(),
             ..heard(&seen)
         }));
     }
@@ -295,7 +296,7 @@ fn list(context: &Context, selection: &Selection) -> v1::ListResponse {
 }
 
 /// What people are told of a node whose agent is connected and which serves no Drone.
-fn idle(seen: &sessions::Seen) -> &'static str {
+fn idle_because(seen: &sessions::Seen) -> &'static str {
     match &seen.report {
         None => "its agent has connected and not reported yet",
         Some((report, _)) if report.link_alive => "no Drone is bound to this node",
@@ -383,7 +384,7 @@ mod tests {
     fn a_node_whose_autopilot_is_not_heard_is_not_merely_without_a_drone() {
         let silent = Report::of_nothing(NodeName::parse("n").unwrap());
         let told = |report: Option<Report>| {
-            idle(&sessions::Seen {
+            idle_because(&sessions::Seen {
                 connected: true,
                 report: report.map(|report| (Arc::new(report), Duration::ZERO)),
             })

@@ -69,7 +69,12 @@ fn vehicles_of(count: usize) -> String {
 }
 
 fn names(all: &[String]) -> String {
-    let first = all.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let first = all
+        .iter()
+        .take(NAMED)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(", ");
     match all.len().saturating_sub(NAMED) {
         0 => first,
         more => format!("{first} and {more} more"),
@@ -99,8 +104,14 @@ mod tests {
             doing("c", T::UnknownLinkLost, A::Waiting),
             doing("d", T::Disarmed, A::HandsOffFlightOver),
         ]);
-        assert!(told.starts_with("1 vehicle in the air, ordered to land, 1 vehicle on the ground. NOT landed by"), "{told}");
-        assert!(told.contains("in command: default/b: whoever flies it") && told.contains("not heard: default/c:"), "{told}");
+        assert!(
+            told.starts_with("1 vehicle in the air, ordered to land, 1 vehicle on the ground. NOT landed by"),
+            "{told}"
+        );
+        assert!(
+            told.contains("in command: default/b: whoever flies it") && told.contains("not heard: default/c:"),
+            "{told}"
+        );
         assert!(!told.contains("land now"), "{told}");
     }
 
@@ -109,7 +120,13 @@ mod tests {
         assert_eq!(owed(&[]), "No vehicle is covered by it now.");
         assert_eq!(owed(&[pending("a").into()]), "No vehicle is covered by it now.");
         let many: Vec<Vehicle> = (0..10)
-            .map(|n| doing(&format!("d{n}"), v1::FlightTruth::UnknownLinkLost, v1::Activity::Waiting))
+            .map(|n| {
+                doing(
+                    &format!("d{n}"),
+                    v1::FlightTruth::UnknownLinkLost,
+                    v1::Activity::Waiting,
+                )
+            })
             .collect();
         assert!(owed(&many).contains("default/d7 and 2 more"), "{}", owed(&many));
     }

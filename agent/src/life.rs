@@ -87,7 +87,7 @@ async fn live(
     info!(version = fleet::version::version(), link = %config.link, coordinator = %config.coordinator, "agent started");
     if let Some(held) = &state.fence.held {
         let span = span_of(held);
-        span.in_scope(|| info!(desired = ?held.desired, "remembering an assignment; nothing is sent before the vehicle's state is known"));
+        span.in_scope(|| info!(desired = %held.desired, "remembering an assignment; nothing is sent before the vehicle's state is known"));
     }
     let (link, handle, events) = Link::open_with(
         config.link.clone(),
@@ -144,6 +144,6 @@ async fn live(
     if let Some(readiness) = readiness {
         readiness.abort();
     }
-    info!(?ending, ?counters, ?guests, ?logged, "agent ended");
+    info!(?ending, link = %counters, %guests, flight_log = %logged, "agent ended");
     ending
 }

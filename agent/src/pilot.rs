@@ -245,7 +245,7 @@ impl Pilot {
         if fence.held != self.state.fence.held {
             match &fence.held {
                 Some(a) => {
-                    info!(term = %a.term, desired = ?a.desired, "assignment taken")
+                    info!(term = %a.term, desired = %a.desired, "assignment taken")
                 }
                 None => info!("no Drone is bound to this node"),
             }

@@ -364,7 +364,9 @@ impl Shell {
                     != Report {
                         made: report.made,
                         battery: report.battery,
+                        battery_at: report.battery_at,
                         position: report.position,
+                        position_at: report.position_at,
                         ..last.clone()
                     }
         });

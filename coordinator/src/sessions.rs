@@ -410,7 +410,9 @@ fn significant(report: &Report) -> Report {
     Report {
         made: Moment::default(),
         battery,
+        battery_at: None,
         position: None,
+        position_at: None,
         link: None,
         reasons: reasons.collect(),
         ..report.clone()

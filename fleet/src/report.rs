@@ -76,8 +76,12 @@ pub struct Report {
     pub reasons: Vec<ArmingReason>,
     /// Battery; `None` until heard.
     pub battery: Option<Battery>,
+    /// When `battery` was received, on the clock of `made`; `None` when not known.
+    pub battery_at: Option<Moment>,
     /// Position; `None` until heard.
     pub position: Option<Position>,
+    /// When `position` was received, on the clock of `made`; `None` when not known.
+    pub position_at: Option<Moment>,
     /// The assignment that the agent acts on.
     pub held: Option<Held>,
     /// What the agent is busy with.
@@ -129,7 +133,9 @@ impl Report {
             ready: None,
             reasons: Vec::new(),
             battery: None,
+            battery_at: None,
             position: None,
+            position_at: None,
             held: None,
             activity: Activity::Idle,
             terminating: false,

@@ -49,6 +49,8 @@ impl From<&Report> for v1::Report {
             astray: r.astray.map(Into::into),
             owed: r.owed.as_ref().map(Into::into),
             others_flew: r.others_flew,
+            battery_ms: r.battery_at.map(ms),
+            position_ms: r.position_at.map(ms),
         }
     }
 }
@@ -86,7 +88,9 @@ pub fn report(node: NodeName, r: v1::Report) -> Result<Report, BadMessage> {
         ready: r.ready,
         reasons: r.reasons.into_iter().map(Into::into).collect(),
         battery: r.battery.map(TryInto::try_into).transpose()?,
+        battery_at: r.battery_ms.map(moment),
         position: r.position.map(TryInto::try_into).transpose()?,
+        position_at: r.position_ms.map(moment),
         held: r.held.map(TryInto::try_into).transpose()?,
         activity: known::<v1::Activity>("activity", r.activity)?.try_into()?,
         terminating: r.terminating,

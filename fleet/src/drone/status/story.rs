@@ -125,8 +125,9 @@ fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String
         }
         (_, Activity::HandsOff(HandsOff::ArmedByOther)) => tell(
             Phase::Interrupted,
-            "ArmedByOther",
-            "somebody else armed the vehicle; Skein sends nothing",
+            "UnexpectedlyArmed",
+            "armed on the ground, and not by this agent since it started: a pilot or a ground station armed it, or Skein did before its \
+             agent started again; Skein sends nothing until it is disarmed",
         ),
         (_, Activity::HandsOff(HandsOff::FlightOver)) => (
             Phase::Interrupted,

@@ -164,6 +164,40 @@ fn a_drone_that_is_kept_tells_why_and_how_to_force_it() {
 }
 
 #[test]
+fn a_normal_landing_of_a_deleted_drone_does_not_say_how_to_force_its_release() {
+    let deleting = Facts {
+        deleting: true,
+        ..drone()
+    };
+    let told = |truth, activity, kept| {
+        let report = report(truth, activity);
+        let s = status(&Question {
+            drone: &deleting,
+            binding: &bound(),
+            report: Some(&report),
+            kept: Some(kept),
+            height: Height::There,
+        });
+        get(&s, Kind::Ready).2.to_owned()
+    };
+    for (truth, activity, kept) in [
+        (IN_AIR, Activity::Holding, Keep::NotTaken),
+        (IN_AIR, Activity::Landing, Keep::NotLanded),
+        (FlightTruth::Disarmed, Activity::Idle, Keep::NotTaken),
+        (IN_AIR, Activity::HandsOff(HandsOff::OtherMode), Keep::NotLanded),
+    ] {
+        let message = told(truth, activity, kept);
+        assert!(
+            !message.contains("force-release")
+                && message.starts_with("being deleted, and gone once its vehicle is landed"),
+            "{message}"
+        );
+    }
+    let lost = FlightTruth::Unknown(WhyUnknown::LinkLost);
+    assert!(told(lost, Activity::Waiting, Keep::NotLanded).contains("force-release"));
+}
+
+#[test]
 fn a_drone_wished_down_lands_and_is_grounded_once_disarmed() {
     let grounded = Facts {
         ground: Ground::Ordered,

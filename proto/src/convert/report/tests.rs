@@ -132,6 +132,7 @@ fn reports() -> impl Strategy<Value = Report> {
         of(".*"),
         of(battery()),
         of(position()),
+        (of(any::<u32>()), of(any::<u32>())),
     );
     let classes = vec![ReasonClass::WillHeal, ReasonClass::NeedsHuman, ReasonClass::Unclear];
     let reason = (".*", select(classes), of(any::<u32>()), any::<u32>(), any::<u32>());
@@ -155,7 +156,7 @@ fn reports() -> impl Strategy<Value = Report> {
     let kept = (kept, (of(diversion), of(astray()), of(owed()), any::<bool>()));
     let agent = (of(held()), select(activities()), reasons, kept);
     (vehicle, agent, any::<(bool, bool, Option<bool>)>()).prop_map(|(vehicle, agent, flags)| {
-        let (identity, truth, mode, battery, position) = vehicle;
+        let (identity, truth, mode, battery, position, times) = vehicle;
         let (held, activity, reasons, (kept, (diversion, astray, owed, others_flew))) = agent;
         let (takeovers, so_far, latch, warnings, made, link) = kept;
         let (link_alive, terminating, ready) = flags;
@@ -168,7 +169,9 @@ fn reports() -> impl Strategy<Value = Report> {
             ready,
             reasons,
             battery,
+            battery_at: times.0.map(|ms: u32| moment(ms.into())),
             position,
+            position_at: times.1.map(|ms: u32| moment(ms.into())),
             held,
             activity,
             terminating,

@@ -59,9 +59,8 @@ fn say(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 
-fn asked(arguments: impl Iterator<Item = String>) -> anyhow::Result<Asked> {
+fn asked(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<Asked> {
     let mut asked = Asked::default();
-    let mut arguments = arguments.peekable();
     while let Some(argument) = arguments.next() {
         let mut value = || {
             arguments

@@ -20,7 +20,7 @@ impl Mode {
     pub fn number(self, stack: Stack) -> u32 {
         match stack {
             Stack::ArduPilot => self.0.into(),
-            Stack::Px4 => u32::from(self.1[0]) << 16 | u32::from(self.1[1]) << 24,
+            Stack::Px4 => (u32::from(self.1[0]) << 16) | (u32::from(self.1[1]) << 24),
         }
     }
 }

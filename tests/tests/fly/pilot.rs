@@ -169,7 +169,10 @@ impl Line {
         let mut frame = Vec::new();
         mavlink::write_versioned_msg(&mut frame, MavlinkVersion::V2, header, message)?;
         match &self.way {
-            Way::Tcp(stream) => (&mut &*stream).write_all(&frame)?,
+            Way::Tcp(stream) => {
+                let mut stream = stream;
+                stream.write_all(&frame)?
+            }
             Way::Udp(socket, address) => drop(socket.send_to(&frame, address)?),
         }
         Ok(())
@@ -179,7 +182,10 @@ impl Line {
         let (mut buffer, mut rest) = ([0; 4096], Vec::new());
         while !self.ended.load(Ordering::Relaxed) {
             let count = match &self.way {
-                Way::Tcp(stream) => (&mut &*stream).read(&mut buffer),
+                Way::Tcp(stream) => {
+                    let mut stream = stream;
+                    stream.read(&mut buffer)
+                }
                 Way::Udp(socket, _) => socket.recv(&mut buffer),
             };
             // Nothing came in time, or the autopilot is off.

@@ -294,7 +294,7 @@ impl Run {
             .min();
         let wait = next.map_or(TICK, |due| due.saturating_duration_since(Instant::now()).min(TICK));
         let mut ports = [0, 1].map(|index: usize| PollFd::new(self.lines[index].port.near.as_fd(), PollFlags::POLLIN));
-        let wait = PollTimeout::try_from(wait.as_millis().max(1)).unwrap_or(PollTimeout::ZERO);
+        let wait = PollTimeout::from(u8::try_from(wait.as_millis().max(1)).unwrap_or(u8::MAX));
         // An interrupted wait is a short one.
         let _ = poll(&mut ports, wait);
     }

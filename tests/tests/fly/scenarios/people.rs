@@ -177,7 +177,7 @@ fn ground_latch(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> 
     field.skein(&["ground", "--all"])?;
     field.wait_down(NODE)?;
     let down = now();
-    let stays_down = |what: &str| {
+    let stays_down = |what: &str| -> anyhow::Result<()> {
         std::thread::sleep(Duration::from_secs(12));
         let record = field.record(NODE);
         let risen = record.first_told(down, MavCmd::MAV_CMD_COMPONENT_ARM_DISARM);

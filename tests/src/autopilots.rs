@@ -211,9 +211,12 @@ impl Autopilot {
             .env("PX4_HOME_LAT", latitude)
             .env("PX4_HOME_LON", longitude)
             .env("PX4_HOME_ALT", height)
-            .env("PX4_SIM_SPEED_FACTOR", self.settings.speedup.to_string())
             .args(["-i", &self.instance.number().to_string(), "-d"])
             .arg(self.firmware.data());
+        if self.settings.speedup > 1 {
+            // It stretches its own time-outs then, so that they stay what they are on the wall.
+            launch = launch.env("PX4_SIM_SPEED_FACTOR", self.settings.speedup.to_string());
+        }
         for (name, value) in &self.settings.parameters {
             launch = launch.env(format!("PX4_PARAM_{name}"), value.to_string());
         }

@@ -4,6 +4,8 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -171,6 +173,24 @@ impl Field {
             .start()?;
         self.agents.insert(node.to_owned(), process);
         Ok(())
+    }
+
+    /// A file that its owner alone may read.
+    pub fn write_secret(&self, name: &str, bytes: &[u8]) -> anyhow::Result<PathBuf> {
+        let path = self.api.scratch().path().join(name);
+        let mut options = File::options();
+        options
+            .create_new(true)
+            .write(true)
+            .mode(0o600)
+            .open(&path)?
+            .write_all(bytes)?;
+        Ok(path)
+    }
+
+    /// More arguments for every agent that is started from now on.
+    pub fn more_agent_arguments(&mut self, arguments: impl IntoIterator<Item = String>) {
+        self.setup.agent.extend(arguments);
     }
 
     /// Ends the agent of a vehicle without warning.

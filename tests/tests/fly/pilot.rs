@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, ensure};
 use mavlink::dialects::ardupilotmega::{
     COMMAND_LONG_DATA, HEARTBEAT_DATA, MavAutopilot, MavCmd, MavMessage, MavModeFlag, MavParamType, MavState, MavType,
-    PARAM_SET_DATA, RC_CHANNELS_OVERRIDE_DATA,
+    PARAM_SET_DATA, RC_CHANNELS_OVERRIDE_DATA, SETUP_SIGNING_DATA,
 };
 use mavlink::{MavHeader, MavlinkVersion};
 use tests::autopilots::{Autopilot, Stack};
@@ -94,7 +94,17 @@ impl Pilot {
         *self.line.sticks.lock().unwrap_or_else(PoisonError::into_inner) = channels;
     }
 
-    /// Sends one command; the autopilot's answer.
+    /// Gives the autopilot the key of MAVLink 2 signing. From then on it does not listen to this ground station, which has none.
+    pub fn set_up_signing(&self, secret_key: [u8; 32]) -> anyhow::Result<()> {
+        self.line.send(&MavMessage::SETUP_SIGNING(SETUP_SIGNING_DATA {
+            initial_timestamp: 0,
+            target_system: self.system,
+            target_component: 1,
+            secret_key,
+        }))
+    }
+
+    /// Sends one command and waits for the autopilot's answer.
     pub fn command(&self, command: MavCmd, params: [f32; 7]) -> anyhow::Result<()> {
         let [param1, param2, param3, param4, param5, param6, param7] = params;
         let message = MavMessage::COMMAND_LONG(COMMAND_LONG_DATA {

@@ -32,6 +32,8 @@ pub struct Record {
     heard: Vec<Heard>,
     /// Frames and bytes that passed, by direction and message id.
     counts: BTreeMap<(bool, u32), [u64; 2]>,
+    /// Frames of the agent without a signature.
+    unsigned: u64,
     log: File,
 }
 
@@ -40,6 +42,7 @@ impl Record {
         Self {
             heard: Vec::new(),
             counts: BTreeMap::new(),
+            unsigned: 0,
             log,
         }
     }
@@ -54,6 +57,8 @@ impl Record {
             let count = self.counts.entry((to_agent, message_id(frame))).or_default();
             count[0] += 1;
             count[1] += frame.len() as u64;
+            let signed = frame[0] == 0xFD && frame[2] & 1 != 0;
+            self.unsigned += u64::from(!to_agent && !signed);
         }
         let mut reader = MavlinkReader::with_capacity(512, Cursor::new(frame));
         let Ok((header, message)) = reader.read_any_message::<MavMessage>() else {
@@ -232,6 +237,11 @@ impl Record {
     pub fn passed_to_agent(&self) -> [u64; 2] {
         let to_agent = self.counts.iter().filter(|((to_agent, _), _)| *to_agent);
         to_agent.fold([0, 0], |[frames, bytes], (_, [f, b])| [frames + f, bytes + b])
+    }
+
+    /// Frames of the agent without a signature so far.
+    pub fn unsigned(&self) -> u64 {
+        self.unsigned
     }
 
     /// Frames of one message that passed towards the autopilot so far.

@@ -43,10 +43,10 @@ pub const ALL: &[Scenario] = &[
         ardupilot: vec![
             ("FENCE_ENABLE", 1.0),
             ("FENCE_TYPE", 1.0),
-            ("FENCE_ALT_MAX", 30.0),
+            ("FENCE_ALT_MAX", 100.0),
             ("FENCE_ACTION", 1.0),
         ],
-        px4: vec![("GF_MAX_VER_DIST", 15.0), ("GF_ACTION", 3.0)],
+        px4: vec![("GF_ACTION", 3.0)],
         ..Setup::default()
     }),
     Scenario::new(
@@ -69,6 +69,32 @@ pub const ALL: &[Scenario] = &[
     })
     .real_time(),
     Scenario::new(
+        "rotation",
+        "a battery at rotateAtPercent: another is at its height before the first is told to land",
+        rotation,
+    )
+    .with(|_| Setup {
+        vehicles: 2,
+        ardupilot: vec![
+            ("SIM_BATT_CAP_AH", 0.9),
+            ("BATT_CAPACITY", 900.0),
+            ("BATT_FS_LOW_ACT", 0.0),
+        ],
+        px4: vec![
+            ("SIM_BAT_DRAIN", 150.0),
+            ("SIM_BAT_MIN_PCT", 0.0),
+            ("COM_LOW_BAT_ACT", 0.0),
+        ],
+        ..Setup::default()
+    })
+    .real_time(),
+    Scenario::new(
+        "rc-loss",
+        "the remote control is lost: the autopilot's return is not overridden (B1), its reason told (C10)",
+        rc_loss,
+    )
+    .on(&[Stack::ArduPilot]),
+    Scenario::new(
         "gps-loss",
         "GPS is lost: what the autopilot does is left to it, told, and healed by itself",
         gps_loss,
@@ -85,8 +111,8 @@ pub const ALL: &[Scenario] = &[
         failover,
     )
     .with(|_| Setup {
-        ardupilot: vec![("FS_GCS_ENABLE", 1.0), ("FS_GCS_TIMEOUT", 20.0)],
-        px4: vec![("NAV_DLL_ACT", 2.0), ("COM_DL_LOSS_T", 20.0)],
+        ardupilot: vec![("FS_GCS_ENABLE", 1.0), ("FS_GCS_TIMEOUT", 5.0)],
+        px4: vec![("NAV_DLL_ACT", 2.0)],
         agent: vec!["--gcs-heartbeat".to_owned()],
         ..Setup::default()
     })
@@ -191,19 +217,27 @@ fn emergency_battery(field: &mut Field, figures: &mut Figures) -> anyhow::Result
 
 fn fence(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     field.vehicle(NODE).pilot.beats(true);
-    field.take_off(10.0)?;
+    field.take_off(20.0)?;
     let since = now();
-    // Above what the fence allows.
-    set_height(field, 40.0)?;
-    let sent = field.wait("the climb through the fence", 30, || {
-        let commands = field.record(NODE).commands_since(since);
-        Ok(commands.first().context("it was told nothing")?.at)
-    })?;
+    // The fence sinks below it: a height above the fence is refused by either autopilot.
+    let vehicle = field.vehicle(NODE);
+    match field.stack {
+        Stack::ArduPilot => vehicle.pilot.parameter("FENCE_ALT_MAX", 12.0)?,
+        Stack::Px4 => vehicle
+            .autopilot
+            .shell(&["param", "set", "GF_MAX_VER_DIST", "12"])
+            .map(drop)?,
+    }
     let stack = field.stack;
     field.wait("the fence to act", 60, || {
         let record = field.record(NODE);
         let acts = record.in_failsafe() || record.mode() == Some(RETURN.number(stack));
-        ensure!(acts, "at {:?} m, texts {:?}", record.height(), record.texts_since(sent));
+        ensure!(
+            acts,
+            "at {:?} m, texts {:?}",
+            record.height(),
+            record.texts_since(since)
+        );
         Ok(())
     })?;
     figures.note(format!(
@@ -238,6 +272,68 @@ fn reserve(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     );
     let orders = field.record(NODE).orders_since(since);
     ensure!(orders[0] == "NAV_RETURN_TO_LAUNCH", "it was told {orders:?}");
+    field.wait_down(NODE)
+}
+
+fn rotation(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
+    const START: f64 = 10.0;
+    let swarm = json!({
+        "apiVersion": "skein.dev/v1alpha1", "kind": "Swarm", "metadata": {"name": SWARM},
+        "spec": {"replicas": 1, "rotateAtPercent": 75, "template": {"spec": {
+            "takeoffAltitudeMeters": START, "failsafe": {"reservePercent": 30},
+        }}},
+    });
+    field.kubectl().apply(&swarm.to_string())?;
+    let first = field.wait_count_in_air(1, START)?[0];
+    let others = field.nodes();
+    let second = others
+        .iter()
+        .find(|node| **node != first)
+        .context("there is one vehicle only")?;
+    let since = now();
+    let relieved = field.wait("the relief", 120, || {
+        let record = field.record(second);
+        let height = record.height().unwrap_or_default();
+        let up = record.said().in_air() && (height - START).abs() < 1.5;
+        ensure!(
+            up,
+            "the second is at {height:.1} m, the first at {:?} %",
+            field.record(first).charge()
+        );
+        Ok(now())
+    })?;
+    figures.took("relieved after", since, relieved);
+    let landing = field.wait("the first to be told to land", 30, || {
+        field
+            .record(first)
+            .first_told(since, MavCmd::MAV_CMD_NAV_LAND)
+            .context("not yet")
+    })?;
+    figures.took("both up for", relieved, landing);
+    figures.note(format!("at {} %", field.record(first).charge().unwrap_or_default()));
+    ensure!(
+        landing + 100_000 >= relieved,
+        "the first was told to land before the second was at its height"
+    );
+    field.wait_down(first)?;
+    ensure!(
+        field.record(second).flew_without_a_break_since(relieved),
+        "the second came down"
+    );
+    Ok(())
+}
+
+fn rc_loss(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
+    field.take_off(20.0)?;
+    let since = now();
+    field.vehicle(NODE).pilot.parameter("SIM_RC_FAIL", 1.0)?;
+    left_alone(
+        field,
+        figures,
+        since,
+        &[RETURN.number(field.stack), LAND.number(field.stack)],
+    )?;
+    told_of(field, since, &["radio", "rc "])?;
     field.wait_down(NODE)
 }
 
@@ -286,7 +382,7 @@ fn motors_cut(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         Stack::Px4 => field
             .vehicle(NODE)
             .autopilot
-            .shell(&["failure", "motor", "off"])
+            .shell(&["pwm_out_sim", "stop"])
             .map(drop)?,
     }
     let low = field.wait("it to be 3 m lower", 30, || {

@@ -48,6 +48,12 @@ pub const ALL: &[Scenario] = &[
         ..Setup::default()
     })
     .real_time(),
+    Scenario::new(
+        "signing",
+        "a signed line: every frame of the agent is signed, it flies and lands",
+        signing,
+    )
+    .on(&[Stack::ArduPilot]),
 ];
 
 const NODE: &str = NODES[0];
@@ -163,5 +169,22 @@ fn slow(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     field.wait_in_air(&[NODE], 20.0)?;
     let told = field.record(NODE).orders_since(since);
     ensure!(told == ["DO_REPOSITION"], "{} was told {told:?}", Stack::name(stack));
+    Ok(())
+}
+
+fn signing(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
+    field.kill_agent(NODE);
+    let key = field.write_secret("signing-key", &[0x5A; 32])?;
+    field.vehicle(NODE).pilot.set_up_signing([0x5A; 32])?;
+    field.more_agent_arguments(["--signing-key".to_owned(), key.display().to_string()]);
+    std::thread::sleep(Duration::from_secs(1));
+    let before = field.record(NODE).unsigned();
+    field.start_agent(NODE)?;
+    field.take_off(START)?;
+    field.kubectl().run(["delete", "swarm", SWARM, "--wait=false"])?;
+    field.wait_down(NODE)?;
+    let unsigned = field.record(NODE).unsigned() - before;
+    figures.note(format!("{unsigned} unsigned frames"));
+    ensure!(unsigned == 0, "the agent sent {unsigned} frames unsigned");
     Ok(())
 }

@@ -17,7 +17,7 @@ use crate::wire::now;
 pub const ALL: &[Scenario] = &[
     Scenario::new(
         "refused-arming",
-        "kinds of refusal, each told in the autopilot's words and flown once it is cured",
+        "ten kinds of refusal, each told in the autopilot's words and flown once it is cured",
         refused,
     ),
     Scenario::new(
@@ -37,21 +37,33 @@ pub const ALL: &[Scenario] = &[
 const NODE: &str = NODES[0];
 const START: f64 = 6.0;
 
-/// What is set, to what, what cures it, and a word of the autopilot's own.
-type Break = (&'static str, f32, f32, &'static str);
+/// What is set, to what, what cures it, and words of the autopilot's own, any of them.
+type Break = (&'static str, f32, f32, &'static [&'static str]);
 
-const ARDUPILOT: [Break; 4] = [
-    ("SIM_GPS1_ENABLE", 0.0, 1.0, "gps"),
-    ("COMPASS_USE", 0.0, 1.0, "compass"),
-    ("BATT_ARM_VOLT", 20.0, 0.0, "volt"),
-    ("SIM_BARO_DISABLE", 1.0, 0.0, "baro"),
+const ARDUPILOT: &[Break] = &[
+    ("SIM_GPS1_ENABLE", 0.0, 1.0, &["gps", "position"]),
+    ("BATT_ARM_VOLT", 20.0, 0.0, &["volt"]),
+    ("SIM_BARO_DISABLE", 1.0, 0.0, &["baro"]),
+    ("FS_THR_VALUE", 800.0, 975.0, &["fs_thr_value"]),
+    ("ACRO_BAL_ROLL", 10.0, 1.0, &["acro_bal"]),
+    ("MOT_PWM_MIN", 2100.0, 1000.0, &["mot_pwm"]),
+    ("SIM_RC_FAIL", 1.0, 0.0, &["rc", "radio", "throttle"]),
+    ("SIM_MAG1_FAIL", 1.0, 0.0, &["compass", "mag"]),
+    ("GPS1_TYPE", 0.0, 1.0, &["gps", "position"]),
+    ("MOT_SPIN_ARM", 0.5, 0.1, &["mot_spin"]),
 ];
 
-const PX4: [Break; 4] = [
-    ("SYS_HAS_MAG", 3.0, 1.0, "compass"),
-    ("COM_RC_IN_MODE", 0.0, 1.0, "manual control"),
-    ("NAV_DLL_ACT", 2.0, 0.0, "ground"),
-    ("CBRK_SUPPLY_CHK", 0.0, 894_281.0, "power"),
+const PX4: &[Break] = &[
+    ("SYS_HAS_MAG", 3.0, 1.0, &["compass"]),
+    ("NAV_DLL_ACT", 2.0, 0.0, &["ground control", "ground station", "gcs"]),
+    ("COM_ARM_ODID", 2.0, 0.0, &["drone id", "opendroneid"]),
+    ("COM_PARACHUTE", 1.0, 0.0, &["parachute"]),
+    ("COM_ARM_TRAFF", 2.0, 0.0, &["traffic"]),
+    ("COM_ARM_MIS_REQ", 1.0, 0.0, &["mission"]),
+    ("SYS_HAS_NUM_DIST", 1.0, 0.0, &["distance"]),
+    ("SYS_HAS_NUM_OF", 1.0, 0.0, &["flow"]),
+    ("CBRK_SUPPLY_CHK", 0.0, 894_281.0, &["power"]),
+    ("COM_ARM_SDCARD", 2.0, 1.0, &["sd card"]),
 ];
 
 fn set(field: &Field, name: &str, value: f32) -> anyhow::Result<()> {
@@ -72,7 +84,7 @@ fn refused(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     };
     field.take_off(START)?;
     let mut cured = 0;
-    for (name, broken, whole, word) in kinds {
+    for &(name, broken, whole, words) in kinds {
         field.skein(&["ground", SWARM])?;
         field.wait_down(NODE)?;
         set(field, name, broken)?;
@@ -83,7 +95,10 @@ fn refused(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
             let drone = field.objects().of(NODE).context("there is none")?;
             let armable = condition(&drone, "Armable");
             let message = armable["message"].as_str().unwrap_or_default().to_lowercase();
-            ensure!(armable["status"] == "False" && message.contains(word), "{armable}");
+            ensure!(
+                armable["status"] == "False" && words.iter().any(|word| message.contains(word)),
+                "{armable}"
+            );
             Ok(())
         })?;
         let told = field.record(NODE).arm_commands_since(since);

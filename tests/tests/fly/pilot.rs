@@ -19,7 +19,7 @@ use tests::autopilots::{Autopilot, Stack};
 use tests::wait_for;
 
 /// As ground stations have it.
-const SYSTEM: u8 = 255;
+const SYSTEM: u32 = 255;
 const COMPONENT: u8 = 190;
 
 /// See the module text. Dropping it ends the link.

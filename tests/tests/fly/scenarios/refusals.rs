@@ -17,7 +17,7 @@ use crate::wire::now;
 pub const ALL: &[Scenario] = &[
     Scenario::new(
         "refused-arming",
-        "ten kinds of refusal, each told in the autopilot's words and flown once it is cured",
+        "ten kinds of refusal (PX4: seven), each told in the autopilot's words and flown once it is cured",
         refused,
     ),
     Scenario::new(
@@ -58,18 +58,22 @@ const PX4: &[Break] = &[
     ("NAV_DLL_ACT", 2.0, 0.0, &["ground control", "ground station", "gcs"]),
     ("COM_ARM_ODID", 2.0, 0.0, &["drone id", "opendroneid"]),
     ("COM_PARACHUTE", 1.0, 0.0, &["parachute"]),
-    ("COM_ARM_TRAFF", 2.0, 0.0, &["traffic"]),
     ("COM_ARM_MIS_REQ", 1.0, 0.0, &["mission"]),
-    ("SYS_HAS_NUM_DIST", 1.0, 0.0, &["distance"]),
     ("SYS_HAS_NUM_OF", 1.0, 0.0, &["flow"]),
-    ("CBRK_SUPPLY_CHK", 0.0, 894_281.0, &["power"]),
-    ("COM_ARM_SDCARD", 2.0, 1.0, &["sd card"]),
+    (GPS, 0.0, 1.0, &["position", "gps"]),
 ];
+
+/// PX4's receiver, which is started and stopped.
+const GPS: &str = "sensor_gps_sim";
 
 fn set(field: &Field, name: &str, value: f32) -> anyhow::Result<()> {
     let vehicle = field.vehicle(NODE);
     match field.stack {
         Stack::ArduPilot => vehicle.pilot.parameter(name, value),
+        Stack::Px4 if name == GPS => {
+            let verb = if value == 0.0 { "stop" } else { "start" };
+            vehicle.autopilot.shell(&[GPS, verb]).map(drop)
+        }
         Stack::Px4 => vehicle
             .autopilot
             .shell(&["param", "set", name, &value.to_string()])

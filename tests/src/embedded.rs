@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::Context;
 use serde::Deserialize;
 
-use crate::control_plane::{Binaries, workspace_root};
+use crate::control_plane::{Binaries, nodes, workspace_root};
 use crate::{Kubectl, Launch, Process, Scratch};
 
 /// How long the start may take on a machine that is busy with something else.
@@ -56,6 +56,11 @@ impl Embedded {
     /// `kubectl` as the owner of the data folder, the one user there is.
     pub fn kubectl(&self) -> &Kubectl {
         &self.admin
+    }
+
+    /// Makes one Ready node with these labels.
+    pub fn create_node(&self, name: &str, labels: &[(&str, &str)]) -> anyhow::Result<()> {
+        nodes::create(&self.admin, &[name], labels)
     }
 
     /// The owner's kubeconfig file.

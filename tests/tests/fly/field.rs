@@ -128,10 +128,7 @@ impl Field {
             autopilot,
         };
         self.vehicles.insert(node, vehicle);
-        let made = json!({"apiVersion": "v1", "kind": "Node", "metadata": {
-            "name": node, "labels": {"node-role.kubernetes.io/drone": ""},
-        }});
-        self.kubectl().apply(&made.to_string())?;
+        self.api.create_node(node, &[("node-role.kubernetes.io/drone", "")])?;
         self.start_agent(node)
     }
 

@@ -108,19 +108,24 @@ impl Field {
             bytes_per_second: Some(self.setup.baud / 10),
             ..Fault::NONE
         });
-        let parameters = match self.stack {
+        let mut settings = Settings {
+            speedup: self.speedup,
+            serial: Some((relay.autopilot_port(), self.setup.baud)),
+            ..Settings::default()
+        };
+        let own = match self.stack {
             Stack::ArduPilot => &self.setup.ardupilot,
             Stack::Px4 => &self.setup.px4,
         };
-        let settings = Settings {
-            speedup: self.speedup,
-            serial: Some((relay.autopilot_port(), self.setup.baud)),
-            parameters: parameters
-                .iter()
-                .map(|(name, value)| ((*name).to_owned(), *value))
-                .collect(),
-            ..Settings::default()
+        // A battery that lasts, unless it is what the scenario is about. PX4's never goes below half.
+        let drains = own.iter().any(|(name, _)| name.starts_with("SIM_BATT"));
+        let lasting: &[_] = match self.stack {
+            Stack::ArduPilot if !drains => &[("SIM_BATT_CAP_AH", 60.0), ("BATT_CAPACITY", 60_000.0)],
+            _ => &[],
         };
+        for (name, value) in lasting.iter().chain(own) {
+            settings = settings.parameter(name, *value);
+        }
         let autopilot = Autopilot::start(firmware.clone(), Instance::claim()?, settings, &self.folder(node)?)?;
         let vehicle = Vehicle {
             pilot: Pilot::at(&autopilot)?,

@@ -38,8 +38,8 @@ pub struct Setup {
     /// Parameters of every autopilot, by stack.
     pub ardupilot: Vec<(&'static str, f64)>,
     pub px4: Vec<(&'static str, f64)>,
-    /// What the line carries, baud. PX4 has half of it for itself.
-    pub baud: u32,
+    /// What the line carries, baud, in the vehicle's time. PX4 fills half of it with what nobody has asked for.
+    pub baud: Option<u32>,
     /// More arguments for every agent.
     pub agent: Vec<String>,
 }
@@ -50,7 +50,7 @@ impl Default for Setup {
             vehicles: 1,
             ardupilot: vec![],
             px4: vec![],
-            baud: 921_600,
+            baud: None,
             agent: vec![],
         }
     }
@@ -105,12 +105,12 @@ impl Field {
         let folder = self.folder("wire")?;
         let relay = Relay::start(File::create(folder.join(format!("{node}.tlog")))?, 7)?;
         relay.set_both(Fault {
-            bytes_per_second: Some(self.setup.baud / 10),
+            bytes_per_second: Some(self.bytes_per_second()),
             ..Fault::NONE
         });
         let mut settings = Settings {
             speedup: self.speedup,
-            serial: Some((relay.autopilot_port(), self.setup.baud)),
+            serial: Some((relay.autopilot_port(), self.baud())),
             ..Settings::default()
         };
         let own = match self.stack {
@@ -135,6 +135,18 @@ impl Field {
         self.vehicles.insert(node, vehicle);
         self.api.create_node(node, &[("node-role.kubernetes.io/drone", "")])?;
         self.start_agent(node)
+    }
+
+    /// As companion computers have it; in a faster time less, as what a fast PX4 sends on such a line is too much for two cores.
+    fn baud(&self) -> u32 {
+        self.setup
+            .baud
+            .unwrap_or(if self.speedup == 1 { 921_600 } else { 230_400 })
+    }
+
+    /// What the line carries by the clock on the wall.
+    fn bytes_per_second(&self) -> u32 {
+        self.baud() / 10 * self.speedup
     }
 
     fn folder(&self, name: &str) -> anyhow::Result<PathBuf> {
@@ -166,7 +178,7 @@ impl Field {
         let process = Launch::workspace("skein-agent")?
             .named(format!("skein-agent-{node}"))
             .env("NODE", node)
-            .env("SKEIN_LINK", format!("serial:{}:{}", port.display(), self.setup.baud))
+            .env("SKEIN_LINK", format!("serial:{}:{}", port.display(), self.baud()))
             .env("SKEIN_COORDINATOR", format!("http://127.0.0.1:{}", self.port))
             .arg("--state-dir")
             .arg(self.folder(&format!("state-{node}"))?)
@@ -232,7 +244,7 @@ impl Field {
     /// From now on this goes wrong on the wire of a vehicle, beside its baud rate.
     pub fn fault(&self, node: &str, ways: &[Way], fault: Fault) {
         for way in ways {
-            let bytes_per_second = fault.bytes_per_second.or(Some(self.setup.baud / 10));
+            let bytes_per_second = fault.bytes_per_second.or(Some(self.bytes_per_second()));
             self.vehicle(node).relay.set(
                 *way,
                 Fault {

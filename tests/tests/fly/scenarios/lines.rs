@@ -44,7 +44,7 @@ pub const ALL: &[Scenario] = &[
         slow,
     )
     .with(|_| Setup {
-        baud: 57_600,
+        baud: Some(57_600),
         ..Setup::default()
     })
     .real_time(),

@@ -37,8 +37,12 @@ impl Embedded {
     ///
     /// Errors: it is not built, or it does not start; with the end of its log.
     pub fn start() -> anyhow::Result<Self> {
+        Self::start_with(Binaries::find_or_build()?.path("kubectl"))
+    }
+
+    /// The same, with this `kubectl`.
+    pub fn start_with(kubectl: PathBuf) -> anyhow::Result<Self> {
         let scratch = Scratch::new("skein-api-")?;
-        let kubectl = Binaries::find_or_build()?.path("kubectl");
         let (process, ready) = launch(scratch.path())?;
         let admin = Kubectl::new(kubectl, ready.kubeconfig, scratch.path().join("kubectl.cache"));
         Ok(Self {

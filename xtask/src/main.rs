@@ -5,6 +5,7 @@
 mod bench;
 mod cluster;
 mod demo;
+mod differ;
 mod fuzz;
 mod generate;
 mod image;
@@ -43,6 +44,8 @@ enum Command {
     Demo(demo::Args),
     /// Measures, beside a peer.
     Bench(bench::Args),
+    /// Gives random scripts to real autopilots and to the simulated ones and compares what they answer.
+    Differ(differ::Args),
     /// Gives recorded inputs of real autopilots to the simulator and compares what it answers.
     Replay(replay::Args),
     /// Tries inputs, guided by coverage, on the link's reader and the agent's pilot.
@@ -63,6 +66,7 @@ fn main() -> ExitCode {
         Command::Cluster(command) => cluster::run(&command),
         Command::Demo(args) => demo::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Differ(args) => differ::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),
         Command::Mutate(args) => mutate::run(&args),

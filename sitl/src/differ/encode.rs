@@ -136,11 +136,16 @@ fn command(
         if amsl { up_m + scene.place.amsl_m as f32 } else { up_m }
     };
     let mut payload: Vec<u8> = params.into_iter().flat_map(f32::to_le_bytes).collect();
+    // NaN ends the simulator of ArduPilot.
+    let not_given = match scene.autopilot {
+        Autopilot::Px4 => f32::NAN,
+        Autopilot::ArduPilot => 0.0,
+    };
     match form {
         Form::Long => {
             let xyz = match at {
                 At::Plain(x, y, z) => [x, y, z],
-                At::Here { up_m, amsl } => [f32::NAN, f32::NAN, altitude(up_m, amsl)],
+                At::Here { up_m, amsl } => [not_given, not_given, altitude(up_m, amsl)],
                 At::There {
                     north_m,
                     east_m,

@@ -13,7 +13,6 @@ const VELOCITY: u16 = 0b1101_1100_0111;
 const BOTH: u16 = 0b1101_1100_0000;
 const NOTHING: u16 = 0b1111_1111_1111;
 const FORCE: f32 = 21196.0;
-const NAN: f32 = f32::NAN;
 
 /// The script of this seed.
 #[must_use]
@@ -61,6 +60,11 @@ impl Draw {
         (from + self.chance.below((to - from + 1) as usize) as i32) as f32
     }
 
+    /// Not a number, where it is a way to say "not given". It ends the simulator of ArduPilot (a floating point exception).
+    fn not_given(&self) -> f32 {
+        if self.is_px4() { f32::NAN } else { 0.0 }
+    }
+
     fn is_px4(&self) -> bool {
         self.autopilot == Autopilot::Px4
     }
@@ -98,6 +102,17 @@ impl Draw {
         let after = self.span(1.0, 5.0);
         match self.chance.below(4) {
             0 => {
+                if self.is_px4() {
+                    let value = self.one(&[5.0, 8.0]);
+                    self.put(
+                        after,
+                        Act::ParamSet {
+                            name: "COM_DL_LOSS_T",
+                            value,
+                            integer: true,
+                        },
+                    );
+                }
                 self.put(after, Act::Heartbeats(false));
                 let lasts = self.span(6.0, 25.0);
                 self.put(lasts, Act::Heartbeats(true));
@@ -172,7 +187,7 @@ impl Draw {
         let arm = command(400, [1.0, 0.0, 0.0, 0.0], At::Plain(0.0, 0.0, 0.0), Form::Long);
         if self.is_px4() {
             let form = self.one(&[Form::Long, Form::Int(0), Form::Int(3)]);
-            let rise = command(22, [NAN; 4], At::Here { up_m, amsl: true }, form);
+            let rise = command(22, [self.not_given(); 4], At::Here { up_m, amsl: true }, form);
             let first = self.chance.hits(30.0);
             let wait = self.span(0.6, 3.0);
             let (one, two) = if first { (rise, arm) } else { (arm, rise) };
@@ -239,7 +254,10 @@ impl Draw {
         let usual = self.is_px4();
         match self.chance.below(10) {
             0 => At::Plain(0.0, 0.0, up_m),
-            1 => At::Here { up_m: NAN, amsl: false },
+            1 => At::Here {
+                up_m: self.not_given(),
+                amsl: false,
+            },
             2 => At::Here { up_m, amsl: usual },
             3 => At::There {
                 north_m,
@@ -250,7 +268,7 @@ impl Draw {
             4 => At::There {
                 north_m,
                 east_m,
-                up_m: NAN,
+                up_m: self.not_given(),
                 amsl: false,
             },
             _ => At::There {
@@ -302,7 +320,7 @@ impl Draw {
     fn arm_or_disarm(&mut self, flying: bool) -> Act {
         let form = self.any_form();
         let p1 = match self.chance.below(20) {
-            0 => self.one(&[0.5, 2.0, -1.0, NAN]),
+            0 => self.one(&[0.5, 2.0, -1.0]),
             1..=7 => 0.0,
             _ => 1.0,
         };
@@ -315,11 +333,19 @@ impl Draw {
     fn rise_or_land(&mut self) -> Act {
         let form = self.any_form();
         match self.chance.below(4) {
-            0 => command(21, [0.0, 0.0, 0.0, NAN], At::Here { up_m: NAN, amsl: false }, form),
+            0 => command(
+                21,
+                [0.0, 0.0, 0.0, self.not_given()],
+                At::Here {
+                    up_m: self.not_given(),
+                    amsl: false,
+                },
+                form,
+            ),
             1 => command(20, [0.0; 4], At::Plain(0.0, 0.0, 0.0), form),
             _ => {
                 let at = self.any_place();
-                let p = self.one(&[0.0, NAN]);
+                let p = if self.chance.hits(50.0) { self.not_given() } else { 0.0 };
                 command(22, [p; 4], at, form)
             }
         }
@@ -333,7 +359,7 @@ impl Draw {
         };
         let change = self.one(&[0.0, 1.0, 1.0]);
         let speed = self.one(&[-1.0, 2.0, 0.0]);
-        command(192, [speed, change, 0.0, NAN], at, form)
+        command(192, [speed, change, 0.0, self.not_given()], at, form)
     }
 
     fn set_point(&mut self) -> Setpoint {

@@ -35,9 +35,9 @@ const PX4: &[u16] = &[
 pub(super) const ARDUPILOT_MODES: &[u32] = &[
     0, 1, 2, 3, 4, 4, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 99,
 ];
-/// In the air: not those in which it tumbles with no pilot at the sticks (1, 11, 13, 14, 15, 18, 25, 28).
-pub(super) const ARDUPILOT_MODES_IN_AIR: &[u32] =
-    &[0, 2, 3, 4, 4, 4, 5, 6, 7, 8, 9, 16, 17, 19, 20, 21, 23, 24, 27, 99];
+/// In the air: not those in which it tumbles with no pilot at the sticks (1, 11, 13, 14, 15, 18, 25, 28), nor SMART_RTL (21), which
+/// on this version can leave an internal error behind, after which it does not arm until it is started again.
+pub(super) const ARDUPILOT_MODES_IN_AIR: &[u32] = &[0, 2, 3, 4, 4, 4, 5, 6, 7, 8, 9, 16, 17, 19, 20, 23, 24, 27, 99];
 
 /// Main and sub mode numbers of PX4.
 pub(super) const PX4_MODES: &[(u8, u8)] = &[
@@ -111,6 +111,7 @@ const PX4_PARAMETERS: &[Parameter] = &[
     ("COM_OF_LOSS_T", &[1.0, 3.0], false),
     ("COM_OBL_RC_ACT", &[0.0, 1.0, 4.0, 5.0], true),
     ("COM_RCL_EXCEPT", &[0.0, 4.0], true),
+    ("COM_DL_LOSS_T", &[5.0, 10.0], true),
     ("COM_DLL_EXCEPT", &[0.0, 2.0, 4.0], true),
     ("NAV_DLL_ACT", &[0.0, 1.0, 2.0, 3.0], true),
     ("GF_ACTION", &[1.0, 2.0, 3.0, 5.0], true),

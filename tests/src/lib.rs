@@ -27,6 +27,7 @@
 pub mod autopilots;
 pub mod cluster;
 pub mod control_plane;
+pub mod differ;
 pub mod embedded;
 pub mod go_tool;
 pub mod helm;

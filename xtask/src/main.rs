@@ -5,6 +5,7 @@
 mod bench;
 mod cluster;
 mod demo;
+mod differ;
 mod fly;
 mod fuzz;
 mod generate;
@@ -44,6 +45,8 @@ enum Command {
     Demo(demo::Args),
     /// Measures, beside a peer.
     Bench(bench::Args),
+    /// Gives random scripts to real autopilots and to the simulated ones and compares what they answer.
+    Differ(differ::Args),
     /// Flies scenarios with real autopilots, ArduCopter and PX4, and judges by what went over the wire.
     Fly(fly::Args),
     /// Gives recorded inputs of real autopilots to the simulator and compares what it answers.
@@ -66,6 +69,7 @@ fn main() -> ExitCode {
         Command::Cluster(command) => cluster::run(&command),
         Command::Demo(args) => demo::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Differ(args) => differ::run(&args),
         Command::Fly(args) => return ended(fly::run(&args)),
         Command::Replay(args) => replay::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),

@@ -3,6 +3,7 @@
 //! Owns: [`Normaliser`]: what each message means, and which values cannot be true (noise gets through a 16-bit checksum
 //! now and then). Must not: send, decide, or believe any component but the latched autopilot; the caller sees to that.
 
+mod alarms;
 mod batteries;
 mod boot_clock;
 mod classes;
@@ -14,10 +15,10 @@ mod text;
 use crate::metadata::Table;
 use fleet::time::{Moment, Sighting};
 use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
-use fleet::vehicle::{Autopilot, Battery, Charge, FlightTruth, Heartbeat, LandedState, Position, Vehicle};
+use fleet::vehicle::{Autopilot, Battery, Charge, FlightTruth, Heartbeat, LandedState, Position, SystemState, Vehicle};
 use link::dialect::{
     AUTOPILOT_VERSION_DATA, GLOBAL_POSITION_INT_DATA, HEARTBEAT_DATA, MavLandedState, MavMessage, MavModeFlag,
-    MavSysStatusSensor, SYS_STATUS_DATA,
+    MavState, MavSysStatusSensor, SYS_STATUS_DATA,
 };
 use mavlink::Message;
 use px4_events::Said;
@@ -32,6 +33,7 @@ pub struct Normaliser {
     texts: text::TextJoiner,
     events: px4_events::Events,
     reasons: reasons::Reasons,
+    alarms: alarms::Alarms,
     clocks: boot_clock::BootClocks,
     batteries: batteries::Batteries,
     home_heard: Option<AltitudeAmsl>,
@@ -99,13 +101,21 @@ impl Normaliser {
         for said in self.events.hear(message, now) {
             match said {
                 Said::ChecksBegin => self.reasons.expect_anew(),
-                Said::Blocks { code, text } => self.reasons.reason(&mut vehicle.reasons, &text, Some(code), now),
+                Said::Blocks { code, text } => {
+                    self.alarms.explains(vehicle, &text, now);
+                    self.reasons.reason(&mut vehicle.reasons, &text, Some(code), now);
+                }
                 Said::Denied(reason) => self.reasons.reason(&mut vehicle.reasons, &reason, None, now),
                 Said::Line(text) => heard.texts.push(text),
+                Said::Failsafe(text) => {
+                    self.alarms.begins(vehicle, &text, now);
+                    heard.texts.push(text);
+                }
             }
         }
         for text in &heard.texts {
             self.reasons.text(&mut vehicle.reasons, text, now);
+            self.alarms.text(vehicle, text, now);
         }
         heard
     }
@@ -181,6 +191,16 @@ fn heartbeat(vehicle: &mut Vehicle, m: &HEARTBEAT_DATA, now: Moment) {
         vehicle.ready = None;
     }
     vehicle.heartbeat = Some(Sighting::new(Heartbeat { armed, mode }, now));
+    let state = match m.system_status {
+        MavState::MAV_STATE_CRITICAL => SystemState::Critical,
+        MavState::MAV_STATE_EMERGENCY => SystemState::Emergency,
+        MavState::MAV_STATE_FLIGHT_TERMINATION => SystemState::Terminated,
+        _ => SystemState::Normal,
+    };
+    vehicle.state = Some(Sighting::new(state, now));
+    if !armed {
+        vehicle.alarm = None;
+    }
 }
 
 const fn landed_state(state: MavLandedState) -> Option<LandedState> {
@@ -208,6 +228,7 @@ fn global_position(vehicle: &mut Vehicle, m: &GLOBAL_POSITION_INT_DATA, now: Mom
         && above_home.0.abs() <= 10_000.0;
     if plausible {
         vehicle.position = Some(Sighting::new(Position { at, amsl, above_home }, now));
+        vehicle.sink_m_s = Some(Sighting::new(f64::from(m.vz) / 100.0, now));
     }
     plausible.then_some(AltitudeAmsl(amsl.0 - above_home.0))
 }

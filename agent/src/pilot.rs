@@ -15,18 +15,21 @@ use crate::preflight::Reader;
 use crate::recipe;
 use crate::state_file::State;
 use crate::streams::{Streams, Want};
-use fleet::assignment::{Fence, Order, Preflight, Refused, USUAL_RESERVE};
+use fleet::assignment::{Desired, Fence, Order, Preflight, Refused, USUAL_RESERVE};
 use fleet::battery::Gauge;
 use fleet::converge::{Situation, Step, called_off, converge};
+use fleet::failsafe::Diverted;
 use fleet::flight_record::{FlightRecord, Stage};
 use fleet::ids::{NodeName, Term};
 use fleet::memory::{Memory, Outcome, StepKind};
 use fleet::preflight::{Clearance, clearance};
 use fleet::report::Activity;
-use fleet::safety::{self, ArmPermit};
+use fleet::safety::{self, ArmPermit, Rest};
+use fleet::takeover::InCommand;
 use fleet::time::Moment;
 use fleet::units::SystemId;
 use fleet::vehicle::{FlightTruth, Vehicle, WhyUnknown};
+use fleet::whereabouts::{Asked, Watch};
 use link::dialect::{MavMessage, MavResult};
 use link::{Frame, LinkEvent};
 use std::time::Duration;
@@ -34,6 +37,7 @@ use tracing::{debug, info, warn};
 
 mod descriptions;
 mod killing;
+mod refusal;
 mod reporting;
 
 /// Our heartbeat, 1 Hz by convention.
@@ -70,6 +74,12 @@ pub struct Pilot {
     ground_station: Option<SystemId>,
     last_ground_station: Option<Moment>,
     armed_in_this_life: bool,
+    /// How long the vehicle rests on the ground before it is armed.
+    rest: Rest,
+    /// Where the vehicle is against where it was asked to be.
+    watch: Watch,
+    /// The last arm command that was refused.
+    refusal: Option<refusal::Refusal>,
     activity: Activity,
     logged: Option<(FlightTruth, Activity)>,
 }
@@ -101,6 +111,9 @@ impl Pilot {
             ground_station: None,
             last_ground_station: None,
             armed_in_this_life: false,
+            rest: Rest::default(),
+            watch: Watch::default(),
+            refusal: None,
             activity: Activity::Waiting,
             logged: None,
         }
@@ -112,6 +125,13 @@ impl Pilot {
     #[must_use]
     pub const fn as_ground_station(mut self, system: Option<SystemId>) -> Self {
         self.ground_station = system;
+        self
+    }
+
+    /// A pilot whose vehicle rests on the ground for as long as this before it is armed.
+    #[must_use]
+    pub const fn resting(mut self, rest: Rest) -> Self {
+        self.rest = rest;
         self
     }
 
@@ -225,7 +245,7 @@ impl Pilot {
         if fence.held != self.state.fence.held {
             match &fence.held {
                 Some(a) => {
-                    info!(term = %a.term, desired = ?a.desired, "assignment taken")
+                    info!(term = %a.term, desired = %a.desired, "assignment taken")
                 }
                 None => info!("no Drone is bound to this node"),
             }
@@ -308,6 +328,7 @@ impl Pilot {
             battery: self.gauge.levels(now),
             preflight: self.clearance(),
             terminating: self.terminating,
+            rest: self.rest,
             now,
         }
     }
@@ -339,6 +360,15 @@ impl Pilot {
         self.end(&Outcome::NoAnswer, now, jitter);
         info!(step = ?kind, "commanding the vehicle");
         self.memory.began(kind, now);
+        if matches!(kind, StepKind::FailsafeLand | StepKind::FailsafeReturn) {
+            let low = self.activity == Activity::LowBattery;
+            let why = if low {
+                Diverted::LowBattery
+            } else {
+                Diverted::CoordinatorLoss
+            };
+            self.state.record = self.state.record.diverted(why);
+        }
         if let Step::TakeOff { altitude } | Step::ChangeHeight { altitude, .. } = &step {
             self.memory.asks_for(*altitude);
         }
@@ -477,6 +507,9 @@ impl Pilot {
                     Outcome::NotSent => warn!(step = ?kind, "command not sent: the link is down or too slow"),
                 }
                 self.memory.ended(kind, outcome, now, jitter);
+                if kind == StepKind::Arm {
+                    self.refusal = refusal::after(self.refusal.take(), outcome, now);
+                }
                 // What the next step waits for is asked for, rather than awaited.
                 match (kind, outcome) {
                     (StepKind::SetStation, Outcome::Accepted) => self.streams.hurry(Want::BeatNow),
@@ -516,9 +549,35 @@ impl Pilot {
                 "somebody else has taken over; nothing is sent until told to go on"
             );
         }
+        let record = record.explained(&self.vehicle, now);
+        if let Some(diversion) = record
+            .diversion
+            .as_ref()
+            .filter(|_| record.diversion != self.state.record.diversion)
+        {
+            warn!(why = ?diversion.why, words = diversion.words, "the flight is not what was ordered");
+        }
+        self.memory.watch_others(held.is_some(), &self.vehicle, now);
+        let asked = self.asked(&record);
+        let before = self.watch.astray();
+        self.watch.observe(&self.vehicle, asked, now);
+        if let Some(astray) = self.watch.astray().filter(|_| before.is_none()) {
+            warn!(?astray, "the vehicle is not where it should be");
+        }
         self.state.record = record;
         let identity = self.vehicle.identity.as_ref();
         self.state.vehicle = identity.map(|id| (id.system.0, id.component.0)).or(self.state.vehicle);
+    }
+
+    /// What is asked of the vehicle, as far as heights go.
+    fn asked(&self, record: &FlightRecord) -> Option<Asked> {
+        let held = self.state.fence.held.as_ref()?;
+        let height = match held.desired {
+            Desired::Flying { altitude } => altitude,
+            Desired::Grounded { .. } => self.memory.height()?,
+        };
+        let theirs = record.in_command == InCommand::SomebodyElse || record.let_go(held);
+        Some(Asked { height, ours: !theirs })
     }
 
     fn log_changes(&mut self, now: Moment) {

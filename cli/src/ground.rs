@@ -2,11 +2,13 @@
 //!
 //! Owns: naming the target and telling what was done. Must not: ask back, or give an order twice.
 
+mod owed;
+
 use crate::args::{GroundArgs, SwarmRef};
 use crate::failure::Failure;
 use crate::route::Route;
 use crate::server::{OrderFailure, Server, Which};
-use crate::vehicle::printable;
+use crate::vehicle::{Vehicle, printable};
 use proto::v1;
 use proto::v1::ground_request::Target;
 use std::collections::BTreeSet;
@@ -27,7 +29,33 @@ pub async fn ground(route: &Route, args: &GroundArgs) -> Result<(), Failure> {
     let mut server = Server::connect(route).await?;
     let answer = server.ground(target.clone()).await;
     let done = explained(answer, &target, &mut server).await?;
-    tell(&done, grounded(&target, &done), "grounded")
+    // Whoever may ground may perhaps not see.
+    let covered = server.list(&which(&target)).await.ok();
+    let covered = covered.map(|all| covered_by(&target, all));
+    tell(&done, grounded(&target, &done, covered.as_deref()), "grounded")
+}
+
+/// What has to be asked for to see what `target` covers.
+fn which(target: &Target) -> Which {
+    match target {
+        Target::Swarm(swarm) => Which {
+            namespace: swarm.namespace.clone(),
+            ..Which::default()
+        },
+        Target::Selector(chosen) => Which {
+            namespace: chosen.namespace.clone(),
+            selector: chosen.selector.clone(),
+        },
+        Target::All(_) => Which::default(),
+    }
+}
+
+fn covered_by(target: &Target, all: Vec<v1::Vehicle>) -> Vec<Vehicle> {
+    let covered = |vehicle: &v1::Vehicle| match target {
+        Target::Swarm(swarm) => vehicle.swarm == swarm.name,
+        Target::Selector(_) | Target::All(_) => !vehicle.drone_name.is_empty(),
+    };
+    all.into_iter().filter(covered).map(Vehicle::from).collect()
 }
 
 /// Lets fly again.
@@ -195,11 +223,11 @@ fn counts(done: &v1::GroundResponse) -> String {
     format!("{}, {agents}", of(done.drones, "Drone", "Drones"))
 }
 
-fn grounded(target: &Target, done: &v1::GroundResponse) -> String {
+fn grounded(target: &Target, done: &v1::GroundResponse, covered: Option<&[Vehicle]>) -> String {
     let (whom, counts, argument) = (whom(target, done), counts(done), argument(target));
+    let owed = covered.map_or_else(|| "You may not see what its vehicles do.".to_owned(), owed::owed);
     format!(
-        "Ground order given to {whom}: {counts}. Vehicles in the air land now (`skein watch`), \
-         and stay down until `skein release {argument}`."
+        "Ground order given to {whom}: {counts}. {owed} What comes of it: `skein watch`. It holds until `skein release {argument}`."
     )
 }
 
@@ -238,12 +266,13 @@ mod tests {
                     drones: 3,
                     agents_told: 1,
                     ..v1::GroundResponse::default()
-                }
+                },
+                Some(&[holding("a").into()])
             ),
-            "Ground order given to Swarm field/alpha: 3 Drones, 1 connected agent told. Vehicles in the air land now \
-             (`skein watch`), and stay down until `skein release field/alpha`."
+            "Ground order given to Swarm field/alpha: 3 Drones, 1 connected agent told. 1 vehicle in the air, ordered to land. What \
+             comes of it: `skein watch`. It holds until `skein release field/alpha`."
         );
-        let all = grounded(&Target::All(v1::All {}), &v1::GroundResponse::default());
+        let all = grounded(&Target::All(v1::All {}), &v1::GroundResponse::default(), None);
         assert!(
             all.contains("all Swarms and Drones: 0 Drones") && all.ends_with("`skein release --all`."),
             "{all}"
@@ -272,14 +301,14 @@ mod tests {
             done: vec![named("Swarm", "field", "alpha"), named("Drone", "field", "lone")],
             ..v1::GroundResponse::default()
         };
-        let told = grounded(&target(""), &done);
+        let told = grounded(&target(""), &done, None);
         assert!(
             told.starts_with(
                 "Ground order given to Swarm field/alpha, Drone field/lone: 3 Drones, 3 connected agents told."
             ) && told.ends_with("until `skein release -l 'team in (red)'`."),
             "{told}"
         );
-        assert!(grounded(&target("field"), &done).ends_with("-l 'team in (red)' -n field`."));
+        assert!(grounded(&target("field"), &done, None).ends_with("-l 'team in (red)' -n field`."));
         assert_eq!(not_done(&done, "grounded"), None);
         done.not_done.push(v1::NotDone {
             object: Some(named("Swarm", "south", "bravo")),
@@ -296,7 +325,7 @@ mod tests {
             "{told}"
         );
         done.done = (0..30).map(|n| named("Drone", "field", &format!("d-{n}"))).collect();
-        let told = grounded(&target(""), &done);
+        let told = grounded(&target(""), &done, None);
         assert!(told.contains("Drone field/d-11, and 18 more: 3 Drones"), "{told}");
     }
 

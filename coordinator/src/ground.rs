@@ -23,6 +23,7 @@ use kube::api::{Api, Patch, PatchParams};
 use latch::{Call, new_id};
 use object::patch;
 use std::collections::HashSet;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -42,6 +43,19 @@ pub enum Target {
     All,
     /// These objects, which a selector selected when the order was given.
     Selected(Vec<Marked>),
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Swarm(key) => write!(f, "Swarm {key}"),
+            Self::All => f.write_str("all Swarms and Drones"),
+            Self::Selected(marked) => {
+                let names: Vec<String> = marked.iter().map(|object| object.key.to_string()).collect();
+                f.write_str(&names.join(", "))
+            }
+        }
+    }
 }
 
 /// How far an order reached.
@@ -109,7 +123,7 @@ pub async fn ground(context: &Context, target: &Target) -> Result<Reach, GroundE
         context.latch.put(*id, call, std::slice::from_ref(object));
     }
     let reach = wake(context, &marked);
-    tracing::warn!(?target, drones = reach.drones, agents = reach.agents, "ground order");
+    tracing::warn!(%target, drones = reach.drones, agents = reach.agents, "ground order");
     let _one_at_a_time = context.latch.writing.lock().await;
     let changes = orders
         .into_iter()
@@ -146,7 +160,7 @@ pub async fn release(context: &Context, target: &Target) -> Result<Reach, Ground
     let reach = wake(context, &marked);
     context.metrics.person("release");
     tracing::warn!(
-        ?target,
+        %target,
         drones = reach.drones,
         agents = reach.agents,
         "ground order released"
@@ -287,7 +301,7 @@ pub fn remembered(context: &Context, drone: &Drone, id: GroundOrderId) {
         drones.len() == 1 || drones.iter().filter(tells).count() > 1
     });
     let marked = [whole.map_or_else(|| Marked::drone(drone), |swarm| Marked::swarm(&swarm))];
-    tracing::warn!(whole = ?marked[0].key, "an agent keeps a ground order that is not recorded; it is given anew");
+    tracing::warn!(whole = %marked[0].key, "an agent keeps a ground order that is not recorded; it is given anew");
     context.latch.put(id, context.latch.begin(), &marked);
     wake(context, &marked);
 }

@@ -3,6 +3,7 @@
 //! Owns: [`Vehicle`] (every fact with the moment it was heard) and [`FlightTruth`], the only answer to "is it
 //! flying?". Must not: guess. What is stale, undefined or contradictory is `Unknown`.
 
+use crate::failsafe::Alarm;
 use crate::time::{Moment, Sighting};
 use crate::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, Percent, SystemId, Wgs84};
 use std::time::Duration;
@@ -79,6 +80,20 @@ pub struct Heartbeat {
     pub armed: bool,
     /// custom_mode, decoded.
     pub mode: ModeReport,
+}
+
+/// HEARTBEAT (0).system_status, as far as it tells of failsafes; see [`crate::failsafe`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum SystemState {
+    /// Any other.
+    #[default]
+    Normal,
+    /// MAV_STATE_CRITICAL (5).
+    Critical,
+    /// MAV_STATE_EMERGENCY (6).
+    Emergency,
+    /// MAV_STATE_FLIGHT_TERMINATION (8).
+    Terminated,
 }
 
 /// What the autopilot makes of its battery: BATTERY_STATUS (147).charge_state.
@@ -181,6 +196,12 @@ pub struct Vehicle {
     pub battery: Option<Sighting<Battery>>,
     /// Last position report.
     pub position: Option<Sighting<Position>>,
+    /// Rate at which it sinks, metres per second, from GLOBAL_POSITION_INT.vz; negative while it climbs.
+    pub sink_m_s: Option<Sighting<f64>>,
+    /// Last HEARTBEAT.system_status.
+    pub state: Option<Sighting<SystemState>>,
+    /// Last failsafe that the autopilot announced while it was armed.
+    pub alarm: Option<Sighting<Alarm>>,
     /// Altitude of home, from HOME_POSITION (242) or GLOBAL_POSITION_INT.alt - relative_alt while on the ground.
     pub home: Option<AltitudeAmsl>,
 }

@@ -74,8 +74,8 @@ impl Launch {
         self
     }
 
-    /// The folder that it runs in; by default ours.
-    pub fn in_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+    /// Its working directory; by default this process's.
+    pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
         self
     }
@@ -101,7 +101,7 @@ impl Launch {
         let (stderr, err) = new_log(&folder, &self.name, "err")?;
         let mut command = spawner::bound_command(&self.program, &self.args);
         command.envs(self.env).stdin(Stdio::null()).stdout(out).stderr(err);
-        if let Some(folder) = &self.folder {
+        if let Some(folder) = self.folder {
             command.current_dir(folder);
         }
         let child = spawner::spawn(command).with_context(cannot)?;

@@ -7,6 +7,8 @@
 )]
 
 mod autopilot;
+mod autopilot_failsafes;
+mod deviations;
 mod ground_orders;
 mod kills;
 mod takeovers;
@@ -220,8 +222,12 @@ impl Agent {
     }
 
     async fn until_holding(&self) {
+        self.until_holding_within(60).await;
+    }
+
+    async fn until_holding_within(&self, seconds: u64) {
         let up = FlightTruth::Airborne(Airborne::InAir);
-        self.until("holding in the air", 60, |r| {
+        self.until("holding in the air", seconds, |r| {
             r.truth == up && r.activity == Activity::Holding
         })
         .await;

@@ -237,6 +237,8 @@ fn wanted<'a>(context: &Context, seen: &'a Seen) -> Wanted<'a> {
         only: None,
         more_than: least_battery(context, seen),
         near: None,
+        namespace: &seen.key.namespace,
+        granted_only: context.granted_only,
     }
 }
 

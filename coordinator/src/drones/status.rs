@@ -12,6 +12,7 @@ use crate::drones::pacing::{Due, Urgency};
 use crate::drones::refusals::{self, same_but_for_numbers};
 use crds::drone::{BatteryStatus, PositionStatus, VehicleIdentity};
 use crds::{Drone, DroneStatus, labels};
+use fleet::drone::status::deviations::ALARMS;
 use fleet::drone::status::{Binding, Question, Status, status};
 use fleet::flight_record::{SoFar, Told};
 use fleet::report::Report;
@@ -113,6 +114,10 @@ fn grace(context: &Context, seen: &Seen) -> Option<Duration> {
 /// How much the change from `old` to `next` matters. A mode that changes on the way up or down goes with the next write.
 fn urgency(old: &DroneStatus, next: &DroneStatus) -> Urgency {
     let ready = |s: &DroneStatus| s.conditions.iter().any(|c| c.type_ == "Ready" && c.status == "True");
+    let deviates = |s: &DroneStatus| {
+        let ready = s.conditions.iter().find(|c| c.type_ == "Ready");
+        ready.is_some_and(|c| ALARMS.contains(&c.reason.as_str()))
+    };
     let alarming = matches!(next.phase.as_deref(), Some("Interrupted" | "Unknown"));
     let under_way = matches!(
         next.phase.as_deref(),
@@ -129,7 +134,7 @@ fn urgency(old: &DroneStatus, next: &DroneStatus) -> Urgency {
                 }))
     {
         Urgency::None
-    } else if flight || alarm || (ready(next) && !ready(old)) {
+    } else if flight || alarm || (ready(next) && !ready(old)) || (deviates(next) && !deviates(old)) {
         Urgency::Now
     } else {
         Urgency::Soon
@@ -458,6 +463,27 @@ mod tests {
             now,
         );
         assert_eq!(after.node_name.as_deref(), Some("n"));
+    }
+
+    #[test]
+    fn a_flight_that_leaves_its_order_is_written_at_once_and_is_an_event_with_its_reason() {
+        let reasons =
+            |old: &DroneStatus, new: &DroneStatus| notes(old, new).iter().map(|n| n.reason).collect::<Vec<_>>();
+        let because = |phase, reason| {
+            let mut said = said(phase, Some(true), false);
+            said.conditions[0].reason = reason;
+            said
+        };
+        let flying = next(&DroneStatus::default(), &said(Phase::Flying, Some(true), true), None, 0);
+        let low = next(&flying, &because(Phase::Flying, "AltitudeLost"), None, 0);
+        assert_eq!(urgency(&flying, &low), Urgency::Now);
+        assert_eq!(reasons(&flying, &low), ["AltitudeLost"]);
+        assert_eq!(reasons(&low, &low), [""; 0]);
+        let other_mode = next(&flying, &because(Phase::Interrupted, "OtherMode"), None, 0);
+        let battery = next(&other_mode, &because(Phase::Interrupted, "BatteryFailsafe"), None, 0);
+        assert_eq!(reasons(&other_mode, &battery), ["BatteryFailsafe"]);
+        let fell = next(&flying, &because(Phase::Interrupted, "Fell"), None, 0);
+        assert_eq!(reasons(&flying, &fell), ["Interrupted", "Fell"]);
     }
 
     #[test]

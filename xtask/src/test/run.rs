@@ -115,7 +115,7 @@ fn start(unit: Unit, env: &[(&str, PathBuf)], logs: &Path) -> anyhow::Result<Run
     let launch = Launch::program(&unit.program.executable)
         .named(name)
         .args(&unit.args)
-        .in_folder(&unit.program.folder)
+        .folder(&unit.program.folder)
         .logs_in(logs);
     // As cargo sets it for a test.
     let launch = launch.env("CARGO_MANIFEST_DIR", &unit.program.folder);

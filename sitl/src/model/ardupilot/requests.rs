@@ -37,6 +37,7 @@ impl ArduPilot {
                 self.say_plan(core, says);
             }
             Request::Goto(target) if core.is_for_us(target.to) => self.goto(core, target),
+            Request::Steer(target) if core.is_for_us(target.to) => self.steer(core, target),
             Request::DataStream {
                 to,
                 stream,

@@ -123,7 +123,7 @@ impl Px4 {
         });
     }
 
-    fn act(&mut self, core: &mut Core, action: Action, cause: u8) {
+    pub(super) fn act(&mut self, core: &mut Core, action: Action, cause: u8) {
         let mut arguments = self.intended.custom_mode().to_le_bytes().to_vec();
         arguments.push(action.number());
         if cause == events::CAUSE_GENERIC {

@@ -150,6 +150,11 @@ impl Px4 {
         self.flight = Flight::ReturnClimb { up_m };
     }
 
+    /// DO_CHANGE_SPEED: a speed over the ground for positions that are flown to; 0 or less is that of the parameters.
+    pub(super) fn change_speed(&mut self, metres_a_second: f32) {
+        self.cruise_m_s = (metres_a_second > 0.0).then_some(f64::from(metres_a_second));
+    }
+
     /// Goes to a point and stays there; outside the fence it says so and stays where it is.
     pub(super) fn go_to(&mut self, core: &Core, to: Neu) {
         if !self.fence_allows(core, to) {

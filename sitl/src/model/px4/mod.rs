@@ -18,6 +18,8 @@ mod manoeuvres;
 mod metadata;
 mod mission;
 mod modes;
+mod offboard;
+mod other_commands;
 mod own_commands;
 mod params;
 mod plan_rules;
@@ -43,6 +45,7 @@ use self::home::Home;
 use self::manoeuvres::Takeoff;
 use self::mission::Mission;
 use self::modes::Mode;
+use self::offboard::Offboard;
 use self::own_commands::OwnCommands;
 use self::texts::Texts;
 use super::core::Core;
@@ -64,6 +67,8 @@ pub(super) struct Px4 {
     intended: Mode,
     armed_s: Option<f64>,
     flight: Flight,
+    /// By DO_CHANGE_SPEED; `None`: as the parameter says.
+    cruise_m_s: Option<f64>,
     takeoff: Takeoff,
     landed_s: Option<f64>,
     killed_s: Option<f64>,
@@ -85,6 +90,7 @@ pub(super) struct Px4 {
     had_position: bool,
     plans: Plans,
     mission: Mission,
+    offboard: Offboard,
     fence: Fence,
     in_fence: bool,
     files: FileServer,
@@ -112,6 +118,7 @@ impl Px4 {
             intended: Mode::Hold,
             armed_s: None,
             flight: Flight::Landed,
+            cruise_m_s: None,
             takeoff: Takeoff::default(),
             landed_s: None,
             killed_s: None,
@@ -132,6 +139,7 @@ impl Px4 {
             had_position: false,
             plans: Plans::new(&plan_rules::RULES),
             mission: Mission::default(),
+            offboard: Offboard::default(),
             fence: Fence::default(),
             in_fence: true,
             files: metadata::server(),
@@ -173,17 +181,16 @@ impl Px4 {
 
     fn flight_step(&mut self, core: &mut Core, dt_s: f64) {
         let home = self.home.local(core);
-        let stepped = self
-            .flight
-            .step(&mut core.airframe, &core.params, home, core.uptime_s, dt_s);
+        let stepped = self.flight.step(
+            &mut core.airframe,
+            (&core.params, self.cruise_m_s),
+            home,
+            core.uptime_s,
+            dt_s,
+        );
         match stepped {
             Outcome::Nothing => {}
-            Outcome::TakeoffDetected => {
-                self.flew = true;
-                self.home.lift_off(core.uptime_s);
-                self.event(core, events::TAKEOFF_DETECTED, &[]);
-                self.info(core, "Takeoff detected\t");
-            }
+            Outcome::TakeoffDetected => self.lift_off(core),
             // A mission sees for itself that the item is done.
             Outcome::HeightReached if self.mode == Mode::Mission => {}
             Outcome::HeightReached => self.change_mode(core, Mode::Hold),
@@ -194,6 +201,13 @@ impl Px4 {
             Outcome::LandingDetected => self.landed(core),
         }
         self.disarm_when_done(core);
+    }
+
+    fn lift_off(&mut self, core: &mut Core) {
+        self.flew = true;
+        self.home.lift_off(core.uptime_s);
+        self.event(core, events::TAKEOFF_DETECTED, &[]);
+        self.info(core, "Takeoff detected\t");
     }
 
     fn landed(&mut self, core: &mut Core) {
@@ -242,6 +256,7 @@ impl Pilot for Px4 {
         self.health_step(core);
         self.position_step(core);
         self.fence_step(core);
+        self.offboard_step(core);
         self.failsafe_step(core);
         self.mission_step(core);
         self.flight_step(core, dt_s);

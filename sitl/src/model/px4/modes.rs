@@ -8,6 +8,8 @@ pub(super) enum Mode {
     Manual,
     Altitude,
     Position,
+    /// Around a point, by DO_ORBIT only.
+    Orbit,
     Acro,
     Offboard,
     Stabilized,
@@ -44,7 +46,8 @@ impl Mode {
             (7, _) => Self::Stabilized,
             (4, 2) => Self::Takeoff,
             (4, 3) => Self::Hold,
-            (4, 4) => Self::Mission,
+            // Sub mode 0 is taken for a mission.
+            (4, 0 | 4) => Self::Mission,
             (4, 5) => Self::Return,
             (4, 6) => Self::Land,
             (4, 8) => Self::Follow,
@@ -60,6 +63,7 @@ impl Mode {
             Self::Manual => (1, 0),
             Self::Altitude => (2, 0),
             Self::Position => (3, 0),
+            Self::Orbit => (3, 1),
             Self::Acro => (5, 0),
             Self::Offboard => (6, 0),
             Self::Stabilized => (7, 0),
@@ -90,6 +94,7 @@ impl Mode {
             Self::Manual => "Manual",
             Self::Altitude => "Altitude",
             Self::Position => "Position",
+            Self::Orbit => "Orbit",
             Self::Acro => "Acro",
             Self::Offboard => "Offboard",
             Self::Stabilized => "Stabilized",
@@ -120,14 +125,17 @@ impl Mode {
             Self::Takeoff => 10,
             Self::Land => 11,
             Self::Follow => 12,
+            Self::Orbit => 14,
             Self::PrecisionLand => 13,
             Self::Descend | Self::Termination => 255,
         }
     }
 
-    /// The vehicle can be armed in this mode with a position, but no stick input or setpoints.
-    pub(super) fn armable(self, mission: bool) -> bool {
-        matches!(self, Self::Takeoff | Self::Hold) || (self == Self::Mission && mission)
+    /// The vehicle can be armed in this mode with a position, but no stick input.
+    pub(super) fn armable(self, mission: bool, offboard: bool) -> bool {
+        matches!(self, Self::Takeoff | Self::Hold)
+            || (self == Self::Mission && mission)
+            || (self == Self::Offboard && offboard)
     }
 
     /// The mode can fly now: no stick input or setpoints are there.
@@ -135,7 +143,7 @@ impl Mode {
         match self {
             Self::Land => true,
             Self::Mission => mission && position,
-            Self::Takeoff | Self::Hold | Self::Return | Self::PrecisionLand | Self::Follow => position,
+            Self::Takeoff | Self::Hold | Self::Orbit | Self::Return | Self::PrecisionLand | Self::Follow => position,
             _ => false,
         }
     }

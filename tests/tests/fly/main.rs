@@ -128,8 +128,9 @@ fn run(asked: &Asked) -> anyhow::Result<ExitCode> {
     let ended = Mutex::new(Ended::default());
     // Each autopilot has half of a small machine.
     std::thread::scope(|scope| {
-        for stack in &asked.stacks {
-            scope.spawn(|| fly_all(*stack, &chosen, asked, &ended));
+        for &stack in &asked.stacks {
+            let (chosen, ended) = (&chosen, &ended);
+            scope.spawn(move || fly_all(stack, chosen, asked, ended));
         }
     });
     let ended = ended.into_inner().unwrap();

@@ -31,7 +31,7 @@ pub const HOME: [f64; 3] = [47.397742, 8.545594, 488.0];
 pub struct Settings {
     /// How much faster than in life its time runs.
     pub speedup: u32,
-    /// Where it stands: latitude, longitude, height above mean sea level.
+    /// Where it is on the ground: latitude, longitude, height above mean sea level.
     pub home: [f64; 3],
     /// Parameters that differ from the defaults.
     pub parameters: Vec<(String, f64)>,
@@ -132,7 +132,7 @@ impl Autopilot {
         }
     }
 
-    /// Starts it again; it has kept its parameters. Its vehicle stands at its home.
+    /// Starts it again; it has kept its parameters. Its vehicle is at its home again.
     pub fn power_on(&mut self) -> anyhow::Result<()> {
         self.power_off();
         self.boot(false)

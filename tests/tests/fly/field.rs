@@ -365,7 +365,7 @@ impl Field {
         self.wait_ready(NODES[0])
     }
 
-    /// What the objects, the wire and the logs told last, for whoever has to find out.
+    /// What the objects, the wire and the logs reported last, for whoever has to find out.
     pub fn account(&self) -> String {
         let objects = self
             .kubectl()
@@ -375,7 +375,7 @@ impl Field {
         for node in self.nodes() {
             let record = self.record(node);
             let commands = record.commands_since(0);
-            let told: Vec<String> = commands
+            let sent: Vec<String> = commands
                 .iter()
                 .rev()
                 .take(12)
@@ -385,7 +385,7 @@ impl Field {
             let texts = record.texts_since(0);
             let texts = &texts[texts.len().saturating_sub(12)..];
             all += &format!(
-                "--- {node}: {:?} at {:?} m, mode {:?}\n    told {told:?}\n    said {texts:?}\n",
+                "--- {node}: {:?} at {:?} m, mode {:?}\n    sent {sent:?}\n    said {texts:?}\n",
                 record.said(),
                 record.height(),
                 record.mode()

@@ -24,6 +24,7 @@ mod wire;
 
 use std::io::Write as _;
 use std::process::ExitCode;
+use std::sync::Mutex;
 use std::time::Instant;
 
 use scenario::Scenario;
@@ -124,23 +125,15 @@ fn run(asked: &Asked) -> anyhow::Result<ExitCode> {
         "no scenario is named {:?}; `cargo xtask fly --list` names all",
         asked.scenarios
     );
-    let mut ended = Ended::default();
-    for stack in &asked.stacks {
-        let mine: Vec<_> = chosen.iter().filter(|scenario| scenario.is_for(*stack)).collect();
-        let firmware = match Firmware::find(*stack) {
-            Ok(firmware) => firmware,
-            Err(missing) => {
-                if !mine.is_empty() {
-                    say(&format!("skipped: {} scenarios with {stack}. {missing}", mine.len()));
-                    ended.skipped += mine.len();
-                }
-                continue;
-            }
-        };
-        for scenario in mine {
-            ended.fly(scenario, &firmware, asked);
+    let ended = Mutex::new(Ended::default());
+    // Each autopilot has half of a small machine.
+    std::thread::scope(|scope| {
+        for &stack in &asked.stacks {
+            let (chosen, ended) = (&chosen, &ended);
+            scope.spawn(move || fly_all(stack, chosen, asked, ended));
         }
-    }
+    });
+    let ended = ended.into_inner().unwrap();
     ended.tell();
     Ok(match (ended.failed, ended.skipped) {
         (0, 0) => ExitCode::SUCCESS,
@@ -148,6 +141,34 @@ fn run(asked: &Asked) -> anyhow::Result<ExitCode> {
         (0, _) => ExitCode::from(2),
         _ => ExitCode::FAILURE,
     })
+}
+
+/// Flies those that are for one autopilot, one after the other.
+fn fly_all(stack: Stack, chosen: &[&'static Scenario], asked: &Asked, ended: &Mutex<Ended>) {
+    let mine: Vec<_> = chosen.iter().filter(|scenario| scenario.is_for(stack)).collect();
+    let firmware = match Firmware::find(stack) {
+        Ok(firmware) => firmware,
+        Err(missing) => {
+            if !mine.is_empty() {
+                say(&format!("skipped: {} scenarios with {stack}. {missing}", mine.len()));
+                ended.lock().unwrap().skipped += mine.len();
+            }
+            return;
+        }
+    };
+    for scenario in mine {
+        let usual = if asked.by_hand { 1 } else { SHORT_SPEEDUP };
+        let speedup = asked.speedup.unwrap_or(usual).min(scenario.fastest);
+        let begun = Instant::now();
+        let (figures, result) = scenario.fly(&firmware, speedup);
+        let row = format!(
+            "{:<12}{:<20}{stack:<10}{:>4} s  x{speedup}  {figures}",
+            if result.is_ok() { "ok" } else { "FALLS SHORT" },
+            scenario.name,
+            begun.elapsed().as_secs()
+        );
+        ended.lock().unwrap().take(row, result);
+    }
 }
 
 /// What has come out so far.
@@ -159,24 +180,12 @@ struct Ended {
 }
 
 impl Ended {
-    fn fly(&mut self, scenario: &Scenario, firmware: &Firmware, asked: &Asked) {
-        let usual = if asked.by_hand { 1 } else { SHORT_SPEEDUP };
-        let speedup = asked.speedup.unwrap_or(usual).min(scenario.fastest);
-        let begun = Instant::now();
-        let (figures, result) = scenario.fly(firmware, speedup);
-        let verdict = if result.is_ok() { "ok" } else { "FALLS SHORT" };
-        let row = format!(
-            "{:<12}{:<24}{:<11}{:>4} s  x{speedup}  {figures}",
-            verdict,
-            scenario.name,
-            firmware.stack(),
-            begun.elapsed().as_secs()
-        );
+    fn take(&mut self, row: String, result: anyhow::Result<()>) {
         say(&row);
         self.rows.push(row);
         if let Err(error) = result {
             self.failed += 1;
-            // The account comes last in the chain; the first words are the verdict.
+            // The account comes first in the chain; the last words are the verdict.
             self.rows.push(format!("            {}", error.root_cause()));
             say(&format!("{error:?}"));
         }

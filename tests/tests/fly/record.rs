@@ -1,4 +1,4 @@
-//! What went over one wire, each frame with its time: what the vehicle said, and what it was told.
+//! What went over one wire, each frame with its time: what the vehicle said, and what it was sent.
 //!
 //! Owns: the verdicts' only source for what a vehicle did. Frames of the autopilot count when it has sent them, also when
 //! they were lost on the way; frames of the agent count when they got through. Must not: believe anything that Skein reports.
@@ -77,15 +77,15 @@ impl Record {
     }
 
     /// What the vehicle said, since then.
-    pub fn said_since(&self, since: u64) -> impl DoubleEndedIterator<Item = (u64, &MavMessage)> {
+    pub fn reported_since(&self, since: u64) -> impl DoubleEndedIterator<Item = (u64, &MavMessage)> {
         let said = self.heard.iter().filter(move |h| h.autopilot && h.at >= since);
         said.map(|heard| (heard.at, &heard.message))
     }
 
-    /// What the vehicle was told, since then.
-    pub fn told_since(&self, since: u64) -> impl DoubleEndedIterator<Item = (u64, &MavMessage)> {
-        let told = self.heard.iter().filter(move |h| !h.autopilot && h.at >= since);
-        told.map(|heard| (heard.at, &heard.message))
+    /// What the vehicle was sent, since then.
+    pub fn sent_since(&self, since: u64) -> impl DoubleEndedIterator<Item = (u64, &MavMessage)> {
+        let sent = self.heard.iter().filter(move |h| !h.autopilot && h.at >= since);
+        sent.map(|heard| (heard.at, &heard.message))
     }
 
     /// Commands that move something, since then; a change of mode by SET_MODE (11) and set-points count too.
@@ -105,7 +105,7 @@ impl Record {
             }),
             other => Command::of(at, other),
         };
-        self.told_since(since).filter_map(command).collect()
+        self.sent_since(since).filter_map(command).collect()
     }
 
     /// How often each of them was sent, as text.
@@ -117,7 +117,7 @@ impl Record {
     /// What the vehicle has said last of its flight.
     pub fn said(&self) -> Said {
         let mut said = Said::default();
-        let last_of = |wanted: fn(&MavMessage) -> bool| self.said_since(0).rev().find(|(_, m)| wanted(m));
+        let last_of = |wanted: fn(&MavMessage) -> bool| self.reported_since(0).rev().find(|(_, m)| wanted(m));
         let beat = last_of(|m| matches!(m, MavMessage::HEARTBEAT(_)));
         let state = last_of(|m| matches!(m, MavMessage::EXTENDED_SYS_STATE(_)));
         for (_, message) in [beat, state].into_iter().flatten() {
@@ -128,7 +128,7 @@ impl Record {
 
     /// Its last heartbeat.
     pub fn beat(&self) -> Option<&HEARTBEAT_DATA> {
-        self.said_since(0).rev().find_map(|(_, message)| match message {
+        self.reported_since(0).rev().find_map(|(_, message)| match message {
             MavMessage::HEARTBEAT(beat) => Some(beat),
             _ => None,
         })
@@ -147,7 +147,7 @@ impl Record {
 
     /// Its last position.
     pub fn position(&self) -> Option<&GLOBAL_POSITION_INT_DATA> {
-        self.said_since(0).rev().find_map(|(_, message)| match message {
+        self.reported_since(0).rev().find_map(|(_, message)| match message {
             MavMessage::GLOBAL_POSITION_INT(position) => Some(position),
             _ => None,
         })
@@ -161,7 +161,7 @@ impl Record {
 
     /// Each height with its time, since then.
     pub fn heights_since(&self, since: u64) -> impl Iterator<Item = (u64, f64)> {
-        self.said_since(since).filter_map(|(at, message)| match message {
+        self.reported_since(since).filter_map(|(at, message)| match message {
             MavMessage::GLOBAL_POSITION_INT(p) => Some((at, f64::from(p.relative_alt) / 1000.0)),
             _ => None,
         })
@@ -169,7 +169,7 @@ impl Record {
 
     /// The charge that it said last, percent.
     pub fn charge(&self) -> Option<i8> {
-        self.said_since(0).rev().find_map(|(_, message)| match message {
+        self.reported_since(0).rev().find_map(|(_, message)| match message {
             MavMessage::BATTERY_STATUS(battery) => Some(battery.battery_remaining),
             MavMessage::SYS_STATUS(status) => Some(status.battery_remaining),
             _ => None,
@@ -182,18 +182,18 @@ impl Record {
             MavMessage::STATUSTEXT(text) => text.text.to_str().ok().map(|text| text.trim().to_owned()),
             _ => None,
         };
-        self.said_since(since).filter_map(text).collect()
+        self.reported_since(since).filter_map(text).collect()
     }
 
     /// When it first said so, since then.
-    pub fn first_said(&self, since: u64, wanted: impl Fn(&MavMessage) -> bool) -> Option<u64> {
-        self.said_since(since)
+    pub fn first_reported(&self, since: u64, wanted: impl Fn(&MavMessage) -> bool) -> Option<u64> {
+        self.reported_since(since)
             .find(|(_, message)| wanted(message))
             .map(|(at, _)| at)
     }
 
-    /// When it was first told so, since then.
-    pub fn first_told(&self, since: u64, wanted: MavCmd) -> Option<u64> {
+    /// When this command was first sent, since then.
+    pub fn first_sent(&self, since: u64, wanted: MavCmd) -> Option<u64> {
         self.commands_since(since)
             .iter()
             .find(|c| c.command == wanted)
@@ -203,7 +203,7 @@ impl Record {
     /// Whether it was in the air without a break since then, by each of its words.
     pub fn flew_without_a_break_since(&self, since: u64) -> bool {
         let mut said = Said::default();
-        self.said_since(0).all(|(at, message)| {
+        self.reported_since(0).all(|(at, message)| {
             said.hear(true, message);
             at < since || said.in_air()
         })
@@ -211,7 +211,7 @@ impl Record {
 
     /// How often it accepted to arm.
     ///
-    /// Errors: it was told to disarm, or to arm by force, which nothing in Skein may do.
+    /// Errors: a command to disarm, or to arm by force, was sent, which nothing in Skein may do.
     pub fn arms(&self) -> anyhow::Result<usize> {
         let arming = MavCmd::MAV_CMD_COMPONENT_ARM_DISARM;
         for command in self.commands_since(0).iter().filter(|c| c.command == arming) {
@@ -222,7 +222,7 @@ impl Record {
             matches!(message, MavMessage::COMMAND_ACK(ack)
                 if ack.command == arming && ack.result == MavResult::MAV_RESULT_ACCEPTED)
         };
-        Ok(self.said_since(0).filter(|(_, message)| accepted(message)).count())
+        Ok(self.reported_since(0).filter(|(_, message)| accepted(message)).count())
     }
 
     /// Arm commands that got to it since then.

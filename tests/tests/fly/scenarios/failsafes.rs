@@ -19,7 +19,7 @@ use crate::wire::now;
 pub const ALL: &[Scenario] = &[
     Scenario::new(
         "gcs-loss",
-        "the ground station is lost: the autopilot's return is not overridden (B1), its reason told (C10)",
+        "the ground station is lost: the autopilot's return is not overridden (B1), its reason shown (C10)",
         gcs_loss,
     )
     .with(|_| Setup {
@@ -36,7 +36,7 @@ pub const ALL: &[Scenario] = &[
     .on(&[Stack::Px4]),
     Scenario::new(
         "fence",
-        "the fence acts: nothing is sent into it (B1), its reason told (C10)",
+        "the fence acts: nothing is sent into it (B1), its reason shown (C10)",
         fence,
     )
     .with(|_| Setup {
@@ -70,7 +70,7 @@ pub const ALL: &[Scenario] = &[
     .real_time(),
     Scenario::new(
         "rotation",
-        "a battery at rotateAtPercent: another is at its height before the first is told to land",
+        "a battery at rotateAtPercent: another is at its height before the first is sent to land",
         rotation,
     )
     .with(|_| Setup {
@@ -90,13 +90,13 @@ pub const ALL: &[Scenario] = &[
     .real_time(),
     Scenario::new(
         "rc-loss",
-        "the remote control is lost: the autopilot's return is not overridden (B1), its reason told (C10)",
+        "the remote control is lost: the autopilot's return is not overridden (B1), its reason shown (C10)",
         rc_loss,
     )
     .on(&[Stack::ArduPilot]),
     Scenario::new(
         "gps-loss",
-        "GPS is lost: what the autopilot does is left to it, told, and healed by itself",
+        "GPS is lost: what the autopilot does is left to it, and Skein sends nothing",
         gps_loss,
     ),
     Scenario::new(
@@ -122,7 +122,7 @@ pub const ALL: &[Scenario] = &[
 const NODE: &str = NODES[0];
 
 /// What the objects say of a Drone that its autopilot has taken away: it must not be Ready, and the reason is the autopilot's.
-fn told_of(field: &Field, since: u64, words: &[&str]) -> anyhow::Result<String> {
+fn wait_reason(field: &Field, since: u64, words: &[&str]) -> anyhow::Result<String> {
     field.wait("the autopilot's reason on the Drone", 0, || {
         let drone = field.objects().of(NODE).context("there is none")?;
         let ready = condition(&drone, "Ready");
@@ -170,12 +170,12 @@ fn left_alone(field: &Field, figures: &mut Figures, since: u64, modes: &[u32]) -
     // Into the wait of five seconds that PX4 makes before it acts.
     set_height(field, 14.0)?;
     wait_mode(field, modes, 15).map_err(|error| {
-        let told = field.record(NODE).orders_since(begun);
-        error.context(format!("the failsafe was not executed; it was told {told:?}"))
+        let sent = field.record(NODE).orders_since(begun);
+        error.context(format!("the failsafe was not executed; it was sent {sent:?}"))
     })?;
     std::thread::sleep(Duration::from_secs(5));
-    let told = field.record(NODE).orders_since(begun);
-    ensure!(told.is_empty(), "in its failsafe it was told {told:?}");
+    let sent = field.record(NODE).orders_since(begun);
+    ensure!(sent.is_empty(), "in its failsafe it was sent {sent:?}");
     Ok(())
 }
 
@@ -185,12 +185,12 @@ fn gcs_loss(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     let since = now();
     field.vehicle(NODE).pilot.beats(false);
     left_alone(field, figures, since, &[RETURN.number(field.stack)])?;
-    told_of(field, since, &["gcs", "ground station", "ground control"])?;
+    wait_reason(field, since, &["gcs", "ground station", "ground control"])?;
     // The ground station is back: what the autopilot does goes on, and ends on the ground.
     field.vehicle(NODE).pilot.beats(true);
     field.wait_down(NODE)?;
-    let told = field.record(NODE).orders_since(since);
-    ensure!(told.is_empty(), "until it was down it was told {told:?}");
+    let sent = field.record(NODE).orders_since(since);
+    ensure!(sent.is_empty(), "until it was down it was sent {sent:?}");
     Ok(())
 }
 
@@ -211,7 +211,7 @@ fn emergency_battery(field: &mut Field, figures: &mut Figures) -> anyhow::Result
         since,
         &[LAND.number(field.stack), RETURN.number(field.stack)],
     )?;
-    told_of(field, since, &["battery"])?;
+    wait_reason(field, since, &["battery"])?;
     field.wait_down(NODE)
 }
 
@@ -245,7 +245,7 @@ fn fence(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         field.record(NODE).height().unwrap_or_default()
     ));
     left_alone(field, figures, now(), &[RETURN.number(stack), LAND.number(stack)])?;
-    told_of(field, since, &["fence"]).map(drop)
+    wait_reason(field, since, &["fence"]).map(drop)
 }
 
 fn reserve(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
@@ -256,7 +256,7 @@ fn reserve(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         Ok(())
     })?;
     let since = now();
-    let told = field.wait("a command to come home", 180, || {
+    let sent = field.wait("a command to come home", 180, || {
         let record = field.record(NODE);
         let commands = record.commands_since(since);
         let first = commands.first();
@@ -264,14 +264,14 @@ fn reserve(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         Ok(first.map_or(0, |command| command.at))
     })?;
     let charge = field.record(NODE).charge().unwrap_or_default();
-    figures.note(format!("told at {charge} %, reserve {RESERVE} %"));
-    figures.took("after takeoff", since, told);
+    figures.note(format!("sent home at {charge} %, reserve {RESERVE} %"));
+    figures.took("after takeoff", since, sent);
     ensure!(
         charge >= RESERVE - 2,
-        "told to come home at {charge} %, the reserve is {RESERVE} %"
+        "sent home at {charge} %, the reserve is {RESERVE} %"
     );
     let orders = field.record(NODE).orders_since(since);
-    ensure!(orders[0] == "NAV_RETURN_TO_LAUNCH", "it was told {orders:?}");
+    ensure!(orders[0] == "NAV_RETURN_TO_LAUNCH", "it was sent {orders:?}");
     field.wait_down(NODE)
 }
 
@@ -303,17 +303,17 @@ fn rotation(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         Ok(now())
     })?;
     figures.took("relieved after", since, relieved);
-    let landing = field.wait("the first to be told to land", 30, || {
+    let landing = field.wait("the land command of the first", 30, || {
         field
             .record(first)
-            .first_told(since, MavCmd::MAV_CMD_NAV_LAND)
+            .first_sent(since, MavCmd::MAV_CMD_NAV_LAND)
             .context("not yet")
     })?;
     figures.took("both up for", relieved, landing);
     figures.note(format!("at {} %", field.record(first).charge().unwrap_or_default()));
     ensure!(
         landing + 100_000 >= relieved,
-        "the first was told to land before the second was at its height"
+        "the first was sent to land before the second was at its height"
     );
     field.wait_down(first)?;
     ensure!(
@@ -333,7 +333,7 @@ fn rc_loss(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         since,
         &[RETURN.number(field.stack), LAND.number(field.stack)],
     )?;
-    told_of(field, since, &["radio", "rc "])?;
+    wait_reason(field, since, &["radio", "rc "])?;
     field.wait_down(NODE)
 }
 
@@ -359,13 +359,13 @@ fn gps_loss(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     })?;
     figures.took("not Ready after", since, unready);
     field.wait_down(NODE)?;
-    let told = field.record(NODE).orders_since(since);
-    ensure!(told.is_empty(), "without GPS it was told {told:?}");
+    let sent = field.record(NODE).orders_since(since);
+    ensure!(sent.is_empty(), "without GPS it was sent {sent:?}");
     let down = now();
     gps(field, true)?;
     field.pass(40, Duration::from_secs(10));
-    let told = field.record(NODE).orders_since(down);
-    ensure!(told.is_empty(), "it came down by itself and was told {told:?}");
+    let sent = field.record(NODE).orders_since(down);
+    ensure!(sent.is_empty(), "it came down by itself and was sent {sent:?}");
     Ok(())
 }
 
@@ -412,15 +412,15 @@ fn failover(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     // Taking over the Lease takes ten seconds; then the autopilot's own time would have run out.
     std::thread::sleep(Duration::from_secs(30));
     let record = field.record(NODE);
-    let (told, mode) = (record.orders_since(since), record.mode());
+    let (sent, mode) = (record.orders_since(since), record.mode());
     ensure!(
         mode == Some(hold),
         "in the fail-over it went to mode {mode:?}; texts {:?}",
         record.texts_since(since)
     );
     ensure!(
-        told.is_empty() && record.flew_without_a_break_since(since),
-        "in the fail-over it was told {told:?}"
+        sent.is_empty() && record.flew_without_a_break_since(since),
+        "in the fail-over it was sent {sent:?}"
     );
     drop(record);
     field.wait_ready(NODE)?;

@@ -22,7 +22,7 @@ pub const ALL: &[Scenario] = &[
         cold_boot,
     )
     .short(),
-    Scenario::new("scale", "1, 3, 1 vehicles; who stays is told nothing", scale).with(|_| Setup {
+    Scenario::new("scale", "1, 3, 1 vehicles; the one that stays is sent nothing", scale).with(|_| Setup {
         vehicles: 3,
         ..Setup::default()
     }),
@@ -52,17 +52,17 @@ fn cold_boot(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     let ready = now();
     let record = field.record(NODE);
     let armable = record
-        .first_said(0, arms_with_its_checks_passed)
+        .first_reported(0, arms_with_its_checks_passed)
         .context("it never said that it may arm")?;
-    let told = record
-        .first_told(0, MavCmd::MAV_CMD_COMPONENT_ARM_DISARM)
-        .context("it was never told to arm")?;
-    let armed = record.first_said(0, is_armed).context("it never armed")?;
+    let sent = record
+        .first_sent(0, MavCmd::MAV_CMD_COMPONENT_ARM_DISARM)
+        .context("it was never sent an arm command")?;
+    let armed = record.first_reported(0, is_armed).context("it never armed")?;
     figures.took("armable after", since, armable);
-    figures.took_at_most("told to arm after that", armable, told, 5.0)?;
+    figures.took_at_most("arm command after that", armable, sent, 5.0)?;
     figures.took("armed to Ready", armed, ready);
     figures.note(format!("at {:.1} m", record.height().unwrap_or_default()));
-    ensure!(told >= armable, "it was told to arm before its checks passed");
+    ensure!(sent >= armable, "it was sent an arm command before its checks passed");
     let (accepted, sent) = (record.arms()?, record.arm_commands_since(0));
     ensure!(accepted == 1 && sent == 1, "{sent} arm commands, {accepted} accepted");
     drop(record);
@@ -94,15 +94,15 @@ fn scale(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         ensure!(arms == 1, "{node} armed {arms} times");
         if left == [node] {
             let from = if node == first { since } else { shrunk };
-            let told = record.orders_since(from);
-            ensure!(told.is_empty(), "{node}, which stays, was told {told:?}");
+            let sent = record.orders_since(from);
+            ensure!(sent.is_empty(), "{node}, which stays, was sent {sent:?}");
             ensure!(
                 record.flew_without_a_break_since(from),
                 "{node}, which stays, came down"
             );
         } else {
-            let told = record.orders_since(shrunk);
-            ensure!(told == ["NAV_LAND"], "{node} was told {told:?}");
+            let sent = record.orders_since(shrunk);
+            ensure!(sent == ["NAV_LAND"], "{node} was sent {sent:?}");
         }
     }
     Ok(())
@@ -120,8 +120,8 @@ fn height(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         figures.took(&format!("to {metres} m"), since, now());
         field.wait_ready(NODE)?;
         let record = field.record(NODE);
-        let told = record.orders_since(since);
-        ensure!(told == ["DO_REPOSITION"], "it was told {told:?}");
+        let sent = record.orders_since(since);
+        ensure!(sent == ["DO_REPOSITION"], "it was sent {sent:?}");
         ensure!(record.flew_without_a_break_since(since), "it came down");
     }
     Ok(())
@@ -131,19 +131,19 @@ fn ground_release(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()
     field.take_off(START)?;
     let since = now();
     field.skein(&["ground", SWARM])?;
-    let told = field.wait("a command to land", 5, || {
+    let sent = field.wait("a command to land", 5, || {
         field
             .record(NODE)
-            .first_told(since, MavCmd::MAV_CMD_NAV_LAND)
+            .first_sent(since, MavCmd::MAV_CMD_NAV_LAND)
             .context("none yet")
     })?;
-    figures.took_at_most("told to land after", since, told, 1.0)?;
+    figures.took_at_most("land command after", since, sent, 1.0)?;
     field.wait_down(NODE)?;
     figures.took("down after", since, now());
     let down = now();
     field.pass(15, Duration::from_secs(5));
-    let told = field.record(NODE).orders_since(down);
-    ensure!(told.is_empty(), "grounded, it was told {told:?}");
+    let sent = field.record(NODE).orders_since(down);
+    ensure!(sent.is_empty(), "grounded, it was sent {sent:?}");
     let released = now();
     field.skein(&["release", SWARM])?;
     field.wait_in_air(&[NODE], START)?;
@@ -183,7 +183,7 @@ fn twenty(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
             "after {flight} flights it has armed {arms} times ({sent} commands)"
         );
         ensure!(
-            record.first_said(since, is_disarmed).is_some(),
+            record.first_reported(since, is_disarmed).is_some(),
             "flight {flight}: it never said that it is disarmed"
         );
     }

@@ -75,8 +75,8 @@ fn cut(field: &mut Field, figures: &mut Figures, ways: &[Way]) -> anyhow::Result
     field.wait_ready(NODE)?;
     figures.took_at_most("Ready again after", healed, now(), 10.0)?;
     let record = field.record(NODE);
-    let told = record.orders_since(since);
-    ensure!(told.is_empty(), "it was told {told:?}");
+    let sent = record.orders_since(since);
+    ensure!(sent.is_empty(), "it was sent {sent:?}");
     ensure!(record.flew_without_a_break_since(since), "it came down");
     Ok(())
 }
@@ -105,8 +105,8 @@ fn mute(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     field.fault(NODE, &[Way::ToAutopilot], Fault::NONE);
     field.wait_in_air(&[NODE], 20.0)?;
     figures.took("at its height after", healed, now());
-    let told = field.record(NODE).orders_since(since);
-    ensure!(told == ["DO_REPOSITION"], "it was told {told:?}");
+    let sent = field.record(NODE).orders_since(since);
+    ensure!(sent == ["DO_REPOSITION"], "it was sent {sent:?}");
     Ok(())
 }
 
@@ -123,11 +123,11 @@ fn loss(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     field.kubectl().run(["delete", "swarm", SWARM, "--wait=false"])?;
     field.wait_down(NODE)?;
     let record = field.record(NODE);
-    let told = record.orders_since(0);
-    figures.note(format!("{} commands arrived", told.len()));
+    let sent = record.orders_since(0);
+    figures.note(format!("{} commands arrived", sent.len()));
     let arms = record.arms()?;
     // The vehicle's answer may be lost: a second command then finds it armed.
-    ensure!(arms == 1, "it armed {arms} times; it was told {told:?}");
+    ensure!(arms == 1, "it armed {arms} times; it was sent {sent:?}");
     Ok(())
 }
 
@@ -161,14 +161,14 @@ fn slow(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         "it was not Ready {unready} times in 60 s; phases {phases:?}"
     );
     ensure!(asked <= 12, "{asked} requests in 60 s of hold");
-    let told = field.record(NODE).orders_since(since);
-    ensure!(told.is_empty(), "in the hold it was told {told:?}");
+    let sent = field.record(NODE).orders_since(since);
+    ensure!(sent.is_empty(), "in the hold it was sent {sent:?}");
     let stack = field.stack;
     let since = now();
     set_height(field, 20.0)?;
     field.wait_in_air(&[NODE], 20.0)?;
-    let told = field.record(NODE).orders_since(since);
-    ensure!(told == ["DO_REPOSITION"], "{} was told {told:?}", Stack::name(stack));
+    let sent = field.record(NODE).orders_since(since);
+    ensure!(sent == ["DO_REPOSITION"], "{} was sent {sent:?}", Stack::name(stack));
     Ok(())
 }
 

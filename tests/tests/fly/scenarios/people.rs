@@ -72,8 +72,8 @@ fn takeover(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         .kubectl()
         .run(["patch", "swarm", SWARM, "--type=merge", "-p", &patch])?;
     std::thread::sleep(Duration::from_secs(4));
-    let told = field.record(NODE).orders_since(since);
-    ensure!(told.is_empty(), "in the pilot's hands it was told {told:?}");
+    let sent = field.record(NODE).orders_since(since);
+    ensure!(sent.is_empty(), "in the pilot's hands it was sent {sent:?}");
     let resumed = now();
     field.skein(&["resume", &drone_name(field)?])?;
     field.wait_in_air(&[NODE], 25.0)?;
@@ -81,7 +81,7 @@ fn takeover(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         .record(NODE)
         .commands_since(resumed)
         .first()
-        .context("it was told nothing")?
+        .context("it was sent nothing")?
         .at;
     figures.took_at_most("taken up again after", resumed, first, 2.0)?;
     let mode = field.record(NODE).mode();
@@ -96,8 +96,8 @@ fn pilot_lands(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     field.vehicle(NODE).pilot.mode(LAND.0, LAND.1)?;
     field.wait_down(NODE)?;
     field.pass(30, Duration::from_secs(10));
-    let told = field.record(NODE).orders_since(since);
-    ensure!(told.is_empty(), "it was told {told:?}");
+    let sent = field.record(NODE).orders_since(since);
+    ensure!(sent.is_empty(), "it was sent {sent:?}");
     let released = now();
     field.skein(&["ground", SWARM])?;
     std::thread::sleep(Duration::from_secs(3));
@@ -148,23 +148,23 @@ fn settle(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         ensure!(height > 1.8, "it is at {height:.1} m");
         Ok(())
     })?;
-    let told = field.record(NODE).orders_since(0);
-    ensure!(told.is_empty(), "while the pilot flew it was told {told:?}");
+    let sent = field.record(NODE).orders_since(0);
+    ensure!(sent.is_empty(), "while the pilot flew it was sent {sent:?}");
     let landing = now();
     field.vehicle(NODE).pilot.mode(LAND.0, LAND.1)?;
     let ended = field.wait("the pilot's landing", 60, || {
         field
             .record(NODE)
-            .first_said(landing, is_disarmed)
+            .first_reported(landing, is_disarmed)
             .context("it is armed")
     })?;
     std::thread::sleep(Duration::from_secs_f64(SETTLED));
-    let told = field.record(NODE).first_told(0, MavCmd::MAV_CMD_COMPONENT_ARM_DISARM);
-    match told {
-        Some(told) => {
-            let seconds = (told as f64 - ended as f64) / 1e6;
+    let sent = field.record(NODE).first_sent(0, MavCmd::MAV_CMD_COMPONENT_ARM_DISARM);
+    match sent {
+        Some(sent) => {
+            let seconds = (sent as f64 - ended as f64) / 1e6;
             anyhow::bail!(
-                "it was told to arm {seconds:.2} s after the pilot's flight ended, at least {SETTLED} s are to pass"
+                "it was sent an arm command {seconds:.2} s after the pilot's flight ended, at least {SETTLED} s are to pass"
             );
         }
         None => figures.note(format!("not armed within {SETTLED} s")),
@@ -180,10 +180,10 @@ fn ground_latch(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> 
     let stays_down = |what: &str| -> anyhow::Result<()> {
         std::thread::sleep(Duration::from_secs(12));
         let record = field.record(NODE);
-        let risen = record.first_told(down, MavCmd::MAV_CMD_COMPONENT_ARM_DISARM);
+        let risen = record.first_sent(down, MavCmd::MAV_CMD_COMPONENT_ARM_DISARM);
         ensure!(
             risen.is_none(),
-            "{what}: it was told to arm {:.1} s after it was down",
+            "{what}: it was sent an arm command {:.1} s after it was down",
             (risen.unwrap_or(down) - down) as f64 / 1e6
         );
         Ok(())
@@ -216,26 +216,26 @@ fn kill(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     // It ends with an error when the vehicle is not seen to stop.
     let said = field.skein(&["kill", &name, "--confirm", &name, "--yes-stop-the-motors"])?;
     let record = field.record(NODE);
-    let told = record.commands_since(since);
+    let sent = record.commands_since(since);
     let forced = |c: &crate::wire::Command| {
         c.command == MavCmd::MAV_CMD_COMPONENT_ARM_DISARM && c.param1 == 0.0 && c.param2 == 21196.0
     };
     ensure!(
-        told.len() == 1 && forced(&told[0]),
-        "it was told {told:?}; `skein kill` said {said}"
+        sent.len() == 1 && forced(&sent[0]),
+        "it was sent {sent:?}; `skein kill` said {said}"
     );
-    let stopped = record.first_said(since, is_disarmed).context("it did not disarm")?;
+    let stopped = record.first_reported(since, is_disarmed).context("it did not disarm")?;
     figures.took("disarmed after", since, stopped);
     drop(record);
     std::thread::sleep(Duration::from_secs(12));
     let record = field.record(NODE);
     ensure!(
         record.orders_since(since).len() == 1,
-        "it was told {:?}",
+        "it was sent {:?}",
         record.orders_since(since)
     );
     ensure!(
-        record.first_said(stopped + 2_000_000, is_armed).is_none(),
+        record.first_reported(stopped + 2_000_000, is_armed).is_none(),
         "it armed again"
     );
     drop(record);

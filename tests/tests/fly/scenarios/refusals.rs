@@ -1,4 +1,4 @@
-//! Autopilots that refuse to arm: why is told in their own words, and what is cured flies by itself.
+//! Autopilots that refuse to arm: the reason is shown in their own words, and what is cured flies by itself.
 //!
 //! Owns: what keeps a vehicle on the ground. Must not: break anything in the air.
 
@@ -17,7 +17,7 @@ use crate::wire::now;
 pub const ALL: &[Scenario] = &[
     Scenario::new(
         "refused-arming",
-        "ten kinds of refusal (PX4: seven), each told in the autopilot's words and flown once it is cured",
+        "ten kinds of refusal (PX4: seven), each shown in the autopilot's words and flown once it is cured",
         refused,
     ),
     Scenario::new(
@@ -95,7 +95,7 @@ fn refused(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         field.pass(6, Duration::from_secs(4));
         let since = now();
         field.skein(&["release", SWARM])?;
-        field.wait(&format!("{name} to be told"), 40, || {
+        field.wait(&format!("{name} to be shown"), 40, || {
             let drone = field.objects().of(NODE).context("there is none")?;
             let armable = condition(&drone, "Armable");
             let message = armable["message"].as_str().unwrap_or_default().to_lowercase();
@@ -105,15 +105,15 @@ fn refused(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
             );
             Ok(())
         })?;
-        let told = field.record(NODE).arm_commands_since(since);
-        ensure!(told <= 3, "{name}: {told} arm commands while it refuses");
+        let sent = field.record(NODE).arm_commands_since(since);
+        ensure!(sent <= 3, "{name}: {sent} arm commands while it refuses");
         set(field, name, whole)?;
         field
             .wait_in_air(&[NODE], START)
             .with_context(|| format!("after {name} was cured"))?;
         cured += 1;
     }
-    figures.note(format!("{cured} kinds told and cured"));
+    figures.note(format!("{cured} kinds shown and cured"));
     Ok(())
 }
 
@@ -137,10 +137,10 @@ fn refused_text(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> 
     let refused = field.wait("a refused arm command", 20, || {
         field
             .record(NODE)
-            .first_told(since, MavCmd::MAV_CMD_COMPONENT_ARM_DISARM)
+            .first_sent(since, MavCmd::MAV_CMD_COMPONENT_ARM_DISARM)
             .context("none was sent")
     })?;
-    let told = field.wait("the text on the Drone", 10, || {
+    let sent = field.wait("the text on the Drone", 10, || {
         let drone = field.objects().of(NODE).context("there is none")?;
         let all = drone["status"].to_string();
         ensure!(
@@ -151,7 +151,7 @@ fn refused_text(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> 
         );
         Ok(now())
     })?;
-    figures.took("told after the refusal", refused, told);
+    figures.took("shown after the refusal", refused, sent);
     let events = field.kubectl().run(["get", "events", "-A"])?;
     ensure!(events.contains("(RC3)"), "no Event has the text: {events}");
     field.vehicle(NODE).pilot.sticks(Some([1500, 1500, 1000, 1500]));

@@ -74,11 +74,11 @@ fn killed(field: &mut Field, figures: &mut Figures, program: &Program) -> anyhow
     program.restart(field)?;
     field.wait_in_air(&[NODE], HIGH)?;
     field.wait_ready(NODE)?;
-    let told = field.record(NODE).orders_since(since);
-    figures.note(format!("climb: told {}", told.len()));
+    let sent = field.record(NODE).orders_since(since);
+    figures.note(format!("climb: commands {}", sent.len()));
     ensure!(
-        told.iter().all(|order| order == "NAV_TAKEOFF"),
-        "in the climb it was told {told:?}"
+        sent.iter().all(|order| order == "NAV_TAKEOFF"),
+        "in the climb it was sent {sent:?}"
     );
 
     // In the hold.
@@ -87,10 +87,10 @@ fn killed(field: &mut Field, figures: &mut Figures, program: &Program) -> anyhow
     knows_again(field, since)?;
     figures.took("hold: known again after", since, now());
     let record = field.record(NODE);
-    let told = record.orders_since(since);
+    let sent = record.orders_since(since);
     ensure!(
-        told.is_empty() && record.flew_without_a_break_since(since),
-        "in the hold it was told {told:?}"
+        sent.is_empty() && record.flew_without_a_break_since(since),
+        "in the hold it was sent {sent:?}"
     );
     drop(record);
 
@@ -100,7 +100,7 @@ fn killed(field: &mut Field, figures: &mut Figures, program: &Program) -> anyhow
     field.wait("a command to land", 5, || {
         field
             .record(NODE)
-            .first_told(since, MavCmd::MAV_CMD_NAV_LAND)
+            .first_sent(since, MavCmd::MAV_CMD_NAV_LAND)
             .context("none yet")
     })?;
     program.restart(field)?;
@@ -111,11 +111,11 @@ fn killed(field: &mut Field, figures: &mut Figures, program: &Program) -> anyhow
         Ok(())
     })?;
     let record = field.record(NODE);
-    let (told, arms) = (record.orders_since(since), record.arms()?);
-    figures.note(format!("landing: told {}", told.len()));
+    let (sent, arms) = (record.orders_since(since), record.arms()?);
+    figures.note(format!("landing: commands {}", sent.len()));
     ensure!(
-        told.iter().all(|order| order == "NAV_LAND"),
-        "in the landing it was told {told:?}"
+        sent.iter().all(|order| order == "NAV_LAND"),
+        "in the landing it was sent {sent:?}"
     );
     ensure!(arms == 1, "it armed {arms} times");
     Ok(())
@@ -169,8 +169,11 @@ fn reboot_air(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     // ArduCopter needs 42 s to be able to arm.
     field.pass(75, Duration::from_secs(15));
     let record = field.record(NODE);
-    ensure!(record.first_said(booted, is_armed).is_none(), "it armed after it fell");
-    let told = record.orders_since(booted);
-    ensure!(told.is_empty(), "on the ground it was told {told:?}");
+    ensure!(
+        record.first_reported(booted, is_armed).is_none(),
+        "it armed after it fell"
+    );
+    let sent = record.orders_since(booted);
+    ensure!(sent.is_empty(), "on the ground it was sent {sent:?}");
     Ok(())
 }

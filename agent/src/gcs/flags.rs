@@ -34,7 +34,7 @@ pub struct GcsFlags {
     /// Whether the autopilot hears the heartbeats of the ground station in charge, so that its failsafe watches over that
     /// one: pass, the default, or hold, the default with --gcs-read-only. With --gcs-heartbeat they are always held.
     #[arg(long, env = "SKEIN_GCS_GUEST_HEARTBEATS")]
-    gcs_guest_heartbeats: Option<Heartbeats>,
+    pub gcs_guest_heartbeats: Option<Heartbeats>,
 }
 
 /// What becomes of the heartbeats of ground stations.

@@ -87,7 +87,7 @@ impl Outbox {
     }
 
     /// Tells of `note` about another object, and one that it has to do with. Of two with the same reason about the same objects
-    /// only the first is shown, and how often there was another.
+    /// only the first is shown, and how often there was another; a warning with another text counts as another reason.
     pub fn tell_about(&self, about: ObjectReference, related: Option<ObjectReference>, note: Note) {
         let message = Message { about, related, note };
         if self.sender.try_send(message).is_err() {

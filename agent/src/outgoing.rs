@@ -2,7 +2,7 @@
 //!
 //! Owns: [`Outgoing`], how writing went ([`Written`]), and our own heartbeat. Must not: write.
 
-use crate::streams::Want;
+use crate::streams::Ask;
 use fleet::memory::StepKind;
 use fleet::safety::ArmPermit;
 use link::dialect::{HEARTBEAT_DATA, MavAutopilot, MavMessage, MavModeFlag, MavState, MavType};
@@ -14,7 +14,7 @@ pub enum Purpose {
     /// A step of the vehicle.
     Step(StepKind),
     /// A message that we need.
-    Stream(Want),
+    Stream(Ask),
     /// Where the autopilot's descriptions of its events are.
     Descriptions,
 }

@@ -14,7 +14,7 @@ use crate::outgoing::{GROUND_STATION_COMPONENT, Outgoing, Purpose, Written, grou
 use crate::preflight::Reader;
 use crate::recipe;
 use crate::state_file::State;
-use crate::streams::{Streams, Want};
+use crate::streams::{Ask, Streams, Want};
 use fleet::assignment::{Fence, Order, Preflight, Refused, USUAL_RESERVE};
 use fleet::battery::Gauge;
 use fleet::converge::{Situation, Step, called_off, converge};
@@ -167,6 +167,9 @@ impl Pilot {
             self.end(&Outcome::NoAnswer, now, jitter);
         }
         self.streams.heard(&frame.message, now);
+        if self.vehicle.home.is_some() {
+            self.streams.known(Want::Home, now);
+        }
         let us = self.from();
         self.descriptions.hear(&frame.message, us, now, jitter);
         if let (MavMessage::PARAM_VALUE(value), Some(identity)) = (&frame.message, &self.vehicle.identity) {
@@ -366,12 +369,12 @@ impl Pilot {
             return None;
         }
         let identity = self.vehicle.identity.clone()?;
-        let want = self.streams.next(now)?;
-        self.streams.asked(want, now, jitter);
+        let ask = self.streams.next(now)?;
+        self.streams.asked(ask, now, jitter);
         let (outstanding, message) = Outstanding::begin(
-            Purpose::Stream(want),
+            Purpose::Stream(ask),
             identity,
-            want.command(),
+            ask.command(),
             Patience::for_request(),
             now,
         );
@@ -486,9 +489,10 @@ impl Pilot {
                     _ => {}
                 }
             }
-            Purpose::Stream(want) => {
-                debug!(?want, ?outcome, "asked for a message");
-                self.streams.ended(want, *outcome == Outcome::Accepted, now);
+            Purpose::Stream(ask) => {
+                let Ask { want, how } = ask;
+                debug!(?want, ?how, ?outcome, "asked for a message");
+                self.streams.ended(ask, *outcome == Outcome::Accepted, now);
             }
             Purpose::Descriptions => self.descriptions.answered(outcome, now, jitter),
         }

@@ -190,7 +190,9 @@ impl Oracle {
         let shown = self.shown;
         let fresh = |limit: u64| shown.beat_at.is_some_and(|at| now - at <= limit);
         match command {
-            MavCmd::MAV_CMD_SET_MESSAGE_INTERVAL | MavCmd::MAV_CMD_REQUEST_MESSAGE => return,
+            MavCmd::MAV_CMD_GET_MESSAGE_INTERVAL
+            | MavCmd::MAV_CMD_SET_MESSAGE_INTERVAL
+            | MavCmd::MAV_CMD_REQUEST_MESSAGE => return,
             MavCmd::MAV_CMD_RUN_PREARM_CHECKS => assert!(!shown.armed, "asked of an armed vehicle: {out:?}"),
             ARM => self.judge_arm(p, now, out),
             SET_MODE => assert!(

@@ -119,6 +119,7 @@ impl Wire {
     /// Commands that move something, received at or after `since`: everything but requests for messages and reasons.
     pub fn commands_since(&self, since: u64) -> Vec<Command> {
         let asking = [
+            MavCmd::MAV_CMD_GET_MESSAGE_INTERVAL,
             MavCmd::MAV_CMD_SET_MESSAGE_INTERVAL,
             MavCmd::MAV_CMD_REQUEST_MESSAGE,
             MavCmd::MAV_CMD_RUN_PREARM_CHECKS,

@@ -70,7 +70,9 @@ impl Oracle {
         );
         assert_eq!(out.permit.is_some(), command == ARM, "{out:?}");
         match command {
-            MavCmd::MAV_CMD_SET_MESSAGE_INTERVAL | MavCmd::MAV_CMD_REQUEST_MESSAGE => return,
+            MavCmd::MAV_CMD_GET_MESSAGE_INTERVAL
+            | MavCmd::MAV_CMD_SET_MESSAGE_INTERVAL
+            | MavCmd::MAV_CMD_REQUEST_MESSAGE => return,
             MavCmd::MAV_CMD_RUN_PREARM_CHECKS => return,
             ARM => {
                 assert!(

@@ -137,7 +137,9 @@ impl Flow {
             (self.mend_from, Ask { want, how })
         });
         // The stream first: it may be all that is needed.
-        let away_since = self.heard.map(|at| at.plus(terms.single_after)).unwrap_or_default();
+        let wont = self.gap.map_or(Duration::ZERO, |gap| gap + gap / 4);
+        let away = wont.clamp(terms.single_after, terms.single_by);
+        let away_since = self.heard.map(|at| at.plus(away)).unwrap_or_default();
         let from = self.single_from.max(away_since);
         let single = (self.attempts > 0 && now >= from).then_some((from, Ask { want, how: How::Single }));
         match (mend, single) {

@@ -67,20 +67,23 @@ pub(super) struct Terms {
     pub(super) id: u16,
     /// Interval that we need; `None` for a message that is wanted once.
     pub(super) every: Option<Duration>,
-    /// A single one is asked for after this long without any.
+    /// A single one is asked for after this long without any, or a little later than the stream is wont to come.
     pub(super) single_after: Duration,
+    /// It is asked for after this long at the latest.
+    pub(super) single_by: Duration,
     /// Longest time between two requests for a message that does not come.
     pub(super) cap: Duration,
 }
 
 impl Want {
     pub(super) const fn terms(self) -> Terms {
-        const fn stream(id: u16, every_ms: u64, single_after_ms: u64, cap_s: u64) -> Terms {
+        const fn stream(id: u16, every_ms: u64, [single_after_ms, single_by_ms]: [u64; 2], cap_s: u64) -> Terms {
             let every = Some(Duration::from_millis(every_ms));
             Terms {
                 id,
                 every,
                 single_after: Duration::from_millis(single_after_ms),
+                single_by: Duration::from_millis(single_by_ms),
                 cap: Duration::from_secs(cap_s),
             }
         }
@@ -89,14 +92,15 @@ impl Want {
                 id,
                 every: None,
                 single_after: Duration::from_secs(2),
+                single_by: Duration::from_secs(2),
                 cap: Duration::from_secs(cap_s),
             }
         }
         match self {
-            Self::Landed => stream(245, 500, 1000, 4),
-            Self::SysStatus => stream(1, 500, 1200, 4),
-            Self::Position => stream(33, 500, 1500, 10),
-            Self::Battery => stream(147, 2000, 4500, 60),
+            Self::Landed => stream(245, 500, [1000, 2000], 4),
+            Self::SysStatus => stream(1, 500, [1200, 2200], 4),
+            Self::Position => stream(33, 500, [1000, 1500], 10),
+            Self::Battery => stream(147, 2000, [4500, 6000], 60),
             Self::Version => once(148, 60),
             Self::Home => once(242, 20),
             Self::BeatNow => once(0, 4),
@@ -122,6 +126,10 @@ impl Want {
 impl Ask {
     /// The command that asks.
     #[must_use]
+    #[allow(
+        deprecated,
+        reason = "GET_MESSAGE_INTERVAL is what all firmware in the field answers, REQUEST_MESSAGE of MESSAGE_INTERVAL is not"
+    )]
     pub fn command(self) -> Command {
         let terms = self.want.terms();
         let id = f32::from(terms.id);

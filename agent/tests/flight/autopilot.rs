@@ -159,6 +159,7 @@ impl World {
     }
 
     /// Commands other than requests for messages.
+    #[allow(deprecated, reason = "older firmware knows no other way, and newer still knows it")]
     pub fn steps(&self) -> Vec<MavCmd> {
         let requests = [
             MavCmd::MAV_CMD_GET_MESSAGE_INTERVAL,
@@ -222,6 +223,7 @@ impl World {
         }
     }
 
+    #[allow(deprecated, reason = "older firmware knows no other way, and newer still knows it")]
     fn obey(&mut self, command: MavCmd, p: [f32; 3], z: f32, out: &mut Vec<MavMessage>) {
         use MavResult::{
             MAV_RESULT_ACCEPTED as ACCEPTED, MAV_RESULT_FAILED as FAILED, MAV_RESULT_TEMPORARILY_REJECTED as LATER,

@@ -173,6 +173,7 @@ impl Oracle {
     }
 
     /// Judges a message at the moment at which it is written.
+    #[allow(deprecated, reason = "older firmware knows no other way, and newer still knows it")]
     pub fn judge(&mut self, out: &Outgoing, now: u64) {
         let (command, p, target) = match &out.message {
             MavMessage::COMMAND_LONG(m) => (m.command, [m.param1, m.param2], (m.target_system, m.target_component)),

@@ -117,6 +117,7 @@ impl Wire {
     }
 
     /// Commands that move something, received at or after `since`: everything but requests for messages and reasons.
+    #[allow(deprecated, reason = "older firmware knows no other way, and newer still knows it")]
     pub fn commands_since(&self, since: u64) -> Vec<Command> {
         let asking = [
             MavCmd::MAV_CMD_GET_MESSAGE_INTERVAL,

@@ -15,6 +15,7 @@ const FORBIDDEN: [MavCmd; 2] = [
     MavCmd::MAV_CMD_PREFLIGHT_REBOOT_SHUTDOWN,
 ];
 /// Requests that move nothing.
+#[allow(deprecated, reason = "older firmware knows no other way, and newer still knows it")]
 const ASKING: [MavCmd; 4] = [
     MavCmd::MAV_CMD_GET_MESSAGE_INTERVAL,
     MavCmd::MAV_CMD_SET_MESSAGE_INTERVAL,

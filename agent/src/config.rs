@@ -48,8 +48,9 @@ pub struct Flags {
     /// A file that is kept fresh while the autopilot is heard, for a readiness probe; best on a memory file system.
     #[arg(long, env = "SKEIN_READY_FILE", value_name = "PATH")]
     pub(crate) ready_file: Option<PathBuf>,
-    /// Also send the heartbeat of a ground station, but only while the coordinator is in contact, so that the autopilot's own
-    /// failsafe for the loss of its ground station (NAV_DLL_ACT, FS_GCS_ENABLE) acts when Skein is gone. Off by default.
+    /// Also send the heartbeat of a ground station, while the coordinator is in contact and for up to 20 s after (at most 3/4 of
+    /// coordinatorLossSeconds: a fail-over is bridged), so that the autopilot's own failsafe for the loss of its ground station
+    /// (NAV_DLL_ACT after COM_DL_LOSS_T, FS_GCS_ENABLE after FS_GCS_TIMEOUT) acts when Skein is gone. Off by default.
     #[arg(long, env = "SKEIN_GCS_HEARTBEAT")]
     gcs_heartbeat: bool,
     /// System id of that heartbeat; ArduPilot counts only the one in its MAV_GCS_SYSID (older: SYSID_MYGCS).

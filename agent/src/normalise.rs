@@ -23,9 +23,13 @@ use link::dialect::{
 use mavlink::Message;
 use px4_events::Said;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Two heights of home agree when they are this near; estimates on the ground wander by a metre or two.
 const HOME_AGREES_WITHIN_M: f64 = 3.0;
+
+/// A longer silence says nothing of the rate at which the link carries landed_state.
+const LANDED_GAP_AT_MOST: Duration = Duration::from_secs(10);
 
 /// Turns messages into facts.
 #[derive(Clone, Debug, Default)]
@@ -73,6 +77,10 @@ impl Normaliser {
         match message {
             MavMessage::HEARTBEAT(m) => heartbeat(vehicle, m, now),
             MavMessage::EXTENDED_SYS_STATE(m) => {
+                if let Some(last) = &vehicle.landed {
+                    let gap = now.since(last.at).min(LANDED_GAP_AT_MOST);
+                    vehicle.landed_every = (vehicle.landed_every * 3 + gap) / 4;
+                }
                 vehicle.landed = Some(Sighting::new(landed_state(m.landed_state), now));
             }
             MavMessage::SYS_STATUS(m) => self.sys_status(vehicle, m, now),

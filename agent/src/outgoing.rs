@@ -3,7 +3,7 @@
 //! Owns: [`Outgoing`], how writing went ([`Written`]), and our own heartbeat. Must not: write.
 
 use crate::recipe::could_arm;
-use crate::streams::Want;
+use crate::streams::Ask;
 use fleet::memory::StepKind;
 use fleet::safety::{ArmExpired, ArmPermit};
 use fleet::time::Moment;
@@ -16,7 +16,7 @@ pub enum Purpose {
     /// A step of the vehicle.
     Step(StepKind),
     /// A message that we need.
-    Stream(Want),
+    Stream(Ask),
     /// Where the autopilot's descriptions of its events are.
     Descriptions,
 }

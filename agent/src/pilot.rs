@@ -5,17 +5,17 @@
 //! the wire. Stream and message requests move nothing and give way to every step.
 
 use crate::command::{OUR_COMPONENT, Outstanding, Patience, Progress};
-use crate::contact::Contact;
+use crate::contact::{self, Contact};
 use crate::discovery::{Discovery, Sighted};
 use crate::kill::Kills;
 use crate::metadata::Fetch;
 use crate::normalise::{self, Normaliser};
 use crate::outgoing::{GROUND_STATION_COMPONENT, Outgoing, Purpose, Written, ground_station_heartbeat, our_heartbeat};
-use crate::preflight::Reader;
+use crate::preflight::{Ours, Reader};
 use crate::recipe;
 use crate::state_file::State;
-use crate::streams::{Streams, Want};
-use fleet::assignment::{Desired, Fence, Order, Preflight, Refused, USUAL_RESERVE};
+use crate::streams::{Ask, Streams, Want};
+use fleet::assignment::{Desired, Failsafe, Fence, Order, Preflight, Refused};
 use fleet::battery::Gauge;
 use fleet::converge::{Situation, Step, called_off, converge};
 use fleet::failsafe::Diverted;
@@ -120,8 +120,8 @@ impl Pilot {
     }
 
     /// A pilot that also sends the heartbeat of a ground station with this system id, but only while the coordinator is in
-    /// contact: the autopilot's own failsafe for the loss of its ground station then acts when the coordinator or the agent
-    /// is gone (a deadman). It is made in the pilot's own step, so that it stops when the pilot does.
+    /// contact or was within [`contact::grace`]: the autopilot's own failsafe for the loss of its ground station then acts when the
+    /// coordinator or the agent is gone (a deadman), and not for a fail-over. It is made in the pilot's own step, so that it stops when the pilot does.
     #[must_use]
     pub const fn as_ground_station(mut self, system: Option<SystemId>) -> Self {
         self.ground_station = system;
@@ -187,6 +187,9 @@ impl Pilot {
             self.end(&Outcome::NoAnswer, now, jitter);
         }
         self.streams.heard(&frame.message, now);
+        if self.vehicle.home.is_some() {
+            self.streams.known(Want::Home, now);
+        }
         let us = self.from();
         self.descriptions.hear(&frame.message, us, now, jitter);
         if let (MavMessage::PARAM_VALUE(value), Some(identity)) = (&frame.message, &self.vehicle.identity) {
@@ -326,7 +329,7 @@ impl Pilot {
             record: &self.state.record,
             memory: &self.memory,
             battery: self.gauge.levels(now),
-            preflight: self.clearance(),
+            preflight: self.clearance(now),
             terminating: self.terminating,
             rest: self.rest,
             now,
@@ -396,12 +399,12 @@ impl Pilot {
             return None;
         }
         let identity = self.vehicle.identity.clone()?;
-        let want = self.streams.next(now)?;
-        self.streams.asked(want, now, jitter);
+        let ask = self.streams.next(now)?;
+        self.streams.asked(ask, now, jitter);
         let (outstanding, message) = Outstanding::begin(
-            Purpose::Stream(want),
+            Purpose::Stream(ask),
             identity,
-            want.command(),
+            ask.command(),
             Patience::for_request(),
             now,
         );
@@ -409,13 +412,25 @@ impl Pilot {
         Some(self.outgoing(message, None))
     }
 
-    /// Parameters are read for a Drone that asks for it, on the ground, where there is time.
+    /// Parameters are read for a Drone that asks for it, on the ground, where there is time. In the air only those are read that an
+    /// agent which was restarted knows nothing of.
     fn next_parameter(&mut self, now: Moment, jitter: f64) -> Option<Outgoing> {
         let wanted = self.preflight_policy() != Preflight::Ignore;
-        if !wanted || self.link_up.is_none() || self.vehicle.truth(now) != FlightTruth::Disarmed {
+        if !wanted || self.link_up.is_none() {
             return None;
         }
-        let message = self.preflight.next(self.vehicle.identity.as_ref()?, now, jitter)?;
+        let again = match self.vehicle.truth(now) {
+            FlightTruth::Disarmed => true,
+            FlightTruth::ArmedOnGround | FlightTruth::Airborne(_) => false,
+            FlightTruth::Unknown(_) => return None,
+        };
+        let identity = self.vehicle.identity.as_ref()?;
+        let ours = Ours {
+            heartbeat: self.ground_station.is_some(),
+            loss: self.failsafe().after,
+        };
+        self.preflight.compare_with(ours, identity.autopilot, now);
+        let message = self.preflight.next(identity, again, now, jitter)?;
         Some(self.aside(message))
     }
 
@@ -424,8 +439,18 @@ impl Pilot {
         held.map_or(Preflight::Ignore, |a| a.failsafe.preflight)
     }
 
-    fn clearance(&self) -> Clearance {
-        clearance(self.preflight_policy(), self.preflight.findings())
+    fn clearance(&self, now: Moment) -> Clearance {
+        // The levels are those of the last reading, which `observe` has taken in.
+        clearance(
+            self.preflight_policy(),
+            self.preflight.findings(),
+            self.gauge.levels(now).latest,
+        )
+    }
+
+    fn failsafe(&self) -> Failsafe {
+        let held = self.state.fence.held.as_ref();
+        held.map_or_else(Failsafe::default, |held| held.failsafe)
     }
 
     fn heartbeat(&mut self, now: Moment) -> Option<Outgoing> {
@@ -442,7 +467,10 @@ impl Pilot {
     }
 
     fn deadman(&mut self, now: Moment) -> Option<Outgoing> {
-        let system = self.ground_station.filter(|_| self.contact.confirmed())?;
+        let grace = contact::grace(self.failsafe().after);
+        let system = self
+            .ground_station
+            .filter(|_| self.contact.confirmed_within(grace, now))?;
         let due = self
             .last_ground_station
             .is_none_or(|at| now.since(at) >= HEARTBEAT_EVERY);
@@ -519,9 +547,10 @@ impl Pilot {
                     _ => {}
                 }
             }
-            Purpose::Stream(want) => {
-                debug!(?want, ?outcome, "asked for a message");
-                self.streams.ended(want, *outcome == Outcome::Accepted, now);
+            Purpose::Stream(ask) => {
+                let Ask { want, how } = ask;
+                debug!(?want, ?how, ?outcome, "asked for a message");
+                self.streams.ended(ask, *outcome == Outcome::Accepted, now);
             }
             Purpose::Descriptions => self.descriptions.answered(outcome, now, jitter),
         }
@@ -529,12 +558,7 @@ impl Pilot {
 
     fn observe(&mut self, now: Moment) {
         self.memory.observe(&self.vehicle, now);
-        let reserve = self
-            .state
-            .fence
-            .held
-            .as_ref()
-            .map_or(USUAL_RESERVE, |a| a.failsafe.reserve);
+        let reserve = self.failsafe().reserve;
         self.gauge.observe(self.vehicle.battery.as_ref(), reserve);
         let truth = self.vehicle.truth(now);
         let held = self.state.fence.held.as_ref();

@@ -5,6 +5,7 @@
 
 use super::Pilot;
 use fleet::assignment::{Desired, Held, Preflight};
+use fleet::battery::Level;
 use fleet::preflight::Clearance;
 use fleet::report::Report;
 use fleet::time::Moment;
@@ -13,6 +14,9 @@ use std::time::Duration;
 
 /// Battery and position are not reported any more when they are older than this.
 const REPORTED_FOR: Duration = Duration::from_secs(15);
+
+/// An autopilot that has not told of its battery for this long since the link came up does not know it.
+const BATTERY_TOLD_WITHIN: Duration = Duration::from_secs(30);
 
 impl Pilot {
     /// Why a vehicle on the ground is not armed although its autopilot might arm: reasons of ours.
@@ -38,7 +42,10 @@ impl Pilot {
             class,
             ..ArmingReason::told(text, since)
         };
-        match self.clearance() {
+        if held.failsafe.preflight == Preflight::Refuse && self.gauge.levels(now).latest == Level::Unknown {
+            reasons.push(self.battery_unknown(now));
+        }
+        match self.clearance(now) {
             Clearance::Clear => {}
             Clearance::Reading => reasons.push(ours(
                 ReasonClass::WillHeal,
@@ -64,6 +71,22 @@ impl Pilot {
             held.is_some_and(|a| matches!(a.desired, Desired::Flying { .. })) && truth == FlightTruth::Disarmed;
         let refusal = self.refusal.as_ref().filter(|_| wanted)?;
         refusal.reasons(&self.vehicle.reasons, now)
+    }
+
+    /// Its reserve would be watched by nobody. At first it may be that the autopilot has not said it yet.
+    fn battery_unknown(&self, now: Moment) -> ArmingReason {
+        let since = self.link_up.unwrap_or(now);
+        let class = if now.since(since) < BATTERY_TOLD_WITHIN {
+            ReasonClass::WillHeal
+        } else {
+            ReasonClass::NeedsHuman
+        };
+        let text = "the autopilot does not say what is left in its battery; set up its battery monitor, or set \
+                    spec.failsafe.preflight to Warn";
+        ArmingReason {
+            class,
+            ..ArmingReason::told(text.to_owned(), since)
+        }
     }
 
     /// A full picture, for the coordinator.

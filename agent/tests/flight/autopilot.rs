@@ -5,8 +5,8 @@
 use link::decode::decode;
 use link::dialect::{
     AUTOPILOT_VERSION_DATA, COMMAND_ACK_DATA, EXTENDED_SYS_STATE_DATA, GLOBAL_POSITION_INT_DATA, HEARTBEAT_DATA,
-    HOME_POSITION_DATA, MavAutopilot, MavCmd, MavLandedState, MavMessage, MavModeFlag, MavResult, MavState,
-    MavSysStatusSensor, MavType, STATUSTEXT_DATA, SYS_STATUS_DATA,
+    HOME_POSITION_DATA, MESSAGE_INTERVAL_DATA, MavAutopilot, MavCmd, MavLandedState, MavMessage, MavModeFlag,
+    MavResult, MavState, MavSysStatusSensor, MavType, STATUSTEXT_DATA, SYS_STATUS_DATA,
 };
 use link::framing::Framer;
 use mavlink::{MAVLinkV2MessageRaw, MavHeader};
@@ -177,8 +177,13 @@ impl World {
     }
 
     /// Commands other than requests for messages.
+    #[allow(deprecated, reason = "older firmware knows no other way, and newer still knows it")]
     pub fn steps(&self) -> Vec<MavCmd> {
-        let requests = [MavCmd::MAV_CMD_SET_MESSAGE_INTERVAL, MavCmd::MAV_CMD_REQUEST_MESSAGE];
+        let requests = [
+            MavCmd::MAV_CMD_GET_MESSAGE_INTERVAL,
+            MavCmd::MAV_CMD_SET_MESSAGE_INTERVAL,
+            MavCmd::MAV_CMD_REQUEST_MESSAGE,
+        ];
         self.received
             .iter()
             .map(|r| r.command)
@@ -236,12 +241,21 @@ impl World {
         }
     }
 
+    #[allow(deprecated, reason = "older firmware knows no other way, and newer still knows it")]
     fn obey(&mut self, command: MavCmd, p: [f32; 3], z: f32, out: &mut Vec<MavMessage>) {
         use MavResult::{
             MAV_RESULT_ACCEPTED as ACCEPTED, MAV_RESULT_FAILED as FAILED, MAV_RESULT_TEMPORARILY_REJECTED as LATER,
         };
         let mut answer = true;
         let result = match command {
+            MavCmd::MAV_CMD_GET_MESSAGE_INTERVAL => {
+                let every = self.streams.get(&(p[0] as u32));
+                out.push(MavMessage::MESSAGE_INTERVAL(MESSAGE_INTERVAL_DATA {
+                    message_id: p[0] as u16,
+                    interval_us: every.map_or(-1, |every| every.as_micros() as i32),
+                }));
+                ACCEPTED
+            }
             MavCmd::MAV_CMD_SET_MESSAGE_INTERVAL => {
                 self.streams.insert(p[0] as u32, Duration::from_micros(p[1] as u64));
                 ACCEPTED

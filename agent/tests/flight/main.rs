@@ -749,8 +749,15 @@ async fn a_full_disk_lets_the_vehicle_land_but_not_take_off() {
         "an order that would be forgotten is not flown"
     );
     std::fs::remove_dir(vehicle.dir.path().join("state.json.new")).unwrap();
-    // The coordinator sees that the agent does not hold it, and says it again.
-    agent.order(flying(3)).await;
+    // The coordinator sees that the agent does not hold it, and says it again; the disk is tried again only now and then.
+    let generation = |agent: &Agent| agent.report().and_then(|r| r.held).map(|held| held.generation);
+    for _ in 0..10 {
+        agent.order(flying(3)).await;
+        sleep(Duration::from_secs(1)).await;
+        if generation(&agent) == Some(3) {
+            break;
+        }
+    }
     agent.until_holding().await;
     agent.kill().await;
 }

@@ -13,7 +13,7 @@ use crate::drones::refusals::{self, same_but_for_numbers};
 use crds::drone::{BatteryStatus, PositionStatus, VehicleIdentity};
 use crds::{Drone, DroneStatus, labels};
 use fleet::drone::status::deviations::ALARMS;
-use fleet::drone::status::{Binding, Question, Status, status};
+use fleet::drone::status::{Binding, Phase, Question, Status, status};
 use fleet::flight_record::{SoFar, Told};
 use fleet::report::Report;
 use fleet::safety::Keep;
@@ -159,12 +159,14 @@ fn assemble(
     };
     let phase = Some(new.phase.text().to_owned());
     let transition = old.phase != phase || old.flying != new.flying;
-    // Who the vehicle is, and what was last known of its battery and place, stays true when the agent falls silent.
+    // Who the vehicle is, and its last known place, where somebody may look for it, stay when the agent falls silent. Its battery
+    // goes on draining meanwhile: an old charge is not shown.
     let same_node = old.node_name == node_name;
     let before = if same_node { old.clone() } else { DroneStatus::default() };
     let vehicle = report.and_then(identity).or(before.vehicle);
     let battery = match report.and_then(battery) {
         Some(now) if transition || far_from(before.battery.as_ref(), &now) => Some(now),
+        None if new.phase == Phase::Unknown => None,
         _ => before.battery,
     };
     let position = match report.and_then(position) {
@@ -184,7 +186,7 @@ fn assemble(
         }),
         flight: holder.map_or(before.flight, |r| so_far(r.so_far).map(str::to_owned)),
         arming_refusals: report.map_or_else(Vec::new, |r| refusals::told(&before.arming_refusals, r, now)),
-        preflight_warnings: report.map_or(before.preflight_warnings, |r| r.warnings.clone()),
+        preflight_warnings: warnings(before.preflight_warnings, report),
         observed_generation: Some(generation),
         conditions: new
             .conditions
@@ -201,6 +203,14 @@ fn assemble(
                 )
             })
             .collect(),
+    }
+}
+
+/// An agent that was restarted in flight has yet to read the autopilot's parameters: what was found before the flight stands.
+fn warnings(before: Vec<String>, report: Option<&Report>) -> Vec<String> {
+    match report {
+        Some(r) if !r.warnings.is_empty() || r.truth.flying() != Some(true) => r.warnings.clone(),
+        Some(_) | None => before,
     }
 }
 
@@ -302,7 +312,7 @@ fn position(report: &Report) -> Option<PositionStatus> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fleet::drone::status::{Condition as Said, Kind, Phase};
+    use fleet::drone::status::{Condition as Said, Kind};
     use fleet::ids::NodeName;
     use fleet::units::Percent;
     use fleet::vehicle::{Battery, Charge, FlightTruth};
@@ -386,6 +396,24 @@ mod tests {
             40,
         );
         assert_eq!(landing.battery.unwrap().remaining_percent, Some(79));
+        let unheard = next(&first, &said(Phase::Unknown, None, false), None, 50);
+        assert_eq!(unheard.battery, None, "an old charge is not shown");
+        assert_eq!(unheard.vehicle, first.vehicle);
+    }
+
+    #[test]
+    fn what_preflight_found_stands_while_an_agent_that_was_restarted_in_flight_reads_it_again() {
+        let found = vec!["NAV_DLL_ACT is 0".to_owned()];
+        let with = |truth, warnings: &[String]| Report {
+            truth,
+            warnings: warnings.to_vec(),
+            ..report(80, "GUIDED")
+        };
+        let flying = FlightTruth::Airborne(fleet::vehicle::Airborne::InAir);
+        assert_eq!(warnings(found.clone(), Some(&with(flying, &[]))), found);
+        assert_eq!(warnings(found.clone(), None), found);
+        assert!(warnings(found.clone(), Some(&with(FlightTruth::Disarmed, &[]))).is_empty());
+        assert_eq!(warnings(vec![], Some(&with(flying, &found))), found);
     }
 
     #[test]

@@ -114,6 +114,7 @@ mod tests {
             serving,
             over: false,
             was_tired: false,
+            armed: false,
             battery: None,
             node: Some(NodeUse::Open),
             unknown_for: None,

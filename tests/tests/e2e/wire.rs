@@ -29,8 +29,10 @@ pub struct Command {
 
 impl Command {
     /// What a message moves, unless it only asks for messages or reasons.
+    #[allow(deprecated, reason = "older firmware knows no other way, and newer still knows it")]
     pub fn of(at: u64, message: &MavMessage) -> Option<Self> {
         let asking = [
+            MavCmd::MAV_CMD_GET_MESSAGE_INTERVAL,
             MavCmd::MAV_CMD_SET_MESSAGE_INTERVAL,
             MavCmd::MAV_CMD_REQUEST_MESSAGE,
             MavCmd::MAV_CMD_RUN_PREARM_CHECKS,

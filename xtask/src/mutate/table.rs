@@ -224,6 +224,22 @@ pub const MUTATIONS: &[Mutation] = &[
         tests: AGENT,
     },
     Mutation {
+        invariant: 6,
+        name: "plays the ground station for ever once it was confirmed",
+        file: "agent/src/contact.rs",
+        find: "|until| now.since(until) <= grace)",
+        replace: "|_| true)",
+        tests: AGENT,
+    },
+    Mutation {
+        invariant: 7,
+        name: "arms with a battery that nothing is known of",
+        file: "fleet/src/preflight.rs",
+        find: "Preflight::Refuse if battery == Level::Unknown => Clearance::Amiss,",
+        replace: "Preflight::Refuse if battery == Level::Unknown => Clearance::Clear,",
+        tests: FLEET,
+    },
+    Mutation {
         invariant: 7,
         name: "arms although the autopilot's own failsafes are off",
         file: "fleet/src/preflight.rs",
@@ -235,8 +251,8 @@ pub const MUTATIONS: &[Mutation] = &[
         invariant: 7,
         name: "plays the ground station although the coordinator is gone",
         file: "agent/src/pilot.rs",
-        find: "self.ground_station.filter(|_| self.contact.confirmed())?",
-        replace: "self.ground_station?",
+        find: ".filter(|_| self.contact.confirmed_within(grace, now))?",
+        replace: "?",
         tests: AGENT,
     },
     Mutation {

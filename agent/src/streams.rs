@@ -93,7 +93,7 @@ impl Streams {
     /// The asking has ended, with or without success.
     pub fn ended(&mut self, ask: Ask, accepted: bool, now: Moment) {
         let Ask { want, how } = ask;
-        self.flows[want as usize].ended(&want.terms(), how, accepted);
+        self.flows[want as usize].ended(&want.terms(), how, accepted, now);
         self.not_before = now.plus(PACE);
     }
 }

@@ -180,7 +180,7 @@ impl Flow {
     }
 
     /// The request has ended, with or without success.
-    pub(super) fn ended(&mut self, terms: &Terms, how: How, accepted: bool) {
+    pub(super) fn ended(&mut self, terms: &Terms, how: How, accepted: bool, now: Moment) {
         let Some(every) = terms.every else { return };
         match how {
             How::Single => {}
@@ -196,8 +196,9 @@ impl Flow {
             }
             How::Stream if accepted => {
                 self.interval = Interval::Every(every);
-                // What was measured is of the old interval.
+                // What was measured is of the old interval, and the first of the new one takes its time.
                 self.gap = None;
+                self.mend_from = self.mend_from.max(now.plus(every * 2));
             }
             How::Stream => self.interval = Interval::Unknown,
         }

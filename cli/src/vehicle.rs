@@ -157,7 +157,7 @@ impl From<v1::Vehicle> for Vehicle {
             shown.battery_percent = battery.remaining_percent;
             shown.battery_volts = battery.volts.filter(|v| v.is_finite());
         }
-        shown.position_age_ms = report.position.and_then(|_| age(report.position_ms));
+        shown.position_age_ms = report.position.as_ref().and_then(|_| age(report.position_ms));
         shown.position = report.position.map(|p| Position {
             latitude_degrees: p.latitude_deg,
             longitude_degrees: p.longitude_deg,

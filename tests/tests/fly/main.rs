@@ -187,7 +187,7 @@ impl Ended {
             self.failed += 1;
             // The account comes first in the chain; the last words are the verdict.
             self.rows.push(format!("            {}", error.root_cause()));
-            say(&format!("{error:?}"));
+            error.chain().for_each(|cause| say(&format!("    {cause}")));
         }
     }
 

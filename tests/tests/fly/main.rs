@@ -185,9 +185,14 @@ impl Ended {
         self.rows.push(row);
         if let Err(error) = result {
             self.failed += 1;
-            // The account comes first in the chain; the last words are the verdict.
-            self.rows.push(format!("            {}", error.root_cause()));
-            say(&format!("{error:?}"));
+            // The account comes first in the chain, then the verdict.
+            let verdict: Vec<_> = error
+                .chain()
+                .skip(usize::from(error.chain().len() > 1))
+                .map(ToString::to_string)
+                .collect();
+            self.rows.push(format!("            {}", verdict.join(": ")));
+            error.chain().for_each(|cause| say(&format!("    {cause}")));
         }
     }
 

@@ -71,11 +71,6 @@ impl Record {
         self.heard.push(Heard { at, autopilot, message });
     }
 
-    /// All that counts, in the order of time.
-    pub fn heard(&self) -> &[Heard] {
-        &self.heard
-    }
-
     /// What the vehicle said, since then.
     pub fn reported_since(&self, since: u64) -> impl DoubleEndedIterator<Item = (u64, &MavMessage)> {
         let said = self.heard.iter().filter(move |h| h.autopilot && h.at >= since);

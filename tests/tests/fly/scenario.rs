@@ -50,7 +50,12 @@ impl Scenario {
 
     /// The same, at the speed of life only.
     pub const fn real_time(self) -> Self {
-        Self { fastest: 1, ..self }
+        self.no_faster_than(1)
+    }
+
+    /// The same, at most so much faster than in life; three PX4 at five times the speed of life are more than two cores.
+    pub const fn no_faster_than(self, fastest: u32) -> Self {
+        Self { fastest, ..self }
     }
 
     /// The same, in a field of its own.

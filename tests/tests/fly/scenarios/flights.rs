@@ -22,10 +22,12 @@ pub const ALL: &[Scenario] = &[
         cold_boot,
     )
     .short(),
-    Scenario::new("scale", "1, 3, 1 vehicles; the one that stays is sent nothing", scale).with(|_| Setup {
-        vehicles: 3,
-        ..Setup::default()
-    }),
+    Scenario::new("scale", "1, 3, 1 vehicles; the one that stays is sent nothing", scale)
+        .with(|_| Setup {
+            vehicles: 3,
+            ..Setup::default()
+        })
+        .no_faster_than(2),
     Scenario::new("height", "a changed height is flown to by one command each", height),
     Scenario::new(
         "ground-release",

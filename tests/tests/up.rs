@@ -277,10 +277,16 @@ fn a_station_has_what_an_agent_has_and_shows_its_fleet_and_an_example() -> anyho
     field.wait_readiness("alpha", "True", "AgentConnected")?;
     std::net::TcpStream::connect(guests.trim_start_matches("tcp:"))?;
     let example = field.data().join("example-swarm.yaml").display().to_string();
-    ensure!(field.up()?.stdout().contains(&format!("kubectl apply -f {example}")), "{}", field.up()?.stdout());
+    ensure!(
+        field.up()?.stdout().contains(&format!("kubectl apply -f {example}")),
+        "{}",
+        field.up()?.stdout()
+    );
     field.kubectl().run(["apply", "-f", &example])?;
     let timeout = format!("--timeout={}s", PATIENCE.as_secs());
-    field.kubectl().run(["wait", "--for=condition=Ready", "swarm/example", &timeout])?;
+    field
+        .kubectl()
+        .run(["wait", "--for=condition=Ready", "swarm/example", &timeout])?;
     field.up()?.wait_for_line(PATIENCE, |line| line.contains("-> Flying"))?;
     let scrape = http_get(&metrics, "/metrics")?;
     ensure!(scrape.contains("skein_"), "{scrape}");

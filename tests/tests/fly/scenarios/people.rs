@@ -20,12 +20,13 @@ use crate::wire::now;
 pub const ALL: &[Scenario] = &[
     Scenario::new(
         "takeover",
-        "a pilot takes over: nothing is sent, not for a changed height either, until `skein resume`",
+        "a pilot takes over and hands back: nothing is sent, not for a changed height either, until `skein resume`",
         takeover,
-    ),
+    )
+    .real_time(),
     Scenario::new(
         "pilot-lands",
-        "a pilot lands it: it stays down until a ground order is given and released",
+        "a pilot lands it: it stays down until a ground order is given and released, and `skein resume`",
         pilot_lands,
     ),
     Scenario::new(
@@ -72,6 +73,9 @@ fn takeover(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         .kubectl()
         .run(["patch", "swarm", SWARM, "--type=merge", "-p", &patch])?;
     std::thread::sleep(Duration::from_secs(4));
+    // The pilot hands it back in the mode in which Skein holds; that alone is no word of theirs.
+    field.vehicle(NODE).pilot.mode(HOLD.0, HOLD.1)?;
+    std::thread::sleep(Duration::from_secs(3));
     let sent = field.record(NODE).orders_since(since);
     ensure!(sent.is_empty(), "in the pilot's hands it was sent {sent:?}");
     let resumed = now();
@@ -102,8 +106,12 @@ fn pilot_lands(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     field.skein(&["ground", SWARM])?;
     std::thread::sleep(Duration::from_secs(3));
     field.skein(&["release", SWARM])?;
+    std::thread::sleep(Duration::from_secs(3));
+    let sent = field.record(NODE).orders_since(since);
+    ensure!(sent.is_empty(), "before `skein resume` it was sent {sent:?}");
+    field.skein(&["resume", &drone_name(field)?])?;
     field.wait_in_air(&[NODE], START / 2.0)?;
-    figures.took("up again after ground and release", released, now());
+    figures.took("up again after ground, release and resume", released, now());
     Ok(())
 }
 

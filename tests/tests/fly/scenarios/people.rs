@@ -26,7 +26,7 @@ pub const ALL: &[Scenario] = &[
     .real_time(),
     Scenario::new(
         "pilot-lands",
-        "a pilot lands it: it stays down until a ground order is given and released, and `skein resume`",
+        "a pilot lands it: it stays down until `skein resume`, a ground order and its release",
         pilot_lands,
     ),
     Scenario::new(
@@ -102,16 +102,17 @@ fn pilot_lands(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     field.pass(30, Duration::from_secs(10));
     let sent = field.record(NODE).orders_since(since);
     ensure!(sent.is_empty(), "it was sent {sent:?}");
-    let released = now();
+    // As the Drone says: it is resumed, then grounded and released.
+    field.skein(&["resume", &drone_name(field)?])?;
+    std::thread::sleep(Duration::from_secs(5));
+    let sent = field.record(NODE).orders_since(since);
+    ensure!(sent.is_empty(), "resumed, but not released, it was sent {sent:?}");
     field.skein(&["ground", SWARM])?;
     std::thread::sleep(Duration::from_secs(3));
+    let released = now();
     field.skein(&["release", SWARM])?;
-    std::thread::sleep(Duration::from_secs(3));
-    let sent = field.record(NODE).orders_since(since);
-    ensure!(sent.is_empty(), "before `skein resume` it was sent {sent:?}");
-    field.skein(&["resume", &drone_name(field)?])?;
     field.wait_in_air(&[NODE], START / 2.0)?;
-    figures.took("up again after ground, release and resume", released, now());
+    figures.took("up again after the release", released, now());
     Ok(())
 }
 

@@ -20,12 +20,13 @@ use crate::wire::now;
 pub const ALL: &[Scenario] = &[
     Scenario::new(
         "takeover",
-        "a pilot takes over: nothing is sent, not for a changed height either, until `skein resume`",
+        "a pilot takes over and hands back: nothing is sent, not for a changed height either, until `skein resume`",
         takeover,
-    ),
+    )
+    .real_time(),
     Scenario::new(
         "pilot-lands",
-        "a pilot lands it: it stays down until a ground order is given and released",
+        "a pilot lands it: it stays down until `skein resume`, a ground order and its release",
         pilot_lands,
     ),
     Scenario::new(
@@ -72,6 +73,9 @@ fn takeover(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         .kubectl()
         .run(["patch", "swarm", SWARM, "--type=merge", "-p", &patch])?;
     std::thread::sleep(Duration::from_secs(4));
+    // The pilot hands it back in the mode in which Skein holds; that alone is no word of theirs.
+    field.vehicle(NODE).pilot.mode(HOLD.0, HOLD.1)?;
+    std::thread::sleep(Duration::from_secs(3));
     let sent = field.record(NODE).orders_since(since);
     ensure!(sent.is_empty(), "in the pilot's hands it was sent {sent:?}");
     let resumed = now();
@@ -98,12 +102,17 @@ fn pilot_lands(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     field.pass(30, Duration::from_secs(10));
     let sent = field.record(NODE).orders_since(since);
     ensure!(sent.is_empty(), "it was sent {sent:?}");
-    let released = now();
+    // As the Drone says: it is resumed, then grounded and released.
+    field.skein(&["resume", &drone_name(field)?])?;
+    std::thread::sleep(Duration::from_secs(5));
+    let sent = field.record(NODE).orders_since(since);
+    ensure!(sent.is_empty(), "resumed, but not released, it was sent {sent:?}");
     field.skein(&["ground", SWARM])?;
     std::thread::sleep(Duration::from_secs(3));
+    let released = now();
     field.skein(&["release", SWARM])?;
     field.wait_in_air(&[NODE], START / 2.0)?;
-    figures.took("up again after ground and release", released, now());
+    figures.took("up again after the release", released, now());
     Ok(())
 }
 

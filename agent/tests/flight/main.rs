@@ -184,7 +184,7 @@ impl Agent {
             if !held_up.is_zero() {
                 sleep(held_up).await;
             }
-            fly(pilot, wiring, Arc::new(store), CancellationToken::new()).await
+            Box::pin(fly(pilot, wiring, Arc::new(store), CancellationToken::new())).await
         });
         Self {
             orders: orders_tx,

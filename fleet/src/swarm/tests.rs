@@ -325,6 +325,7 @@ fn a_swarm_is_stalled_when_nothing_more_comes_without_a_person_and_not_before() 
         assigned: 3,
         ready: 1,
         stalled: 2,
+        unknown: 0,
         grounded: false,
         deleting: false,
     };

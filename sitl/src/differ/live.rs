@@ -354,7 +354,7 @@ impl Live {
             } else if !base && let Some(mode) = base_mode(self.scene.autopilot) {
                 self.tell(SET_MODE, mode)?;
             } else if self.state.ready && on_ground {
-                let since_s = *well_since_s.get_or_insert_with(|| self.boot_s);
+                let since_s = *well_since_s.get_or_insert(self.boot_s);
                 if self.now_s() - since_s > 3.0 {
                     return Ok(());
                 }

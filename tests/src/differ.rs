@@ -97,7 +97,10 @@ pub fn run(firmware: &Firmware, program: &Path, plan: &Plan, say: &mut dyn FnMut
         // A script that spoils it each time is left out.
         from = next.max(from + u64::from(next == from));
         count.spoilt += 1;
-        anyhow::ensure!(count.spoilt < plan.scripts + 3, "the autopilot does not stay usable; see the lines above");
+        anyhow::ensure!(
+            count.spoilt < plan.scripts + 3,
+            "the autopilot does not stay usable; see the lines above"
+        );
     }
     Ok(count)
 }

@@ -41,7 +41,10 @@ enum Which {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut build = cargo();
     build.args(["build", "--quiet", "--package", "sitl", "--bin", "skein-differ"]);
-    anyhow::ensure!(build.status().context("cannot start cargo")?.success(), "skein-differ does not build");
+    anyhow::ensure!(
+        build.status().context("cannot start cargo")?.success(),
+        "skein-differ does not build"
+    );
     let program = tests::launch::workspace_binary("skein-differ")?;
     let stacks = match args.autopilot {
         None => Stack::ALL.to_vec(),
@@ -66,10 +69,15 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             }),
             tries: args.tries,
         };
-        let count = run_plan(&firmware, &program, &plan, &mut |line| say::line(&format!("{stack}: {line}")))?;
+        let count = run_plan(&firmware, &program, &plan, &mut |line| {
+            say::line(&format!("{stack}: {line}"))
+        })?;
         say::line(&format!("{stack}: {count}"));
         differ += count.differ;
     }
-    anyhow::ensure!(differ == 0, "the simulator differs from the real autopilot in {differ} scripts; see above");
+    anyhow::ensure!(
+        differ == 0,
+        "the simulator differs from the real autopilot in {differ} scripts; see above"
+    );
     Ok(())
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::encode::{self, Scene};
 use super::live::Run;
 use crate::faults::chance::Chance;
-use crate::model::{Autopilot, Port, Vehicle, VehicleConfig};
+use crate::model::{Port, Vehicle, VehicleConfig};
 use crate::replay::{Fact, Heard, facts};
 use crate::wire::{Frame, FrameReader, Incoming, Outgoing, Sender};
 

@@ -22,6 +22,7 @@
 mod encode;
 mod generate;
 mod judge;
+mod kept;
 mod live;
 mod pools;
 mod script;
@@ -31,6 +32,7 @@ mod simulated;
 
 pub use generate::generate;
 pub use judge::{Outcome, judge};
+pub use kept::{keep, kept};
 pub use live::{Live, LiveError, Wire};
 pub use script::{Act, At, Form, Script, Setpoint, Step};
 pub use session::{Found, Report, Session, Settings};

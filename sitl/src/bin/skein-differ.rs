@@ -4,10 +4,11 @@
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
-use sitl::differ::{Found, Live, Report, Session, Settings, Wire, generate};
+use sitl::differ::{Found, Live, Outcome, Report, Session, Settings, Wire, generate, judge, kept};
 use sitl::model::Autopilot;
 use sitl::replay::Comparison;
 
@@ -18,7 +19,7 @@ use sitl::replay::Comparison;
 #[command(name = "skein-differ", version)]
 struct Args {
     /// Which stack.
-    #[arg(long, value_parser = autopilot)]
+    #[arg(long, value_parser = autopilot, default_value = "ardupilot")]
     autopilot: Autopilot,
     /// TCP address of the autopilot.
     #[arg(long, value_name = "ADDRESS")]
@@ -47,12 +48,15 @@ struct Args {
     /// How often a script that differs is run again to shorten it; 0: never.
     #[arg(long, default_value_t = 40)]
     tries: usize,
+    /// Keeps what the autopilot did with each script in this folder.
+    #[arg(long, value_name = "FOLDER")]
+    keep: Option<PathBuf>,
+    /// Judges again what is kept in this folder, without an autopilot.
+    #[arg(long, value_name = "FOLDER")]
+    judge: Option<PathBuf>,
     /// Prints the scripts and runs none.
     #[arg(long)]
     show: bool,
-    /// Prints all that both sides said of each script that differs.
-    #[arg(long)]
-    all: bool,
 }
 
 fn autopilot(name: &str) -> Result<Autopilot, String> {
@@ -72,7 +76,11 @@ fn main() -> ExitCode {
         }
         return ExitCode::SUCCESS;
     }
-    match run(&args) {
+    let done = match &args.judge {
+        Some(folder) => judge_again(folder),
+        None => run(&args),
+    };
+    match done {
         Ok(code) => code,
         Err(error) => {
             say(&format!("{error:#}"));
@@ -114,6 +122,7 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
         autopilot: args.autopilot,
         seed: args.seed,
         tries: args.tries,
+        keep: args.keep.clone(),
     });
     let mut worst = ExitCode::SUCCESS;
     for number in args.from..args.scripts {
@@ -121,7 +130,7 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
             session.run(&mut live, number)
         } else {
             let script = generate(args.autopilot, args.seed + number).only(&args.steps);
-            session.run_script(&mut live, script)
+            session.run_script(&mut live, script, number)
         };
         if let Some(report) = &report {
             if matches!(report.found, Found::Differs { .. }) {
@@ -135,6 +144,32 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
     }
     Ok(worst)
+}
+
+fn judge_again(folder: &Path) -> anyhow::Result<ExitCode> {
+    let (mut same, mut warped, mut differ) = (0, 0, 0);
+    for (name, run, script) in kept(folder)? {
+        match judge(&run) {
+            Outcome::Same => same += 1,
+            Outcome::SameWarped => {
+                same += 1;
+                warped += 1;
+            }
+            Outcome::Differs(comparison) => {
+                differ += 1;
+                say(&format!("{name}: DIFFERS\n{script}"));
+                differences(&comparison);
+            }
+        }
+    }
+    say(&format!(
+        "{same} the same ({warped} of them within what may differ in time), {differ} differ"
+    ));
+    Ok(if differ == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
 fn again(number: u64) -> ExitCode {

@@ -127,8 +127,9 @@ const PX4_PARAMETERS: &[Parameter] = &[
     ("NO_SUCH_NAME", &[1.0], true),
 ];
 
-/// Message ids to ask for: known, unknown to one stack, unknown to both.
+/// Message ids to ask for: known, unknown to one stack, unknown to both. Not those that PX4 refuses unless something new was
+/// measured just then (24).
 pub(super) const MESSAGES: &[u32] = &[
-    0, 1, 2, 24, 30, 31, 32, 33, 36, 42, 62, 74, 83, 85, 87, 105, 116, 125, 132, 141, 147, 148, 162, 168, 193, 230,
-    242, 245, 253, 265, 291, 300, 331, 340, 395, 397, 410, 411, 435, 436, 437, 9999,
+    0, 1, 2, 30, 31, 32, 33, 36, 42, 62, 74, 83, 85, 87, 105, 116, 125, 132, 141, 147, 148, 162, 168, 193, 230, 242,
+    245, 253, 265, 291, 300, 331, 340, 395, 397, 410, 411, 435, 436, 437, 9999,
 ];

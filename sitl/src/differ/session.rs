@@ -2,21 +2,25 @@
 //!
 //! Owns: the count, and when a difference is looked at again. Must not: print.
 
+use std::path::PathBuf;
+
 use super::generate::generate;
 use super::judge::{Outcome, judge};
-use super::live::{Live, LiveError};
+use super::live::{Live, LiveError, Run};
 use super::script::{Act, Script};
 use super::shrink::shrink;
 use crate::model::Autopilot;
 use crate::replay::Comparison;
 
 /// What to run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Settings {
     /// Which stack.
     pub autopilot: Autopilot,
     /// The first script's seed; the others follow.
     pub seed: u64,
+    /// Where what the real autopilot did with each script is kept.
+    pub keep: Option<PathBuf>,
     /// Runs of shortened scripts for each that differs; 0 shrinks nothing.
     pub tries: usize,
 }
@@ -66,15 +70,21 @@ impl Session {
     /// The autopilot must be started again. What was found before comes first.
     pub fn run(&self, live: &mut Live, number: u64) -> (Option<Report>, Result<(), LiveError>) {
         let script = generate(self.settings.autopilot, self.settings.seed.wrapping_add(number));
-        self.run_script(live, script)
+        self.run_script(live, script, number)
     }
 
     /// The same with a script of one's own.
     ///
     /// # Errors
     /// As above.
-    pub fn run_script(&self, live: &mut Live, script: Script) -> (Option<Report>, Result<(), LiveError>) {
-        let first = match live.play(&script).map(|run| judge(&run)) {
+    pub fn run_script(&self, live: &mut Live, script: Script, number: u64) -> (Option<Report>, Result<(), LiveError>) {
+        let keep = |run: Run| -> Result<Outcome, LiveError> {
+            if let Some(folder) = &self.settings.keep {
+                super::kept::keep(folder, number, &run, &script.to_string())?;
+            }
+            Ok(judge(&run))
+        };
+        let first = match live.play(&script).and_then(keep) {
             Err(error) => return (None, Err(error)),
             Ok(outcome) => outcome,
         };

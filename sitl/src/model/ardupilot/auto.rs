@@ -233,7 +233,9 @@ impl ArduPilot {
                 self.flight = Flight::Climbing { to_up_m };
             }
             _ if !flying => {}
-            item::RETURN_TO_LAUNCH => self.flight = Flight::go_home(&core.airframe, &core.params),
+            item::RETURN_TO_LAUNCH => {
+                self.flight = Flight::go_home(&core.airframe, &core.params, self.home_local(core))
+            }
             item::LAND if item.x == 0 && item.y == 0 => self.flight = Flight::land(core.uptime_s),
             item::DELAY => self.stop_here(core),
             _ => {

@@ -84,12 +84,9 @@ impl ArduPilot {
     }
 
     fn request_message(&mut self, core: &mut Core, from: Address, command: u16, message: u32) {
-        let composed = self.compose(core, message);
-        let verdict = if composed.is_some() || reports::known(message) {
-            result::ACCEPTED
-        } else {
-            result::FAILED
-        };
+        let known = reports::known(message);
+        let composed = self.compose(core, message).filter(|_| known);
+        let verdict = if known { result::ACCEPTED } else { result::FAILED };
         let unset = message == id::HOME_POSITION && core.uptime_s < ORIGIN_S;
         core.ack(from, command, if unset { result::FAILED } else { verdict });
         if let Some(message) = composed {
@@ -107,10 +104,11 @@ impl ArduPilot {
             return result::DENIED;
         }
         match interval_us {
-            us if us < 0.0 => core.streams.stop(message),
+            -1.0 => core.streams.stop(message),
+            us if us < 0.0 => return result::DENIED,
             us if us < 1.0 && message == id::HEARTBEAT => core.streams.every(message, 1.0, core.uptime_s + 1.0),
             us if us < 1.0 => core.streams.stop(message),
-            us if us < 1000.0 => return result::DENIED,
+            us if us <= 1000.0 => return result::DENIED,
             us => {
                 let interval_s = f64::from(us) / 1e6;
                 // Streams of the same interval go out together.

@@ -111,7 +111,7 @@ impl FenceWatch {
     pub(super) fn slowed(&self, core: &Core, home: Option<Wgs84>, wanted: Neu) -> Neu {
         const FENCES: u32 = 1;
         const BRAKES_M_S2: f64 = 1.0;
-        const CREEPS_M_S: f64 = 0.6;
+        const CREEPS_M_S: f64 = 1.0;
         if core.params.get("AVOID_ENABLE") as u32 & FENCES == 0 {
             return wanted;
         }

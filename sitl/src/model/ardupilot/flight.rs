@@ -72,6 +72,8 @@ pub(super) enum Flight {
     Landed,
     /// A take-off was accepted and motors spool up; still landed until `begins_s`.
     Spooling { begins_s: f64, to_up_m: f64 },
+    /// A take-off that the throttle stick ends at once: in the air between these times.
+    Hopping { from_s: f64, until_s: f64 },
     /// Climbing to the take-off height.
     Climbing { to_up_m: f64 },
     /// Holding or going to a point.
@@ -123,9 +125,17 @@ impl Flight {
         }
     }
 
-    /// A return from where the airframe is.
-    pub(super) fn go_home(airframe: &Airframe, params: &Params) -> Self {
-        let to_up_m = (f64::from(params.get("RTL_ALT")) / 100.0).max(airframe.position.up);
+    /// A return from where the airframe is: it climbs no higher than a cone around `home` reaches there.
+    pub(super) fn go_home(airframe: &Airframe, params: &Params, home: Neu) -> Self {
+        const LEAST_SLOPE: f64 = 0.5;
+        let here = airframe.position;
+        let slope = f64::from(params.get("RTL_CONE_SLOPE"));
+        let cone_m = if slope >= LEAST_SLOPE {
+            here.ground_distance(home) * slope
+        } else {
+            f64::INFINITY
+        };
+        let to_up_m = (f64::from(params.get("RTL_ALT")) / 100.0).min(cone_m).max(here.up);
         Self::ReturnClimb { to_up_m }
     }
 
@@ -143,6 +153,7 @@ impl Flight {
     pub(super) fn landed(self, now_s: f64) -> bool {
         match self {
             Self::Landed | Self::Spooling { .. } => true,
+            Self::Hopping { from_s, .. } => now_s < from_s,
             Self::Landing {
                 touched_s: Some(at), ..
             } => now_s >= at + LANDED_AFTER_TOUCH_S,
@@ -165,6 +176,12 @@ impl Flight {
                 airframe.rest();
                 if now_s >= begins_s {
                     *self = Self::Climbing { to_up_m };
+                }
+            }
+            Self::Hopping { until_s, .. } => {
+                airframe.rest();
+                if now_s >= until_s {
+                    *self = Self::Landed;
                 }
             }
             Self::Climbing { to_up_m } => {

@@ -16,6 +16,9 @@ const LOCAL: u8 = 1;
 const LOCAL_OFFSET: u8 = 7;
 const BODY: u8 = 8;
 const BODY_OFFSET: u8 = 9;
+/// A take-off that the stick ends at once: from the command until it is off the ground, and until it is landed again.
+const HOPS_AFTER_S: f64 = 1.9;
+const HOPS_FOR_S: f64 = 1.9;
 /// Bits of POSITION_TARGET_TYPEMASK.
 const NO_PLACE: u16 = 0b111;
 const NO_VELOCITY: u16 = 0b11_1000;
@@ -30,13 +33,22 @@ impl ArduPilot {
         }
         let to_up_m = f64::from(command.z());
         let on_ground = matches!(self.flight, Flight::Landed | Flight::Spooling { .. });
-        let possible = self.mode == modes::GUIDED && on_ground && to_up_m > core.airframe.position.up;
-        match (self.armed_s, possible) {
-            (Some(armed_s), true) => {
+        let higher = to_up_m > core.airframe.position.up;
+        match (self.armed_s, self.mode) {
+            (Some(armed_s), modes::GUIDED) if on_ground && higher => {
                 self.auto_armed = true;
                 self.flight = match self.flight {
                     Flight::Spooling { begins_s, .. } => Flight::Spooling { begins_s, to_up_m },
                     _ => Flight::take_off(core.uptime_s, armed_s, to_up_m),
+                };
+                result::ACCEPTED
+            }
+            (Some(_), modes::GUIDED_NO_GPS) if on_ground && higher => result::ACCEPTED,
+            // With the throttle stick at the bottom it comes down again at once.
+            (Some(_), mode) if on_ground && higher && modes::takes_off_by_stick(mode) => {
+                self.flight = Flight::Hopping {
+                    from_s: core.uptime_s + HOPS_AFTER_S,
+                    until_s: core.uptime_s + HOPS_AFTER_S + HOPS_FOR_S,
                 };
                 result::ACCEPTED
             }
@@ -81,30 +93,20 @@ impl ArduPilot {
         result::ACCEPTED
     }
 
-    /// DO_REPOSITION; MAV_RESULT.
+    /// DO_REPOSITION; MAV_RESULT. On the ground it is accepted too, and moves nothing.
     pub(super) fn reposition(&mut self, core: &mut Core, command: &Command) -> u8 {
         let CommandForm::Int { frame, x, y, z } = command.form else {
             return result::UNSUPPORTED;
         };
-        if x == 0 && y == 0 {
+        let nowhere = x == i32::MAX || y == i32::MAX || (x == 0 && y == 0);
+        let guided = matches!(self.mode, modes::GUIDED | modes::GUIDED_NO_GPS);
+        let may_change_mode = command.params[1] as u32 & 1 != 0;
+        let Some(up) = height_above_boot(core, frame, f64::from(z)).filter(|_| !nowhere && (guided || may_change_mode))
+        else {
             return result::DENIED;
-        }
-        if self.armed_s.is_none() || self.landed(core) {
-            return result::FAILED;
-        }
-        let Some(up) = height_above_boot(core, frame, f64::from(z)) else {
-            return result::UNSUPPORTED_MAV_FRAME;
         };
-        if x == i32::MAX || y == i32::MAX {
-            return result::DENIED;
-        }
-        if self.mode != modes::GUIDED {
-            if command.params[1] as u32 & 1 == 0 {
-                return result::DENIED;
-            }
-            if self.set_mode(core, modes::GUIDED).is_err() {
-                return result::FAILED;
-            }
+        if !guided && self.set_mode(core, modes::GUIDED).is_err() {
+            return result::FAILED;
         }
         let target = Neu {
             up,
@@ -113,7 +115,9 @@ impl ArduPilot {
         if !self.fence.allows(core, self.home, target) {
             return result::FAILED;
         }
-        self.flight = Flight::Guided { target };
+        if self.takes_setpoints(core) {
+            self.flight = Flight::Guided { target };
+        }
         result::ACCEPTED
     }
 

@@ -25,6 +25,8 @@ mod reports;
 mod requests;
 mod voice;
 
+use std::collections::BTreeSet;
+
 use mavlink::dialects::ardupilotmega::MavSeverity;
 
 pub(super) use params::params;
@@ -80,6 +82,8 @@ pub(super) struct ArduPilot {
     listing: Option<usize>,
     yaw_text_s: Option<f64>,
     voice: Voice,
+    /// Components of its own system that it heard: commands to them are theirs.
+    components: BTreeSet<u8>,
 }
 
 impl ArduPilot {
@@ -115,6 +119,7 @@ impl ArduPilot {
             listing: None,
             yaw_text_s: None,
             voice: Voice::default(),
+            components: BTreeSet::new(),
         }
     }
 
@@ -122,8 +127,12 @@ impl ArduPilot {
         self.flight.landed(core.uptime_s)
     }
 
+    fn home_local(&self, core: &Core) -> Neu {
+        self.home.map_or(Neu::default(), |home| core.config.home.to_local(home))
+    }
+
     fn flight_step(&mut self, core: &mut Core, dt_s: f64) {
-        let home = self.home.map_or(Neu::default(), |home| core.config.home.to_local(home));
+        let home = self.home_local(core);
         if let Flight::Steered { wanted, until_s, .. } = self.flight {
             let allowed = self.fence.slowed(core, self.home, wanted);
             self.flight = Flight::Steered {

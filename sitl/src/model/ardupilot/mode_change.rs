@@ -39,7 +39,7 @@ impl ArduPilot {
         if armed && !self.landed(core) {
             self.flight = match mode {
                 modes::LAND => Flight::land(core.uptime_s),
-                modes::RTL => Flight::go_home(&core.airframe, &core.params),
+                modes::RTL => Flight::go_home(&core.airframe, &core.params, self.home_local(core)),
                 mode => match modes::sink(mode) {
                     Some(how) => Flight::Sinking { how, touched_s: None },
                     None => Flight::Guided {

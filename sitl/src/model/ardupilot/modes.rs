@@ -53,6 +53,11 @@ pub(super) fn needs_position(mode: u32) -> bool {
     matches!(mode, 3 | 4 | 5 | 6 | 7 | 11 | 16 | 17 | 18 | 19 | 21 | 23 | 24)
 }
 
+/// A pilot's mode in which a take-off can be commanded.
+pub(super) fn takes_off_by_stick(mode: u32) -> bool {
+    matches!(mode, 5 | 16 | 24)
+}
+
 /// The mode cannot be begun by this vehicle: no flip or tuning without a pilot, nobody to follow, nowhere to land.
 pub(super) fn needs_more(mode: u32) -> bool {
     matches!(mode, 14 | 15 | 23 | 27)

@@ -52,6 +52,7 @@ const ROWS: &[(&str, ParamKind, f32)] = &[
     ("MIS_RESTART", Int8, 0.0),
     ("RTL_ALT", Int32, 1500.0),
     ("RTL_ALT_FINAL", Int16, 0.0),
+    ("RTL_CONE_SLOPE", Real32, 3.0),
     ("RTL_LOIT_TIME", Int32, 5000.0),
     ("SIM_BATT_VOLTAGE", Real32, 12.6),
     ("SIM_ENGINE_FAIL", Int32, 0.0),

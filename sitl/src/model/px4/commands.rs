@@ -157,11 +157,15 @@ impl Px4 {
         if z.is_finite() {
             target.up = f64::from(z) - core.config.home.amsl_m;
         }
-        if command.params[1] as u32 & 1 != 0 {
+        // Without the bit to change the mode the commander does not take it, but in Hold the vehicle goes there.
+        let verdict = if command.params[1] as u32 & 1 != 0 {
             self.enter(core, Mode::Hold);
-        }
+            result::ACCEPTED
+        } else {
+            result::UNSUPPORTED
+        };
         self.go_to(core, target);
-        result::ACCEPTED
+        verdict
     }
 
     pub(super) fn ask_mode(&mut self, core: &mut Core, main: u8, sub: u8) -> u8 {
@@ -260,7 +264,7 @@ fn point(core: &Core, command: &Command) -> Option<Neu> {
 }
 
 fn set_interval(core: &mut Core, message: u32, interval_us: f32) -> u8 {
-    if !reports::known(message) || message == id::HEARTBEAT {
+    if !reports::is_streamed(message) {
         return result::FAILED;
     }
     match (interval_us, link_rates::default_interval_s(core, message)) {

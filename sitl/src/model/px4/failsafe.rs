@@ -94,7 +94,11 @@ impl Px4 {
         }
         self.failsafe = None;
         if self.flying() && self.flight != Flight::Tumbling {
-            let intended = self.intended;
+            // A take-off that was broken off is not taken up again.
+            let intended = match self.intended {
+                Mode::Takeoff => Mode::Hold,
+                other => other,
+            };
             self.enter(core, intended);
         }
     }

@@ -50,6 +50,7 @@ use self::own_commands::OwnCommands;
 use self::texts::Texts;
 use super::core::Core;
 use super::ftp::FileServer;
+use super::geo::Neu;
 use super::plan::{Fence, Plans};
 use super::vehicle::{Fault, Pilot};
 use crate::wire::Incoming;
@@ -91,6 +92,8 @@ pub(super) struct Px4 {
     plans: Plans,
     mission: Mission,
     offboard: Offboard,
+    /// A place that lifts it off the ground, and when.
+    lifts: Option<(f64, Neu)>,
     fence: Fence,
     in_fence: bool,
     files: FileServer,
@@ -140,6 +143,7 @@ impl Px4 {
             plans: Plans::new(&plan_rules::RULES),
             mission: Mission::default(),
             offboard: Offboard::default(),
+            lifts: None,
             fence: Fence::default(),
             in_fence: true,
             files: metadata::server(),
@@ -158,6 +162,8 @@ impl Px4 {
     fn landed_number(&self, core: &Core) -> u8 {
         match self.killed_s {
             Some(at) if core.uptime_s - at >= KILLED_LOOKS_LANDED_S => 1,
+            // A descent without a position is no landing to it until it lies on the ground.
+            _ if self.mode == Mode::Descend && !self.flight.landed() => 2,
             _ => self.flight.landed_state(),
         }
     }
@@ -257,6 +263,7 @@ impl Pilot for Px4 {
         self.position_step(core);
         self.fence_step(core);
         self.offboard_step(core);
+        self.lift_step(core);
         self.failsafe_step(core);
         self.mission_step(core);
         self.flight_step(core, dt_s);

@@ -7,7 +7,7 @@ mod support;
 use mavlink::dialects::ardupilotmega::{GpsFixType, MavMessage, MavState};
 use sitl::model::{Autopilot, Fault, VehicleConfig};
 use sitl::wire::{Address, Request};
-use support::Verdict::{Accepted, Denied, TemporarilyRejected, Unsupported};
+use support::Verdict::{Accepted, Denied, TemporarilyRejected};
 use support::px4::*;
 use support::{Bench, HOME, US, near};
 

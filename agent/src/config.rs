@@ -7,6 +7,7 @@ use crate::flight_log::{self, FlightLogFlags};
 use crate::gcs::{self, GcsFlags};
 use clap::Parser;
 use fleet::ids::NodeName;
+use fleet::safety::Rest;
 use fleet::units::SystemId;
 use link::LinkUrl;
 use std::path::PathBuf;
@@ -37,11 +38,19 @@ pub struct Flags {
     /// terminationGracePeriodSeconds.
     #[arg(long, env = "SKEIN_LANDING_TIMEOUT", default_value = "280")]
     landing_timeout: String,
+    /// Seconds that the vehicle rests on the ground after any landing before it is armed, so that nobody who walks up to it is met
+    /// by turning propellers.
+    #[arg(long, env = "SKEIN_SETTLE", default_value = "5", value_name = "SECONDS")]
+    settle: String,
+    /// Seconds of quiet after somebody else flew the vehicle while it served no Drone; then it is offered again.
+    #[arg(long, env = "SKEIN_QUIET_AFTER_OTHERS", default_value = "60", value_name = "SECONDS")]
+    quiet_after_others: String,
     /// A file that is kept fresh while the autopilot is heard, for a readiness probe; best on a memory file system.
     #[arg(long, env = "SKEIN_READY_FILE", value_name = "PATH")]
     pub(crate) ready_file: Option<PathBuf>,
-    /// Also send the heartbeat of a ground station, but only while the coordinator is in contact, so that the autopilot's own
-    /// failsafe for the loss of its ground station (NAV_DLL_ACT, FS_GCS_ENABLE) acts when Skein is gone. Off by default.
+    /// Also send the heartbeat of a ground station, while the coordinator is in contact and for up to 20 s after (at most 3/4 of
+    /// coordinatorLossSeconds: a fail-over is bridged), so that the autopilot's own failsafe for the loss of its ground station
+    /// (NAV_DLL_ACT after COM_DL_LOSS_T, FS_GCS_ENABLE after FS_GCS_TIMEOUT) acts when Skein is gone. Off by default.
     #[arg(long, env = "SKEIN_GCS_HEARTBEAT")]
     gcs_heartbeat: bool,
     /// System id of that heartbeat; ArduPilot counts only the one in its MAV_GCS_SYSID (older: SYSID_MYGCS).
@@ -90,6 +99,8 @@ pub struct Config {
     pub log: LogFormat,
     /// How long an ending agent waits for its vehicle.
     pub landing_timeout: Duration,
+    /// How long the vehicle rests on the ground before it is armed.
+    pub rest: Rest,
     /// The file that is kept fresh while the autopilot is heard.
     pub ready_file: Option<PathBuf>,
     /// Key file and link id of MAVLink 2 signing; `None` for none.
@@ -113,6 +124,7 @@ impl Config {
             state_dir,
             log: LogFormat::Text,
             landing_timeout: PATIENT_LANDING,
+            rest: Rest::default(),
             ready_file: None,
             signing: None,
             ground_station: None,
@@ -158,6 +170,10 @@ impl Flags {
             )
         })?;
         let landing_timeout = Duration::from_secs(seconds);
+        let rest = Rest {
+            settle: rests("SKEIN_SETTLE", &self.settle)?,
+            quiet: rests("SKEIN_QUIET_AFTER_OTHERS", &self.quiet_after_others)?,
+        };
         let link_id: u8 = self.signing_link_id.parse().map_err(|_| {
             format!(
                 "SKEIN_SIGNING_LINK_ID: {:?} is not a link id; use a number from 0 to 255",
@@ -178,6 +194,7 @@ impl Flags {
             state_dir: self.state_dir,
             log,
             landing_timeout,
+            rest,
             ready_file: self.ready_file,
             signing: self.signing_key.map(|file| (file, link_id)),
             ground_station: self.gcs_heartbeat.then_some(system),
@@ -185,6 +202,12 @@ impl Flags {
             flight_log: self.flight_log.into(),
         })
     }
+}
+
+fn rests(name: &str, value: &str) -> Result<Duration, String> {
+    let seconds = value.parse().ok().filter(|s| (0..=86_400).contains(s));
+    let seconds = seconds.ok_or_else(|| format!("{name}: {value:?} is not a number of seconds from 0 to 86400"))?;
+    Ok(Duration::from_secs(seconds))
 }
 
 fn required(value: Option<String>, missing: &str) -> Result<String, String> {
@@ -210,6 +233,8 @@ mod tests {
             state_dir: "/var/lib/skein".into(),
             log: "json".into(),
             landing_timeout: "280".into(),
+            settle: "5".into(),
+            quiet_after_others: "60".into(),
             ready_file: None,
             check_ready: false,
             give_state_dir_to: None,
@@ -231,7 +256,21 @@ mod tests {
 
     #[test]
     fn each_bad_value_is_one_line_that_names_it_and_says_what_to_do() {
-        let cases: [(Flags, &str); 9] = [
+        let cases: [(Flags, &str); 11] = [
+            (
+                Flags {
+                    settle: "-1".into(),
+                    ..flags()
+                },
+                "SKEIN_SETTLE",
+            ),
+            (
+                Flags {
+                    quiet_after_others: "a minute".into(),
+                    ..flags()
+                },
+                "SKEIN_QUIET_AFTER_OTHERS",
+            ),
             (Flags { node: None, ..flags() }, "set NODE"),
             (
                 Flags {

@@ -1,11 +1,26 @@
 //! Contact with the coordinator: whether somebody who leads has spoken on the stream that is open now.
 //!
-//! Owns: [`Contact`]: how long the agent has been alone (invariant 6), and whether its assignment is confirmed.
+//! Owns: [`Contact`]: how long the agent has been alone (invariant 6), whether its assignment is confirmed, and for how long the
+//! heartbeat of the ground station goes on without ([`grace`]), so that a fail-over or a restart of coordinators brings nobody home.
 //! Must not: take an open stream for contact. One that only opens, again and again, or that a deposed coordinator holds
 //! open, leaves a vehicle alone just as well as none.
 
 use fleet::time::Moment;
 use std::time::Duration;
+
+/// Another coordinator leads, and agents are connected to it and confirmed, after this long at the latest: it may take the
+/// Lease after 10 s ([`fleet::leadership::LASTS`]), and an agent tries again every 5 s at least.
+pub const FAIL_OVER_TAKES: Duration = Duration::from_secs(18);
+
+/// The heartbeat of the ground station goes on for this long at most after contact was lost.
+pub const GRACE_AT_MOST: Duration = Duration::from_secs(20);
+
+/// How long the heartbeat of the ground station goes on after contact was lost, `loss` being the time after which the agent
+/// itself counts the coordinator as lost; always less than that.
+#[must_use]
+pub fn grace(loss: Duration) -> Duration {
+    GRACE_AT_MOST.min(loss * 3 / 4)
+}
 
 /// What is known of the coordinator.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +30,8 @@ pub struct Contact {
     heard: bool,
     confirmed: bool,
     last: Moment,
+    /// When the stream was lost on which the assignment was confirmed last.
+    confirmed_until: Option<Moment>,
 }
 
 impl Contact {
@@ -26,6 +43,7 @@ impl Contact {
             heard: false,
             confirmed: false,
             last: now,
+            confirmed_until: None,
         }
     }
 
@@ -39,6 +57,9 @@ impl Contact {
     pub const fn closed(&mut self, now: Moment) {
         if self.heard {
             self.last = now;
+        }
+        if self.confirmed {
+            self.confirmed_until = Some(now);
         }
         self.open = false;
         self.heard = false;
@@ -54,6 +75,7 @@ impl Contact {
     pub const fn disowned(&mut self) {
         self.heard();
         self.confirmed = false;
+        self.confirmed_until = None;
     }
 
     /// An order came and was taken.
@@ -66,6 +88,13 @@ impl Contact {
     #[must_use]
     pub const fn confirmed(&self) -> bool {
         self.confirmed
+    }
+
+    /// Whether what is held is confirmed, or was until a stream was lost no longer than `grace` ago. Streams that open and say
+    /// nothing prolong nothing.
+    #[must_use]
+    pub fn confirmed_within(&self, grace: Duration, now: Moment) -> bool {
+        self.confirmed || self.confirmed_until.is_some_and(|until| now.since(until) <= grace)
     }
 
     /// How long there has been no contact.
@@ -126,6 +155,48 @@ mod tests {
         contact.confirm();
         contact.disowned();
         assert_eq!((contact.silent(at(9)), contact.confirmed()), (Duration::ZERO, false));
+    }
+
+    #[test]
+    fn a_fail_over_is_bridged_and_a_coordinator_that_stays_away_is_not() {
+        let grace = grace(Duration::from_secs(60));
+        assert!(grace >= FAIL_OVER_TAKES);
+        let mut contact = Contact::none_since(at(0));
+        assert!(!contact.confirmed_within(grace, at(1)), "never confirmed in this life");
+        contact.opened(at(1));
+        contact.confirm();
+        contact.closed(at(100));
+        assert!(contact.confirmed_within(grace, at(118)));
+        contact.opened(at(118));
+        assert!(contact.confirmed_within(grace, at(120)));
+        assert!(
+            !contact.confirmed_within(grace, at(121)),
+            "an open stream that says nothing"
+        );
+        contact.closed(at(122));
+        contact.opened(at(123));
+        assert!(!contact.confirmed_within(grace, at(124)), "nor do many of them");
+        contact.confirm();
+        assert!(contact.confirmed_within(grace, at(500)));
+    }
+
+    #[test]
+    fn what_another_coordinator_does_not_stand_by_is_not_bridged() {
+        let mut contact = Contact::none_since(at(0));
+        contact.opened(at(1));
+        contact.confirm();
+        contact.closed(at(2));
+        contact.opened(at(3));
+        contact.disowned();
+        assert!(!contact.confirmed_within(GRACE_AT_MOST, at(3)));
+    }
+
+    #[test]
+    fn the_grace_ends_before_the_agent_counts_the_coordinator_as_lost() {
+        for loss_s in [5, 10, 20, 24, 60, 3600] {
+            let loss = Duration::from_secs(loss_s);
+            assert!(grace(loss) < loss && grace(loss) <= GRACE_AT_MOST);
+        }
     }
 
     #[test]

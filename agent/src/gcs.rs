@@ -76,7 +76,12 @@ pub fn start(config: Config, link: LinkHandle) -> Gcs {
     }
     if config.remote {
         let read_only = config.policy.read_only;
-        warn!(read_only, places = ?config.places, "ground stations on other computers are let in; whoever reaches these places can speak to the autopilot");
+        let places: Vec<String> = config.places.iter().map(ToString::to_string).collect();
+        warn!(
+            read_only,
+            places = places.join(", "),
+            "ground stations on other computers are let in; whoever reaches these places can speak to the autopilot"
+        );
     }
     let out = Arc::new(Out::new(config.bytes_per_second));
     let (to_hub, from_guests) = mpsc::channel(FROM_GUESTS);
@@ -118,9 +123,9 @@ async fn keep_open(place: Place, door: Door, opened: Opened) {
         let Err(error) = meet(&place, &door, &opened).await;
         let why = error.to_string();
         if why == said {
-            debug!(?place, why, "still cannot meet ground stations");
+            debug!(%place, why, "still cannot meet ground stations");
         } else {
-            warn!(?place, why, "cannot meet ground stations here; retrying for ever");
+            warn!(%place, why, "cannot meet ground stations here; retrying for ever");
             said = why;
         }
         sleep(OPEN_AGAIN).await;
@@ -129,7 +134,7 @@ async fn keep_open(place: Place, door: Door, opened: Opened) {
 
 async fn meet(place: &Place, door: &Door, opened: &Opened) -> io::Result<Infallible> {
     let open = |address: SocketAddr| {
-        info!(?place, %address, "ground stations may connect");
+        info!(%place, %address, "ground stations may connect");
         let mut opened = opened.lock().unwrap_or_else(PoisonError::into_inner);
         opened.retain(|(there, _)| there != place);
         opened.push((place.clone(), address));

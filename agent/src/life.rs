@@ -87,7 +87,7 @@ async fn live(
     info!(version = fleet::version::version(), link = %config.link, coordinator = %config.coordinator, "agent started");
     if let Some(held) = &state.fence.held {
         let span = span_of(held);
-        span.in_scope(|| info!(desired = ?held.desired, "remembering an assignment; nothing is sent before the vehicle's state is known"));
+        span.in_scope(|| info!(desired = %held.desired, "remembering an assignment; nothing is sent before the vehicle's state is known"));
     }
     let (link, handle, events) = Link::open_with(
         config.link.clone(),
@@ -120,6 +120,7 @@ async fn live(
     let uplink = tokio::spawn(uplink.keep().in_current_span());
     let pilot = Pilot::new(config.node, state, clock.now())
         .as_ground_station(config.ground_station)
+        .resting(config.rest)
         .keeping_descriptions(Shelf::in_state(&config.state_dir));
     let landing_timeout = config.landing_timeout;
     let wiring = Wiring {
@@ -143,6 +144,6 @@ async fn live(
     if let Some(readiness) = readiness {
         readiness.abort();
     }
-    info!(?ending, ?counters, ?guests, ?logged, "agent ended");
+    info!(?ending, link = %counters, %guests, flight_log = %logged, "agent ended");
     ending
 }

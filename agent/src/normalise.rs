@@ -3,6 +3,7 @@
 //! Owns: [`Normaliser`]: what each message means, and which values cannot be true (noise gets through a 16-bit checksum
 //! now and then). Must not: send, decide, or believe any component but the latched autopilot; the caller sees to that.
 
+mod alarms;
 mod batteries;
 mod boot_clock;
 mod classes;
@@ -14,17 +15,21 @@ mod text;
 use crate::metadata::Table;
 use fleet::time::{Moment, Sighting};
 use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
-use fleet::vehicle::{Autopilot, Battery, Charge, FlightTruth, Heartbeat, LandedState, Position, Vehicle};
+use fleet::vehicle::{Autopilot, Battery, Charge, FlightTruth, Heartbeat, LandedState, Position, SystemState, Vehicle};
 use link::dialect::{
     AUTOPILOT_VERSION_DATA, GLOBAL_POSITION_INT_DATA, HEARTBEAT_DATA, MavLandedState, MavMessage, MavModeFlag,
-    MavSysStatusSensor, SYS_STATUS_DATA,
+    MavState, MavSysStatusSensor, SYS_STATUS_DATA,
 };
 use mavlink::Message;
 use px4_events::Said;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Two heights of home agree when they are this near; estimates on the ground wander by a metre or two.
 const HOME_AGREES_WITHIN_M: f64 = 3.0;
+
+/// A longer silence says nothing of the rate at which the link carries landed_state.
+const LANDED_GAP_AT_MOST: Duration = Duration::from_secs(10);
 
 /// Turns messages into facts.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +37,7 @@ pub struct Normaliser {
     texts: text::TextJoiner,
     events: px4_events::Events,
     reasons: reasons::Reasons,
+    alarms: alarms::Alarms,
     clocks: boot_clock::BootClocks,
     batteries: batteries::Batteries,
     home_heard: Option<AltitudeAmsl>,
@@ -71,6 +77,10 @@ impl Normaliser {
         match message {
             MavMessage::HEARTBEAT(m) => heartbeat(vehicle, m, now),
             MavMessage::EXTENDED_SYS_STATE(m) => {
+                if let Some(last) = &vehicle.landed {
+                    let gap = now.since(last.at).min(LANDED_GAP_AT_MOST);
+                    vehicle.landed_every = (vehicle.landed_every * 3 + gap) / 4;
+                }
                 vehicle.landed = Some(Sighting::new(landed_state(m.landed_state), now));
             }
             MavMessage::SYS_STATUS(m) => self.sys_status(vehicle, m, now),
@@ -99,13 +109,21 @@ impl Normaliser {
         for said in self.events.hear(message, now) {
             match said {
                 Said::ChecksBegin => self.reasons.expect_anew(),
-                Said::Blocks { code, text } => self.reasons.reason(&mut vehicle.reasons, &text, Some(code), now),
+                Said::Blocks { code, text } => {
+                    self.alarms.explains(vehicle, &text, now);
+                    self.reasons.reason(&mut vehicle.reasons, &text, Some(code), now);
+                }
                 Said::Denied(reason) => self.reasons.reason(&mut vehicle.reasons, &reason, None, now),
                 Said::Line(text) => heard.texts.push(text),
+                Said::Failsafe(text) => {
+                    self.alarms.begins(vehicle, &text, now);
+                    heard.texts.push(text);
+                }
             }
         }
         for text in &heard.texts {
             self.reasons.text(&mut vehicle.reasons, text, now);
+            self.alarms.text(vehicle, text, now);
         }
         heard
     }
@@ -181,6 +199,16 @@ fn heartbeat(vehicle: &mut Vehicle, m: &HEARTBEAT_DATA, now: Moment) {
         vehicle.ready = None;
     }
     vehicle.heartbeat = Some(Sighting::new(Heartbeat { armed, mode }, now));
+    let state = match m.system_status {
+        MavState::MAV_STATE_CRITICAL => SystemState::Critical,
+        MavState::MAV_STATE_EMERGENCY => SystemState::Emergency,
+        MavState::MAV_STATE_FLIGHT_TERMINATION => SystemState::Terminated,
+        _ => SystemState::Normal,
+    };
+    vehicle.state = Some(Sighting::new(state, now));
+    if !armed {
+        vehicle.alarm = None;
+    }
 }
 
 const fn landed_state(state: MavLandedState) -> Option<LandedState> {
@@ -208,6 +236,7 @@ fn global_position(vehicle: &mut Vehicle, m: &GLOBAL_POSITION_INT_DATA, now: Mom
         && above_home.0.abs() <= 10_000.0;
     if plausible {
         vehicle.position = Some(Sighting::new(Position { at, amsl, above_home }, now));
+        vehicle.sink_m_s = Some(Sighting::new(f64::from(m.vz) / 100.0, now));
     }
     plausible.then_some(AltitudeAmsl(amsl.0 - above_home.0))
 }

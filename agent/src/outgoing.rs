@@ -2,9 +2,11 @@
 //!
 //! Owns: [`Outgoing`], how writing went ([`Written`]), and our own heartbeat. Must not: write.
 
-use crate::streams::Want;
+use crate::recipe::could_arm;
+use crate::streams::Ask;
 use fleet::memory::StepKind;
-use fleet::safety::ArmPermit;
+use fleet::safety::{ArmExpired, ArmPermit};
+use fleet::time::Moment;
 use link::dialect::{HEARTBEAT_DATA, MavAutopilot, MavMessage, MavModeFlag, MavState, MavType};
 use std::time::Duration;
 
@@ -14,7 +16,7 @@ pub enum Purpose {
     /// A step of the vehicle.
     Step(StepKind),
     /// A message that we need.
-    Stream(Want),
+    Stream(Ask),
     /// Where the autopilot's descriptions of its events are.
     Descriptions,
 }
@@ -30,6 +32,32 @@ pub struct Outgoing {
     pub within: Duration,
     /// For an arm command: to be spent at the moment of writing.
     pub permit: Option<ArmPermit>,
+}
+
+/// Why a message is not written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotAllowed {
+    /// The arm permit has expired.
+    #[error(transparent)]
+    Expired(#[from] ArmExpired),
+    /// It could arm the vehicle, and no permit came with it.
+    #[error("a command that could arm the vehicle has no permit to arm, which is a fault of the agent; it was dropped")]
+    ArmsWithoutPermit,
+}
+
+impl Outgoing {
+    /// Invariants 2 and 14, at the moment of writing: an arm permit is spent, and what could arm the vehicle is not written
+    /// without one.
+    ///
+    /// # Errors
+    /// [`NotAllowed`]; the message must then be dropped.
+    pub fn allow(&mut self, now: Moment) -> Result<(), NotAllowed> {
+        match self.permit.take() {
+            Some(permit) => Ok(permit.spend(now)?),
+            None if could_arm(&self.message) => Err(NotAllowed::ArmsWithoutPermit),
+            None => Ok(()),
+        }
+    }
 }
 
 /// How writing went.
@@ -67,4 +95,31 @@ fn heartbeat(mavtype: MavType) -> MavMessage {
         system_status: MavState::MAV_STATE_ACTIVE,
         mavlink_version: 3,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use link::dialect::{COMMAND_LONG_DATA, MavCmd};
+
+    fn allowed(command: MavCmd) -> Result<(), NotAllowed> {
+        let data = COMMAND_LONG_DATA {
+            command,
+            ..COMMAND_LONG_DATA::default()
+        };
+        let mut outgoing = Outgoing {
+            from: (1, 191),
+            message: MavMessage::COMMAND_LONG(data),
+            within: Duration::ZERO,
+            permit: None,
+        };
+        outgoing.allow(Moment::default())
+    }
+
+    #[test]
+    fn what_could_arm_the_vehicle_is_not_written_without_a_permit() {
+        let answer = allowed(MavCmd::MAV_CMD_MISSION_START);
+        assert_eq!(answer, Err(NotAllowed::ArmsWithoutPermit));
+        assert_eq!(allowed(MavCmd::MAV_CMD_NAV_LAND), Ok(()));
+    }
 }

@@ -5,28 +5,31 @@
 //! the wire. Stream and message requests move nothing and give way to every step.
 
 use crate::command::{OUR_COMPONENT, Outstanding, Patience, Progress};
-use crate::contact::Contact;
+use crate::contact::{self, Contact};
 use crate::discovery::{Discovery, Sighted};
 use crate::kill::Kills;
 use crate::metadata::Fetch;
 use crate::normalise::{self, Normaliser};
 use crate::outgoing::{GROUND_STATION_COMPONENT, Outgoing, Purpose, Written, ground_station_heartbeat, our_heartbeat};
-use crate::preflight::Reader;
+use crate::preflight::{Ours, Reader};
 use crate::recipe;
 use crate::state_file::State;
-use crate::streams::{Streams, Want};
-use fleet::assignment::{Fence, Order, Preflight, Refused, USUAL_RESERVE};
+use crate::streams::{Ask, Streams, Want};
+use fleet::assignment::{Desired, Failsafe, Fence, Order, Preflight, Refused};
 use fleet::battery::Gauge;
 use fleet::converge::{Situation, Step, called_off, converge};
+use fleet::failsafe::Diverted;
 use fleet::flight_record::{FlightRecord, Stage};
 use fleet::ids::{NodeName, Term};
 use fleet::memory::{Memory, Outcome, StepKind};
 use fleet::preflight::{Clearance, clearance};
 use fleet::report::Activity;
-use fleet::safety::{self, ArmPermit};
+use fleet::safety::{self, ArmPermit, Rest};
+use fleet::takeover::InCommand;
 use fleet::time::Moment;
 use fleet::units::SystemId;
 use fleet::vehicle::{FlightTruth, Vehicle, WhyUnknown};
+use fleet::whereabouts::{Asked, Watch};
 use link::dialect::{MavMessage, MavResult};
 use link::{Frame, LinkEvent};
 use std::time::Duration;
@@ -34,6 +37,7 @@ use tracing::{debug, info, warn};
 
 mod descriptions;
 mod killing;
+mod refusal;
 mod reporting;
 
 /// Our heartbeat, 1 Hz by convention.
@@ -70,6 +74,12 @@ pub struct Pilot {
     ground_station: Option<SystemId>,
     last_ground_station: Option<Moment>,
     armed_in_this_life: bool,
+    /// How long the vehicle rests on the ground before it is armed.
+    rest: Rest,
+    /// Where the vehicle is against where it was asked to be.
+    watch: Watch,
+    /// The last arm command that was refused.
+    refusal: Option<refusal::Refusal>,
     activity: Activity,
     logged: Option<(FlightTruth, Activity)>,
 }
@@ -101,17 +111,27 @@ impl Pilot {
             ground_station: None,
             last_ground_station: None,
             armed_in_this_life: false,
+            rest: Rest::default(),
+            watch: Watch::default(),
+            refusal: None,
             activity: Activity::Waiting,
             logged: None,
         }
     }
 
     /// A pilot that also sends the heartbeat of a ground station with this system id, but only while the coordinator is in
-    /// contact: the autopilot's own failsafe for the loss of its ground station then acts when the coordinator or the agent
-    /// is gone (a deadman). It is made in the pilot's own step, so that it stops when the pilot does.
+    /// contact or was within [`contact::grace`]: the autopilot's own failsafe for the loss of its ground station then acts when the
+    /// coordinator or the agent is gone (a deadman), and not for a fail-over. It is made in the pilot's own step, so that it stops when the pilot does.
     #[must_use]
     pub const fn as_ground_station(mut self, system: Option<SystemId>) -> Self {
         self.ground_station = system;
+        self
+    }
+
+    /// A pilot whose vehicle rests on the ground for as long as this before it is armed.
+    #[must_use]
+    pub const fn resting(mut self, rest: Rest) -> Self {
+        self.rest = rest;
         self
     }
 
@@ -167,6 +187,9 @@ impl Pilot {
             self.end(&Outcome::NoAnswer, now, jitter);
         }
         self.streams.heard(&frame.message, now);
+        if self.vehicle.home.is_some() {
+            self.streams.known(Want::Home, now);
+        }
         let us = self.from();
         self.descriptions.hear(&frame.message, us, now, jitter);
         if let (MavMessage::PARAM_VALUE(value), Some(identity)) = (&frame.message, &self.vehicle.identity) {
@@ -225,7 +248,7 @@ impl Pilot {
         if fence.held != self.state.fence.held {
             match &fence.held {
                 Some(a) => {
-                    info!(term = %a.term, desired = ?a.desired, "assignment taken")
+                    info!(term = %a.term, desired = %a.desired, "assignment taken")
                 }
                 None => info!("no Drone is bound to this node"),
             }
@@ -306,8 +329,9 @@ impl Pilot {
             record: &self.state.record,
             memory: &self.memory,
             battery: self.gauge.levels(now),
-            preflight: self.clearance(),
+            preflight: self.clearance(now),
             terminating: self.terminating,
+            rest: self.rest,
             now,
         }
     }
@@ -339,6 +363,15 @@ impl Pilot {
         self.end(&Outcome::NoAnswer, now, jitter);
         info!(step = ?kind, "commanding the vehicle");
         self.memory.began(kind, now);
+        if matches!(kind, StepKind::FailsafeLand | StepKind::FailsafeReturn) {
+            let low = self.activity == Activity::LowBattery;
+            let why = if low {
+                Diverted::LowBattery
+            } else {
+                Diverted::CoordinatorLoss
+            };
+            self.state.record = self.state.record.diverted(why);
+        }
         if let Step::TakeOff { altitude } | Step::ChangeHeight { altitude, .. } = &step {
             self.memory.asks_for(*altitude);
         }
@@ -366,12 +399,12 @@ impl Pilot {
             return None;
         }
         let identity = self.vehicle.identity.clone()?;
-        let want = self.streams.next(now)?;
-        self.streams.asked(want, now, jitter);
+        let ask = self.streams.next(now)?;
+        self.streams.asked(ask, now, jitter);
         let (outstanding, message) = Outstanding::begin(
-            Purpose::Stream(want),
+            Purpose::Stream(ask),
             identity,
-            want.command(),
+            ask.command(),
             Patience::for_request(),
             now,
         );
@@ -379,13 +412,25 @@ impl Pilot {
         Some(self.outgoing(message, None))
     }
 
-    /// Parameters are read for a Drone that asks for it, on the ground, where there is time.
+    /// Parameters are read for a Drone that asks for it, on the ground, where there is time. In the air only those are read that an
+    /// agent which was restarted knows nothing of.
     fn next_parameter(&mut self, now: Moment, jitter: f64) -> Option<Outgoing> {
         let wanted = self.preflight_policy() != Preflight::Ignore;
-        if !wanted || self.link_up.is_none() || self.vehicle.truth(now) != FlightTruth::Disarmed {
+        if !wanted || self.link_up.is_none() {
             return None;
         }
-        let message = self.preflight.next(self.vehicle.identity.as_ref()?, now, jitter)?;
+        let again = match self.vehicle.truth(now) {
+            FlightTruth::Disarmed => true,
+            FlightTruth::ArmedOnGround | FlightTruth::Airborne(_) => false,
+            FlightTruth::Unknown(_) => return None,
+        };
+        let identity = self.vehicle.identity.as_ref()?;
+        let ours = Ours {
+            heartbeat: self.ground_station.is_some(),
+            loss: self.failsafe().after,
+        };
+        self.preflight.compare_with(ours, identity.autopilot, now);
+        let message = self.preflight.next(identity, again, now, jitter)?;
         Some(self.aside(message))
     }
 
@@ -394,8 +439,18 @@ impl Pilot {
         held.map_or(Preflight::Ignore, |a| a.failsafe.preflight)
     }
 
-    fn clearance(&self) -> Clearance {
-        clearance(self.preflight_policy(), self.preflight.findings())
+    fn clearance(&self, now: Moment) -> Clearance {
+        // The levels are those of the last reading, which `observe` has taken in.
+        clearance(
+            self.preflight_policy(),
+            self.preflight.findings(),
+            self.gauge.levels(now).latest,
+        )
+    }
+
+    fn failsafe(&self) -> Failsafe {
+        let held = self.state.fence.held.as_ref();
+        held.map_or_else(Failsafe::default, |held| held.failsafe)
     }
 
     fn heartbeat(&mut self, now: Moment) -> Option<Outgoing> {
@@ -412,7 +467,10 @@ impl Pilot {
     }
 
     fn deadman(&mut self, now: Moment) -> Option<Outgoing> {
-        let system = self.ground_station.filter(|_| self.contact.confirmed())?;
+        let grace = contact::grace(self.failsafe().after);
+        let system = self
+            .ground_station
+            .filter(|_| self.contact.confirmed_within(grace, now))?;
         let due = self
             .last_ground_station
             .is_none_or(|at| now.since(at) >= HEARTBEAT_EVERY);
@@ -477,6 +535,9 @@ impl Pilot {
                     Outcome::NotSent => warn!(step = ?kind, "command not sent: the link is down or too slow"),
                 }
                 self.memory.ended(kind, outcome, now, jitter);
+                if kind == StepKind::Arm {
+                    self.refusal = refusal::after(self.refusal.take(), outcome, now);
+                }
                 // What the next step waits for is asked for, rather than awaited.
                 match (kind, outcome) {
                     (StepKind::SetStation, Outcome::Accepted) => self.streams.hurry(Want::BeatNow),
@@ -486,9 +547,10 @@ impl Pilot {
                     _ => {}
                 }
             }
-            Purpose::Stream(want) => {
-                debug!(?want, ?outcome, "asked for a message");
-                self.streams.ended(want, *outcome == Outcome::Accepted, now);
+            Purpose::Stream(ask) => {
+                let Ask { want, how } = ask;
+                debug!(?want, ?how, ?outcome, "asked for a message");
+                self.streams.ended(ask, *outcome == Outcome::Accepted, now);
             }
             Purpose::Descriptions => self.descriptions.answered(outcome, now, jitter),
         }
@@ -496,12 +558,7 @@ impl Pilot {
 
     fn observe(&mut self, now: Moment) {
         self.memory.observe(&self.vehicle, now);
-        let reserve = self
-            .state
-            .fence
-            .held
-            .as_ref()
-            .map_or(USUAL_RESERVE, |a| a.failsafe.reserve);
+        let reserve = self.failsafe().reserve;
         self.gauge.observe(self.vehicle.battery.as_ref(), reserve);
         let truth = self.vehicle.truth(now);
         let held = self.state.fence.held.as_ref();
@@ -516,9 +573,35 @@ impl Pilot {
                 "somebody else has taken over; nothing is sent until told to go on"
             );
         }
+        let record = record.explained(&self.vehicle, now);
+        if let Some(diversion) = record
+            .diversion
+            .as_ref()
+            .filter(|_| record.diversion != self.state.record.diversion)
+        {
+            warn!(why = ?diversion.why, words = diversion.words, "the flight is not what was ordered");
+        }
+        self.memory.watch_others(held.is_some(), &self.vehicle, now);
+        let asked = self.asked(&record);
+        let before = self.watch.astray();
+        self.watch.observe(&self.vehicle, asked, now);
+        if let Some(astray) = self.watch.astray().filter(|_| before.is_none()) {
+            warn!(?astray, "the vehicle is not where it should be");
+        }
         self.state.record = record;
         let identity = self.vehicle.identity.as_ref();
         self.state.vehicle = identity.map(|id| (id.system.0, id.component.0)).or(self.state.vehicle);
+    }
+
+    /// What is asked of the vehicle, as far as heights go.
+    fn asked(&self, record: &FlightRecord) -> Option<Asked> {
+        let held = self.state.fence.held.as_ref()?;
+        let height = match held.desired {
+            Desired::Flying { altitude } => altitude,
+            Desired::Grounded { .. } => self.memory.height()?,
+        };
+        let theirs = record.in_command == InCommand::SomebodyElse || record.let_go(held);
+        Some(Asked { height, ours: !theirs })
     }
 
     fn log_changes(&mut self, now: Moment) {

@@ -1,12 +1,13 @@
 //! Reads the autopilot's own failsafe parameters before a flight, and says what is amiss.
 //!
 //! Owns: [`Reader`]: which parameters matter on which autopilot, asking for them by PARAM_REQUEST_READ (20) one at a time,
-//! paced and with a capped back-off, and what their values mean. Must not: send, set a parameter, or decide what follows
+//! paced and with a capped back-off, what their values mean, and how the autopilot's time-out for its ground station fits ours. Must not: send, set a parameter, or decide what follows
 //! ([`fleet::preflight`] does).
 //!
 //! PX4 puts the bits of an integer into the float field of PARAM_VALUE (22), ArduPilot its value (MAVLink guide,
 //! services/parameter).
 
+use crate::contact::{FAIL_OVER_TAKES, grace};
 use fleet::backoff::Backoff;
 use fleet::preflight::Findings;
 use fleet::time::Moment;
@@ -75,6 +76,40 @@ const fn switches(autopilot: Autopilot) -> &'static [Switch] {
     }
 }
 
+/// The parameter that says after how many seconds without its heartbeat the ground station counts as lost. Old ArduPilot has
+/// none, and it is always 5 s there; so nothing is amiss where it cannot be read.
+const fn timeout(autopilot: Autopilot) -> &'static str {
+    match autopilot {
+        Autopilot::ArduPilot => "FS_GCS_TIMEOUT",
+        Autopilot::Px4 => "COM_DL_LOSS_T",
+    }
+}
+
+/// The switch to which the time-out belongs, and the time-out, among the readings.
+const GROUND_STATION: usize = 0;
+const TIMEOUT: usize = 2;
+
+/// Less than this, and a heartbeat or two that were lost on the line bring the vehicle home.
+const SHORTEST_TIMEOUT: Duration = Duration::from_secs(4);
+
+/// What is compared with the autopilot's time-out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ours {
+    /// Whether the agent sends the heartbeat of a ground station.
+    pub heartbeat: bool,
+    /// Time after which the agent counts the coordinator as lost: `spec.failsafe.coordinatorLossSeconds`.
+    pub loss: Duration,
+}
+
+impl Default for Ours {
+    fn default() -> Self {
+        Self {
+            heartbeat: false,
+            loss: fleet::assignment::Failsafe::default().after,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Reading {
     value: Option<(f64, Moment)>,
@@ -85,7 +120,8 @@ struct Reading {
 /// Reads the parameters of one autopilot. Make a new one when the autopilot has rebooted.
 #[derive(Clone, Debug, Default)]
 pub struct Reader {
-    readings: [Reading; 2],
+    readings: [Reading; 3],
+    ours: Ours,
     not_before: Moment,
     /// What follows from the readings, and since when it has.
     findings: Findings,
@@ -93,17 +129,27 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// The request to send now, if any. Call it only while the vehicle is on the ground and nothing else is to be sent.
-    pub fn next(&mut self, to: &Identity, now: Moment, jitter: f64) -> Option<MavMessage> {
+    /// What the autopilot's time-out is compared with.
+    pub fn compare_with(&mut self, ours: Ours, autopilot: Autopilot, now: Moment) {
+        if self.ours != ours {
+            self.ours = ours;
+            self.conclude(autopilot, now);
+        }
+    }
+
+    /// The request to send now, if any. Call it only while nothing else is to be sent; `again`: also for what was read long ago.
+    pub fn next(&mut self, to: &Identity, again: bool, now: Moment, jitter: f64) -> Option<MavMessage> {
         if now < self.not_before {
             return None;
         }
         let due = |reading: &Reading| {
-            let old = reading.value.is_none_or(|(_, at)| now.since(at) >= READ_AGAIN_AFTER);
+            let old = |(_, at): (f64, Moment)| again && now.since(at) >= READ_AGAIN_AFTER;
+            let old = reading.value.is_none_or(old);
             old && now >= reading.not_before
         };
-        let switches = switches(to.autopilot).iter();
-        let (switch, reading) = switches.zip(&mut self.readings).find(|(_, reading)| due(reading))?;
+        let (name, reading) = names(to.autopilot)
+            .zip(&mut self.readings)
+            .find(|(_, reading)| due(reading))?;
         reading.asked = reading.asked.saturating_add(1);
         reading.not_before = now.plus(AGAIN.delay(reading.asked, jitter));
         self.not_before = now.plus(PACE);
@@ -112,14 +158,14 @@ impl Reader {
             param_index: -1,
             target_system: to.system.0,
             target_component: to.component.0,
-            param_id: switch.name.into(),
+            param_id: name.into(),
         }))
     }
 
     /// Takes a PARAM_VALUE (22) of our autopilot, whoever asked for it.
     pub fn hear(&mut self, autopilot: Autopilot, m: &PARAM_VALUE_DATA, now: Moment) {
         let Ok(name) = m.param_id.to_str() else { return };
-        let place = switches(autopilot).iter().position(|s| s.name == name);
+        let place = names(autopilot).position(|known| known == name);
         if let Some(reading) = place.and_then(|place| self.readings.get_mut(place)) {
             *reading = Reading {
                 value: Some((value(autopilot, m), now)),
@@ -168,8 +214,65 @@ impl Reader {
                 None => findings.complete = false,
             }
         }
+        let timeout = &self.readings[TIMEOUT];
+        findings.complete &= timeout.value.is_some() || timeout.asked >= IN_VAIN;
+        let acts = self.readings[GROUND_STATION].value.is_some_and(|(value, _)| {
+            let switch = switches(autopilot).get(GROUND_STATION);
+            switch.is_some_and(|switch| switch.on.contains(&value))
+        });
+        if let Some((seconds, _)) = timeout.value.filter(|_| acts) {
+            findings
+                .amiss
+                .extend(misfit(self::timeout(autopilot), seconds, self.ours));
+        }
         findings
     }
+}
+
+/// The parameters that are read, in the order of the readings.
+fn names(autopilot: Autopilot) -> impl Iterator<Item = &'static str> {
+    let switches = switches(autopilot).iter().map(|switch| switch.name);
+    switches.chain(std::iter::once(timeout(autopilot)))
+}
+
+/// Why the time-out of the autopilot does not fit ours, and what does.
+fn misfit(name: &str, seconds: f64, ours: Ours) -> Option<String> {
+    let Ok(timeout) = Duration::try_from_secs_f64(seconds) else {
+        return Some(format!("{name} is {seconds}, which is no time; set it to 10"));
+    };
+    let (loss, grace) = (ours.loss.as_secs(), grace(ours.loss));
+    if timeout > ours.loss {
+        return Some(format!(
+            "{name} is {seconds} s: without agent and ground station the vehicle flies on for longer than the {loss} s of \
+             coordinatorLossSeconds; set it to {loss} or less"
+        ));
+    }
+    if !ours.heartbeat {
+        return None;
+    }
+    if timeout < SHORTEST_TIMEOUT {
+        return Some(format!(
+            "{name} is {seconds} s: a few heartbeats that are lost on the line bring the vehicle home; set it to {} or more",
+            SHORTEST_TIMEOUT.as_secs()
+        ));
+    }
+    if grace + timeout < FAIL_OVER_TAKES {
+        let fail_over = FAIL_OVER_TAKES.as_secs();
+        let enough = (FAIL_OVER_TAKES - grace).as_secs_f64().ceil();
+        let remedy = if enough <= ours.loss.as_secs_f64() {
+            format!(
+                "set it to {enough} or more, or coordinatorLossSeconds to {}",
+                fail_over * 4 / 3
+            )
+        } else {
+            format!("set coordinatorLossSeconds to {}", fail_over * 4 / 3)
+        };
+        return Some(format!(
+            "{name} is {seconds} s: with coordinatorLossSeconds {loss} a fail-over of coordinators, which may take {fail_over} s, \
+             brings the vehicle home; {remedy}"
+        ));
+    }
+    None
 }
 
 fn value(autopilot: Autopilot, m: &PARAM_VALUE_DATA) -> f64 {
@@ -200,7 +303,7 @@ mod tests {
     }
 
     fn asks(reader: &mut Reader, autopilot: Autopilot, s: u64) -> Option<String> {
-        match reader.next(&identity(autopilot), at(s), 1.0)? {
+        match reader.next(&identity(autopilot), true, at(s), 1.0)? {
             MavMessage::PARAM_REQUEST_READ(m) => {
                 assert_eq!((m.target_system, m.target_component, m.param_index), (7, 1, -1));
                 Some(m.param_id.to_str().unwrap().to_owned())
@@ -234,10 +337,14 @@ mod tests {
         reader.hear(ardupilot, &told("FS_GCS_ENABLE", 1.0, INT8), at(1));
         assert_eq!(asks(&mut reader, ardupilot, 2).as_deref(), Some("BATT_FS_LOW_ACT"));
         reader.hear(ardupilot, &told("BATT_FS_LOW_ACT", 2.0, INT8), at(2));
+        assert_eq!(asks(&mut reader, ardupilot, 3).as_deref(), Some("FS_GCS_TIMEOUT"));
+        reader.hear(ardupilot, &told("FS_GCS_TIMEOUT", 5.0, INT8), at(3));
         assert_eq!(asks(&mut reader, ardupilot, 200), None);
         let findings = reader.findings().clone();
         assert_eq!((findings.complete, findings.amiss.len()), (true, 0));
-        assert_eq!(reader.known_since(), at(2));
+        assert_eq!(reader.known_since(), at(3));
+        let in_the_air = reader.clone().next(&identity(ardupilot), false, at(400), 1.0);
+        assert_eq!(in_the_air, None, "what is known is not read again in the air");
         assert!(asks(&mut reader, ardupilot, 400).is_some());
     }
 
@@ -250,6 +357,7 @@ mod tests {
             &told("COM_LOW_BAT_ACT", f32::from_bits(0), INT32),
             at(0),
         );
+        reader.hear(Autopilot::Px4, &told("COM_DL_LOSS_T", f32::from_bits(10), INT32), at(0));
         let findings = reader.findings().clone();
         assert!(findings.complete);
         assert_eq!(findings.amiss.len(), 1, "{findings:?}");
@@ -263,7 +371,7 @@ mod tests {
         for s in 0..600 {
             asked += u32::from(asks(&mut reader, Autopilot::Px4, s).is_some());
         }
-        assert!((20..80).contains(&asked), "{asked} requests in ten minutes");
+        assert!((20..100).contains(&asked), "{asked} requests in ten minutes");
         let findings = reader.findings().clone();
         assert!(
             findings.complete && findings.amiss.iter().all(|l| l.contains("could not be read")),
@@ -277,6 +385,7 @@ mod tests {
             let mut reader = Reader::default();
             reader.hear(Autopilot::ArduPilot, &told("FS_GCS_ENABLE", odd, INT8), at(0));
             reader.hear(Autopilot::ArduPilot, &told("BATT_FS_LOW_ACT", 2.0, INT8), at(0));
+            reader.hear(Autopilot::ArduPilot, &told("FS_GCS_TIMEOUT", 5.0, INT8), at(0));
             let findings = reader.findings();
             assert!(findings.complete && findings.amiss.len() == 1, "{odd}: {findings:?}");
             assert!(findings.amiss[0].contains("set it to 5 (land)"), "{findings:?}");
@@ -294,6 +403,82 @@ mod tests {
             );
             assert_eq!(!reader.findings().amiss.is_empty(), stops_motors, "{value}");
         }
+    }
+
+    fn timeouts(autopilot: Autopilot, seconds: u8, ours: Ours) -> Vec<String> {
+        let mut reader = Reader::default();
+        let is = |value: u8| match autopilot {
+            Autopilot::ArduPilot => f32::from(value),
+            Autopilot::Px4 => f32::from_bits(u32::from(value)),
+        };
+        let (kind, [gcs, battery]) = match autopilot {
+            Autopilot::ArduPilot => (INT8, ["FS_GCS_ENABLE", "BATT_FS_LOW_ACT"]),
+            Autopilot::Px4 => (INT32, ["NAV_DLL_ACT", "COM_LOW_BAT_ACT"]),
+        };
+        reader.compare_with(ours, autopilot, at(0));
+        for (name, value) in [(gcs, 1), (battery, 2), (timeout(autopilot), seconds)] {
+            reader.hear(autopilot, &told(name, is(value), kind), at(0));
+        }
+        assert!(reader.findings().complete);
+        reader.findings().amiss.clone()
+    }
+
+    #[test]
+    fn the_autopilots_time_out_for_its_ground_station_is_compared_with_ours() {
+        let ours = |heartbeat, loss_s| Ours {
+            heartbeat,
+            loss: Duration::from_secs(loss_s),
+        };
+        for autopilot in [Autopilot::ArduPilot, Autopilot::Px4] {
+            for fits in [5, 10, 60] {
+                assert_eq!(timeouts(autopilot, fits, ours(true, 60)), [""; 0]);
+            }
+            let line = |seconds, ours| {
+                let lines = timeouts(autopilot, seconds, ours);
+                assert_eq!(lines.len(), 1, "{lines:?}");
+                lines[0].clone()
+            };
+            let long = line(120, ours(false, 60));
+            assert!(
+                long.contains(" is 120 s: ") && long.ends_with("set it to 60 or less"),
+                "{long}"
+            );
+            let short = line(2, ours(true, 60));
+            assert!(short.ends_with("set it to 4 or more"), "{short}");
+            assert_eq!(
+                timeouts(autopilot, 2, ours(false, 60)),
+                [""; 0],
+                "others send the heartbeat"
+            );
+            let fail_over = line(5, ours(true, 12));
+            assert!(
+                fail_over.contains("fail-over") && fail_over.contains("set it to 9 or more"),
+                "{fail_over}"
+            );
+            assert_eq!(timeouts(autopilot, 9, ours(true, 12)), [""; 0], "what it says does fit");
+            let hopeless = line(5, ours(true, 5));
+            assert!(hopeless.ends_with("; set coordinatorLossSeconds to 24"), "{hopeless}");
+            assert_eq!(timeouts(autopilot, 5, ours(true, 24)), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn a_time_out_that_cannot_be_read_or_of_a_failsafe_that_is_off_is_not_amiss() {
+        let mut reader = Reader::default();
+        let ardupilot = Autopilot::ArduPilot;
+        reader.hear(ardupilot, &told("FS_GCS_ENABLE", 1.0, INT8), at(0));
+        reader.hear(ardupilot, &told("BATT_FS_LOW_ACT", 2.0, INT8), at(0));
+        (0..300).for_each(|s| drop(asks(&mut reader, ardupilot, s)));
+        assert_eq!(
+            *reader.findings(),
+            Findings {
+                complete: true,
+                amiss: Vec::new()
+            }
+        );
+        reader.hear(ardupilot, &told("FS_GCS_ENABLE", 0.0, INT8), at(300));
+        reader.hear(ardupilot, &told("FS_GCS_TIMEOUT", 120.0, INT8), at(300));
+        assert_eq!(reader.findings().amiss.len(), 1, "that it is off says all");
     }
 
     #[test]

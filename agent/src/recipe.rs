@@ -231,6 +231,31 @@ pub fn can_take_off(autopilot: Autopilot, home: Option<AltitudeAmsl>) -> bool {
     autopilot != Autopilot::Px4 || home.is_some()
 }
 
+/// Whether an autopilot may arm because of this message: MAV_CMD_COMPONENT_ARM_DISARM (400) that arms, MAV_CMD_MISSION_START
+/// (300), on which PX4 arms, and a change of mode with MAV_MODE_FLAG_SAFETY_ARMED (128) set.
+#[must_use]
+pub fn could_arm(message: &MavMessage) -> bool {
+    let (command, param1) = match message {
+        MavMessage::COMMAND_LONG(m) => (m.command, m.param1),
+        MavMessage::COMMAND_INT(m) => (m.command, m.param1),
+        #[allow(deprecated, reason = "old, and autopilots still obey it")]
+        MavMessage::SET_MODE(_) => return true,
+        _ => return false,
+    };
+    match command {
+        // Anything but a plain 0: autopilots differ in what they make of other values.
+        MavCmd::MAV_CMD_COMPONENT_ARM_DISARM => param1.abs() > 0.0 || param1.is_nan(),
+        MavCmd::MAV_CMD_MISSION_START => true,
+        // As a whole number; what is none could be anything.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+        MavCmd::MAV_CMD_DO_SET_MODE => !param1.is_finite() || param1 < 0.0 || (param1 as u32) & ARMED_BIT != 0,
+        _ => false,
+    }
+}
+
+/// MAV_MODE_FLAG_SAFETY_ARMED.
+const ARMED_BIT: u32 = 128;
+
 /// Degrees × 10⁷.
 #[allow(clippy::cast_possible_truncation, reason = "180 degrees fit")]
 fn e7(degrees: f64) -> i32 {
@@ -333,6 +358,45 @@ mod tests {
         assert_eq!(command(&step, Autopilot::Px4, None), Err(NoRecipe::HomeUnknown));
         assert!(!can_take_off(Autopilot::Px4, None) && can_take_off(Autopilot::ArduPilot, None));
         assert!(command(&step, Autopilot::ArduPilot, None).is_ok());
+    }
+
+    #[test]
+    fn what_an_autopilot_may_arm_on_is_known_in_both_forms() {
+        let both = |command, param1| {
+            let command = Command::long(command, [param1, 0.0, 0.0, 0.0]);
+            let px4 = to(Autopilot::Px4);
+            let int = command.in_form(Form::Int(MavFrame::MAV_FRAME_GLOBAL));
+            let found = [command.message(&px4, 0), int.message(&px4, 0)].map(|message| could_arm(&message));
+            assert_eq!(found[0], found[1]);
+            found[0]
+        };
+        for param1 in [1.0, 2.0, -1.0, f32::NAN] {
+            assert!(both(MavCmd::MAV_CMD_COMPONENT_ARM_DISARM, param1), "{param1}");
+        }
+        for param1 in [128.0, 129.0, 209.0, f32::NAN, -1.0] {
+            assert!(both(MavCmd::MAV_CMD_DO_SET_MODE, param1), "{param1}");
+        }
+        assert!(both(MavCmd::MAV_CMD_MISSION_START, 0.0));
+        for (command, param1) in [
+            (MavCmd::MAV_CMD_COMPONENT_ARM_DISARM, 0.0),
+            (MavCmd::MAV_CMD_DO_SET_MODE, 1.0),
+            (MavCmd::MAV_CMD_NAV_TAKEOFF, 0.0),
+            (MavCmd::MAV_CMD_NAV_LAND, 0.0),
+        ] {
+            assert!(!both(command, param1), "{command:?}");
+        }
+        for autopilot in [Autopilot::ArduPilot, Autopilot::Px4] {
+            for step in [
+                Step::AskReasons,
+                Step::SetStation,
+                Step::Land,
+                Step::FailsafeReturn,
+                change_height(),
+            ] {
+                let command = command(&step, autopilot, Some(AltitudeAmsl(488.5))).unwrap();
+                assert!(!could_arm(&command.message(&to(autopilot), 0)), "{step:?}");
+            }
+        }
     }
 
     #[test]

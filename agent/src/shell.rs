@@ -346,11 +346,9 @@ impl Shell {
         self.save(state, self.wiring.clock.now()).await;
     }
 
-    async fn write(&self, out: Outgoing) -> Written {
-        if let Some(permit) = out.permit
-            && let Err(expired) = permit.spend(self.wiring.clock.now())
-        {
-            warn!(%expired, "arm command dropped");
+    async fn write(&self, mut out: Outgoing) -> Written {
+        if let Err(why) = out.allow(self.wiring.clock.now()) {
+            warn!(%why, "command dropped");
             return Written::No;
         }
         written(self.wiring.link.send(out.from, &out.message, out.within).await)
@@ -366,7 +364,9 @@ impl Shell {
                     != Report {
                         made: report.made,
                         battery: report.battery,
+                        battery_at: report.battery_at,
                         position: report.position,
+                        position_at: report.position_at,
                         ..last.clone()
                     }
         });

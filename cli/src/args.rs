@@ -2,11 +2,13 @@
 //!
 //! Owns: names, help texts and defaults. Must not: do anything.
 
+mod agents;
 mod drone;
 mod enroll;
 mod place;
 mod swarm;
 
+pub use agents::{AgentArgs, AgentSettings, OfNode, SigningArgs};
 pub use drone::{DroneArgs, DroneKey, KillArgs};
 pub use enroll::EnrollArgs;
 pub use place::WhereArgs;
@@ -134,9 +136,16 @@ pub struct UpArgs {
     /// lands, until `skein release`.
     #[arg(long)]
     pub grounded: bool,
-    /// Format of the log on standard error.
-    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
-    pub log: LogFormat,
+    /// Writes the log to standard error, in this format. When left out: where standard output is a terminal, which shows the state of
+    /// the fleet then, the log goes to DIR/skein.log; elsewhere to standard error as text.
+    #[arg(long, value_enum)]
+    pub log: Option<LogFormat>,
+    /// Ground stations, flight logs, metrics.
+    #[command(flatten)]
+    pub agents: AgentArgs,
+    /// MAVLink signing.
+    #[command(flatten)]
+    pub signing: SigningArgs,
 }
 
 /// Arguments of `skein demo`.
@@ -161,6 +170,9 @@ pub struct DemoArgs {
     /// Folder for NAME.tlog files with every frame that the vehicles send and receive.
     #[arg(long, value_name = "DIR")]
     pub wire_log: Option<PathBuf>,
+    /// Ground stations, flight logs, metrics. The vehicles are named drone-1 and so on.
+    #[command(flatten)]
+    pub agents: AgentArgs,
     /// Use the API server of this kubeconfig instead of one of our own.
     #[arg(long, value_name = "KUBECONFIG", hide = true)]
     pub on: Option<PathBuf>,

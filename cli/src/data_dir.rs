@@ -9,6 +9,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+/// A log that is longer is put aside at the next start.
+const LONGEST_LOG: u64 = 16 << 20;
+
 /// A data folder, held by this process.
 #[derive(Debug)]
 pub struct DataDir {
@@ -81,6 +84,24 @@ impl DataDir {
     #[must_use]
     pub fn trust(&self) -> PathBuf {
         self.path.join("trust")
+    }
+
+    /// The log of a station that shows the state of its fleet on the terminal.
+    #[must_use]
+    pub fn log_path(&self) -> PathBuf {
+        self.path.join("skein.log")
+    }
+
+    /// That file, to be written on at its end. A long one is put aside, in place of the one before.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn log(&self) -> io::Result<File> {
+        let path = self.log_path();
+        if std::fs::metadata(&path).is_ok_and(|file| file.len() > LONGEST_LOG) {
+            std::fs::rename(&path, self.path.join("skein.log.1"))?;
+        }
+        File::options().create(true).append(true).mode(0o600).open(path)
     }
 
     /// What the agent of `node` remembers.

@@ -5,6 +5,7 @@
 
 pub mod flights;
 pub mod follow;
+pub mod keys;
 pub mod set_up;
 pub mod stage;
 pub mod view;
@@ -20,6 +21,7 @@ use crate::say;
 use crate::vehicle::Vehicle;
 use agent::Ending;
 use follow::Follow;
+use keys::{Key, Keys};
 use set_up::Parts;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -84,7 +86,9 @@ async fn fly(args: &DemoArgs, parts: &mut Parts, interrupt: &Interrupt) -> Resul
     objects.apply_swarm(SWARM, args.drones, args.altitude).await?;
     let wanted = usize::from(args.drones);
     say::heading(&words::boarding(wanted, args.altitude));
-    let mut follow = Follow::start(server, Output::of_this_process());
+    let out = Output::of_this_process();
+    let mut follow = Follow::start(server, out);
+    let charging = tokio::spawn(keys::charge(follow.fleet(), parts.simulation()));
 
     let goal = all_hold(follow.fleet(), wanted, &objects);
     let flown = tokio::select! {
@@ -95,11 +99,12 @@ async fn fly(args: &DemoArgs, parts: &mut Parts, interrupt: &Interrupt) -> Resul
     if matches!(flown, Flown::All) {
         say::heading(&words::all_hold(wanted, follow.elapsed()));
         if !args.once {
-            say::line(&words::things_to_try(parts.station()));
-            follow.showing(interrupt.asked.cancelled()).await;
+            say::line(&words::things_to_try(parts.station(), args.drones, args.altitude));
+            hold(parts, interrupt, &mut follow, Keys::listen(out)).await;
             follow.settle();
         }
     }
+    charging.abort();
     let not_down = land(parts, &objects, &mut follow).await;
     say::line(&follow.flights().summary());
     match (flown, not_down) {
@@ -107,6 +112,37 @@ async fn fly(args: &DemoArgs, parts: &mut Parts, interrupt: &Interrupt) -> Resul
         (_, Err(why)) => Err(Failure::Failed(why)),
         (Flown::Interrupted, Ok(())) if args.once => Err(Failure::Failed(words::INTERRUPTED.to_owned())),
         (Flown::All | Flown::Interrupted, Ok(())) => Ok(()),
+    }
+}
+
+/// Shows the fleet until the person wants the end; what they let happen meanwhile is done.
+async fn hold(parts: &Parts, interrupt: &Interrupt, follow: &mut Follow, mut keys: Option<Keys>) {
+    if keys.is_some() {
+        say::line(keys::HELP);
+    }
+    let (simulation, fleet) = (parts.simulation(), follow.fleet());
+    loop {
+        let pressed = async {
+            tokio::select! {
+                () = interrupt.asked.cancelled() => None,
+                key = next(&mut keys) => Some(key),
+            }
+        };
+        let Some(key) = follow.showing(pressed).await else {
+            return;
+        };
+        if let Some(keys) = &mut keys {
+            let said = keys.press(key, &fleet.borrow(), &simulation);
+            follow.settle();
+            say::line(&said);
+        }
+    }
+}
+
+async fn next(keys: &mut Option<Keys>) -> Key {
+    match keys {
+        Some(keys) => keys.next().await,
+        None => std::future::pending().await,
     }
 }
 

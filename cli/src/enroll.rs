@@ -17,6 +17,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use trust::{Bundle, Identity, Peer, Validity};
+use words::Address;
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -58,16 +59,15 @@ pub async fn run(keeper: &Keeper, args: &EnrollArgs) -> Result<(), Failure> {
         Keeper::Cluster(choice) => cluster::issue(choice, &peer, life(args.days.unwrap_or(USUAL_DAYS)), now).await?,
     };
     files.write(&signed)?;
-    let address = args.coordinator.clone().or_else(|| match keeper {
-        Keeper::Station(folder) => StationRecord::read(folder).map(|record| words::from_elsewhere(&record.listen)),
-        Keeper::Cluster(_) => None,
-    });
-    say(&words::enrolled(
-        &peer,
-        &files,
-        address.as_deref(),
-        signed.identity.validity(),
-    ))
+    let address = match (&args.coordinator, keeper) {
+        (Some(named), _) => Address::At(named.clone()),
+        (None, Keeper::Station(folder)) => {
+            let record = StationRecord::read(folder);
+            record.map_or(Address::Unknown, |record| Address::from_elsewhere(&record.listen))
+        }
+        (None, Keeper::Cluster(_)) => Address::Unknown,
+    };
+    say(&words::enrolled(&peer, &files, &address, signed.identity.validity()))
 }
 
 fn peer(args: &EnrollArgs) -> Result<Peer, Failure> {

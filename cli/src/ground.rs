@@ -2,11 +2,13 @@
 //!
 //! Owns: naming the target and telling what was done. Must not: ask back, or give an order twice.
 
+mod owed;
+
 use crate::args::{GroundArgs, SwarmRef};
 use crate::failure::Failure;
 use crate::route::Route;
 use crate::server::{OrderFailure, Server, Which};
-use crate::vehicle::printable;
+use crate::vehicle::{Vehicle, printable};
 use proto::v1;
 use proto::v1::ground_request::Target;
 use std::collections::BTreeSet;
@@ -27,7 +29,40 @@ pub async fn ground(route: &Route, args: &GroundArgs) -> Result<(), Failure> {
     let mut server = Server::connect(route).await?;
     let answer = server.ground(target.clone()).await;
     let done = explained(answer, &target, &mut server).await?;
-    tell(&done, grounded(&target, &done), "grounded")
+    // Whoever may ground may perhaps not see.
+    let covered = server.list(&which(&target)).await.ok();
+    let covered = covered.map(|all| covered_by(&target, all));
+    tell(&done, grounded(&target, &done, covered.as_deref()), "grounded")
+}
+
+/// What has to be asked for to see what `target` covers.
+fn which(target: &Target) -> Which {
+    match target {
+        Target::Swarm(swarm) => Which {
+            namespace: swarm.namespace.clone(),
+            ..Which::default()
+        },
+        Target::Selector(chosen) => Which {
+            namespace: chosen.namespace.clone(),
+            selector: chosen.selector.clone(),
+        },
+        Target::Drone(drone) => Which {
+            namespace: drone.namespace.clone(),
+            ..Which::default()
+        },
+        // Its vehicle may serve any namespace's Drone, or none.
+        Target::Node(_) | Target::All(_) => Which::default(),
+    }
+}
+
+fn covered_by(target: &Target, all: Vec<v1::Vehicle>) -> Vec<Vehicle> {
+    let covered = |vehicle: &v1::Vehicle| match target {
+        Target::Swarm(swarm) => vehicle.swarm == swarm.name,
+        Target::Drone(drone) => vehicle.drone_name == drone.name && vehicle.drone_namespace == drone.namespace,
+        Target::Node(node) => vehicle.node == node.name,
+        Target::Selector(_) | Target::All(_) => !vehicle.drone_name.is_empty(),
+    };
+    all.into_iter().filter(covered).map(Vehicle::from).collect()
 }
 
 /// Lets fly again.
@@ -208,11 +243,11 @@ fn counts(done: &v1::GroundResponse) -> String {
     format!("{}, {agents}", of(done.drones, "Drone", "Drones"))
 }
 
-fn grounded(target: &Target, done: &v1::GroundResponse) -> String {
+fn grounded(target: &Target, done: &v1::GroundResponse, covered: Option<&[Vehicle]>) -> String {
     let (whom, counts, argument) = (whom(target, done), counts(done), argument(target));
+    let owed = covered.map_or_else(|| "You may not see what its vehicles do.".to_owned(), owed::owed);
     format!(
-        "Ground order given to {whom}: {counts}. Vehicles in the air land now (`skein watch`), \
-         and stay down until `skein release {argument}`."
+        "Ground order given to {whom}: {counts}. {owed} What comes of it: `skein watch`. It holds until `skein release {argument}`."
     )
 }
 
@@ -251,15 +286,52 @@ mod tests {
                     drones: 3,
                     agents_told: 1,
                     ..v1::GroundResponse::default()
-                }
+                },
+                Some(&[holding("a").into()])
             ),
-            "Ground order given to Swarm field/alpha: 3 Drones, 1 connected agent told. Vehicles in the air land now \
-             (`skein watch`), and stay down until `skein release field/alpha`."
+            "Ground order given to Swarm field/alpha: 3 Drones, 1 connected agent told. 1 vehicle in the air, ordered to land. What \
+             comes of it: `skein watch`. It holds until `skein release field/alpha`."
         );
-        let all = grounded(&Target::All(v1::All {}), &v1::GroundResponse::default());
+        let all = grounded(&Target::All(v1::All {}), &v1::GroundResponse::default(), None);
         assert!(
             all.contains("all Swarms and Drones: 0 Drones") && all.ends_with("`skein release --all`."),
             "{all}"
+        );
+    }
+
+    #[test]
+    fn a_drone_covers_its_own_vehicle_and_a_node_the_one_that_it_carries() {
+        let idle = v1::Vehicle {
+            drone_namespace: String::new(),
+            drone_name: String::new(),
+            swarm: String::new(),
+            ..holding("c")
+        };
+        let elsewhere = v1::Vehicle {
+            drone_namespace: "south".into(),
+            node: "node-d".into(),
+            ..holding("a")
+        };
+        let all = vec![holding("a"), holding("b"), idle, elsewhere];
+        let nodes = |target: &Target| {
+            let covered = covered_by(target, all.clone());
+            covered.into_iter().map(|vehicle| vehicle.node).collect::<Vec<_>>()
+        };
+        let drone = Target::Drone(v1::DroneTarget {
+            namespace: "default".into(),
+            name: "a".into(),
+        });
+        let node = |name: &str| Target::Node(v1::NodeTarget { name: name.into() });
+        assert_eq!(nodes(&drone), ["node-a"]);
+        assert_eq!(which(&drone).namespace, "default");
+        assert_eq!(nodes(&node("node-b")), ["node-b"]);
+        assert_eq!(nodes(&node("node-c")), ["node-c"], "it may serve a Drone later");
+        assert_eq!(which(&node("node-c")).namespace, "", "whosever Drone it serves");
+        let told = grounded(&node("node-b"), &v1::GroundResponse::default(), None);
+        assert!(
+            told.starts_with("Ground order given to the vehicle of node node-b: ")
+                && told.ends_with("It holds until `skein release --vehicle node-b`."),
+            "{told}"
         );
     }
 
@@ -285,14 +357,14 @@ mod tests {
             done: vec![named("Swarm", "field", "alpha"), named("Drone", "field", "lone")],
             ..v1::GroundResponse::default()
         };
-        let told = grounded(&target(""), &done);
+        let told = grounded(&target(""), &done, None);
         assert!(
             told.starts_with(
                 "Ground order given to Swarm field/alpha, Drone field/lone: 3 Drones, 3 connected agents told."
             ) && told.ends_with("until `skein release -l 'team in (red)'`."),
             "{told}"
         );
-        assert!(grounded(&target("field"), &done).ends_with("-l 'team in (red)' -n field`."));
+        assert!(grounded(&target("field"), &done, None).ends_with("-l 'team in (red)' -n field`."));
         assert_eq!(not_done(&done, "grounded"), None);
         done.not_done.push(v1::NotDone {
             object: Some(named("Swarm", "south", "bravo")),
@@ -309,7 +381,7 @@ mod tests {
             "{told}"
         );
         done.done = (0..30).map(|n| named("Drone", "field", &format!("d-{n}"))).collect();
-        let told = grounded(&target(""), &done);
+        let told = grounded(&target(""), &done, None);
         assert!(told.contains("Drone field/d-11, and 18 more: 3 Drones"), "{told}");
     }
 

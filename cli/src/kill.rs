@@ -7,7 +7,7 @@ use crate::args::{DroneKey, KillArgs};
 use crate::failure::Failure;
 use crate::route::Route;
 use crate::server::Server;
-use crate::vehicle::Vehicle;
+use crate::vehicle::{Vehicle, aged};
 use proto::v1;
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
@@ -95,7 +95,11 @@ fn would(drone: &DroneKey, vehicle: &Vehicle) -> String {
         None => "perhaps in the air: IT MAY FALL",
     };
     let height = vehicle.position.as_ref().map_or_else(String::new, |p| {
-        format!(", {:.1} m above home", p.altitude_above_home_meters)
+        let height = format!("{:.1} m above home", p.altitude_above_home_meters);
+        match aged(&height, vehicle.position_age_ms).as_str() {
+            "-" => String::new(),
+            height => format!(", {height}"),
+        }
     });
     let mode = vehicle.mode.as_deref().unwrap_or("unknown");
     format!(

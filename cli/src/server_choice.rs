@@ -29,6 +29,8 @@ pub struct Around {
     pub data_is_named: bool,
     /// The station of that folder.
     pub station: Option<StationRecord>,
+    /// The station of that folder that ran last, where none runs.
+    pub ended: Option<StationRecord>,
     /// KUBECONFIG.
     pub kubeconfig: Option<PathBuf>,
     /// Whether there is ~/.kube/config.
@@ -53,6 +55,7 @@ impl Around {
             server: path(VARIABLE).map(|value| value.to_string_lossy().into_owned()),
             files: ["SKEIN_SERVER_CA", "SKEIN_CLIENT_CERT", "SKEIN_CLIENT_KEY"].map(path),
             station: data.as_deref().and_then(StationRecord::read),
+            ended: data.as_deref().and_then(StationRecord::ended),
             data,
             data_is_named: named.is_some(),
             kubeconfig: path("KUBECONFIG"),
@@ -105,6 +108,13 @@ pub fn choose(given: WhereArgs, around: &Around) -> Result<Route, Failure> {
         && is_of_station(record)
     {
         return station(data, Some(record.clone()));
+    }
+    if let (Some(data), None, Some(_)) = (
+        &around.data,
+        &around.station,
+        around.ended.as_ref().filter(|r| is_of_station(r)),
+    ) {
+        return station(data, None);
     }
     let cluster = Ok(Route::Cluster { choice, server: None });
     if by_kubeconfig || around.is_plugin {

@@ -8,6 +8,7 @@ pub mod agents;
 pub mod commander;
 pub mod guard;
 
+use crate::args::AgentSettings;
 use crate::failure::Failure;
 use crate::fleet_api::{FleetApi, SYSTEM, Source};
 use crate::objects::Objects;
@@ -34,6 +35,8 @@ pub struct NodeSetup {
     pub link: agent::LinkUrl,
     /// The folder for what it remembers.
     pub state: PathBuf,
+    /// What else it is told.
+    pub settings: AgentSettings,
 }
 
 /// What a station is made of.
@@ -47,6 +50,8 @@ pub struct Setup {
     pub keys: Option<PathBuf>,
     /// The agents in this process.
     pub nodes: Vec<NodeSetup>,
+    /// Where metrics are served; `None`: nowhere.
+    pub metrics_listen: Option<SocketAddr>,
     /// Whether a ground order is given to all that is kept, before anything could fly.
     pub grounded: bool,
     /// Once this is cancelled, also during the start, the agents in this process bring their vehicles down and end.
@@ -64,6 +69,7 @@ pub struct Station {
     commander: Commander,
     uplink: SocketAddr,
     keeping: Option<JoinHandle<()>>,
+    serving: Option<JoinHandle<anyhow::Result<()>>>,
 }
 
 impl Station {
@@ -74,6 +80,15 @@ impl Station {
     /// What is in the way, with what to do.
     pub async fn start(setup: Setup) -> Result<Self, Failure> {
         let listener = Commander::bind(setup.listen).await?;
+        let metrics = coordinator::Metrics::default();
+        let metrics_port = match setup.metrics_listen {
+            Some(listen) => Some(
+                coordinator::metrics::serve::bind(listen)
+                    .await
+                    .map_err(|why| Failure::Failed(format!("{why:#}")))?,
+            ),
+            None => None,
+        };
         let uplink = listener
             .local_addr()
             .map_err(|error| Failure::Failed(format!("the port for agents has no address: {error}")))?;
@@ -93,7 +108,19 @@ impl Station {
                 None => Coordinator::plain(&format!("http://{}", reached(uplink)))
                     .map_err(|why| Failure::Failed(why.to_string()))?,
             };
-            let config = Config::new(node.name, node.link, coordinator, node.state);
+            let AgentSettings {
+                gcs,
+                ground_station,
+                flight_log,
+                signing,
+            } = node.settings;
+            let config = Config {
+                gcs,
+                ground_station,
+                flight_log,
+                signing,
+                ..Config::new(node.name, node.link, coordinator, node.state)
+            };
             let again = config.clone();
             let opened = tokio::task::spawn_blocking(move || Agent::open(config)).await;
             let opened = opened.map_err(|fault| Failure::Failed(fault.to_string()))?;
@@ -110,15 +137,21 @@ impl Station {
                 namespace: SYSTEM.to_owned(),
                 identity: format!("skein-{}", std::process::id()),
                 upgrades: None,
+                // Whoever has this API has all of it.
+                granted_vehicles_only: false,
                 agents_become_nodes: true,
                 alone: true,
                 pod_ip: None,
-                metrics: coordinator::Metrics::default(),
+                metrics: metrics.clone(),
                 security: guard.as_ref().map_or(Security::Plaintext, |guard| guard.security()),
             },
             listener,
             uplink,
         );
+        let serving = metrics_port.map(|port| {
+            let end = CancellationToken::new();
+            tokio::spawn(coordinator::metrics::serve::serve(port, metrics, end))
+        });
         let keeping = guard
             .clone()
             .map(|guard| tokio::spawn(async move { guard.keep().await }));
@@ -129,6 +162,7 @@ impl Station {
             commander,
             uplink,
             keeping,
+            serving,
         })
     }
 
@@ -150,6 +184,9 @@ impl Station {
         self.commander.end().await;
         if let Some(keeping) = self.keeping {
             keeping.abort();
+        }
+        if let Some(serving) = self.serving {
+            serving.abort();
         }
         self.api.end().await;
     }

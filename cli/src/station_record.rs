@@ -12,6 +12,7 @@ use trust::{Bundle, Identity};
 
 const FOLDER: &str = "operator";
 const RECORD: &str = "station.json";
+const ENDED: &str = "ended.json";
 const AUTHORITY: &str = "ca.crt";
 const CERTIFICATE: &str = "operator.crt";
 const KEY: &str = "operator.key";
@@ -47,10 +48,19 @@ impl StationRecord {
         write_private(&folder.join(RECORD), &serde_json::to_vec_pretty(self)?)
     }
 
-    /// Takes the record away when the station ends. The certificate, which counts no more, is left.
+    /// That of the station that ran last with the data folder `data` and has ended.
+    #[must_use]
+    pub fn ended(data: &Path) -> Option<Self> {
+        let text = std::fs::read(data.join(FOLDER).join(ENDED)).ok()?;
+        serde_json::from_slice(&text).ok()
+    }
+
+    /// Takes the record away when the station ends, but for what it takes to know its kubeconfig again. The certificate, which
+    /// counts no more, is left.
     pub fn remove(data: &Path) {
+        let folder = data.join(FOLDER);
         // If it stays, whoever follows it is told that nobody answers.
-        let _ = std::fs::remove_file(data.join(FOLDER).join(RECORD));
+        let _ = std::fs::rename(folder.join(RECORD), folder.join(ENDED));
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Owns: columns, their order, and colours by meaning. Must not: write anywhere.
 
-use crate::vehicle::Vehicle;
+use crate::vehicle::{Vehicle, age_word, aged};
 use std::fmt::Write;
 
 /// How a table is laid out.
@@ -113,16 +113,16 @@ fn columns(layout: Layout) -> Vec<Column> {
         ("MODE", |v| plain(v.mode.clone().unwrap_or_else(|| "-".into()))),
         ("BATTERY", |v| {
             (
-                v.battery_percent.map_or_else(|| "-".into(), |p| format!("{p}%")),
+                v.battery_percent
+                    .map_or_else(|| "-".into(), |p| aged(&format!("{p}%"), v.battery_age_ms)),
                 battery_tone(v),
             )
         }),
         ("HEIGHT", |v| {
-            plain(
-                v.position
-                    .as_ref()
-                    .map_or_else(|| "-".into(), |p| metres(p.altitude_above_home_meters)),
-            )
+            plain(v.position.as_ref().map_or_else(
+                || "-".into(),
+                |p| aged(&metres(p.altitude_above_home_meters), v.position_age_ms),
+            ))
         }),
     ];
     if layout.one_namespace {
@@ -139,7 +139,9 @@ fn columns(layout: Layout) -> Vec<Column> {
                 plain(v.system_id.map_or_else(|| "-".into(), |id| id.to_string()))
             }),
             ("POSITION", |v| plain(position(v))),
-            ("REPORT", |v| plain(v.report_age_ms.map_or_else(|| "never".into(), age))),
+            ("REPORT", |v| {
+                plain(v.report_age_ms.map_or_else(|| "never".into(), age_word))
+            }),
         ]);
     }
     all.push(("MESSAGE", |v| plain(v.message.clone())));
@@ -189,16 +191,11 @@ fn metres(height: f64) -> String {
 fn position(v: &Vehicle) -> String {
     v.position.as_ref().map_or_else(
         || "-".into(),
-        |p| format!("{:.6},{:.6}", p.latitude_degrees, p.longitude_degrees),
+        |p| {
+            let place = format!("{:.6},{:.6}", p.latitude_degrees, p.longitude_degrees);
+            aged(&place, v.position_age_ms)
+        },
     )
-}
-
-fn age(ms: u64) -> String {
-    match ms / 1000 {
-        0 => format!("{ms}ms"),
-        s @ 1..=119 => format!("{s}s"),
-        s => format!("{}m", s / 60),
-    }
 }
 
 #[cfg(test)]
@@ -318,6 +315,18 @@ default     alpha-calm-crane    -                        Pending   no       -   
             },
         );
         assert!(seen.contains("\u{1b}[31munknown\u{1b}[0m"), "{seen}");
+    }
+
+    #[test]
+    fn figures_of_a_vehicle_that_is_not_heard_carry_their_age() {
+        let mut lost = holding("a");
+        lost.agent_connected = false;
+        lost.report_age_ms = 35_000;
+        let seen = render(&[lost.into()], Layout::default());
+        assert!(
+            seen.contains("87% (35s ago)") && seen.contains("10.0m (35s ago)"),
+            "{seen}"
+        );
     }
 
     #[test]

@@ -12,6 +12,9 @@ use std::time::Duration;
 /// Reports come at least once a second; one this old says nothing about flight any more.
 const STALE_AFTER: Duration = Duration::from_secs(5);
 
+/// A figure that is older than this is shown with its age.
+const OLD_AFTER: Duration = Duration::from_secs(3);
+
 /// A Drone with what is known of its vehicle, or the idle vehicle of a node.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -64,13 +67,19 @@ pub struct Vehicle {
     /// Firmware version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub firmware: Option<String>,
-    /// Remaining battery, percent.
+    /// How long ago the autopilot told its battery, in milliseconds; absent when it did not, or it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub battery_age_ms: Option<u64>,
+    /// Remaining battery, percent, as of then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub battery_percent: Option<u32>,
     /// Battery voltage, volts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub battery_volts: Option<f64>,
-    /// Where it is.
+    /// How long ago the autopilot told its position, in milliseconds; absent when it did not, or it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub position_age_ms: Option<u64>,
+    /// Where it was then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
 }
@@ -138,10 +147,17 @@ impl From<v1::Vehicle> for Vehicle {
             shown.system_id = Some(identity.system_id);
             shown.firmware = Some(printable(&identity.firmware)).filter(|f| !f.is_empty());
         }
+        // What an agent does not tell the age of is as old as its report, at least while it hears its autopilot.
+        let age = |received: Option<u64>| match received {
+            Some(at) => Some(v.report_age_ms.saturating_add(report.made_ms.saturating_sub(at))),
+            None => report.link_alive.then_some(v.report_age_ms),
+        };
         if let Some(battery) = report.battery {
+            shown.battery_age_ms = age(report.battery_ms);
             shown.battery_percent = battery.remaining_percent;
             shown.battery_volts = battery.volts.filter(|v| v.is_finite());
         }
+        shown.position_age_ms = report.position.as_ref().and_then(|_| age(report.position_ms));
         shown.position = report.position.map(|p| Position {
             latitude_degrees: p.latitude_deg,
             longitude_degrees: p.longitude_deg,
@@ -171,6 +187,28 @@ impl Vehicle {
             Some(false) => "no",
             None => "unknown",
         }
+    }
+}
+
+/// A figure of a table that was received `age` ago (milliseconds): with its age when it is old, and not shown at all when
+/// nobody knows how old it is.
+#[must_use]
+pub fn aged(figure: &str, age: Option<u64>) -> String {
+    match age {
+        None => "-".to_owned(),
+        Some(ms) if Duration::from_millis(ms) <= OLD_AFTER => figure.to_owned(),
+        Some(ms) => format!("{figure} ({} ago)", age_word(ms)),
+    }
+}
+
+/// A span as a table has it.
+#[must_use]
+pub fn age_word(ms: u64) -> String {
+    match ms / 1000 {
+        0 => format!("{ms}ms"),
+        s @ 1..=119 => format!("{s}s"),
+        s @ 120..=7199 => format!("{}m", s / 60),
+        s => format!("{}h", s / 3600),
     }
 }
 
@@ -299,6 +337,35 @@ pub(crate) mod tests {
         for seen in [old, gone, never] {
             assert_eq!((seen.flying, seen.truth.as_str(), seen.mode), (None, "Unknown", None));
         }
+    }
+
+    #[test]
+    fn figures_of_an_autopilot_that_is_not_heard_are_as_old_as_they_are_and_not_as_its_report() {
+        let mut deaf = holding("a");
+        let report = deaf.report.as_mut().unwrap();
+        report.link_alive = false;
+        report.truth = v1::FlightTruth::UnknownLinkLost.into();
+        (report.made_ms, report.battery_ms, report.position_ms) = (60_000, Some(58_000), Some(48_000));
+        let seen = Vehicle::from(deaf.clone());
+        assert_eq!((seen.battery_age_ms, seen.position_age_ms), (Some(2_400), Some(12_400)));
+        let report = deaf.report.as_mut().unwrap();
+        (report.battery_ms, report.position_ms) = (None, None);
+        let seen = Vehicle::from(deaf);
+        assert_eq!(
+            (seen.battery_age_ms, seen.position_age_ms),
+            (None, None),
+            "an agent of an earlier version"
+        );
+        let gone = Vehicle::from(v1::Vehicle {
+            agent_connected: false,
+            report_age_ms: 9_000_000,
+            ..holding("a")
+        });
+        assert_eq!(gone.position_age_ms, Some(9_000_000));
+        assert_eq!(aged("10.0m", gone.position_age_ms), "10.0m (2h ago)");
+        assert_eq!(aged("10.0m", Some(3_000)), "10.0m");
+        assert_eq!(aged("10.0m", Some(12_400)), "10.0m (12s ago)");
+        assert_eq!(aged("10.0m", None), "-");
     }
 
     #[test]

@@ -165,7 +165,7 @@ impl View {
 }
 
 /// The time of day for a line, in UTC, to the millisecond.
-fn now() -> String {
+pub(crate) fn now() -> String {
     format!("{:.3}", jiff::Timestamp::now())
 }
 

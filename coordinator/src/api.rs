@@ -19,12 +19,12 @@ pub const SILENCE: Duration = Duration::from_secs(30);
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
     /// The API server refused it, or could not be reached.
-    #[error("cannot {what}: {}", story(source.as_ref()))]
+    #[error("cannot {what}: {}", story(refusal.as_ref()))]
     Refused {
         /// What was to be done.
         what: &'static str,
-        /// Why not.
-        source: Box<kube::Error>,
+        /// Why not. All of it is in the text, so it is no source to be printed once more.
+        refusal: Box<kube::Error>,
     },
     /// No answer came within [`DEADLINE`], or what less the caller had to spare.
     #[error("cannot {what}: no answer of the API server in time")]
@@ -37,7 +37,7 @@ pub enum ApiError {
 impl ApiError {
     fn status(&self) -> Option<&kube::core::Status> {
         match self {
-            Self::Refused { source, .. } => match source.as_ref() {
+            Self::Refused { refusal, .. } => match refusal.as_ref() {
                 kube::Error::Api(status) => Some(status),
                 _ => None,
             },
@@ -78,19 +78,42 @@ impl ApiError {
     }
 }
 
-/// An error with its sources, each said once: the reason for "client error" stands at the very end.
+/// An error with its sources, each said once: the reason for "client error" stands at the very end. An answer of the API server is
+/// told in the server's words, where kube prints the fields of its own structure.
 #[must_use]
 pub fn story(error: &(dyn std::error::Error + 'static)) -> String {
     let mut told = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
+    let mut next = Some(error);
+    while let Some(error) = next {
         let text = error.to_string();
-        if !told.contains(&text) {
-            told = format!("{told}: {text}");
+        match error.downcast_ref::<kube::Error>() {
+            Some(kube::Error::Api(status)) => {
+                let answer = answer(status);
+                told = if told.contains(&text) {
+                    told.replace(&text, &answer)
+                } else {
+                    format!("{told}: {answer}")
+                };
+                // Its own source is the same status.
+                break;
+            }
+            _ if told.contains(&text) => {}
+            _ => told = format!("{told}: {text}"),
         }
-        source = error.source();
+        next = error.source();
     }
     told
+}
+
+/// What the API server answered, with the code for whoever looks it up.
+fn answer(status: &kube::core::Status) -> String {
+    let words = [&status.message, &status.reason];
+    let words = words.into_iter().find(|text| !text.is_empty());
+    let words = words.map_or("the API server refused it without a word", String::as_str);
+    match status.code {
+        0 => words.to_owned(),
+        code => format!("{words} ({code})"),
+    }
 }
 
 /// Awaits `call` for at most [`DEADLINE`]; `what` completes "cannot …".
@@ -100,9 +123,9 @@ pub fn story(error: &(dyn std::error::Error + 'static)) -> String {
 pub async fn call<T>(what: &'static str, call: impl Future<Output = Result<T, kube::Error>>) -> Result<T, ApiError> {
     match tokio::time::timeout(DEADLINE, call).await {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(source)) => Err(ApiError::Refused {
+        Ok(Err(refusal)) => Err(ApiError::Refused {
             what,
-            source: Box::new(source),
+            refusal: Box::new(refusal),
         }),
         Err(_) => Err(ApiError::TimedOut { what }),
     }
@@ -138,11 +161,31 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_refusal_is_told_in_the_words_of_the_api_server_and_never_as_a_structure() {
+        let status = kube::core::Status::failure("nodes \"a\" not found", "NotFound").with_code(404);
+        let api = || kube::Error::Api(Box::new(status.clone()));
+        let refusal = ApiError::Refused {
+            what: "read a Node",
+            refusal: Box::new(api()),
+        };
+        let watch = kube::runtime::watcher::Error::WatchStartFailed(api());
+        let outer = anyhow::Error::new(refusal).context("no start");
+        let told = [story(&api()), story(&watch), format!("{outer:#}")];
+        for text in &told {
+            assert!(
+                text.contains("nodes \"a\" not found (404)") && !text.contains("Status {"),
+                "{text}"
+            );
+        }
+        assert_eq!(told[2], "no start: cannot read a Node: nodes \"a\" not found (404)");
+    }
+
+    #[test]
     fn what_admission_denies_is_refused_and_what_fails_is_not() {
         let refusal = |code, reason: &str| {
             let status = kube::core::Status::failure("denied", reason).with_code(code);
-            let source = Box::new(kube::Error::Api(Box::new(status)));
-            ApiError::Refused { what: "try", source }.is_refusal()
+            let refusal = Box::new(kube::Error::Api(Box::new(status)));
+            ApiError::Refused { what: "try", refusal }.is_refusal()
         };
         for (code, reason) in [(403, "Forbidden"), (422, "Invalid"), (400, ""), (400, "BadRequest")] {
             assert!(refusal(code, reason), "{code} {reason}");

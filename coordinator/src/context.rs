@@ -102,6 +102,8 @@ pub struct Context {
     rumours: Mutex<Rumours>,
     /// Whether agents are told from one another.
     secured: bool,
+    /// Whether a vehicle that is granted to no namespace is used by none.
+    pub granted_only: bool,
 }
 
 /// `kube::Client`, which has no `Debug` of its own.
@@ -175,6 +177,7 @@ impl Context {
             hearing: Mutex::default(),
             rumours: Mutex::default(),
             secured: !matches!(setup.security, Security::Plaintext),
+            granted_only: setup.granted_vehicles_only,
         };
         (context, messages)
     }
@@ -207,7 +210,7 @@ impl Context {
         self.client.0.clone()
     }
 
-    /// The agent of `node` has connected or disconnected.
+    /// The agent of `node` has connected or disconnected, or its autopilot is heard or not heard any more.
     pub fn agent_came_or_went(&self, node: &NodeName) {
         if let Some(wakes) = &self.node_objects {
             wakes.wake(node.clone());

@@ -6,7 +6,7 @@
 //! store. The store only says what exists: a reconcile looks at the [`World`](crate::world::World), which knows the answers
 //! to our own writes before the watch does.
 
-use crate::api::ApiError;
+use crate::api::{ApiError, story};
 use crate::key::Key;
 use crate::metrics::Looks;
 use crate::retry::Failures;
@@ -76,7 +76,7 @@ pub async fn run<K, F, Fut>(
                 failures.forget(&gone);
                 rests.forget(&gone);
             }
-            Err(error) => tracing::error!(kind = %K::kind(&()), %error, "the controller has a fault"),
+            Err(error) => tracing::error!(kind = %K::kind(&()), error = story(&error), "the controller has a fault"),
         }
     }
 }

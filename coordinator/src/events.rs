@@ -87,7 +87,7 @@ impl Outbox {
     }
 
     /// Tells of `note` about another object, and one that it has to do with. Of two with the same reason about the same objects
-    /// only the first is shown, and how often there was another.
+    /// only the first is shown, and how often there was another; a warning with another text counts as another reason.
     pub fn tell_about(&self, about: ObjectReference, related: Option<ObjectReference>, note: Note) {
         let message = Message { about, related, note };
         if self.sender.try_send(message).is_err() {
@@ -123,8 +123,8 @@ pub async fn publish(
                 EventType::Normal
             },
             reason: note.reason.to_owned(),
+            action: action(&note),
             note: Some(clipped(note.text)),
-            action: note.reason.to_owned(),
             secondary: related,
         };
         // Boxed: the recorder's future is large.
@@ -136,6 +136,19 @@ pub async fn publish(
     }
 }
 
+/// Of two Events with the same reason and action the recorder publishes only the first one's text. A warning with another text is
+/// therefore another action: the second reason not to arm must not hide behind the first. Numbers make no other text.
+fn action(note: &Note) -> String {
+    if !note.warning {
+        return note.reason.to_owned();
+    }
+    let bytes = note.text.bytes().filter(|byte| !byte.is_ascii_digit());
+    let hash = bytes.fold(0x811c_9dc5_u32, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    });
+    format!("{}-{hash:08x}", note.reason)
+}
+
 /// Events hold at most 1 kB of text.
 fn clipped(mut text: String) -> String {
     const MOST: usize = 1000;
@@ -145,4 +158,20 @@ fn clipped(mut text: String) -> String {
         text.push('…');
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warning_with_another_text_is_another_event_and_one_with_other_numbers_is_not() {
+        let warned = |text: &str| action(&Note::warning("ArmingRefused", text));
+        assert_ne!(
+            warned("Need Position Estimate"),
+            warned("Throttle (RC3) is not neutral")
+        );
+        assert_eq!(warned("battery at 15 %"), warned("battery at 7 %"));
+        assert_eq!(action(&Note::normal("Flying", "in the air and holding")), "Flying");
+    }
 }

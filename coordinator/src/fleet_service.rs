@@ -21,6 +21,7 @@ use crate::world::owner;
 use crds::Drone;
 use fleet::drone::Claimed;
 use fleet::drone::status::{Binding, Kind, Question, status};
+use fleet::vehicle::{FlightTruth, WhyUnknown};
 use proto::v1;
 use std::sync::Arc;
 use std::time::Duration;
@@ -131,8 +132,9 @@ impl v1::fleet_server::Fleet for FleetService {
             }
         };
         let (sender, receiver) = mpsc::channel(1);
+        let who = watcher.who.clone();
         self.gate
-            .track_watcher(watch(context, watcher, selection, interval, sender))?;
+            .track_watcher(&who, watch(context, watcher, selection, interval, sender))?;
         Ok(Response::new(ReceiverStream::new(receiver)))
     }
 
@@ -286,11 +288,25 @@ fn list(context: &Context, selection: &Selection) -> v1::ListResponse {
         vehicles.extend(idle.into_iter().map(|(node, seen)| v1::Vehicle {
             node: node.to_string(),
             phase: "Idle".into(),
-            message: "no Drone is bound to this node".into(),
+            message: idle_because(&seen).into(),
             ..heard(&seen)
         }));
     }
     v1::ListResponse { vehicles }
+}
+
+/// What people are told of a node whose agent is connected and which serves no Drone.
+fn idle_because(seen: &sessions::Seen) -> &'static str {
+    match &seen.report {
+        None => "its agent has connected and not reported yet",
+        Some((report, _)) if report.link_alive => "no Drone is bound to this node",
+        Some((report, _)) if report.truth == FlightTruth::Unknown(WhyUnknown::NeverHeard) => {
+            "no autopilot has been heard yet, so no Drone can be bound to this node; check cable, port, baud rate and power"
+        }
+        Some(_) => {
+            "the autopilot is not heard any more, so no Drone can be bound to this node; check cable, port, baud rate and power"
+        }
+    }
 }
 
 fn heard(seen: &sessions::Seen) -> v1::Vehicle {
@@ -355,5 +371,36 @@ fn told(context: &Context, seen: &Seen) -> (String, String) {
                 ready.map(|c| c.message).unwrap_or_default(),
             )
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fleet::ids::NodeName;
+    use fleet::report::Report;
+
+    #[test]
+    fn a_node_whose_autopilot_is_not_heard_is_not_merely_without_a_drone() {
+        let silent = Report::of_nothing(NodeName::parse("n").unwrap());
+        let told = |report: Option<Report>| {
+            idle_because(&sessions::Seen {
+                connected: true,
+                report: report.map(|report| (Arc::new(report), Duration::ZERO)),
+            })
+        };
+        assert!(told(None).contains("not reported yet"));
+        assert!(told(Some(silent.clone())).starts_with("no autopilot has been heard yet"));
+        let lost = Report {
+            truth: FlightTruth::Unknown(WhyUnknown::LinkLost),
+            ..silent.clone()
+        };
+        assert!(told(Some(lost)).starts_with("the autopilot is not heard any more"));
+        let heard = Report {
+            link_alive: true,
+            truth: FlightTruth::Disarmed,
+            ..silent
+        };
+        assert_eq!(told(Some(heard)), "no Drone is bound to this node");
     }
 }

@@ -30,6 +30,7 @@ use kube::api::{Api, Patch, PatchParams};
 use latch::{Call, new_id};
 use object::patch;
 use std::collections::{BTreeSet, HashSet};
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -58,6 +59,28 @@ pub enum Target {
     Selector(Selection, Vec<Marked>),
     /// These objects, as far as a selector selected them and the caller may order them.
     Selected(Vec<Marked>),
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Swarm(key) => write!(f, "Swarm {key}"),
+            Self::All => f.write_str("all Swarms and Drones"),
+            Self::Drone(key) => write!(f, "Drone {key}"),
+            Self::Node(node) => write!(f, "the vehicle of node {node}"),
+            Self::Selector(selection, _) => {
+                let (namespace, text) = selection.texts();
+                match namespace.as_str() {
+                    "" => write!(f, "-l '{text}'"),
+                    namespace => write!(f, "-l '{text}' -n {namespace}"),
+                }
+            }
+            Self::Selected(marked) => {
+                let names: Vec<String> = marked.iter().map(|object| object.key.to_string()).collect();
+                f.write_str(&names.join(", "))
+            }
+        }
+    }
 }
 
 /// How far an order reached.
@@ -157,7 +180,7 @@ pub async fn ground(context: &Context, target: &Target, by: &str) -> Result<Reac
     }
     let reach = reach(context, target, &marked);
     tracing::warn!(
-        ?target,
+        %target,
         by,
         drones = reach.drones,
         agents = reach.agents,
@@ -277,7 +300,7 @@ pub async fn release(context: &Context, target: &Target, by: &str) -> Result<Rea
     let reach = reach(context, target, &marked);
     context.metrics.person("release");
     tracing::warn!(
-        ?target,
+        %target,
         by,
         drones = reach.drones,
         agents = reach.agents,
@@ -553,7 +576,7 @@ pub fn remembered(context: &Context, drone: &Drone, id: GroundOrderId) {
         drones.len() == 1 || drones.iter().filter(tells).count() > 1
     });
     let marked = [whole.map_or_else(|| Marked::drone(drone), |swarm| Marked::swarm(&swarm))];
-    tracing::warn!(whole = ?marked[0].key, "an agent keeps a ground order that is not recorded; it is given anew");
+    tracing::warn!(whole = %marked[0].key, "an agent keeps a ground order that is not recorded; it is given anew");
     let call = context.latch.begin();
     let [object] = &marked;
     let about = About {

@@ -82,6 +82,8 @@ pub struct Setup {
     pub agents_become_nodes: bool,
     /// How agents are replaced by a newer version; `None` where nothing but their owner does that.
     pub upgrades: Option<Pace>,
+    /// Whether a vehicle that is granted to no namespace is used by none ([`fleet::binding::is_granted`]).
+    pub granted_vehicles_only: bool,
     /// What is counted.
     pub metrics: Metrics,
     /// How the links of agents and people are secured.
@@ -106,6 +108,7 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
         pod_ip: options.pod_ip,
         agents_become_nodes: false,
         upgrades: Some(options.upgrades()),
+        granted_vehicles_only: options.granted_vehicles_only,
         metrics: metrics.clone(),
     };
     let grpc = serve::bind(options.listen).await?;

@@ -14,6 +14,7 @@ use crate::context::Context;
 use api_calls::ApiCalls;
 use fleet::kill::KillOutcome;
 use fleet::vehicle::ReasonClass;
+use fleet::whereabouts::Astray;
 use now::Now;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -49,6 +50,7 @@ pub struct Metrics {
     orders: Family<Label, Counter>,
     turns: Family<Label, Counter>,
     takeovers: Counter,
+    deviations: Family<Label, Counter>,
     refusals: Family<Label, Counter>,
     ground_orders: Family<Label, Counter>,
     kills: Family<Label, Counter>,
@@ -75,6 +77,7 @@ impl Default for Metrics {
             orders: Family::default(),
             turns: Family::default(),
             takeovers: Counter::default(),
+            deviations: Family::default(),
             refusals: Family::default(),
             ground_orders: Family::default(),
             kills: Family::default(),
@@ -105,7 +108,8 @@ fn new_histogram() -> Histogram {
 impl Metrics {
     /// Has everything with a few known labels start at 0: a first event of its kind is then a rise, and can be told from.
     fn begin(&self) {
-        let all: [(_, &'static str, &[&'static str]); 8] = [
+        let all: [(_, &'static str, &[&'static str]); 9] = [
+            (&self.deviations, "kind", &["fell", "height", "place"]),
             (&self.sessions, "result", &["opened", "taken", "too_many"]),
             (&self.orders, "kind", &["new", "repeated"]),
             (&self.turns, "turn", &["takeoff", "landing", "lost"]),
@@ -172,6 +176,11 @@ impl Metrics {
             "takeovers",
             "Times that a pilot, a ground station or an autopilot's failsafe took a vehicle over in flight",
             self.takeovers.clone(),
+        );
+        to.register(
+            "deviations",
+            "Times that a vehicle in Skein's command was found to fall, or to have left the height or the place that it held",
+            self.deviations.clone(),
         );
         to.register(
             "arming_refusals",
@@ -255,6 +264,16 @@ impl Metrics {
     /// Somebody took over so many times since the last report.
     pub fn taken_over(&self, times: u32) {
         self.takeovers.inc_by(times.into());
+    }
+
+    /// A vehicle was found not to be where it should be.
+    pub fn astray(&self, astray: Astray) {
+        let kind = match astray {
+            Astray::Fell { .. } => "fell",
+            Astray::Height { .. } => "height",
+            Astray::Place { .. } => "place",
+        };
+        self.deviations.get_or_create(&[("kind", kind)]).inc();
     }
 
     /// A vehicle gave a reason not to arm that it had not given before.

@@ -41,8 +41,15 @@ struct Keeper {
     context: Arc<Context>,
     /// All Nodes there are.
     nodes: Store<Node>,
-    /// Since when the agents of Nodes of ours are gone.
-    gone: Mutex<HashMap<NodeName, Instant>>,
+    /// Since when the agents of Nodes of ours are gone, or do not receive their autopilots.
+    silent: Mutex<HashMap<NodeName, (Silence, Instant)>>,
+}
+
+/// What of a node is not heard.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Silence {
+    Agent,
+    Autopilot,
 }
 
 /// Starts keeping Nodes, if agents become Nodes here.
@@ -54,7 +61,7 @@ pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) {
     let keeper = Arc::new(Keeper {
         context: Arc::clone(context),
         nodes: writer.as_reader(),
-        gone: Mutex::default(),
+        silent: Mutex::default(),
     });
     let waker = Arc::clone(context);
     let wake = move |change: Change<Node>| {
@@ -111,18 +118,31 @@ impl Keeper {
     }
 
     fn agent(&self, node: &NodeName, object: Option<&Node>) -> Agent {
-        let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.context.sessions.seen(node).connected {
-            gone.remove(node);
-            return Agent::Connected;
-        }
+        let mut silent = self.silent.lock().unwrap_or_else(PoisonError::into_inner);
+        let connected = self.context.sessions.seen(node).connected;
+        let silence = match self.context.sessions.current(node) {
+            Some(report) if connected && report.link_alive => {
+                silent.remove(node);
+                return Agent::Connected;
+            }
+            _ if connected => Silence::Autopilot,
+            _ => Silence::Agent,
+        };
         // Only of Nodes of ours, so that it is not kept in mind for ever who connected once.
-        if !object.is_some_and(next::is_ours) {
-            gone.remove(node);
-            return Agent::Gone { since: Duration::ZERO };
+        let since = if object.is_some_and(next::is_ours) {
+            let entry = silent.entry(node.clone()).or_insert_with(|| (silence, Instant::now()));
+            if entry.0 != silence {
+                *entry = (silence, Instant::now());
+            }
+            entry.1.elapsed()
+        } else {
+            silent.remove(node);
+            Duration::ZERO
+        };
+        match silence {
+            Silence::Autopilot => Agent::NoAutopilot { since },
+            Silence::Agent => Agent::Gone { since },
         }
-        let since = gone.entry(node.clone()).or_insert_with(Instant::now).elapsed();
-        Agent::Gone { since }
     }
 
     async fn register(&self, node: &NodeName) -> Result<(), ApiError> {

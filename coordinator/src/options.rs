@@ -105,6 +105,11 @@ pub struct Options {
     )]
     pub agent_upgrade_patience: u32,
 
+    /// Vehicles whose node has no label use.skein.dev/NAMESPACE are used by nobody. Without this, they are used by all namespaces; one
+    /// with such labels is used by the namespaces that they name, either way.
+    #[arg(long, env = "SKEIN_GRANTED_VEHICLES_ONLY")]
+    pub granted_vehicles_only: bool,
+
     /// Format of the log on standard error.
     #[arg(long, env = "SKEIN_LOG_FORMAT", value_enum, default_value_t = Format::Text)]
     pub log: Format,

@@ -114,7 +114,7 @@ async fn tell(context: &Context, node: &NodeName) -> Result<Option<Duration>, Ap
     {
         match &order {
             Order::Assigned(a) => {
-                spans::assignment(node, a).in_scope(|| tracing::info!(desired = ?a.desired, "agent is told"));
+                spans::assignment(node, a).in_scope(|| tracing::info!(desired = %a.desired, "agent is told"));
             }
             Order::Unassigned { .. } => tracing::debug!("agent is told that no Drone is bound to its node"),
         }

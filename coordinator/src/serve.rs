@@ -5,7 +5,7 @@
 //! Must not: answer from empty caches, or anybody who has not shown who they are ([`crate::auth`]).
 
 use crate::Setup;
-use crate::auth::{Auth, AuthLayer};
+use crate::auth::{Auth, AuthLayer, Who};
 use crate::context::Context;
 use crate::door::{Door, LIMITS, Told};
 use crate::fleet_service::FleetService;
@@ -15,10 +15,10 @@ use crate::uplink::Uplink;
 use anyhow::Context as _;
 use proto::v1::fleet_server::FleetServer;
 use proto::v1::uplink_server::UplinkServer;
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::OnceCell;
@@ -50,6 +50,9 @@ const HEADERS: u32 = 32 * 1024;
 /// Each watcher costs a look at the whole fleet per interval.
 const MOST_WATCHERS: usize = 32;
 
+/// Of these, so many of one person, so that one keeps no other from watching.
+const MOST_OF_ONE: usize = 8;
+
 /// A kubelet's probe takes no longer, and nobody else has anything to do there.
 const LONGEST_PROBE: Duration = Duration::from_secs(60);
 
@@ -63,7 +66,7 @@ pub struct Gate {
     able: CancellationToken,
     health: Arc<OnceCell<HealthReporter>>,
     tasks: TaskTracker,
-    watchers: Arc<AtomicUsize>,
+    watchers: Arc<Mutex<BTreeMap<String, usize>>>,
 }
 
 impl Gate {
@@ -114,13 +117,8 @@ impl Gate {
     ///
     /// # Errors
     /// RESOURCE_EXHAUSTED.
-    pub fn track_watcher(&self, task: impl Future<Output = ()> + Send + 'static) -> Result<(), Status> {
-        let place = Watching(Arc::clone(&self.watchers));
-        if place.0.fetch_add(1, Ordering::Relaxed) >= MOST_WATCHERS {
-            return Err(Status::resource_exhausted(
-                "too many watchers; end another `skein watch`",
-            ));
-        }
+    pub fn track_watcher(&self, who: &Who, task: impl Future<Output = ()> + Send + 'static) -> Result<(), Status> {
+        let place = Watching::take(&self.watchers, who)?;
         self.track(async move {
             let _place = place;
             task.await;
@@ -135,11 +133,45 @@ impl Gate {
 }
 
 /// One of those who watch; dropping it makes room, however its task has ended.
-struct Watching(Arc<AtomicUsize>);
+struct Watching {
+    all: Arc<Mutex<BTreeMap<String, usize>>>,
+    name: String,
+}
+
+impl Watching {
+    fn take(all: &Arc<Mutex<BTreeMap<String, usize>>>, who: &Who) -> Result<Self, Status> {
+        let name = who.name();
+        let mut taken = all.lock().unwrap_or_else(PoisonError::into_inner);
+        if taken.values().sum::<usize>() >= MOST_WATCHERS {
+            return Err(Status::resource_exhausted(
+                "too many people watch; end another `skein watch`, or try again later",
+            ));
+        }
+        let own = taken.get(&name).copied().unwrap_or_default();
+        // Where links are not secured, nobody can be told from anybody.
+        if own >= MOST_OF_ONE && *who != Who::Anybody {
+            return Err(Status::resource_exhausted(format!(
+                "{name} watches {own} times already; end another `skein watch`"
+            )));
+        }
+        taken.insert(name.clone(), own + 1);
+        drop(taken);
+        Ok(Self {
+            all: Arc::clone(all),
+            name,
+        })
+    }
+}
 
 impl Drop for Watching {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        let mut taken = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(own) = taken.get_mut(&self.name) {
+            *own = own.saturating_sub(1);
+            if *own == 0 {
+                taken.remove(&self.name);
+            }
+        }
     }
 }
 
@@ -324,6 +356,29 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn one_person_takes_a_part_of_the_places_to_watch_and_another_still_has_one() {
+        let gate = Gate::default();
+        let person = |name: &str| Who::Operator { name: name.to_owned() };
+        let watch = |who: &Who| gate.track_watcher(who, std::future::pending());
+        for _ in 0..MOST_OF_ONE {
+            watch(&person("vera")).unwrap();
+        }
+        let refused = watch(&person("vera")).unwrap_err();
+        assert!(
+            refused.message().contains("operator vera watches 8 times already"),
+            "{refused}"
+        );
+        watch(&person("ada")).unwrap();
+        for _ in MOST_OF_ONE + 1..MOST_WATCHERS {
+            watch(&Who::Anybody).unwrap();
+        }
+        assert!(
+            watch(&person("bob")).is_err(),
+            "there are no more places than there are"
+        );
+    }
+
+    #[tokio::test]
     async fn a_watcher_that_dies_of_a_fault_leaves_its_place_to_others() {
         let gate = Gate::default();
         for number in 0..=MOST_WATCHERS {
@@ -332,7 +387,7 @@ mod tests {
                 let _sender = sender;
                 panic!("a fault");
             };
-            assert!(gate.track_watcher(dies).is_ok(), "after {number} others");
+            assert!(gate.track_watcher(&Who::Anybody, dies).is_ok(), "after {number} others");
             // The place is free before the task lets go of what it holds last, or as soon as it has ended.
             assert!(receiver.await.is_err());
             gate.tasks.close();

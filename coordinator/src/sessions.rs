@@ -13,6 +13,7 @@ use fleet::report::Report;
 use fleet::time::Moment;
 use fleet::units::Percent;
 use fleet::vehicle::{ArmingReason, Battery, FlightTruth};
+use fleet::whereabouts::Astray;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -241,6 +242,13 @@ impl Sessions {
                 self.metrics.taken_over(report.takeovers.saturating_sub(old.takeovers));
             }
         }
+        let found = |astray: Option<Astray>| astray.map(|astray| std::mem::discriminant(&astray));
+        if let Some(astray) = report
+            .astray
+            .filter(|_| old.map(|old| found(old.astray)) != Some(found(report.astray)))
+        {
+            self.metrics.astray(astray);
+        }
         let told = |reason: &ArmingReason| {
             old.is_some_and(|old| {
                 old.reasons
@@ -410,7 +418,9 @@ fn significant(report: &Report) -> Report {
     Report {
         made: Moment::default(),
         battery,
+        battery_at: None,
         position: None,
+        position_at: None,
         link: None,
         reasons: reasons.collect(),
         ..report.clone()

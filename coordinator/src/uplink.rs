@@ -221,6 +221,7 @@ async fn converse(
 ) -> Result<(), Status> {
     let mut sent: Option<(Order, Instant)> = None;
     let mut killing: Option<(u64, oneshot::Sender<KillAnswer>)> = None;
+    let mut heard_autopilot: Option<bool> = None;
     let mut heard = Instant::now();
     let mut pace = Pace::new(heard);
     loop {
@@ -266,8 +267,11 @@ async fn converse(
                 if let Some(held) = &report.held {
                     believable("held.term", held.term)?;
                 }
-                let (held, latch) = (report.held.clone(), report.ground_latch);
+                let (held, latch, hears) = (report.held.clone(), report.ground_latch, report.link_alive);
                 context.sessions.report(node, session.epoch, report);
+                if heard_autopilot.replace(hears) != Some(hears) {
+                    context.agent_came_or_went(node);
+                }
                 if let Some((order, at)) = &mut sent
                     && at.elapsed() >= RESEND
                     && !taken(order, held.as_ref(), latch)

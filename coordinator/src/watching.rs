@@ -4,6 +4,7 @@
 //! the stores from which the controllers see which Drones and Swarms exist; listing all afresh when asked to ([`Relist`]). A store and the [`World`](crate::world::World)
 //! share their objects, and a store is filled first. Must not: decide. An API server that is away only makes the caches older.
 
+use crate::api::story;
 use crate::claims;
 use crate::key::Key;
 use crate::retry::WATCH;
@@ -216,7 +217,7 @@ async fn follow_afresh<K>(
             }
             Some(Err(error)) => {
                 if !std::mem::replace(&mut broken, true) {
-                    tracing::warn!(%kind, %error, "watch is broken; will be tried again, vehicles go on as assigned");
+                    tracing::warn!(%kind, error = story(&error), "watch is broken; will be tried again, vehicles go on as assigned");
                 }
                 if is_expired(&error) {
                     asked.begin();

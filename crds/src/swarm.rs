@@ -57,6 +57,12 @@ use std::collections::BTreeMap;
         description = "Drones whose autopilot says that they fly."
     ),
     printcolumn(
+        name = "Unknown",
+        type_ = "integer",
+        json_path = ".status.unknownDrones",
+        description = "Drones of which is not known whether they fly."
+    ),
+    printcolumn(
         name = "Grounded",
         type_ = "boolean",
         json_path = ".spec.grounded",
@@ -271,6 +277,10 @@ pub struct SwarmStatus {
     /// Drones of this Swarm whose own autopilot says that they fly.
     #[serde(default)]
     pub flying_drones: i32,
+
+    /// Drones of this Swarm that have a vehicle of which is not known whether it flies: its agent or its autopilot is not heard.
+    #[serde(default)]
+    pub unknown_drones: i32,
 
     /// Label selector of this Swarm's Drones, for `kubectl get drones -l` and autoscalers.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -13,6 +13,7 @@ use crate::serve::folder::Folder;
 use crate::serve::kubeconfig::{Kubeconfig, KubeconfigError};
 use crate::serve::port::PortError;
 use crate::serve::tls::{Authority, AuthorityError};
+use crate::serve::unproven::Unproven;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -30,6 +31,7 @@ pub mod port;
 pub mod private_file;
 mod stalled;
 pub mod tls;
+mod unproven;
 
 /// Answers requests: [`crate::verbs::Api`], or a script in tests.
 pub trait Handler: Clone + Send + Sync + 'static {
@@ -190,6 +192,7 @@ pub async fn start(handler: impl Handler, folder: &Folder, options: Options) -> 
         tls,
         limits: options.limits,
         bodies: Bodies::new(options.limits.bodies, options.limits.answers),
+        unproven: Unproven::default(),
         stop: stop.clone(),
         cut: cut.clone(),
         tasks: tasks.clone(),

@@ -9,6 +9,7 @@ use crate::ids::{DroneName, DroneUid, Term};
 use crate::units::{AltitudeAboveHome, Percent};
 use crate::vehicle::FlightTruth;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::time::Duration;
 
 /// The desired state of one vehicle.
@@ -24,6 +25,20 @@ pub enum Desired {
         /// Why.
         why: GroundedWhy,
     },
+}
+
+impl fmt::Display for Desired {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flying { altitude } => write!(f, "flying at {} m", altitude.0),
+            Self::Grounded { why } => f.write_str(match why {
+                GroundedWhy::Deleted => "grounded: its Drone is being deleted",
+                GroundedWhy::Ordered => "grounded: a ground order is in force",
+                GroundedWhy::Unbound => "grounded: no Drone is bound",
+                GroundedWhy::Waiting => "grounded: it has to wait",
+            }),
+        }
+    }
 }
 
 /// Why a vehicle should be on the ground.

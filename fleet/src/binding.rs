@@ -21,6 +21,10 @@ pub struct Wanted<'a> {
     pub more_than: Percent,
     /// Where others of its Swarm fly, if any do.
     pub near: Option<Wgs84>,
+    /// The Drone's namespace, whose people may use the vehicles that are granted to it ([`is_granted`]).
+    pub namespace: &'a str,
+    /// Whether a vehicle that is granted to no namespace may be used by none.
+    pub granted_only: bool,
 }
 
 /// A node with the drone label, as far as binding goes.
@@ -62,6 +66,8 @@ pub struct NoVehicle {
 pub enum Why {
     /// Its labels do not match.
     Selector,
+    /// It is granted to other namespaces only.
+    NotGranted,
     /// It serves another Drone.
     Taken,
     /// It is cordoned.
@@ -82,6 +88,8 @@ pub enum Why {
     AutopilotSilent,
     /// Its vehicle is not known to be landed and disarmed, or the agent still serves a Drone with it.
     NotIdle,
+    /// Somebody else has just flown it.
+    OthersFlew,
     /// Its battery is too low.
     LowBattery,
 }
@@ -90,6 +98,7 @@ impl Why {
     const fn text(self) -> &'static str {
         match self {
             Self::Selector => "do not match nodeSelector",
+            Self::NotGranted => "are not granted to this namespace (label use.skein.dev/NAMESPACE)",
             Self::Taken => "serve other Drones",
             Self::Cordoned => "are cordoned",
             Self::Tainted => "carry a taint",
@@ -100,6 +109,7 @@ impl Why {
             Self::AgentEnding => "have an agent that is ending",
             Self::AutopilotSilent => "do not hear their autopilot",
             Self::NotIdle => "have a vehicle that is not known to be landed and disarmed",
+            Self::OthersFlew => "were just flown by somebody else and are offered again after a quiet time",
             Self::LowBattery => "have too low a battery",
         }
     }
@@ -192,6 +202,9 @@ fn judge<'a>(wanted: Wanted<'_>, c: &Candidate<'a>) -> Result<&'a Report, Why> {
     if !selects(wanted.selector, c.labels) {
         return Err(Why::Selector);
     }
+    if !is_granted(wanted.namespace, c.labels, wanted.granted_only) {
+        return Err(Why::NotGranted);
+    }
     if c.taken {
         return Err(Why::Taken);
     }
@@ -218,6 +231,9 @@ fn judge<'a>(wanted: Wanted<'_>, c: &Candidate<'a>) -> Result<&'a Report, Why> {
         return Err(Why::AutopilotSilent);
     }
     let settled = report.held.as_ref().is_none_or(|held| held.settled);
+    if report.others_flew {
+        return Err(Why::OthersFlew);
+    }
     if !report.vehicle_free() || !settled {
         return Err(Why::NotIdle);
     }
@@ -231,6 +247,21 @@ fn judge<'a>(wanted: Wanted<'_>, c: &Candidate<'a>) -> Result<&'a Report, Why> {
 #[must_use]
 pub fn selects(selector: &BTreeMap<String, String>, labels: &BTreeMap<String, String>) -> bool {
     selector.iter().all(|(key, value)| labels.get(key) == Some(value))
+}
+
+/// A node with a label of this prefix grants its vehicle to the namespace that the label names, whatever its value, and to no other
+/// but those that its other labels name.
+pub const GRANT: &str = "use.skein.dev/";
+
+/// Whether Drones of `namespace` may use the vehicle of a node with these labels: it is granted to that namespace, or to none in
+/// particular and not `granted_only`.
+#[must_use]
+pub fn is_granted(namespace: &str, labels: &BTreeMap<String, String>, granted_only: bool) -> bool {
+    let mut grants = labels.keys().filter_map(|key| key.strip_prefix(GRANT)).peekable();
+    if grants.peek().is_none() {
+        return !granted_only;
+    }
+    grants.any(|granted| granted == namespace)
 }
 
 /// How near a vehicle is, the greater the nearer, in steps of ten metres: positions jitter.

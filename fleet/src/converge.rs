@@ -11,11 +11,12 @@ mod height;
 
 use crate::assignment::{Assignment, Desired, Fence, OnCoordinatorLoss, OnLowBattery};
 use crate::battery::{Level, Levels};
+use crate::failsafe::{Diversion, Diverted};
 use crate::flight_record::{FlightRecord, Stage};
 use crate::memory::{Memory, StepKind};
 use crate::preflight::Clearance;
 use crate::report::{Activity, HandsOff};
-use crate::safety::{ArmPermit, ArmQuestion, NoArm, may_arm};
+use crate::safety::{ArmPermit, ArmQuestion, FailsafeQuestion, NoArm, Rest, gives_way, may_arm};
 use crate::takeover::{self, InCommand};
 use crate::time::Moment;
 use crate::units::{AltitudeAboveHome, Wgs84};
@@ -47,6 +48,8 @@ pub struct Situation<'a> {
     pub preflight: Clearance,
     /// The agent is ending and brings its vehicle down first.
     pub terminating: bool,
+    /// How long the vehicle rests on the ground before it is armed.
+    pub rest: Rest,
     /// Now.
     pub now: Moment,
 }
@@ -119,6 +122,23 @@ const fn rest(activity: Activity) -> Verdict {
 /// What to do now. Call it when no command is outstanding.
 #[must_use]
 pub fn converge(s: &Situation<'_>) -> Verdict {
+    let verdict = decide(s);
+    if !s.gives_way() {
+        return verdict;
+    }
+    rest(match verdict.activity {
+        known @ (Activity::Idle | Activity::Waiting | Activity::HandsOff(_)) => known,
+        Activity::NotArmable
+        | Activity::Arming
+        | Activity::TakingOff
+        | Activity::Holding
+        | Activity::Landing
+        | Activity::Failsafe
+        | Activity::LowBattery => Activity::HandsOff(HandsOff::AutopilotFailsafe),
+    })
+}
+
+fn decide(s: &Situation<'_>) -> Verdict {
     let Some(held) = &s.fence.held else {
         return rest(Activity::Idle);
     };
@@ -213,6 +233,9 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
                 ground_latch: s.fence.ground_latch,
                 record: s.record,
                 terminating: s.terminating,
+                since_armed: s.memory.since_armed(s.now),
+                since_others_flew: s.memory.since_others_flew(s.now),
+                rest: s.rest,
                 now: s.now,
             };
             match may_arm(&question) {
@@ -220,7 +243,7 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
                     step: Step::Arm(permit),
                     activity: Activity::Arming,
                 },
-                Err(NoArm::LowBattery | NoArm::Preflight) => rest(Activity::NotArmable),
+                Err(NoArm::LowBattery | NoArm::Preflight | NoArm::OthersFlew) => rest(Activity::NotArmable),
                 Err(_) => rest(Activity::Waiting),
             }
         }
@@ -231,7 +254,7 @@ fn lift_off(s: &Situation<'_>, held: &Assignment, altitude: AltitudeAboveHome) -
     let wished_now = s.led() && !s.record.was_killed(held);
     match s.vehicle.mode(s.now) {
         // Touched down, motors not off yet: the autopilot disarms by itself.
-        Some(Mode::Land | Mode::Return) => rest(Activity::Landing),
+        Some(Mode::Land | Mode::Return) => rest(s.descending()),
         Some(Mode::Station | Mode::Takeoff) if s.memory.armed_by_us() && wished_now => {
             paced(s, Step::TakeOff { altitude }, Activity::TakingOff)
         }
@@ -246,7 +269,7 @@ fn in_the_air(s: &Situation<'_>, held: &Assignment, part: Airborne, altitude: Al
         None => rest(Activity::Waiting),
         Some(Mode::Foreign) => rest(Activity::HandsOff(HandsOff::OtherMode)),
         // A landing once begun is finished, whoever began it.
-        Some(Mode::Land | Mode::Return) => rest(Activity::Landing),
+        Some(Mode::Land | Mode::Return) => rest(s.descending()),
         Some(Mode::Station | Mode::Takeoff) => {
             if let Some(verdict) = failsafe(s, held) {
                 return verdict;
@@ -333,6 +356,35 @@ impl Situation<'_> {
         self.terminating || held.is_some_and(|a| matches!(a.desired, Desired::Grounded { .. }))
     }
 
+    /// Whether nothing is sent, because the autopilot executes a failsafe of its own.
+    fn gives_way(&self) -> bool {
+        gives_way(&FailsafeQuestion {
+            vehicle: self.vehicle,
+            held: self.fence.held.as_ref(),
+            since: self.memory.failsafe_since(),
+            now: self.now,
+        })
+    }
+
+    /// What an agent whose vehicle comes down, wished to fly, is busy with.
+    const fn descending(&self) -> Activity {
+        match &self.record.diversion {
+            Some(Diversion {
+                why: Diverted::LowBattery,
+                ..
+            }) => Activity::LowBattery,
+            Some(Diversion {
+                why: Diverted::CoordinatorLoss,
+                ..
+            }) => Activity::Failsafe,
+            Some(Diversion {
+                why: Diverted::Autopilot(_),
+                ..
+            })
+            | None => Activity::Landing,
+        }
+    }
+
     /// Whether the vehicle is armed, in a mode of ours.
     fn armed_in_our_mode(&self) -> bool {
         let armed = self.vehicle.heartbeat.as_ref().is_some_and(|h| h.value.armed);
@@ -364,7 +416,7 @@ pub fn called_off(kind: StepKind, s: &Situation<'_>) -> bool {
         StepKind::Land => !s.wished_down(),
         StepKind::FailsafeLand | StepKind::FailsafeReturn => !s.alone() && s.battery.lasting < Level::Low,
     };
-    unasked || let_go || overtaken(kind, s)
+    unasked || let_go || (kind != StepKind::Arm && s.gives_way()) || overtaken(kind, s)
 }
 
 /// Whether a command on its way has been overtaken by what the vehicle does, so that it must not be sent again: a pilot,
@@ -394,6 +446,8 @@ fn overtaken(kind: StepKind, s: &Situation<'_>) -> bool {
     }
 }
 
+#[cfg(test)]
+mod autopilot_failsafe_tests;
 #[cfg(test)]
 mod failsafe_tests;
 #[cfg(test)]

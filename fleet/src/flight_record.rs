@@ -7,9 +7,11 @@
 //!   Fresh --seen airborne--> Flown --seen landed, landing not ours--> Over --a ground order is held--> Fresh
 
 use crate::assignment::{Assignment, Desired};
+use crate::failsafe::{self, Diversion, Diverted};
 use crate::ids::DroneUid;
 use crate::takeover::{Descent, InCommand, let_go};
-use crate::vehicle::{FlightTruth, Mode};
+use crate::time::Moment;
+use crate::vehicle::{FlightTruth, Mode, Vehicle};
 use serde::{Deserialize, Serialize};
 
 /// How far the flight of one Drone has come.
@@ -65,6 +67,8 @@ pub struct FlightRecord {
     pub descent: Option<Descent>,
     /// A command to stop its motors was sent: it never flies for this Drone again.
     pub killed: bool,
+    /// Why the flight is not, or no longer, what was ordered.
+    pub diversion: Option<Diversion>,
 }
 
 impl FlightRecord {
@@ -83,7 +87,14 @@ impl FlightRecord {
             (Desired::Flying { .. }, Stage::Flown, FlightTruth::Disarmed) => Stage::Over,
             (Desired::Flying { .. }, before, _) => before,
         };
-        Self { stage, ..before }
+        // The flight that was diverted is over, and the next begins anew.
+        let ended = stage == Stage::Fresh && truth == FlightTruth::Disarmed;
+        let diversion = before.diversion.clone().filter(|_| !ended);
+        Self {
+            stage,
+            diversion,
+            ..before
+        }
     }
 
     /// The record after seeing the vehicle do `truth` in `mode`. `sent` is the descent that this life of the agent
@@ -112,6 +123,30 @@ impl FlightRecord {
         Self {
             descent,
             ..before.commanded_by(held, now)
+        }
+    }
+
+    /// The record after a descent of ours that no order asked for was commanded, because of `why`.
+    #[must_use]
+    pub fn diverted(&self, why: Diverted) -> Self {
+        let diversion = Some(Diversion {
+            why,
+            words: String::new(),
+        });
+        Self {
+            diversion,
+            ..self.clone()
+        }
+    }
+
+    /// The record after seeing why the flight is not what was ordered. Call it after [`Self::watched`].
+    #[must_use]
+    pub fn explained(&self, vehicle: &Vehicle, now: Moment) -> Self {
+        let ours = self.descent.is_some() || matches!(self.in_command, InCommand::OurLanding | InCommand::OurReturn);
+        let before = self.diversion.clone();
+        Self {
+            diversion: failsafe::diversion(before, vehicle, self.in_command, ours, now),
+            ..self.clone()
         }
     }
 

@@ -4,6 +4,7 @@
 //! whether the present arming is ours. In memory only: after a restart nothing is under way.
 
 use crate::backoff::Backoff;
+use crate::failsafe;
 use crate::safety::ARM_LIFE;
 use crate::takeover::Descent;
 use crate::time::Moment;
@@ -81,6 +82,41 @@ pub struct Memory {
     height: Option<AltitudeAboveHome>,
     /// When the last HEARTBEAT that was taken note of came.
     beat: Option<Moment>,
+    /// A way down that was commanded and is not seen to be taken.
+    owed: Option<Owed>,
+    /// Since when the autopilot executes a failsafe of its own.
+    failsafe_since: Option<Moment>,
+    /// When the vehicle was last seen armed.
+    armed_at: Option<Moment>,
+    /// When it was last seen in the air in a flight that was not for us.
+    others_flew_at: Option<Moment>,
+}
+
+/// A way down that was commanded, and that the vehicle is not seen to take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owed {
+    /// Which.
+    pub descent: Descent,
+    /// How often it was commanded.
+    pub times: u32,
+    /// When it was first commanded.
+    pub since: Moment,
+    /// What the autopilot answered last.
+    pub answer: Answer,
+}
+
+/// What an autopilot has answered to a command.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Answer {
+    /// It may still answer.
+    #[default]
+    Awaited,
+    /// Nothing, in the time that it has.
+    Missing,
+    /// ACCEPTED.
+    Accepted,
+    /// Another final result, by its name.
+    Refused(String),
 }
 
 /// An arm command that may still take effect.
@@ -168,6 +204,37 @@ impl Memory {
         self.descent.map(|(descent, _)| descent)
     }
 
+    /// The way down that the vehicle was commanded to take and does not take.
+    #[must_use]
+    pub const fn owed(&self) -> Option<&Owed> {
+        self.owed.as_ref()
+    }
+
+    /// Since when the autopilot executes a failsafe of its own.
+    #[must_use]
+    pub const fn failsafe_since(&self) -> Option<Moment> {
+        self.failsafe_since
+    }
+
+    /// How long ago the vehicle was last seen armed; `None` when this life of the agent has not seen it armed.
+    #[must_use]
+    pub fn since_armed(&self, now: Moment) -> Option<Duration> {
+        self.armed_at.map(|at| now.since(at))
+    }
+
+    /// How long ago somebody else was last seen to fly it while it served no Drone.
+    #[must_use]
+    pub fn since_others_flew(&self, now: Moment) -> Option<Duration> {
+        self.others_flew_at.map(|at| now.since(at))
+    }
+
+    /// Takes note of a flight that is not ours: the vehicle serves no Drone and was not armed by us.
+    pub fn watch_others(&mut self, serves: bool, vehicle: &Vehicle, now: Moment) {
+        if !serves && !self.armed_by_us && matches!(vehicle.truth(now), FlightTruth::Airborne(_)) {
+            self.others_flew_at = Some(now);
+        }
+    }
+
     /// The height that the vehicle has agreed to hold on this flight; `None` when this life of the agent has not asked for one.
     #[must_use]
     pub const fn height(&self) -> Option<AltitudeAboveHome> {
@@ -183,6 +250,14 @@ impl Memory {
     pub fn began(&mut self, kind: StepKind, now: Moment) {
         if let Some(descent) = kind.descent() {
             self.descent = Some((descent, now));
+            let before = self.owed.take().filter(|owed| owed.descent == descent);
+            let (times, since) = before.map_or((0, now), |owed| (owed.times, owed.since));
+            self.owed = Some(Owed {
+                descent,
+                times: times.saturating_add(1),
+                since,
+                answer: Answer::Awaited,
+            });
         }
         match kind {
             StepKind::Arm => {
@@ -214,6 +289,13 @@ impl Memory {
 
     /// A command of this kind has ended. `jitter` is in 0.0..=1.0.
     pub fn ended(&mut self, kind: StepKind, outcome: &Outcome, now: Moment, jitter: f64) {
+        if let Some(owed) = self.owed.as_mut().filter(|owed| Some(owed.descent) == kind.descent()) {
+            owed.answer = match outcome {
+                Outcome::Accepted => Answer::Accepted,
+                Outcome::Refused { result } => Answer::Refused(result.clone()),
+                Outcome::NoAnswer | Outcome::NotSent => Answer::Missing,
+            };
+        }
         let tries = &mut self.tries[kind as usize];
         match outcome {
             Outcome::Accepted => {
@@ -245,7 +327,13 @@ impl Memory {
         let Some(beat) = &vehicle.heartbeat else { return };
         let out_of_sight = self.beat.is_some_and(|last| beat.at.since(last) > LINK_LOST_AFTER);
         self.beat = Some(beat.at);
+        let executing = failsafe::executing(vehicle, now);
+        self.failsafe_since = executing.then(|| self.failsafe_since.unwrap_or(now));
+        if !beat.value.armed || matches!(beat.value.mode.mode, Mode::Land | Mode::Return) {
+            self.owed = None;
+        }
         if beat.value.armed {
+            self.armed_at = Some(beat.at);
             // Meanwhile it may have disarmed by itself, and somebody else may have armed it.
             self.armed_by_us &= !out_of_sight;
             if self

@@ -4,6 +4,7 @@
 //! name; the agent reads them and puts what is amiss into words.
 
 use crate::assignment::Preflight;
+use crate::battery::Level;
 
 /// What was found of the autopilot's own failsafes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,17 +23,18 @@ pub enum Clearance {
     Clear,
     /// They are still being read, and the Drone wants them known.
     Reading,
-    /// Some are off or unknown, and the Drone wants them on.
+    /// Some are off or unknown, and the Drone wants them on; or nothing is known of the battery.
     Amiss,
 }
 
-/// Whether `findings` stand against arming under `policy`.
+/// Whether `findings`, or a battery of which nothing is known, stand against arming under `policy`.
 #[must_use]
-pub fn clearance(policy: Preflight, findings: &Findings) -> Clearance {
+pub fn clearance(policy: Preflight, findings: &Findings, battery: Level) -> Clearance {
     match policy {
         Preflight::Ignore | Preflight::Warn => Clearance::Clear,
         Preflight::Refuse if !findings.amiss.is_empty() => Clearance::Amiss,
         Preflight::Refuse if !findings.complete => Clearance::Reading,
+        Preflight::Refuse if battery == Level::Unknown => Clearance::Amiss,
         Preflight::Refuse => Clearance::Clear,
     }
 }
@@ -51,13 +53,17 @@ mod tests {
     #[test]
     fn only_a_drone_that_refuses_is_kept_down_by_failsafes_that_are_off_or_unknown() {
         for policy in [Preflight::Ignore, Preflight::Warn] {
-            assert_eq!(clearance(policy, &found(true, &["off"])), Clearance::Clear);
-            assert_eq!(clearance(policy, &found(false, &[])), Clearance::Clear);
+            for battery in [Level::Unknown, Level::Fine] {
+                assert_eq!(clearance(policy, &found(true, &["off"]), battery), Clearance::Clear);
+                assert_eq!(clearance(policy, &found(false, &[]), battery), Clearance::Clear);
+            }
         }
-        let refuse = |findings| clearance(Preflight::Refuse, &findings);
+        let refuse = |findings| clearance(Preflight::Refuse, &findings, Level::Fine);
         assert_eq!(refuse(found(false, &[])), Clearance::Reading);
         assert_eq!(refuse(found(false, &["off"])), Clearance::Amiss);
         assert_eq!(refuse(found(true, &["off"])), Clearance::Amiss);
         assert_eq!(refuse(found(true, &[])), Clearance::Clear);
+        let unknown = clearance(Preflight::Refuse, &found(true, &[]), Level::Unknown);
+        assert_eq!(unknown, Clearance::Amiss, "its reserve would be watched by nobody");
     }
 }

@@ -4,11 +4,14 @@
 //! what the vehicle does.
 
 use crate::assignment::Held;
+use crate::failsafe::Diversion;
 use crate::flight_record::SoFar;
 use crate::ground::GroundOrderId;
 use crate::ids::NodeName;
+use crate::memory::Owed;
 use crate::time::Moment;
 use crate::vehicle::{ArmingReason, Battery, FlightTruth, Identity, Position};
+use crate::whereabouts::Astray;
 
 /// What an agent is busy with. Says nothing about flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,6 +51,8 @@ pub enum HandsOff {
     FlightOver,
     /// Its motors were stopped by a kill; it never flies for this Drone again.
     Killed,
+    /// The autopilot executes a failsafe of its own, and nobody has ordered otherwise.
+    AutopilotFailsafe,
 }
 
 /// One report of an agent: a full picture, not a change.
@@ -71,8 +76,12 @@ pub struct Report {
     pub reasons: Vec<ArmingReason>,
     /// Battery; `None` until heard.
     pub battery: Option<Battery>,
+    /// When `battery` was received, on the clock of `made`; `None` when not known.
+    pub battery_at: Option<Moment>,
     /// Position; `None` until heard.
     pub position: Option<Position>,
+    /// When `position` was received, on the clock of `made`; `None` when not known.
+    pub position_at: Option<Moment>,
     /// The assignment that the agent acts on.
     pub held: Option<Held>,
     /// What the agent is busy with.
@@ -89,6 +98,14 @@ pub struct Report {
     pub warnings: Vec<String>,
     /// How well the agent hears its autopilot; `None` when not told.
     pub link: Option<LinkQuality>,
+    /// Why the flight is not, or no longer, what was ordered; see [`crate::failsafe`].
+    pub diversion: Option<Diversion>,
+    /// What the vehicle does instead of holding; see [`crate::whereabouts`].
+    pub astray: Option<Astray>,
+    /// A way down that was commanded and that the vehicle does not take.
+    pub owed: Option<Owed>,
+    /// Somebody else flew the vehicle while it served no Drone, and the quiet time since is not over: it is not offered yet.
+    pub others_flew: bool,
 }
 
 /// What came over the link to the autopilot and what did not, since the agent started. All only grow.
@@ -116,7 +133,9 @@ impl Report {
             ready: None,
             reasons: Vec::new(),
             battery: None,
+            battery_at: None,
             position: None,
+            position_at: None,
             held: None,
             activity: Activity::Idle,
             terminating: false,
@@ -125,6 +144,10 @@ impl Report {
             ground_latch: None,
             warnings: Vec::new(),
             link: None,
+            diversion: None,
+            astray: None,
+            owed: None,
+            others_flew: false,
         }
     }
 
@@ -136,9 +159,9 @@ impl Report {
     }
 
     /// Whether a new Drone may be bound to this vehicle as far as the vehicle goes: heard, landed and disarmed, and
-    /// its agent is not ending.
+    /// its agent is not ending, and nobody else has just flown it.
     #[must_use]
     pub fn vehicle_free(&self) -> bool {
-        self.link_alive && self.truth == FlightTruth::Disarmed && !self.terminating
+        self.link_alive && self.truth == FlightTruth::Disarmed && !self.terminating && !self.others_flew
     }
 }

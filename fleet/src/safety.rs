@@ -1,12 +1,14 @@
 //! The safety invariants of Skein, stated once. Agent, coordinator, unit tests and simulations all ask here.
 //!
 //! Owns: who may arm ([`may_arm`]), how long an arm command lives ([`ArmPermit`]), when a vehicle counts as settled on
-//! the ground ([`settled`]), and when a Drone object may go ([`may_release`]).
+//! the ground ([`settled`]), when Skein gives way to a failsafe of the autopilot ([`gives_way`]), and when a Drone object may go
+//! ([`may_release`]).
 //! Must not: be worked around. [`ArmPermit`] can be made nowhere else. Nothing of Skein's own accord disarms a vehicle:
 //! the one permit to do so is [`crate::kill::KillPermit`], which takes a person's word, given twice.
 
-use crate::assignment::{Assignment, Desired, Held};
+use crate::assignment::{Assignment, Desired, GroundedWhy, Held};
 use crate::battery::Level;
+use crate::failsafe::executing;
 use crate::flight_record::{FlightRecord, Stage};
 use crate::ground::GroundOrderId;
 use crate::ids::{DroneUid, Term};
@@ -22,6 +24,24 @@ pub const ARM_LIFE: Duration = Duration::from_secs(2);
 
 /// The autopilot must have been heard this lately for us to arm (invariant 1: "its link is fresh").
 pub const FRESH_FOR_ARMING: Duration = Duration::from_secs(2);
+
+/// How long a vehicle rests on the ground before it is armed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rest {
+    /// After any landing, whoever flew: somebody may be walking up to it.
+    pub settle: Duration,
+    /// After a flight of somebody else while the vehicle served no Drone: then it is offered again.
+    pub quiet: Duration,
+}
+
+impl Default for Rest {
+    fn default() -> Self {
+        Self {
+            settle: Duration::from_secs(5),
+            quiet: Duration::from_secs(60),
+        }
+    }
+}
 
 /// What must be known to decide on arming.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +66,12 @@ pub struct ArmQuestion<'a> {
     pub record: &'a FlightRecord,
     /// Whether the agent is ending.
     pub terminating: bool,
+    /// How long ago it was seen armed.
+    pub since_armed: Option<Duration>,
+    /// How long ago somebody else was seen to fly it while it served no Drone.
+    pub since_others_flew: Option<Duration>,
+    /// How long it rests after that.
+    pub rest: Rest,
     /// Now.
     pub now: Moment,
 }
@@ -88,6 +114,12 @@ pub enum NoArm {
     /// The vehicle is not known to be on the ground and disarmed.
     #[error("the vehicle is not known to be on the ground and disarmed")]
     NotOnGround,
+    /// It has just landed.
+    #[error("the vehicle has just landed")]
+    Settling,
+    /// Somebody else has just flown it.
+    #[error("somebody else has just flown the vehicle")]
+    OthersFlew,
     /// The autopilot was not heard lately enough.
     #[error("the autopilot was not heard within the last {} s", FRESH_FOR_ARMING.as_secs())]
     LinkNotFresh,
@@ -169,6 +201,12 @@ pub fn may_arm(q: &ArmQuestion<'_>) -> Result<ArmPermit, NoArm> {
     if beat.is_none_or(|h| h.fresh(q.now, FRESH_FOR_ARMING).is_none()) {
         return Err(NoArm::LinkNotFresh);
     }
+    if q.since_armed.is_some_and(|ago| ago < q.rest.settle) {
+        return Err(NoArm::Settling);
+    }
+    if q.since_others_flew.is_some_and(|ago| ago < q.rest.quiet) {
+        return Err(NoArm::OthersFlew);
+    }
     if q.vehicle.ready(q.now) != Some(true) {
         return Err(NoArm::NotReady);
     }
@@ -179,6 +217,49 @@ pub fn may_arm(q: &ArmQuestion<'_>) -> Result<ArmPermit, NoArm> {
         return Err(NoArm::Preflight);
     }
     Ok(ArmPermit { issued: q.now })
+}
+
+/// While a failsafe is under way, a deletion is obeyed only after this long. It may be a Swarm's, which no person ordered, and
+/// PX4 waits up to 25 s (COM_FAIL_ACT_T) before it acts; but a vehicle that a failsafe keeps up must not stay for ever.
+pub const DELETION_WAITS: Duration = Duration::from_secs(30);
+
+/// What must be known to decide whether something may be sent while the autopilot executes a failsafe.
+#[derive(Clone, Copy, Debug)]
+pub struct FailsafeQuestion<'a> {
+    /// What was heard of the vehicle.
+    pub vehicle: &'a Vehicle,
+    /// The assignment held.
+    pub held: Option<&'a Assignment>,
+    /// Since when the autopilot executes it, as far as this life of the agent has seen.
+    pub since: Option<Moment>,
+    /// Now.
+    pub now: Moment,
+}
+
+/// Invariant 15: whether nothing is sent, because the autopilot executes a failsafe of its own. A person's order is obeyed all
+/// the same: a ground order at once, a deletion after [`DELETION_WAITS`]. What follows from levels or from our own failsafes
+/// is not: a low battery, a lost coordinator, a changed height, a drained node, an agent that ends. A kill is a person's too,
+/// and is not asked here.
+#[must_use]
+pub fn gives_way(q: &FailsafeQuestion<'_>) -> bool {
+    if !executing(q.vehicle, q.now) {
+        return false;
+    }
+    match q.held.map(|held| held.desired) {
+        Some(Desired::Grounded {
+            why: GroundedWhy::Ordered,
+        }) => false,
+        Some(Desired::Grounded {
+            why: GroundedWhy::Deleted,
+        }) => q.since.is_none_or(|since| q.now.since(since) < DELETION_WAITS),
+        Some(
+            Desired::Flying { .. }
+            | Desired::Grounded {
+                why: GroundedWhy::Unbound | GroundedWhy::Waiting,
+            },
+        )
+        | None => true,
+    }
 }
 
 /// Whether the vehicle is down for certain: landed and disarmed by its own account, and no arm command of ours can

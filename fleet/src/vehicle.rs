@@ -3,6 +3,7 @@
 //! Owns: [`Vehicle`] (every fact with the moment it was heard) and [`FlightTruth`], the only answer to "is it
 //! flying?". Must not: guess. What is stale, undefined or contradictory is `Unknown`.
 
+use crate::failsafe::Alarm;
 use crate::time::{Moment, Sighting};
 use crate::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, Percent, SystemId, Wgs84};
 use std::time::Duration;
@@ -12,6 +13,13 @@ pub const LINK_LOST_AFTER: Duration = Duration::from_secs(5);
 
 /// EXTENDED_SYS_STATE or HEARTBEAT older than this says nothing about flight any more.
 pub const TRUTH_STALE_AFTER: Duration = Duration::from_secs(3);
+
+/// Where the link carries EXTENDED_SYS_STATE only now and then, one that says that the vehicle is in the air counts for up to this
+/// long. One that says that it is on the ground never counts for longer than [`TRUTH_STALE_AFTER`]: arming goes by it.
+pub const AIRBORNE_STALE_AFTER: Duration = LINK_LOST_AFTER;
+
+/// So many mean intervals without EXTENDED_SYS_STATE are more than a message or two that were lost.
+const INTERVALS_MISSED: u32 = 3;
 
 /// Which autopilot flies the vehicle (HEARTBEAT.autopilot).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -79,6 +87,20 @@ pub struct Heartbeat {
     pub armed: bool,
     /// custom_mode, decoded.
     pub mode: ModeReport,
+}
+
+/// HEARTBEAT (0).system_status, as far as it tells of failsafes; see [`crate::failsafe`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum SystemState {
+    /// Any other.
+    #[default]
+    Normal,
+    /// MAV_STATE_CRITICAL (5).
+    Critical,
+    /// MAV_STATE_EMERGENCY (6).
+    Emergency,
+    /// MAV_STATE_FLIGHT_TERMINATION (8).
+    Terminated,
 }
 
 /// What the autopilot makes of its battery: BATTERY_STATUS (147).charge_state.
@@ -173,6 +195,8 @@ pub struct Vehicle {
     pub heartbeat: Option<Sighting<Heartbeat>>,
     /// Last EXTENDED_SYS_STATE.landed_state; the value is `None` when the autopilot said "undefined".
     pub landed: Option<Sighting<Option<LandedState>>>,
+    /// Mean time between two EXTENDED_SYS_STATE, as the link carries them.
+    pub landed_every: Duration,
     /// SYS_STATUS health bit MAV_SYS_STATUS_PREARM_CHECK: arming checks pass in the present mode.
     pub ready: Option<Sighting<bool>>,
     /// Reasons given for not being ready, oldest first, each once. Empty does not mean ready.
@@ -181,6 +205,12 @@ pub struct Vehicle {
     pub battery: Option<Sighting<Battery>>,
     /// Last position report.
     pub position: Option<Sighting<Position>>,
+    /// Rate at which it sinks, metres per second, from GLOBAL_POSITION_INT.vz; negative while it climbs.
+    pub sink_m_s: Option<Sighting<f64>>,
+    /// Last HEARTBEAT.system_status.
+    pub state: Option<Sighting<SystemState>>,
+    /// Last failsafe that the autopilot announced while it was armed.
+    pub alarm: Option<Sighting<Alarm>>,
     /// Altitude of home, from HOME_POSITION (242) or GLOBAL_POSITION_INT.alt - relative_alt while on the ground.
     pub home: Option<AltitudeAmsl>,
 }
@@ -255,7 +285,7 @@ impl Vehicle {
         let landed = self
             .landed
             .as_ref()
-            .and_then(|l| *l.fresh(now, TRUTH_STALE_AFTER).unwrap_or(&None));
+            .and_then(|l| *l.fresh(now, self.landed_counts_for(l.value)).unwrap_or(&None));
         match (beat.armed, landed) {
             (_, None) => FlightTruth::Unknown(WhyUnknown::LandedStateUnknown),
             (false, Some(LandedState::OnGround)) => FlightTruth::Disarmed,
@@ -264,6 +294,16 @@ impl Vehicle {
             (true, Some(LandedState::TakingOff)) => FlightTruth::Airborne(Airborne::TakingOff),
             (true, Some(LandedState::Landing)) => FlightTruth::Airborne(Airborne::Landing),
             (false, Some(_)) => FlightTruth::Unknown(WhyUnknown::Contradiction),
+        }
+    }
+
+    /// How long a landed_state counts, by the rate at which the link carries it.
+    fn landed_counts_for(&self, state: Option<LandedState>) -> Duration {
+        match state {
+            Some(LandedState::InAir | LandedState::TakingOff | LandedState::Landing) => {
+                (self.landed_every * INTERVALS_MISSED).clamp(TRUTH_STALE_AFTER, AIRBORNE_STALE_AFTER)
+            }
+            Some(LandedState::OnGround) | None => TRUTH_STALE_AFTER,
         }
     }
 
@@ -332,6 +372,24 @@ mod tests {
         let mut v = v;
         v.heartbeat = v.heartbeat.map(|h| Sighting::new(h.value, at(3000)));
         assert_eq!(v.truth(at(3001)), FlightTruth::Unknown(WhyUnknown::LandedStateUnknown));
+    }
+
+    #[test]
+    fn on_a_slow_link_in_the_air_counts_for_longer_and_on_the_ground_does_not() {
+        for (every_ms, in_air_ms) in [(0, 3000), (500, 3000), (1500, 4500), (60_000, 5000)] {
+            let slow = |landed| {
+                let mut v = heard(true, Some(landed));
+                v.landed_every = Duration::from_millis(every_ms);
+                v.heartbeat = v.heartbeat.map(|h| Sighting::new(h.value, at(5000)));
+                v
+            };
+            let air = slow(LandedState::InAir);
+            assert_eq!(air.truth(at(in_air_ms)).flying(), Some(true));
+            assert_eq!(air.truth(at(in_air_ms + 1)).flying(), None);
+            let ground = slow(LandedState::OnGround);
+            assert_eq!(ground.truth(at(3000)), FlightTruth::ArmedOnGround);
+            assert_eq!(ground.truth(at(3001)).flying(), None, "arming goes by it");
+        }
     }
 
     #[test]

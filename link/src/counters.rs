@@ -23,6 +23,17 @@ macro_rules! counters {
             $($(#[$doc])* pub $name: u64,)*
         }
 
+        impl ::std::fmt::Display for $snapshot {
+            /// As a person reads it in a log line: `frames 12, lost 1`, those that counted something.
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                let all = [$((::std::stringify!($name), self.$name)),*];
+                let told = all.iter().filter(|(_, count)| *count > 0);
+                let told: ::std::vec::Vec<_> = told.map(|(name, count)| ::std::format!("{name} {count}")).collect();
+                f.write_str(if told.is_empty() { "none" } else { "" })?;
+                f.write_str(&told.join(", "))
+            }
+        }
+
         impl $counters {
             $(pub(crate) fn $name(&self, by: u64) {
                 self.$name.fetch_add(by, ::std::sync::atomic::Ordering::Relaxed);
@@ -85,3 +96,16 @@ counters!(
     /// Guests' frames not written.
     guests_send_failures,
 );
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_line_has_what_was_counted_and_no_structure() {
+        let mut counted = CounterSnapshot::default();
+        assert_eq!(counted.to_string(), "none");
+        (counted.frames, counted.lost) = (12, 1);
+        assert_eq!(counted.to_string(), "frames 12, lost 1");
+    }
+}

@@ -60,6 +60,9 @@ pub struct Args {
     /// Battery at boot: PERCENT, or NAME=PERCENT for one vehicle
     #[arg(long, value_delimiter = ',')]
     pub initial_battery: Vec<String>,
+    /// Parameters of all vehicles: NAME=NUMBER
+    #[arg(long, value_delimiter = ',', allow_hyphen_values = true)]
+    pub param: Vec<String>,
     /// Vehicles that never pass their preflight checks
     #[arg(long, value_delimiter = ',')]
     pub never_ready: Vec<String>,
@@ -95,6 +98,7 @@ impl Args {
             wire_log: None,
             battery_percent_per_minute: Vec::new(),
             initial_battery: Vec::new(),
+            param: Vec::new(),
             never_ready: Vec::new(),
             until_stdin_closes: false,
             faults: None,
@@ -149,6 +153,11 @@ impl Args {
         for name in &self.never_ready {
             known_name("--never-ready", name, &names)?;
         }
+        let parameters = self
+            .param
+            .iter()
+            .map(|text| parameter(text))
+            .collect::<Result<Vec<_>, _>>()?;
         let plan = |(index, name): (usize, &String)| {
             let autopilot = match self.autopilot {
                 Fleet::Ardupilot => Autopilot::ArduPilot,
@@ -164,6 +173,7 @@ impl Args {
             let mut config = VehicleConfig::new(autopilot, system_id, place);
             config.battery_percent = charge.get(name).unwrap_or(config.battery_percent);
             config.battery_percent_per_minute = drain.get(name).unwrap_or(config.battery_percent_per_minute);
+            config.parameters.clone_from(&parameters);
             config.never_ready = self.never_ready.contains(name);
             config.port = self.port.into();
             config.seconds_per_peer_second = self.speedup.max(1.0);
@@ -201,6 +211,13 @@ impl Args {
         }
         Ok(self.names.clone())
     }
+}
+
+fn parameter(text: &str) -> Result<(String, f32), ArgsError> {
+    let (name, value) = text.split_once('=').unwrap_or((text, ""));
+    let value = value.parse().ok().filter(|value: &f32| value.is_finite());
+    let value = value.ok_or_else(|| ArgsError::BadParameter(text.to_owned()))?;
+    Ok((name.to_owned(), value))
 }
 
 fn check_name(name: &str) -> Result<(), ArgsError> {

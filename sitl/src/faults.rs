@@ -16,7 +16,7 @@
 
 mod acks;
 mod bytes;
-mod chance;
+pub(crate) mod chance;
 mod neighbours;
 mod parse;
 mod player;

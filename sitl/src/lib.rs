@@ -5,6 +5,7 @@
 //! or know anything of Kubernetes and gRPC.
 
 pub mod cli;
+pub mod differ;
 pub mod faults;
 pub mod model;
 pub mod replay;

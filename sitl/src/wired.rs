@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use crate::faults::{Heard, LinkChange, Player, Script};
+use crate::faults::{Heard, LinkChange, Player, Script, What};
 use crate::model::{Vehicle, VehicleConfig};
 use crate::wire::{FrameReader, Incoming, Outgoing, Sender};
 
@@ -30,6 +30,8 @@ pub struct WiredVehicle {
     sender: Sender,
     reader: FrameReader,
     player: Option<Player>,
+    /// For what befalls a vehicle whose script is empty.
+    spare: Option<Box<Player>>,
     reboots: u32,
 }
 
@@ -41,6 +43,7 @@ impl WiredVehicle {
             vehicle: Vehicle::new(config),
             reader: FrameReader::default(),
             player: None,
+            spare: None,
             reboots: 0,
         }
     }
@@ -49,9 +52,25 @@ impl WiredVehicle {
     /// of 2015 (UTC) until now.
     pub fn with_faults(config: VehicleConfig, script: &Script, name: &str, epoch_s: f64) -> Self {
         let player = Player::new(script, name, &config, epoch_s);
+        let (player, spare) = if player.is_idle() {
+            (None, Some(Box::new(player)))
+        } else {
+            (Some(player), None)
+        };
         Self {
-            player: (!player.is_idle()).then_some(player),
+            player,
+            spare,
             ..Self::new(config)
+        }
+    }
+
+    /// Something befalls the vehicle now that its script has not foreseen.
+    pub fn befall(&mut self, what: What) {
+        if self.player.is_none() {
+            self.player = self.spare.take().map(|spare| *spare);
+        }
+        if let Some(player) = &mut self.player {
+            player.befall(what, &mut self.vehicle);
         }
     }
 

@@ -253,6 +253,7 @@ fn return_to_launch_comes_home_waits_five_seconds_and_lands_with_the_mode_kept()
         lat_e7,
         lon_e7,
         alt_m: 15.0,
+        velocity_m_s: [0.0; 3],
     }));
     bench.pass(15.0);
     near(

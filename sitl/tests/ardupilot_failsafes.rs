@@ -289,6 +289,7 @@ fn go_to(bench: &mut Bench, north: f64) {
         lat_e7,
         lon_e7,
         alt_m: 10.0,
+        velocity_m_s: [0.0; 3],
     }));
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::Context;
 use serde::Deserialize;
 
-use crate::control_plane::{Binaries, workspace_root};
+use crate::control_plane::{Binaries, nodes, workspace_root};
 use crate::{Kubectl, Launch, Process, Scratch};
 
 /// How long the start may take on a machine that is busy with something else.
@@ -37,8 +37,12 @@ impl Embedded {
     ///
     /// Errors: it is not built, or it does not start; with the end of its log.
     pub fn start() -> anyhow::Result<Self> {
+        Self::start_with(Binaries::find_or_build()?.path("kubectl"))
+    }
+
+    /// The same, with this `kubectl`.
+    pub fn start_with(kubectl: PathBuf) -> anyhow::Result<Self> {
         let scratch = Scratch::new("skein-api-")?;
-        let kubectl = Binaries::find_or_build()?.path("kubectl");
         let (process, ready) = launch(scratch.path())?;
         let admin = Kubectl::new(kubectl, ready.kubeconfig, scratch.path().join("kubectl.cache"));
         Ok(Self {
@@ -52,6 +56,11 @@ impl Embedded {
     /// `kubectl` as the owner of the data folder, the one user there is.
     pub fn kubectl(&self) -> &Kubectl {
         &self.admin
+    }
+
+    /// Makes one Ready node with these labels.
+    pub fn create_node(&self, name: &str, labels: &[(&str, &str)]) -> anyhow::Result<()> {
+        nodes::create(&self.admin, &[name], labels)
     }
 
     /// The owner's kubeconfig file.
@@ -85,6 +94,8 @@ fn launch(folder: &Path) -> anyhow::Result<(Process, Ready)> {
         .arg(workspace_root().join("crds/swarms.yaml"))
         .arg("--crds")
         .arg(workspace_root().join("crds/drones.yaml"))
+        .arg("--crds")
+        .arg(workspace_root().join("crds/groundorders.yaml"))
         .logs_in(folder.join("logs"))
         .start()?;
     let line = process.wait_for_line(PATIENCE, |line| {

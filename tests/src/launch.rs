@@ -20,6 +20,7 @@ pub struct Launch {
     program: PathBuf,
     args: Vec<OsString>,
     env: Vec<(OsString, OsString)>,
+    folder: Option<PathBuf>,
     logs: Option<PathBuf>,
 }
 
@@ -37,6 +38,7 @@ impl Launch {
             program,
             args: Vec::new(),
             env: Vec::new(),
+            folder: None,
             logs: None,
         }
     }
@@ -72,6 +74,12 @@ impl Launch {
         self
     }
 
+    /// Its working directory; by default this process's.
+    pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folder = Some(folder.into());
+        self
+    }
+
     /// Where the log files go; by default a folder that is gone with the process.
     pub fn logs_in(mut self, folder: impl Into<PathBuf>) -> Self {
         self.logs = Some(folder.into());
@@ -93,6 +101,9 @@ impl Launch {
         let (stderr, err) = new_log(&folder, &self.name, "err")?;
         let mut command = spawner::bound_command(&self.program, &self.args);
         command.envs(self.env).stdin(Stdio::null()).stdout(out).stderr(err);
+        if let Some(folder) = self.folder {
+            command.current_dir(folder);
+        }
         let child = spawner::spawn(command).with_context(cannot)?;
         Ok(Process::new(self.name, child, [stdout, stderr], own))
     }

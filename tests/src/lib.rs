@@ -1,6 +1,6 @@
 //! What the end-to-end tests and `cargo xtask` stand on: a real Kubernetes control plane and real processes.
 //!
-//! Owns: building and starting the control plane, starting the embedded API, starting the workspace's programs, waiting for conditions,
+//! Owns: building and starting the control plane, starting the embedded API, the workspace's programs and real autopilots, waiting for conditions,
 //! and the promise that nothing it started outlives the process that asked for it.
 //! Must not: know of swarms or drones, speak to the API server other than through `kubectl`, need an async runtime.
 //! Everything blocks and everything has a deadline.
@@ -24,8 +24,10 @@
 //! # }
 //! ```
 
+pub mod autopilots;
 pub mod cluster;
 pub mod control_plane;
+pub mod differ;
 pub mod embedded;
 pub mod go_tool;
 pub mod helm;

@@ -233,11 +233,12 @@ async fn a_drone_flies_when_its_autopilot_says_so_and_its_object_is_gone_only_af
         .await;
     let kept = field
         .until_drones("the reason why it stays", |d| {
-            condition(&d[0], "Ready").2.contains("force-release")
+            condition(&d[0], "Ready").2.contains("being deleted")
         })
         .await;
+    let why = condition(&kept[0], "Ready").2;
     assert!(
-        condition(&kept[0], "Ready").2.contains("not known to be landed"),
+        why.contains("gone once its vehicle is landed and disarmed") && !why.contains("force-release"),
         "{}",
         told(&kept[0])
     );

@@ -343,7 +343,7 @@ fn status_and_spec_are_written_apart() {
     ]);
     assert_eq!(
         ns.get("swarm", "alpha")["status"],
-        json!({"observedGeneration": -1, "replicas": 0, "assignedDrones": 0, "flyingDrones": 0}),
+        json!({"observedGeneration": -1, "replicas": 0, "assignedDrones": 0, "flyingDrones": 0, "unknownDrones": 0}),
         "status came in with the spec"
     );
     let both = r#"{"status": {"flyingDrones": 2}, "spec": {"replicas": 7}}"#;
@@ -382,7 +382,7 @@ fn the_columns_of_kubectl_get_tell_the_story() {
     ns.patch_status(
         "swarm",
         "alpha",
-        &json!({"replicas": 2, "assignedDrones": 2, "flyingDrones": 1,
+        &json!({"replicas": 2, "assignedDrones": 2, "flyingDrones": 1, "unknownDrones": 1,
             "conditions": [condition("Ready", "False", "1 of 3 fly")]}),
     );
     let table = ns.run(&["get", "sw", "-o", "wide"]);
@@ -390,11 +390,11 @@ fn the_columns_of_kubectl_get_tell_the_story() {
     assert_eq!(
         seen[0],
         [
-            "NAME", "DESIRED", "DRONES", "ASSIGNED", "FLYING", "GROUNDED", "AGE", "MESSAGE"
+            "NAME", "DESIRED", "DRONES", "ASSIGNED", "FLYING", "UNKNOWN", "GROUNDED", "AGE", "MESSAGE"
         ]
     );
-    assert_eq!(seen[1][..6], ["alpha", "3", "2", "2", "1", "true"]);
-    assert_eq!(seen[1][7], "1 of 3 fly");
+    assert_eq!(seen[1][..7], ["alpha", "3", "2", "2", "1", "1", "true"]);
+    assert_eq!(seen[1][8], "1 of 3 fly");
 
     ns.kept("Drone", "goose", &json!({"nodeName": "node-1"}));
     ns.patch_status(

@@ -14,7 +14,7 @@ use coordinator::Coordinator;
 use log::Log;
 use mavlink::dialects::ardupilotmega::MavCmd;
 use nix::sys::signal::Signal;
-use proto::v1::{Activity, FlightTruth, Report};
+use proto::v1::{Activity, DiversionWhy, FlightTruth, Report};
 use std::path::PathBuf;
 use std::time::Duration;
 use tests::{Launch, Process, Scratch};
@@ -35,6 +35,11 @@ struct Flight {
 
 impl Flight {
     fn begin(autopilot: &str, faults: &str) -> anyhow::Result<Self> {
+        Self::begin_with(autopilot, faults, &[])
+    }
+
+    /// The same with these parameters of the autopilot's.
+    fn begin_with(autopilot: &str, faults: &str, parameters: &[&str]) -> anyhow::Result<Self> {
         let scratch = Scratch::new("skein-faults-")?;
         let logs = scratch.folder("logs")?;
         let script = scratch.path().join("faults.txt");
@@ -45,6 +50,7 @@ impl Flight {
             .args(["--link", &format!("pty:{}", scratch.folder("ports")?.display())])
             .arg("--faults")
             .arg(script)
+            .args(parameters.iter().flat_map(|parameter| ["--param", parameter]))
             .arg("--wire-log")
             .arg(scratch.folder("wire")?)
             .logs_in(&logs)
@@ -255,4 +261,52 @@ fn a_vehicle_that_falls_is_reported_down_and_is_not_armed_again() {
         .unwrap();
     let log = flight.ends_well().unwrap();
     assert_eq!(log.count(MavCmd::MAV_CMD_COMPONENT_ARM_DISARM), 1, "{log:#?}");
+}
+
+/// Flies until the autopilot has landed it by a failsafe of its own, and sees to it that nothing is sent from the failsafe on.
+/// The failsafe is begun by `faults`; `why` is how the agent reports it.
+fn failsafe_is_left_alone(autopilot: &str, faults: &str, parameters: &[&str], why: DiversionWhy) -> anyhow::Result<()> {
+    let flight = Flight::begin_with(autopilot, faults, parameters)?;
+    flight.wait_holding()?;
+    let by_autopilot = |report: &Report| report.diversion.as_ref().is_some_and(|d| d.why() == why);
+    let begun = flight.wait("the autopilot's failsafe", by_autopilot)?;
+    ensure!(
+        matches!(
+            begun.activity(),
+            Activity::HandsOffAutopilotFailsafe | Activity::HandsOffOtherMode
+        ),
+        "{begun:#?}"
+    );
+    ensure!(
+        begun.diversion.is_some_and(|d| !d.words.is_empty()),
+        "without its words"
+    );
+    let before = flight.log().commands;
+    let over = flight.wait("the vehicle to be down", |report| {
+        report.truth() == FlightTruth::Disarmed
+    })?;
+    ensure!(by_autopilot(&over), "{over:#?}");
+    let log = flight.log();
+    log.check()?;
+    ensure!(log.commands == before, "sent into a failsafe: {log:#?}");
+    Ok(())
+}
+
+#[test]
+fn px4s_failsafe_for_an_empty_battery_is_not_overridden_by_a_return_of_ours() {
+    let faults = "on takeoff +40 battery 4";
+    failsafe_is_left_alone("px4", faults, &["COM_LOW_BAT_ACT=3"], DiversionWhy::AutopilotBattery).unwrap();
+}
+
+#[test]
+fn ardupilots_failsafe_for_an_empty_battery_is_not_overridden_by_a_return_of_ours() {
+    let faults = "on takeoff +40 battery 4";
+    let lands = ["BATT_FS_LOW_ACT=1", "BATT_LOW_TIMER=1"];
+    failsafe_is_left_alone("ardupilot", faults, &lands, DiversionWhy::AutopilotBattery).unwrap();
+}
+
+#[test]
+fn px4_that_lost_its_position_comes_down_by_itself() {
+    let faults = "on takeoff +40 no-gps";
+    failsafe_is_left_alone("px4", faults, &[], DiversionWhy::AutopilotPosition).unwrap();
 }

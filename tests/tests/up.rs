@@ -262,6 +262,61 @@ fn a_second_ctrl_c_ends_at_once_and_says_what_becomes_of_the_vehicles() -> anyho
 }
 
 #[test]
+fn a_station_has_what_an_agent_has_and_shows_its_fleet_and_an_example() -> anyhow::Result<()> {
+    let mut field = Field::with(&["alpha"], "px4")?;
+    let flights = field.data().with_file_name("flights");
+    let metrics = format!("127.0.0.1:{}", tests::ports::free_tcp_port()?);
+    let guests = format!("tcp:127.0.0.1:{}", tests::ports::free_tcp_port()?);
+    let folder = flights.display().to_string();
+    let flags = [
+        ["--flight-log-dir", &folder],
+        ["--metrics-listen", &metrics],
+        ["--gcs-listen", &guests],
+    ];
+    field.start_up_with(&["alpha"], flags.as_flattened())?;
+    field.wait_readiness("alpha", "True", "AgentConnected")?;
+    std::net::TcpStream::connect(guests.trim_start_matches("tcp:"))?;
+    let example = field.data().join("example-swarm.yaml").display().to_string();
+    ensure!(
+        field.up()?.stdout().contains(&format!("kubectl apply -f {example}")),
+        "{}",
+        field.up()?.stdout()
+    );
+    field.kubectl().run(["apply", "-f", &example])?;
+    let timeout = format!("--timeout={}s", PATIENCE.as_secs());
+    field
+        .kubectl()
+        .run(["wait", "--for=condition=Ready", "swarm/example", &timeout])?;
+    field.up()?.wait_for_line(PATIENCE, |line| line.contains("-> Flying"))?;
+    let scrape = http_get(&metrics, "/metrics")?;
+    ensure!(scrape.contains("skein_"), "{scrape}");
+    ensure!(std::fs::read_dir(&flights)?.count() > 0, "no flight log");
+    field.end_up().map(drop)
+}
+
+/// What an HTTP server answers.
+fn http_get(address: &str, path: &str) -> anyhow::Result<String> {
+    use std::io::{Read, Write};
+    let mut stream = std::net::TcpStream::connect(address)?;
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer)
+}
+
+#[test]
+fn a_node_whose_autopilot_was_never_heard_is_not_ready_and_says_what_to_check() -> anyhow::Result<()> {
+    let mut field = Field::with(&["alpha"], "px4")?;
+    let ghost = format!("ghost=udp-listen:127.0.0.1:{}", tests::ports::free_udp_port()?);
+    field.start_up_with(&["alpha"], &["--node", &ghost])?;
+    field.wait_readiness("alpha", "True", "AgentConnected")?;
+    field.wait_readiness("ghost", "False", "AutopilotSilent")?;
+    let said = field.skein_says(&["status"])?;
+    ensure!(said.contains("no autopilot has been heard yet"), "{said}");
+    field.end_up().map(drop)
+}
+
+#[test]
 fn ctrl_c_lands_the_vehicles_of_a_demo_and_leaves_nothing_behind() -> anyhow::Result<()> {
     let scratch = Scratch::new("skein-demo-test-")?;
     let (wires, temporary) = (scratch.folder("wire")?, scratch.folder("tmp")?);

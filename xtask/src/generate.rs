@@ -6,11 +6,14 @@ use std::process::Command;
 
 use anyhow::Context;
 use tests::control_plane::workspace_root;
+use tests::launch::workspace_binary;
 use tests::{Helm, manifests};
 
 /// Writes every generated file anew: first the CRDs, of which the chart holds copies.
 pub fn run() -> anyhow::Result<()> {
-    let status = crds(false).status().context("cannot start cargo")?;
+    let mut crds = cargo();
+    crds.args(["run", "--quiet", "--package", "crds", "--bin", "crdgen"]);
+    let status = crds.status().context("cannot start cargo")?;
     anyhow::ensure!(status.success(), "the CRDs could not be generated");
     for (path, text) in manifests::generated(&Helm::find_or_build()?)? {
         std::fs::write(workspace_root().join(&path), text).with_context(|| format!("cannot write {path}"))?;
@@ -23,23 +26,14 @@ pub fn run() -> anyhow::Result<()> {
 /// Errors: one differs.
 pub fn check() -> anyhow::Result<()> {
     let otherwise = "generated files differ from their sources: run `cargo xtask generate`";
-    let status = crds(true).status().context("cannot start cargo")?;
+    // As it was built with all else: `cargo run` would build its dependencies anew, with the features that it alone needs.
+    let status = Command::new(workspace_binary("crdgen")?).arg("--check").status()?;
     anyhow::ensure!(status.success(), otherwise);
     for (path, wanted) in manifests::generated(&Helm::find_or_build()?)? {
         let there = std::fs::read_to_string(workspace_root().join(&path)).unwrap_or_default();
         anyhow::ensure!(there == wanted, "{path}: {otherwise}");
     }
     Ok(())
-}
-
-/// The command that writes the CRDs, or compares them.
-fn crds(check: bool) -> Command {
-    let mut command = cargo();
-    command.args(["run", "--quiet", "--package", "crds", "--bin", "crdgen", "--"]);
-    if check {
-        command.arg("--check");
-    }
-    command
 }
 
 /// The cargo that runs us, in the workspace's root.

@@ -5,6 +5,8 @@
 mod bench;
 mod cluster;
 mod demo;
+mod differ;
+mod fly;
 mod fuzz;
 mod generate;
 mod image;
@@ -43,6 +45,10 @@ enum Command {
     Demo(demo::Args),
     /// Measures, beside a peer.
     Bench(bench::Args),
+    /// Gives random scripts to real autopilots and to the simulated ones and compares what they answer.
+    Differ(differ::Args),
+    /// Flies scenarios with real autopilots, ArduCopter and PX4, and judges by what went over the wire.
+    Fly(fly::Args),
     /// Gives recorded inputs of real autopilots to the simulator and compares what it answers.
     Replay(replay::Args),
     /// Tries inputs, guided by coverage, on the link's reader and the agent's pilot.
@@ -63,19 +69,22 @@ fn main() -> ExitCode {
         Command::Cluster(command) => cluster::run(&command),
         Command::Demo(args) => demo::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Differ(args) => differ::run(&args),
+        Command::Fly(args) => return ended(fly::run(&args)),
         Command::Replay(args) => replay::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),
         Command::Mutate(args) => mutate::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::Soak(args) => soak::run(&args),
     };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            say::error(&format!("{error:#}"));
-            ExitCode::FAILURE
-        }
-    }
+    ended(result.map(|()| ExitCode::SUCCESS))
+}
+
+fn ended(result: anyhow::Result<ExitCode>) -> ExitCode {
+    result.unwrap_or_else(|error| {
+        say::error(&format!("{error:#}"));
+        ExitCode::FAILURE
+    })
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 use super::switch::Policy;
 use clap::{Args, ValueEnum};
 use link::LinkUrl;
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 /// Bits on a serial line for each byte.
@@ -20,20 +21,20 @@ pub struct GcsFlags {
     /// Where ground stations may connect: udp:127.0.0.1:14550 or tcp:127.0.0.1:5760; may be repeated. An address that
     /// other computers reach needs --gcs-allow-remote.
     #[arg(long, env = "SKEIN_GCS_LISTEN", value_name = "PLACE", value_delimiter = ',')]
-    gcs_listen: Vec<String>,
+    pub gcs_listen: Vec<String>,
     /// A ground station that waits for us, such as QGroundControl: HOST:PORT; may be repeated.
     #[arg(long, env = "SKEIN_GCS_UDP_TO", value_name = "HOST:PORT", value_delimiter = ',')]
-    gcs_udp_to: Vec<String>,
+    pub gcs_udp_to: Vec<String>,
     /// Ground stations look and ask; what could change flight, parameters or missions does not pass.
     #[arg(long, env = "SKEIN_GCS_READ_ONLY")]
-    gcs_read_only: bool,
+    pub gcs_read_only: bool,
     /// Allow ground stations on other computers. Whoever reaches the address can fly the vehicle, unless read-only.
     #[arg(long, env = "SKEIN_GCS_ALLOW_REMOTE")]
-    gcs_allow_remote: bool,
+    pub gcs_allow_remote: bool,
     /// Whether the autopilot hears the heartbeats of the ground station in charge, so that its failsafe watches over that
     /// one: pass, the default, or hold, the default with --gcs-read-only. With --gcs-heartbeat they are always held.
     #[arg(long, env = "SKEIN_GCS_GUEST_HEARTBEATS")]
-    gcs_guest_heartbeats: Option<Heartbeats>,
+    pub gcs_guest_heartbeats: Option<Heartbeats>,
 }
 
 /// What becomes of the heartbeats of ground stations.
@@ -54,6 +55,16 @@ pub enum Place {
     Tcp(SocketAddr),
     /// We speak first, by UDP, to this host and port.
     UdpTo(String),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Udp(address) => write!(f, "udp:{address}"),
+            Self::Tcp(address) => write!(f, "tcp:{address}"),
+            Self::UdpTo(address) => write!(f, "udp-to:{address}"),
+        }
+    }
 }
 
 /// What the agent is told about guests, checked.

@@ -96,11 +96,16 @@ impl Job {
         let Some(bytes) = self.bytes.or_else(|| self.shelf.load(self.crc?)) else {
             return Found::Nothing;
         };
-        let right = self.crc.is_none_or(|crc| crc32(&bytes) == crc);
-        if !right {
+        let text = unpack(&bytes);
+        // PX4 gives the checksum of the packed events file, but of the index as it was before it was packed.
+        let is_right = |crc: u32| crc32(&bytes) == crc || text.as_ref().is_ok_and(|text| crc32(text) == crc);
+        if !self.crc.is_none_or(is_right) {
             return Found::Damaged;
         }
-        let found = match read(self.which, &bytes) {
+        let found = match text
+            .map_err(|why| why.to_string())
+            .and_then(|text| read(self.which, &text))
+        {
             Ok(found) => found,
             Err(why) => return Found::Unusable(why),
         };
@@ -113,16 +118,15 @@ impl Job {
     }
 }
 
-fn read(which: Which, bytes: &[u8]) -> Result<Found, String> {
-    let text = unpack(bytes).map_err(|why| why.to_string())?;
+fn read(which: Which, text: &[u8]) -> Result<Found, String> {
     match which {
-        Which::Events => match events::read(&text) {
+        Which::Events => match events::read(text) {
             Ok(table) => Ok(Found::Events(Arc::new(table))),
             Err(why) => Err(why.to_string()),
         },
         Which::Index => {
             let index: Index =
-                serde_json::from_slice(&text).map_err(|why| format!("the index of the metadata is no JSON: {why}"))?;
+                serde_json::from_slice(text).map_err(|why| format!("the index of the metadata is no JSON: {why}"))?;
             let mut entries = index.types.into_iter().take(ENTRIES_AT_MOST);
             match entries.find(|entry| entry.kind == TYPE_EVENTS && !entry.uri.is_empty()) {
                 Some(Entry { uri, crc, .. }) => Ok(Found::Index { uri, crc }),
@@ -171,6 +175,21 @@ mod tests {
             unreachable!("it is an events file")
         };
         assert_eq!(table.tell(0x0100_0003, &[]).unwrap().message, "Hello");
+    }
+
+    #[test]
+    fn the_checksum_may_be_that_of_the_file_before_it_was_packed() {
+        let dir = tempfile::tempdir().unwrap();
+        let shelf = Shelf::in_state(dir.path());
+        let mut packed = Vec::new();
+        lzma_rs::xz_compress(&mut &INDEX[..], &mut packed).unwrap();
+        let found = Found::Index {
+            uri: "mftp://e".to_owned(),
+            crc: Some(77),
+        };
+        let crc = Some(crc32(INDEX));
+        assert_eq!(job(&shelf, Which::Index, crc, Some(&packed)), found);
+        assert_eq!(job(&shelf, Which::Index, crc, None), found, "from the shelf");
     }
 
     #[test]

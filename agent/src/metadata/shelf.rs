@@ -5,6 +5,7 @@
 //! empty shelf.
 
 use super::packet::crc32;
+use super::unpack::unpack;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -39,7 +40,9 @@ impl Shelf {
         if usize::try_from(size).map_or(true, |size| size > super::ftp::LARGEST) {
             return None;
         }
-        fs::read(&file).ok().filter(|bytes| crc32(bytes) == crc)
+        // PX4 names a packed file by the checksum of what is in it.
+        let is_whole = |bytes: &Vec<u8>| crc32(bytes) == crc || unpack(bytes).is_ok_and(|text| crc32(&text) == crc);
+        fs::read(&file).ok().filter(is_whole)
     }
 
     /// Keeps a file.

@@ -4,6 +4,7 @@
 //! and everything that could be a fault of the vehicle is for a person.
 
 use fleet::vehicle::ReasonClass::{self, NeedsHuman, Unclear, WillHeal};
+use std::time::Duration;
 
 /// Parts of texts, in lower case; the first that fits decides.
 const TABLE: [(&str, ReasonClass); 56] = [
@@ -67,7 +68,23 @@ const TABLE: [(&str, ReasonClass); 56] = [
     ("being read", WillHeal),
 ];
 
-/// The class of a reason, by its text without prefix.
+/// Sensors that disagree while they warm up after the boot, and agree by themselves within [`SETTLES_WITHIN`].
+const SETTLING: [&str; 2] = ["accels inconsistent", "gyros inconsistent"];
+
+/// What has not settled after this long is a fault.
+const SETTLES_WITHIN: Duration = Duration::from_secs(90);
+
+/// The class of a reason, by its text without prefix, that has stood for `stood`.
+#[must_use]
+pub fn class_after(text: &str, stood: Duration) -> ReasonClass {
+    let lower = text.to_lowercase();
+    if stood < SETTLES_WITHIN && SETTLING.iter().any(|part| lower.contains(part)) {
+        return WillHeal;
+    }
+    class(text)
+}
+
+/// The class of a reason that has stood for long, by its text without prefix.
 #[must_use]
 pub fn class(text: &str) -> ReasonClass {
     let text = text.to_lowercase();
@@ -90,6 +107,15 @@ pub fn class(text: &str) -> ReasonClass {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sensors_that_disagree_after_the_boot_settle_and_later_want_a_person() {
+        for text in ["Accels inconsistent", "Gyros inconsistent"] {
+            assert_eq!(class_after(text, Duration::from_secs(32)), WillHeal);
+            assert_eq!(class_after(text, SETTLES_WITHIN), NeedsHuman);
+        }
+        assert_eq!(class_after("Compasses inconsistent", Duration::ZERO), NeedsHuman);
+    }
 
     #[test]
     fn what_comes_with_time_heals() {

@@ -28,10 +28,31 @@ const ERROR: u8 = 3;
 const INFORMATION: u8 = 6;
 /// A description of at most this many characters is told with the message.
 const SHORT: usize = 120;
+/// `commander_failsafe_enter_hold`: mode (u32), action (u8), wait in seconds (u16), cause (u8).
+const FAILSAFE_HOLD: u32 = 30_481_910;
+/// `commander_failsafe_enter`: mode (u32), action (u8), cause (u8).
+const FAILSAFE: u32 = 26_528_394;
+/// `commander_failsafe_enter_generic_hold` and `commander_failsafe_enter_generic`: the same without a cause.
+const FAILSAFE_GENERIC_HOLD: u32 = 21_279_712;
+const FAILSAFE_GENERIC: u32 = 31_382_480;
+const FAILSAFES: [u32; 4] = [FAILSAFE_HOLD, FAILSAFE, FAILSAFE_GENERIC_HOLD, FAILSAFE_GENERIC];
+/// `commander_gcs_lost`.
+const GCS_LOST: u32 = 27_571_288;
+/// `commander_failsafe_enter_low_bat`.
+const LOW_BATTERY: u32 = 28_993_875;
+/// Causes of a failsafe, `failsafe_reason_t`.
+const CAUSES: [&str; 6] = [
+    "",
+    "manual control loss",
+    "ground station loss",
+    "low battery level",
+    "critical battery level",
+    "emergency battery level",
+];
 const DENIED: [&str; 2] = ["Arming denied: ", "Arming denied! "];
 
 /// Events of failing arming checks: id, and PX4's own text.
-const CHECKS: [(u32, &str); 13] = [
+const CHECKS: [(u32, &str); 15] = [
     (30_612_409, "Navigation error: No valid position estimate"),
     (26_788_467, "Navigation error: No valid global position estimate"),
     (29_467_116, "Navigation error: No valid altitude estimate"),
@@ -45,6 +66,9 @@ const CHECKS: [(u32, &str); 13] = [
     (21_826_980, "Low battery"),
     (19_404_811, "Critical battery"),
     (28_121_863, "Emergency battery level"),
+    // `check_gf_violation` and `check_gf_violation_max_alt`.
+    (29_908_441, "Geofence violation"),
+    (30_700_832, "Geofence violation: above the maximum altitude"),
 ];
 /// `check_mag_sys_has_mag_missing`: "Found {3} compass (required: {4})".
 const MAGNETOMETERS: u32 = 22_720_449;
@@ -65,6 +89,8 @@ pub enum Said {
     Denied(String),
     /// Nothing about arming; a line for the log.
     Line(String),
+    /// A failsafe begins: it waits in Hold, or acts.
+    Failsafe(String),
 }
 
 /// Reads events in their order.
@@ -138,6 +164,7 @@ impl Events {
                 let reason = DENIED.iter().find_map(|prefix| told.message.strip_prefix(prefix));
                 Some(Said::Denied(reason.unwrap_or(&told.message).to_owned()))
             }
+            Subject::Other if FAILSAFES.contains(&event.id) => Some(Said::Failsafe(told.message)),
             Subject::Other => (level <= INFORMATION).then_some(Said::Line(told.message)),
         }
     }
@@ -153,6 +180,12 @@ impl Events {
                 self.in_report = false;
                 return None;
             }
+            FAILSAFE_HOLD => return Some(Said::Failsafe(failsafe(event.arguments.get(7).copied(), true))),
+            FAILSAFE => return Some(Said::Failsafe(failsafe(event.arguments.get(5).copied(), false))),
+            FAILSAFE_GENERIC_HOLD => return Some(Said::Failsafe(failsafe(None, true))),
+            FAILSAFE_GENERIC => return Some(Said::Failsafe(failsafe(None, false))),
+            GCS_LOST => return Some(Said::Line("Connection to ground station lost".to_owned())),
+            LOW_BATTERY => return Some(Said::Line("Low battery level".to_owned())),
             ARM_DENIED => return Some(Said::Denied("Resolve system health failures first".to_owned())),
             _ => {}
         }
@@ -172,6 +205,16 @@ impl Events {
         };
         Some(Said::Blocks { code: event.id, text })
     }
+}
+
+/// What an event that a failsafe begins says, by PX4's number of its cause.
+fn failsafe(cause: Option<u8>, waits: bool) -> String {
+    let cause = cause
+        .and_then(|cause| CAUSES.get(usize::from(cause)))
+        .filter(|cause| !cause.is_empty());
+    let because = cause.map_or_else(String::new, |cause| format!(" ({cause})"));
+    let waits = if waits { ", waiting in Hold" } else { "" };
+    format!("Failsafe activated{because}{waits}")
 }
 
 /// The message, and the description behind it if that is short and does not change whom the reason is for: the class of a

@@ -3,7 +3,7 @@
 //! Owns: [`Reasons`]: which texts are reasons, each once, bounded, and when they are out of date.
 //! Must not: interpret them, or take their absence for readiness.
 
-use super::classes::class;
+use super::classes::class_after;
 use fleet::time::Moment;
 use fleet::vehicle::ArmingReason;
 
@@ -49,6 +49,7 @@ impl Reasons {
         let unhelpful = text == UNHELPFUL;
         if let Some(known) = list.iter_mut().find(|r| r.text == text) {
             known.last = now;
+            known.class = class_after(&known.text, now.since(known.first));
             return;
         }
         if text.is_empty() || (unhelpful && !list.is_empty()) {
@@ -63,7 +64,7 @@ impl Reasons {
         // A reason that is told again in the next report has stood since it was first told.
         let first = self.before.iter().find(|r| r.text == text).map_or(now, |r| r.first);
         list.push(ArmingReason {
-            class: class(&text),
+            class: class_after(&text, now.since(first)),
             code,
             last: now,
             ..ArmingReason::told(text, first)

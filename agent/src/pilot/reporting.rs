@@ -4,7 +4,8 @@
 //! fresh, or decide ([`fleet::safety::may_arm`] does).
 
 use super::Pilot;
-use fleet::assignment::{Held, Preflight};
+use fleet::assignment::{Desired, Held, Preflight};
+use fleet::battery::Level;
 use fleet::preflight::Clearance;
 use fleet::report::Report;
 use fleet::time::Moment;
@@ -14,6 +15,9 @@ use std::time::Duration;
 /// Battery and position are not reported any more when they are older than this.
 const REPORTED_FOR: Duration = Duration::from_secs(15);
 
+/// An autopilot that has not told of its battery for this long since the link came up does not know it.
+const BATTERY_TOLD_WITHIN: Duration = Duration::from_secs(30);
+
 impl Pilot {
     /// Why a vehicle on the ground is not armed although its autopilot might arm: reasons of ours.
     fn own_reasons(&self, truth: FlightTruth, now: Moment) -> Vec<ArmingReason> {
@@ -22,12 +26,26 @@ impl Pilot {
             return Vec::new();
         };
         let mut reasons: Vec<ArmingReason> = self.gauge.refusal(held.failsafe.reserve, now).into_iter().collect();
+        if let Some(ago) = self.others_flew(now) {
+            let text = format!(
+                "somebody else flew it until a moment ago; it is armed again after {} s of quiet",
+                self.rest.quiet.as_secs()
+            );
+            let since = Moment::at(now.since_epoch().saturating_sub(ago));
+            reasons.push(ArmingReason {
+                class: ReasonClass::WillHeal,
+                ..ArmingReason::told(text, since)
+            });
+        }
         let since = self.preflight.known_since();
         let ours = |class, text| ArmingReason {
             class,
             ..ArmingReason::told(text, since)
         };
-        match self.clearance() {
+        if held.failsafe.preflight == Preflight::Refuse && self.gauge.levels(now).latest == Level::Unknown {
+            reasons.push(self.battery_unknown(now));
+        }
+        match self.clearance(now) {
             Clearance::Clear => {}
             Clearance::Reading => reasons.push(ours(
                 ReasonClass::WillHeal,
@@ -41,6 +59,36 @@ impl Pilot {
         reasons
     }
 
+    /// How long ago somebody else flew the vehicle while it served no Drone, until it is offered again.
+    fn others_flew(&self, now: Moment) -> Option<Duration> {
+        self.memory.since_others_flew(now).filter(|ago| *ago < self.rest.quiet)
+    }
+
+    /// Why the autopilot refused the last arm command, if it did and this still matters.
+    fn arm_refused(&self, truth: FlightTruth, now: Moment) -> Option<Vec<ArmingReason>> {
+        let held = self.state.fence.held.as_ref();
+        let wanted =
+            held.is_some_and(|a| matches!(a.desired, Desired::Flying { .. })) && truth == FlightTruth::Disarmed;
+        let refusal = self.refusal.as_ref().filter(|_| wanted)?;
+        refusal.reasons(&self.vehicle.reasons, now)
+    }
+
+    /// Its reserve would be watched by nobody. At first it may be that the autopilot has not said it yet.
+    fn battery_unknown(&self, now: Moment) -> ArmingReason {
+        let since = self.link_up.unwrap_or(now);
+        let class = if now.since(since) < BATTERY_TOLD_WITHIN {
+            ReasonClass::WillHeal
+        } else {
+            ReasonClass::NeedsHuman
+        };
+        let text = "the autopilot does not say what is left in its battery; set up its battery monitor, or set \
+                    spec.failsafe.preflight to Warn";
+        ArmingReason {
+            class,
+            ..ArmingReason::told(text.to_owned(), since)
+        }
+    }
+
     /// A full picture, for the coordinator.
     #[must_use]
     pub fn report(&self, now: Moment) -> Report {
@@ -52,6 +100,12 @@ impl Pilot {
             .as_ref()
             .and_then(|h| h.fresh(now, TRUTH_STALE_AFTER));
         let own_reasons = self.own_reasons(truth, now);
+        let refused = self.arm_refused(truth, now);
+        let ready = self.vehicle.ready(now);
+        let words = match &refused {
+            Some(words) if ready == Some(true) => words.clone(),
+            Some(_) | None => self.vehicle.reasons.clone(),
+        };
         Report {
             node: self.node.clone(),
             made: now,
@@ -59,10 +113,12 @@ impl Pilot {
             identity: self.vehicle.identity.clone(),
             truth,
             mode: beat.map(|b| b.mode.label.clone()),
-            ready: self.vehicle.ready(now).map(|ready| ready && own_reasons.is_empty()),
-            reasons: [own_reasons, self.vehicle.reasons.clone()].concat(),
+            ready: ready.map(|ready| ready && own_reasons.is_empty() && refused.is_none()),
+            reasons: [own_reasons, words].concat(),
             battery: self.vehicle.battery.and_then(|b| b.fresh(now, REPORTED_FOR).copied()),
+            battery_at: self.vehicle.battery.map(|b| b.at),
             position: self.vehicle.position.and_then(|p| p.fresh(now, REPORTED_FOR).copied()),
+            position_at: self.vehicle.position.map(|p| p.at),
             held: self.state.fence.held.as_ref().map(|a| Held::of(a, truth, under_way)),
             activity: self.activity,
             terminating: self.terminating,
@@ -70,6 +126,10 @@ impl Pilot {
             so_far: self.state.record.so_far(),
             ground_latch: self.state.fence.ground_latch,
             link: None,
+            diversion: self.state.record.diversion.clone(),
+            astray: self.watch.astray(),
+            owed: self.memory.owed().cloned(),
+            others_flew: self.others_flew(now).is_some(),
             warnings: match self.preflight_policy() {
                 Preflight::Ignore => Vec::new(),
                 Preflight::Warn | Preflight::Refuse => self.preflight.findings().amiss.clone(),

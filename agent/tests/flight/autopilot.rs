@@ -5,8 +5,8 @@
 use link::decode::decode;
 use link::dialect::{
     AUTOPILOT_VERSION_DATA, COMMAND_ACK_DATA, EXTENDED_SYS_STATE_DATA, GLOBAL_POSITION_INT_DATA, HEARTBEAT_DATA,
-    HOME_POSITION_DATA, MavAutopilot, MavCmd, MavLandedState, MavMessage, MavModeFlag, MavResult, MavState,
-    MavSysStatusSensor, MavType, STATUSTEXT_DATA, SYS_STATUS_DATA,
+    HOME_POSITION_DATA, MESSAGE_INTERVAL_DATA, MavAutopilot, MavCmd, MavLandedState, MavMessage, MavModeFlag,
+    MavResult, MavState, MavSysStatusSensor, MavType, STATUSTEXT_DATA, SYS_STATUS_DATA,
 };
 use link::framing::Framer;
 use mavlink::{MAVLinkV2MessageRaw, MavHeader};
@@ -66,6 +66,18 @@ pub struct World {
     pub may_be_killed: bool,
     /// Refuse to be killed.
     pub refuse_kill: bool,
+    /// HEARTBEAT.system_status while armed.
+    pub state: MavState,
+    /// Texts to send at the next tick.
+    pub texts: Vec<&'static str>,
+    /// Obey NAV_RETURN_TO_LAUNCH, which it does not know otherwise.
+    pub can_return: bool,
+    /// Neither obey nor answer NAV_LAND.
+    pub deaf_to_land: bool,
+    /// The motors stand still: it falls, and goes on saying that it is in the air.
+    pub falls: bool,
+    /// What it says when it refuses to arm although its checks pass.
+    pub refuses_with: &'static str,
     streams: HashMap<u32, Duration>,
     sent: HashMap<u32, Instant>,
     boot: Instant,
@@ -96,6 +108,12 @@ pub fn world(kind: Kind) -> Shared {
         reboot: false,
         may_be_killed: false,
         refuse_kill: false,
+        state: MavState::MAV_STATE_STANDBY,
+        texts: Vec::new(),
+        can_return: false,
+        deaf_to_land: false,
+        falls: false,
+        refuses_with: "Arm: Compass not healthy",
         streams: HashMap::new(),
         sent: HashMap::new(),
         boot: now,
@@ -159,8 +177,13 @@ impl World {
     }
 
     /// Commands other than requests for messages.
+    #[allow(deprecated, reason = "older firmware knows no other way, and newer still knows it")]
     pub fn steps(&self) -> Vec<MavCmd> {
-        let requests = [MavCmd::MAV_CMD_SET_MESSAGE_INTERVAL, MavCmd::MAV_CMD_REQUEST_MESSAGE];
+        let requests = [
+            MavCmd::MAV_CMD_GET_MESSAGE_INTERVAL,
+            MavCmd::MAV_CMD_SET_MESSAGE_INTERVAL,
+            MavCmd::MAV_CMD_REQUEST_MESSAGE,
+        ];
         self.received
             .iter()
             .map(|r| r.command)
@@ -218,12 +241,21 @@ impl World {
         }
     }
 
+    #[allow(deprecated, reason = "older firmware knows no other way, and newer still knows it")]
     fn obey(&mut self, command: MavCmd, p: [f32; 3], z: f32, out: &mut Vec<MavMessage>) {
         use MavResult::{
             MAV_RESULT_ACCEPTED as ACCEPTED, MAV_RESULT_FAILED as FAILED, MAV_RESULT_TEMPORARILY_REJECTED as LATER,
         };
         let mut answer = true;
         let result = match command {
+            MavCmd::MAV_CMD_GET_MESSAGE_INTERVAL => {
+                let every = self.streams.get(&(p[0] as u32));
+                out.push(MavMessage::MESSAGE_INTERVAL(MESSAGE_INTERVAL_DATA {
+                    message_id: p[0] as u16,
+                    interval_us: every.map_or(-1, |every| every.as_micros() as i32),
+                }));
+                ACCEPTED
+            }
             MavCmd::MAV_CMD_SET_MESSAGE_INTERVAL => {
                 self.streams.insert(p[0] as u32, Duration::from_micros(p[1] as u64));
                 ACCEPTED
@@ -258,7 +290,7 @@ impl World {
                     self.kill()
                 } else if self.refuse_arm > 0 || !self.ready || self.custom_mode != self.station() {
                     self.refuse_arm = self.refuse_arm.saturating_sub(1);
-                    out.push(text("Arm: Compass not healthy"));
+                    out.push(text(self.refuses_with));
                     if self.kind == Kind::Px4 { LATER } else { FAILED }
                 } else {
                     self.armed = true;
@@ -285,6 +317,11 @@ impl World {
                 } else {
                     FAILED
                 }
+            }
+            MavCmd::MAV_CMD_NAV_LAND if self.deaf_to_land => return,
+            MavCmd::MAV_CMD_NAV_RETURN_TO_LAUNCH if self.can_return => {
+                self.custom_mode = if self.kind == Kind::Px4 { 0x0504_0000 } else { 6 };
+                ACCEPTED
             }
             MavCmd::MAV_CMD_NAV_LAND => {
                 self.custom_mode = if self.kind == Kind::Px4 { 0x0604_0000 } else { 9 };
@@ -317,7 +354,11 @@ impl World {
             self.sent.clear();
             self.custom_mode = if self.kind == Kind::Px4 { 0x0304_0000 } else { 0 };
         }
+        out.extend(std::mem::take(&mut self.texts).into_iter().map(text));
         let since_change = now.duration_since(self.changed);
+        if self.falls {
+            self.altitude = (self.altitude - 0.5).max(0.0);
+        }
         if self.armed && self.in_land() {
             self.altitude = (self.altitude - 0.1).max(0.0);
             if self.altitude > 0.0 {
@@ -377,7 +418,11 @@ impl World {
                 Kind::Px4 => MavAutopilot::MAV_AUTOPILOT_PX4,
             },
             base_mode,
-            system_status: MavState::MAV_STATE_STANDBY,
+            system_status: if self.armed {
+                self.state
+            } else {
+                MavState::MAV_STATE_STANDBY
+            },
             mavlink_version: 3,
         })
     }
@@ -403,6 +448,7 @@ impl World {
                 lon: 85_455_940,
                 alt: millimetres(HOME_AMSL + self.altitude),
                 relative_alt: millimetres(self.altitude),
+                vz: if self.falls && self.altitude > 0.0 { 1000 } else { 0 },
                 ..GLOBAL_POSITION_INT_DATA::default()
             }),
             148 => MavMessage::AUTOPILOT_VERSION(AUTOPILOT_VERSION_DATA {

@@ -7,6 +7,8 @@
 )]
 
 mod autopilot;
+mod autopilot_failsafes;
+mod deviations;
 mod ground_orders;
 mod kills;
 mod takeovers;
@@ -182,7 +184,7 @@ impl Agent {
             if !held_up.is_zero() {
                 sleep(held_up).await;
             }
-            fly(pilot, wiring, Arc::new(store), CancellationToken::new()).await
+            Box::pin(fly(pilot, wiring, Arc::new(store), CancellationToken::new())).await
         });
         Self {
             orders: orders_tx,
@@ -220,8 +222,12 @@ impl Agent {
     }
 
     async fn until_holding(&self) {
+        self.until_holding_within(60).await;
+    }
+
+    async fn until_holding_within(&self, seconds: u64) {
         let up = FlightTruth::Airborne(Airborne::InAir);
-        self.until("holding in the air", 60, |r| {
+        self.until("holding in the air", seconds, |r| {
             r.truth == up && r.activity == Activity::Holding
         })
         .await;
@@ -743,8 +749,15 @@ async fn a_full_disk_lets_the_vehicle_land_but_not_take_off() {
         "an order that would be forgotten is not flown"
     );
     std::fs::remove_dir(vehicle.dir.path().join("state.json.new")).unwrap();
-    // The coordinator sees that the agent does not hold it, and says it again.
-    agent.order(flying(3)).await;
+    // The coordinator sees that the agent does not hold it, and says it again; the disk is tried again only now and then.
+    let generation = |agent: &Agent| agent.report().and_then(|r| r.held).map(|held| held.generation);
+    for _ in 0..10 {
+        agent.order(flying(3)).await;
+        sleep(Duration::from_secs(1)).await;
+        if generation(&agent) == Some(3) {
+            break;
+        }
+    }
     agent.until_holding().await;
     agent.kill().await;
 }

@@ -173,6 +173,7 @@ impl Oracle {
     }
 
     /// Judges a message at the moment at which it is written.
+    #[allow(deprecated, reason = "older firmware knows no other way, and newer still knows it")]
     pub fn judge(&mut self, out: &Outgoing, now: u64) {
         let (command, p, target) = match &out.message {
             MavMessage::COMMAND_LONG(m) => (m.command, [m.param1, m.param2], (m.target_system, m.target_component)),
@@ -190,7 +191,9 @@ impl Oracle {
         let shown = self.shown;
         let fresh = |limit: u64| shown.beat_at.is_some_and(|at| now - at <= limit);
         match command {
-            MavCmd::MAV_CMD_SET_MESSAGE_INTERVAL | MavCmd::MAV_CMD_REQUEST_MESSAGE => return,
+            MavCmd::MAV_CMD_GET_MESSAGE_INTERVAL
+            | MavCmd::MAV_CMD_SET_MESSAGE_INTERVAL
+            | MavCmd::MAV_CMD_REQUEST_MESSAGE => return,
             MavCmd::MAV_CMD_RUN_PREARM_CHECKS => assert!(!shown.armed, "asked of an armed vehicle: {out:?}"),
             ARM => self.judge_arm(p, now, out),
             SET_MODE => assert!(

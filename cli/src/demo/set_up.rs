@@ -2,7 +2,7 @@
 //!
 //! Owns: starting them with each other's addresses, the log file, their end. Must not: watch what they achieve.
 
-use crate::args::{Autopilots, DemoArgs};
+use crate::args::{Autopilots, DemoArgs, SigningArgs};
 use crate::failure::Failure;
 use crate::fleet_api::Source;
 use crate::log::Log;
@@ -14,6 +14,7 @@ use sitl::shell::Simulation;
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tempfile::TempDir;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -28,7 +29,7 @@ const BAUD: u32 = 57_600;
 // The order of the fields is the order of their end.
 pub struct Parts {
     station: Station,
-    simulation: Simulation,
+    simulation: Arc<Simulation>,
     log: PathBuf,
     folder: TempDir,
     _written: Log,
@@ -67,12 +68,23 @@ impl Parts {
             wire_log: args.wire_log.clone(),
             ..Args::on(LinkSpec::Pty(folder.path().join("ports")))
         };
+        let all: Result<Vec<NodeName>, _> = names.iter().map(|name| NodeName::parse(name)).collect();
+        let all = all.map_err(|bad| Failure::Failed(bad.to_string()))?;
+        // What is wrong with them is said before anything is started.
+        for name in &all {
+            let checked = args.agents.of(name, &all, &SigningArgs::default());
+            checked.map_err(Failure::Usage)?;
+        }
         let mut nodes = Vec::new();
         let simulation = Simulation::start(&vehicles, |vehicle| {
             let name = NodeName::parse(&vehicle.name)?;
             nodes.push(NodeSetup {
                 state: folder.path().join("agents").join(name.as_str()),
                 link: format!("serial:{}:{BAUD}", vehicle.endpoint).parse()?,
+                settings: args
+                    .agents
+                    .of(&name, &all, &SigningArgs::default())
+                    .map_err(anyhow::Error::msg)?,
                 name,
             });
             Ok(())
@@ -94,6 +106,7 @@ impl Parts {
             // On this machine, and nothing that could fall on anybody.
             keys: None,
             nodes,
+            metrics_listen: args.agents.metrics_listen,
             grounded: false,
             // The demo deletes its Swarm first.
             asked: CancellationToken::new(),
@@ -107,7 +120,7 @@ impl Parts {
         say::line(&format!("    log: {}", log.display()));
         Ok(Self {
             station,
-            simulation,
+            simulation: Arc::new(simulation),
             log,
             folder,
             _written: written,
@@ -125,6 +138,12 @@ impl Parts {
         &mut self.station
     }
 
+    /// The vehicles.
+    #[must_use]
+    pub fn simulation(&self) -> Arc<Simulation> {
+        Arc::clone(&self.simulation)
+    }
+
     /// The file with what the parts have to say.
     #[must_use]
     pub fn log(&self) -> &Path {
@@ -134,7 +153,10 @@ impl Parts {
     /// Ends all parts. The folder is removed unless something failed, so that the log can be read.
     pub async fn clear(self, remove: bool) {
         self.station.end().await;
-        self.simulation.end().await;
+        // Whoever else had it has ended with the flight.
+        if let Some(simulation) = Arc::into_inner(self.simulation) {
+            simulation.end().await;
+        }
         if remove {
             if let Err(error) = self.folder.close() {
                 tracing::debug!(%error, "the temporary folder stays");

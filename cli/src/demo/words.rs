@@ -43,16 +43,28 @@ pub fn all_hold(wanted: usize, after: Duration) -> String {
 
 /// What a person may do from another terminal while the vehicles hold.
 #[must_use]
-pub fn things_to_try(station: &Station) -> String {
+pub fn things_to_try(station: &Station, drones: u16, altitude: f64) -> String {
     let skein = std::env::current_exe().map_or_else(|_| "skein".to_owned(), |path| say::shell_word(&path));
     format!(
         "The vehicles hold until Ctrl-C. Try, in another terminal:\n\
          \x20 export KUBECONFIG={} SKEIN_SERVER={}\n\
          \x20 kubectl get drones                        # what their own autopilots say\n\
          \x20 kubectl scale swarm/{SWARM} --replicas=1      # all but one land\n\
-         \x20 {skein} ground {SWARM}    # all land and stay down, until `release`\n",
+         \x20 {skein} ground {SWARM}    # all land and stay down, until `release`\n\
+         \x20 # A Swarm as you would apply it; with another height all go there, one after the other:\n\
+         \x20 echo '{}' | kubectl apply --server-side --force-conflicts -f -\n",
         say::shell_word(station.api.kubeconfig()),
         station.server(),
+        swarm(drones, altitude + 5.0),
+    )
+}
+
+/// The Swarm of the demo on one line.
+fn swarm(drones: u16, altitude: f64) -> String {
+    format!(
+        "{{apiVersion: skein.dev/v1alpha1, kind: Swarm, metadata: {{name: {SWARM}}}, spec: {{replicas: {drones}, template: {{spec: \
+         {{takeoffAltitudeMeters: {}}}}}}}}}",
+        altitude.min(120.0)
     )
 }
 

@@ -4,6 +4,7 @@
 
 use super::Files;
 use crate::say::shell_word;
+use std::net::SocketAddr;
 use trust::{Peer, Validity};
 
 /// The last year that a certificate can name; it means without end.
@@ -18,25 +19,68 @@ pub fn name(peer: &Peer) -> String {
     }
 }
 
-/// HOST:PORT by which another computer reaches what listens on `listen`.
-#[must_use]
-pub fn from_elsewhere(listen: &str) -> String {
-    let everywhere = ["0.0.0.0:", "[::]:"].iter().find_map(|all| listen.strip_prefix(all));
-    match everywhere {
-        None => listen.to_owned(),
-        Some(port) => {
-            let host = std::fs::read_to_string("/etc/hostname").unwrap_or_default();
-            let host = host.trim();
-            format!("{}:{port}", if host.is_empty() { "HOST" } else { host })
+/// Where the holder of a certificate reaches the coordinator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    /// HOST:PORT.
+    At(String),
+    /// A ground station that only this computer reaches, on this port.
+    OnlyFromHere(u16),
+    /// Not known here.
+    Unknown,
+}
+
+impl Address {
+    /// By which another computer reaches what listens on `listen`, a socket address.
+    #[must_use]
+    pub fn from_elsewhere(listen: &str) -> Self {
+        let Ok(address) = listen.parse::<SocketAddr>() else {
+            return Self::At(listen.to_owned());
+        };
+        if address.ip().is_loopback() {
+            return Self::OnlyFromHere(address.port());
+        }
+        if !address.ip().is_unspecified() {
+            return Self::At(listen.to_owned());
+        }
+        let host = std::fs::read_to_string("/etc/hostname").unwrap_or_default();
+        let host = host.trim();
+        Self::At(format!(
+            "{}:{}",
+            if host.is_empty() { "HOST" } else { host },
+            address.port()
+        ))
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Self::At(address) => address.clone(),
+            Self::OnlyFromHere(port) => format!("HOST:{port}"),
+            Self::Unknown => "HOST:50051".to_owned(),
+        }
+    }
+
+    /// What has to be done before the address can be reached, as a line of its own.
+    fn hint(&self) -> String {
+        match self {
+            Self::At(_) => String::new(),
+            Self::OnlyFromHere(port) => format!(
+                "\nNOTE: the ground station listens on this computer only, and no other reaches it: end it, and start it with \
+                 `skein up --listen 0.0.0.0:{port}`. HOST is the name or address of this computer."
+            ),
+            Self::Unknown => "\nHOST:50051 is where the coordinator is reached from there; say it with --coordinator HOST:PORT to have it \
+                 in this command."
+                .to_owned(),
         }
     }
 }
 
-/// A certificate was made. `address`: where the coordinator is reached, if that is known.
+/// A certificate was made. `address`: where the coordinator is reached by its holder.
 #[must_use]
-pub fn enrolled(peer: &Peer, files: &Files, address: Option<&str>, life: Validity) -> String {
+pub fn enrolled(peer: &Peer, files: &Files, address: &Address, life: Validity) -> String {
     let end = end(life);
-    let address = address.unwrap_or("HOST:50051");
+    let hint = address.hint();
+    let address = address.text();
     let [authority, certificate, key] = [&files.authority, &files.certificate, &files.key].map(|path| shell_word(path));
     match peer {
         Peer::Agent { node } => format!(
@@ -44,12 +88,12 @@ pub fn enrolled(peer: &Peer, files: &Files, address: Option<&str>, life: Validit
              with its own paths and link:\n\
              \x20 skein-agent --node {node} --link serial:/dev/ttyACM0:921600 --coordinator https://{address} \\\n\
              \x20   --coordinator-ca {authority} --client-cert {certificate} --client-key {key}\n\
-             Whoever has {key} can speak for {node}. To take it back: skein enroll --revoke {node}"
+             Whoever has {key} can speak for {node}. To take it back: skein enroll --revoke {node}{hint}"
         ),
         Peer::Operator { name } => format!(
             "{name} is enrolled as an operator: {certificate}, {key} and {authority}, {end}:\n\
              \x20 skein --server https://{address} --server-ca {authority} --client-cert {certificate} --client-key {key} status\n\
-             Whoever has {key} may ground, release and kill. To take it back: skein enroll --revoke --operator {name}"
+             Whoever has {key} may ground, release and kill. To take it back: skein enroll --revoke --operator {name}{hint}"
         ),
     }
 }
@@ -91,11 +135,11 @@ mod tests {
         let peer = Peer::agent(NodeName::parse("alpha").unwrap());
         let files = Files::of(&peer, Path::new("out dir"));
         let life = Validity::of(UNIX_EPOCH, Duration::from_secs(86_400));
-        let told = enrolled(&peer, &files, Some("10.0.0.1:7"), life);
+        let told = enrolled(&peer, &files, &Address::At("10.0.0.1:7".into()), life);
         assert!(told.contains("--coordinator https://10.0.0.1:7 "), "{told}");
         assert!(told.contains("--client-key 'out dir/agent.key'"), "{told}");
         assert!(told.contains("good until 1970-01-02"), "{told}");
-        let told = enrolled(&peer, &files, None, Validity::any_time());
+        let told = enrolled(&peer, &files, &Address::Unknown, Validity::any_time());
         assert!(
             told.contains("good without end") && told.contains("https://HOST:50051"),
             "{told}"
@@ -104,7 +148,25 @@ mod tests {
 
     #[test]
     fn what_listens_on_one_address_is_reached_there() {
-        assert_eq!(from_elsewhere("10.0.0.1:7"), "10.0.0.1:7");
-        assert!(from_elsewhere("0.0.0.0:7").ends_with(":7") && !from_elsewhere("0.0.0.0:7").starts_with("0."));
+        let of = Address::from_elsewhere;
+        assert_eq!(of("10.0.0.1:7"), Address::At("10.0.0.1:7".into()));
+        for everywhere in ["0.0.0.0:7", "[::]:7"] {
+            let text = of(everywhere).text();
+            assert!(text.ends_with(":7") && !text.starts_with(['0', '[']), "{text}");
+        }
+    }
+
+    #[test]
+    fn another_computer_is_never_told_to_connect_to_itself() {
+        for here in ["127.0.0.1:50051", "[::1]:50051"] {
+            let peer = Peer::agent(NodeName::parse("alpha").unwrap());
+            let files = Files::of(&peer, Path::new("alpha"));
+            let told = enrolled(&peer, &files, &Address::from_elsewhere(here), Validity::any_time());
+            assert!(
+                told.contains("--coordinator https://HOST:50051") && told.contains("`skein up --listen 0.0.0.0:50051`"),
+                "{told}"
+            );
+            assert!(!told.contains("127.0.0.1") && !told.contains("[::1]"), "{told}");
+        }
     }
 }

@@ -193,3 +193,23 @@ fn plain_text_stays_on_this_machine_unless_it_is_meant() {
     };
     assert!(matches!(choose(meant, &Around::default()).unwrap(), Route::Plain(_)));
 }
+
+#[test]
+fn the_kubeconfig_of_a_station_that_has_ended_is_no_cluster() {
+    let around = Around {
+        station: None,
+        ended: Some(record()),
+        kubeconfig: Some("/data/kubeconfig".into()),
+        ..field()
+    };
+    let told = refusal(given(), &around);
+    assert!(
+        told.starts_with("no ground station runs with the data folder /data; start it with `skein up`"),
+        "{told}"
+    );
+    let other = Around {
+        kubeconfig: Some("/home/ada/.kube/config".into()),
+        ..around
+    };
+    assert_eq!(cluster(&other, given()).kubeconfig, None, "another cluster is one");
+}

@@ -20,7 +20,7 @@ pub const NOT_PAUSED: &str = "Not paused: nobody would look after the vehicles. 
 
 /// The station can be used.
 #[must_use]
-pub fn how_to_use(station: &Station, folder: &Path) -> String {
+pub fn how_to_use(station: &Station, folder: &Path, example: &Path) -> String {
     let option = if DataDir::usual().is_ok_and(|usual| usual.canonicalize().is_ok_and(|usual| usual == folder)) {
         String::new()
     } else {
@@ -35,11 +35,46 @@ pub fn how_to_use(station: &Station, folder: &Path) -> String {
          Everything is kept in {}. In another terminal:\n\
          \x20 export KUBECONFIG={}\n\
          \x20 kubectl get nodes,swarms,drones\n\
+         \x20 kubectl apply -f {}    # an example: vehicles that are ready TAKE OFF\n\
          \x20 skein{option} status\n\
+         \x20 skein{option} ground --all    # lands them, until `skein release --all`\n\
          Ctrl-C lands the vehicles that are reached from here, and ends.",
         elsewhere(station.listen(), &option),
         folder.display(),
         say::shell_word(station.api.kubeconfig()),
+        say::shell_word(example),
+    )
+}
+
+/// Where the log is while the terminal shows the state of the fleet.
+#[must_use]
+pub fn log_is_in(path: &Path) -> String {
+    format!(
+        "Below, a line for each change of the fleet (UTC). The log: {}",
+        path.display()
+    )
+}
+
+/// A Swarm to begin with, for so many vehicles that are reached from here.
+#[must_use]
+pub fn example_swarm(vehicles: usize) -> String {
+    format!(
+        "# An example, written anew at each start of `skein up`: copy it before you change it. Apply it with `kubectl apply -f`.\n\
+         apiVersion: skein.dev/v1alpha1\n\
+         kind: Swarm\n\
+         metadata:\n\
+         \x20 name: example\n\
+         \x20 namespace: default\n\
+         spec:\n\
+         \x20 replicas: {}                # so many vehicles fly; change it with `kubectl scale swarm/example --replicas=N`\n\
+         \x20 template:\n\
+         \x20   spec:\n\
+         \x20     takeoffAltitudeMeters: 10   # above home\n\
+         \x20     failsafe:\n\
+         \x20       onCoordinatorLoss: Land   # what a vehicle does that has lost this station for so long\n\
+         \x20       coordinatorLossSeconds: 60\n\
+         \x20       reservePercent: 25        # at this charge it returns\n",
+        vehicles.max(1)
     )
 }
 
@@ -137,6 +172,15 @@ mod tests {
         let of = |listen: &str| elsewhere(listen.parse().unwrap(), " --station d");
         assert!(of("0.0.0.0:7").ends_with("skein enroll --station d NODE"));
         assert!(of("127.0.0.1:7").contains("--listen 0.0.0.0:7"));
+    }
+
+    #[test]
+    fn the_example_is_a_swarm_of_all_vehicles_that_are_reached() {
+        for (vehicles, replicas) in [(0, 1), (1, 1), (3, 3)] {
+            let swarm: crds::Swarm = serde_saphyr::from_str(&example_swarm(vehicles)).unwrap();
+            assert_eq!(swarm.spec.replicas, replicas);
+            assert_eq!(swarm.spec.template.spec.failsafe.unwrap().reserve_percent, 25);
+        }
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub enum Refusal {
     #[error("the token is not accepted: {0}")]
     BadToken(String),
     /// The token is good, but not for us.
-    #[error("the token is not for audience {AUDIENCE}; its audiences are {0:?}")]
+    #[error("the token is not for audience {AUDIENCE}; its audiences are: {}", .0.join(", "))]
     OtherAudience(Vec<String>),
     /// The token is another account's.
     #[error("the token is that of {user}, and agents are {wanted}; see --agent-service-account")]

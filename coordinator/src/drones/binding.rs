@@ -257,6 +257,8 @@ fn wanted<'a>(context: &Context, seen: &'a Seen) -> Wanted<'a> {
         only: None,
         more_than: least_battery(context, seen),
         near: None,
+        namespace: &seen.key.namespace,
+        granted_only: context.granted_only,
     }
 }
 
@@ -276,11 +278,19 @@ fn where_others_fly(context: &Context, seen: &Seen) -> Option<Wgs84> {
     })
 }
 
+/// On the ground a vehicle is given up again at the charge at which it would be relieved ([`fleet::swarm::retire`]). It is chosen only
+/// with this many percent more, so that a reading that wavers by one does not have it chosen and given up in turn.
+const ABOVE_RELIEF: u8 = 2;
+
 /// A vehicle that would have to be relieved as soon as it is up is of no use to a Swarm, and two such would take turns for ever.
 fn least_battery(context: &Context, seen: &Seen) -> Percent {
     let reserve = seen.facts.failsafe.reserve;
     let swarm = owner(&seen.drone).and_then(|(swarm, _)| context.world.swarm_of_uid(swarm));
-    swarm.map_or(reserve, |swarm| policy(&swarm).rotate_at.max(reserve))
+    swarm.map_or(reserve, |swarm| {
+        let relief = policy(&swarm).rotate_at.max(reserve);
+        let above = Percent::new(relief.get().saturating_add(ABOVE_RELIEF).min(99)).unwrap_or(relief);
+        relief.max(above)
+    })
 }
 
 fn judge<'a>(

@@ -4,6 +4,7 @@
 
 use crate::events::Note;
 use crds::DroneStatus;
+use fleet::drone::status::deviations::{ALARMS, FELL};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 /// What to tell when a status changes from `old` to `new`.
@@ -26,6 +27,16 @@ pub fn notes(old: &DroneStatus, new: &DroneStatus) -> Vec<Note> {
             _ => None,
         };
         notes.extend(note);
+    }
+    let alarm = |status| {
+        let ready = find(status, "Ready").map_or("", |c| c.reason.as_str());
+        ALARMS.into_iter().find(|reason| *reason == ready)
+    };
+    // With another phase it is told already.
+    if let Some(reason) =
+        alarm(new).filter(|reason| alarm(old) != Some(*reason) && (old.phase == new.phase || *reason == FELL))
+    {
+        notes.push(Note::warning(reason, told("Ready")));
     }
     let late = |status| is(status, "Ready", "AltitudeNotReached");
     if late(new) && !late(old) {

@@ -12,7 +12,8 @@ use crate::drones::pacing::{Due, Urgency};
 use crate::drones::refusals::{self, same_but_for_numbers};
 use crds::drone::{BatteryStatus, PositionStatus, VehicleIdentity};
 use crds::{Drone, DroneStatus, labels};
-use fleet::drone::status::{Binding, Question, Status, status};
+use fleet::drone::status::deviations::ALARMS;
+use fleet::drone::status::{Binding, Phase, Question, Status, status};
 use fleet::flight_record::{SoFar, Told};
 use fleet::report::Report;
 use fleet::safety::Keep;
@@ -113,6 +114,10 @@ fn grace(context: &Context, seen: &Seen) -> Option<Duration> {
 /// How much the change from `old` to `next` matters. A mode that changes on the way up or down goes with the next write.
 fn urgency(old: &DroneStatus, next: &DroneStatus) -> Urgency {
     let ready = |s: &DroneStatus| s.conditions.iter().any(|c| c.type_ == "Ready" && c.status == "True");
+    let deviates = |s: &DroneStatus| {
+        let ready = s.conditions.iter().find(|c| c.type_ == "Ready");
+        ready.is_some_and(|c| ALARMS.contains(&c.reason.as_str()))
+    };
     let alarming = matches!(next.phase.as_deref(), Some("Interrupted" | "Unknown"));
     let under_way = matches!(
         next.phase.as_deref(),
@@ -129,7 +134,7 @@ fn urgency(old: &DroneStatus, next: &DroneStatus) -> Urgency {
                 }))
     {
         Urgency::None
-    } else if flight || alarm || (ready(next) && !ready(old)) {
+    } else if flight || alarm || (ready(next) && !ready(old)) || (deviates(next) && !deviates(old)) {
         Urgency::Now
     } else {
         Urgency::Soon
@@ -154,12 +159,14 @@ fn assemble(
     };
     let phase = Some(new.phase.text().to_owned());
     let transition = old.phase != phase || old.flying != new.flying;
-    // Who the vehicle is, and what was last known of its battery and place, stays true when the agent falls silent.
+    // Who the vehicle is, and its last known place, where somebody may look for it, stay when the agent falls silent. Its battery
+    // goes on draining meanwhile: an old charge is not shown.
     let same_node = old.node_name == node_name;
     let before = if same_node { old.clone() } else { DroneStatus::default() };
     let vehicle = report.and_then(identity).or(before.vehicle);
     let battery = match report.and_then(battery) {
         Some(now) if transition || far_from(before.battery.as_ref(), &now) => Some(now),
+        None if new.phase == Phase::Unknown => None,
         _ => before.battery,
     };
     let position = match report.and_then(position) {
@@ -179,7 +186,7 @@ fn assemble(
         }),
         flight: holder.map_or(before.flight, |r| so_far(r.so_far).map(str::to_owned)),
         arming_refusals: report.map_or_else(Vec::new, |r| refusals::told(&before.arming_refusals, r, now)),
-        preflight_warnings: report.map_or(before.preflight_warnings, |r| r.warnings.clone()),
+        preflight_warnings: warnings(before.preflight_warnings, report),
         observed_generation: Some(generation),
         conditions: new
             .conditions
@@ -196,6 +203,14 @@ fn assemble(
                 )
             })
             .collect(),
+    }
+}
+
+/// An agent that was restarted in flight has yet to read the autopilot's parameters: what was found before the flight stands.
+fn warnings(before: Vec<String>, report: Option<&Report>) -> Vec<String> {
+    match report {
+        Some(r) if !r.warnings.is_empty() || r.truth.flying() != Some(true) => r.warnings.clone(),
+        Some(_) | None => before,
     }
 }
 
@@ -297,7 +312,7 @@ fn position(report: &Report) -> Option<PositionStatus> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fleet::drone::status::{Condition as Said, Kind, Phase};
+    use fleet::drone::status::{Condition as Said, Kind};
     use fleet::ids::NodeName;
     use fleet::units::Percent;
     use fleet::vehicle::{Battery, Charge, FlightTruth};
@@ -381,6 +396,24 @@ mod tests {
             40,
         );
         assert_eq!(landing.battery.unwrap().remaining_percent, Some(79));
+        let unheard = next(&first, &said(Phase::Unknown, None, false), None, 50);
+        assert_eq!(unheard.battery, None, "an old charge is not shown");
+        assert_eq!(unheard.vehicle, first.vehicle);
+    }
+
+    #[test]
+    fn what_preflight_found_stands_while_an_agent_that_was_restarted_in_flight_reads_it_again() {
+        let found = vec!["NAV_DLL_ACT is 0".to_owned()];
+        let with = |truth, warnings: &[String]| Report {
+            truth,
+            warnings: warnings.to_vec(),
+            ..report(80, "GUIDED")
+        };
+        let flying = FlightTruth::Airborne(fleet::vehicle::Airborne::InAir);
+        assert_eq!(warnings(found.clone(), Some(&with(flying, &[]))), found);
+        assert_eq!(warnings(found.clone(), None), found);
+        assert!(warnings(found.clone(), Some(&with(FlightTruth::Disarmed, &[]))).is_empty());
+        assert_eq!(warnings(vec![], Some(&with(flying, &found))), found);
     }
 
     #[test]
@@ -458,6 +491,27 @@ mod tests {
             now,
         );
         assert_eq!(after.node_name.as_deref(), Some("n"));
+    }
+
+    #[test]
+    fn a_flight_that_leaves_its_order_is_written_at_once_and_is_an_event_with_its_reason() {
+        let reasons =
+            |old: &DroneStatus, new: &DroneStatus| notes(old, new).iter().map(|n| n.reason).collect::<Vec<_>>();
+        let because = |phase, reason| {
+            let mut said = said(phase, Some(true), false);
+            said.conditions[0].reason = reason;
+            said
+        };
+        let flying = next(&DroneStatus::default(), &said(Phase::Flying, Some(true), true), None, 0);
+        let low = next(&flying, &because(Phase::Flying, "AltitudeLost"), None, 0);
+        assert_eq!(urgency(&flying, &low), Urgency::Now);
+        assert_eq!(reasons(&flying, &low), ["AltitudeLost"]);
+        assert_eq!(reasons(&low, &low), [""; 0]);
+        let other_mode = next(&flying, &because(Phase::Interrupted, "OtherMode"), None, 0);
+        let battery = next(&other_mode, &because(Phase::Interrupted, "BatteryFailsafe"), None, 0);
+        assert_eq!(reasons(&other_mode, &battery), ["BatteryFailsafe"]);
+        let fell = next(&flying, &because(Phase::Interrupted, "Fell"), None, 0);
+        assert_eq!(reasons(&flying, &fell), ["Interrupted", "Fell"]);
     }
 
     #[test]

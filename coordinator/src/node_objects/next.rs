@@ -11,8 +11,8 @@ use kube::ResourceExt;
 use kube::core::ObjectMeta;
 use std::time::Duration;
 
-/// An agent that comes back within this time was never told to be gone: it reconnects within 5 s, and as a program that
-/// is started again within a few more.
+/// An agent that comes back within this time is never reported as gone: it reconnects within 5 s, and as a program that
+/// is started again within a few more. The same for an autopilot that is not heard, which reboots within this time.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// Longest value of a label.
@@ -23,8 +23,13 @@ const READY: &str = "Ready";
 /// The agent of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agent {
-    /// Its stream is open.
+    /// Its stream is open, and it receives its autopilot.
     Connected,
+    /// Its stream is open, and it does not receive its autopilot, as far as is known for this long.
+    NoAutopilot {
+        /// How long.
+        since: Duration,
+    },
     /// It is not, as far as is known for this long.
     Gone {
         /// How long.
@@ -48,9 +53,11 @@ pub enum Step {
 /// What the Ready condition says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
-    /// The agent is connected.
+    /// The agent is connected and receives its autopilot.
     Connected,
-    /// It is not. What its vehicle does is not known then, so neither is this.
+    /// The agent is connected and does not receive its autopilot: there is no vehicle that could be used.
+    NoAutopilot,
+    /// The agent is not connected. What its vehicle does is not known then, so neither is this.
     Gone,
 }
 
@@ -59,7 +66,7 @@ pub enum Word {
 pub fn step(object: Option<&Node>, agent: Agent) -> Step {
     let Some(node) = object else {
         return match agent {
-            Agent::Connected => Step::Register,
+            Agent::Connected | Agent::NoAutopilot { .. } => Step::Register,
             Agent::Gone { .. } => Step::Rest,
         };
     };
@@ -68,14 +75,17 @@ pub fn step(object: Option<&Node>, agent: Agent) -> Step {
     }
     let word = match agent {
         Agent::Connected => Word::Connected,
+        Agent::NoAutopilot { .. } => Word::NoAutopilot,
         Agent::Gone { .. } => Word::Gone,
     };
     if word.is_said_by(node) {
         return Step::Rest;
     }
     match agent {
-        Agent::Gone { since } if since < GRACE && Word::Connected.is_said_by(node) => Step::LookAgain(GRACE - since),
-        Agent::Gone { .. } | Agent::Connected => Step::Tell(word),
+        Agent::Gone { since } if since < GRACE && ready(node).is_some() => Step::LookAgain(GRACE - since),
+        // An agent that has just started or connected again has not received anything yet.
+        Agent::NoAutopilot { since } if since < GRACE => Step::LookAgain(GRACE - since),
+        Agent::Gone { .. } | Agent::NoAutopilot { .. } | Agent::Connected => Step::Tell(word),
     }
 }
 
@@ -108,6 +118,11 @@ impl Word {
     const fn text(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::Connected => ("True", "AgentConnected", "the agent of this node is connected"),
+            Self::NoAutopilot => (
+                "False",
+                "AutopilotSilent",
+                "the agent of this node is connected but does not hear an autopilot; check cable, port, baud rate and power",
+            ),
             Self::Gone => (
                 "Unknown",
                 "AgentGone",
@@ -215,6 +230,30 @@ mod tests {
             step(Some(&told(Word::Gone, 0)), Agent::Connected),
             Step::Tell(Word::Connected)
         );
+    }
+
+    #[test]
+    fn a_node_whose_autopilot_is_not_heard_is_not_ready_and_says_what_to_check() {
+        let deaf = |seconds| Agent::NoAutopilot {
+            since: Duration::from_secs(seconds),
+        };
+        let new = object(&name());
+        assert_eq!(step(None, deaf(0)), Step::Register);
+        assert_eq!(step(Some(&new), deaf(1)), Step::LookAgain(Duration::from_secs(9)));
+        assert_eq!(step(Some(&new), deaf(10)), Step::Tell(Word::NoAutopilot));
+        let node = told(Word::Connected, 0);
+        assert_eq!(step(Some(&node), deaf(4)), Step::LookAgain(Duration::from_secs(6)));
+        assert_eq!(step(Some(&node), deaf(10)), Step::Tell(Word::NoAutopilot));
+        let node = told(Word::NoAutopilot, 0);
+        assert_eq!(step(Some(&node), deaf(60)), Step::Rest);
+        assert_eq!(step(Some(&node), Agent::Connected), Step::Tell(Word::Connected));
+        assert_eq!(step(Some(&node), GONE_LONG), Step::Tell(Word::Gone));
+        let told = ready(&node).unwrap();
+        assert_eq!(
+            (told.status.as_str(), told.reason.as_deref()),
+            ("False", Some("AutopilotSilent"))
+        );
+        assert!(!crate::world::NodeFacts::of(&node).unwrap().ready);
     }
 
     #[test]

@@ -16,6 +16,7 @@ use fleet::swarm::retire::{Policy, Retire, Service};
 use fleet::swarm::stance::{self, Known, Stance};
 use fleet::swarm::{Member, Serving};
 use fleet::units::Percent;
+use fleet::vehicle::FlightTruth;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
@@ -154,6 +155,7 @@ fn service(context: &Context, swarm: &Swarm, seen: &Seen) -> Service {
         serving,
         over: report.is_some_and(Report::flight_is_over),
         was_tired: was_tired(context, swarm, seen),
+        armed: report.is_some_and(|report| report.truth == FlightTruth::ArmedOnGround),
         battery: battery(seen),
         node: seen.usable,
         unknown_for: unknown_for(&seen.drone, Timestamp::now()).filter(|_| serving == Serving::Unknown),

@@ -98,6 +98,7 @@ fn assemble(
         assigned: 0,
         ready: 0,
         stalled: 0,
+        unknown: 0,
         grounded,
         deleting: swarm.metadata.deletion_timestamp.is_some(),
     };
@@ -134,6 +135,7 @@ fn assemble(
         replicas: small(drones.len()),
         assigned_drones: small(tally.assigned),
         flying_drones: small(flying),
+        unknown_drones: small(tally.unknown),
         selector: selector(swarm).map(|(key, value)| format!("{key}={value}")),
         drone_names: names.collect(),
         observed_generation: Some(generation),
@@ -145,7 +147,10 @@ fn assemble(
 fn count(swarm: &Swarm, drone: &Drone, tally: &mut Tally, flying: &mut usize) {
     let status = drone.status.as_ref();
     *flying += usize::from(status.is_some_and(|status| status.flying == Some(true)));
-    tally.assigned += usize::from(drone.spec.node_name.is_some());
+    let bound = drone.spec.node_name.is_some();
+    tally.assigned += usize::from(bound);
+    // Absent while it is not known; a Drone that was not looked at yet has no phase either.
+    tally.unknown += usize::from(bound && status.is_some_and(|s| s.flying.is_none() && s.phase.is_some()));
     if drone.metadata.deletion_timestamp.is_some() {
         tally.leaving += 1;
         return;

@@ -34,6 +34,8 @@ const MOST_NEWS: usize = 10_000;
 /// can take the same vehicles.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Wish {
+    /// Its namespace: vehicles may be granted to some.
+    namespace: Option<String>,
     /// `metadata.uid` of the Swarm that controls it.
     swarm: Option<String>,
     /// `spec.nodeSelector`.
@@ -47,6 +49,7 @@ impl Wish {
     #[must_use]
     pub fn of(drone: &Drone) -> Self {
         Self {
+            namespace: drone.metadata.namespace.clone(),
             swarm: owner(drone).map(|(uid, _)| uid.to_owned()),
             selector: drone.spec.node_selector.clone(),
             reserve: drone.spec.failsafe.as_ref().map(|failsafe| failsafe.reserve_percent),

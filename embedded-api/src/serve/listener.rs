@@ -10,6 +10,7 @@ use crate::serve::access::{self, Token};
 use crate::serve::bodies::Bodies;
 use crate::serve::convert::{self, AnswerBody};
 use crate::serve::stalled::Stalled;
+use crate::serve::unproven::{Proof, Stranger, Unproven};
 use crate::serve::{Handler, Limits};
 use http::{Request, Response};
 use hyper::body::Incoming;
@@ -21,7 +22,6 @@ use std::convert::Infallible;
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -48,6 +48,8 @@ pub(super) struct Server<H> {
     pub(super) tls: Arc<ServerConfig>,
     pub(super) limits: Limits,
     pub(super) bodies: Bodies,
+    /// Connections that have not shown the credential yet.
+    pub(super) unproven: Unproven,
     /// No new connections, and the last answers.
     pub(super) stop: CancellationToken,
     /// Nothing more.
@@ -60,9 +62,16 @@ pub(super) struct Server<H> {
 pub(super) async fn run<H: Handler>(server: Server<H>, listener: TcpListener) {
     let free = Arc::new(Semaphore::new(server.limits.connections));
     let accepting = async {
-        // The semaphore is never closed.
-        while let Ok(place) = Arc::clone(&free).acquire_owned().await {
+        loop {
             let socket = accept(&listener).await;
+            // Whoever has not shown the credential yet gives way to the next one, which may.
+            if free.available_permits() == 0 {
+                server.unproven.cut_oldest();
+            }
+            // The semaphore is never closed.
+            let Ok(place) = Arc::clone(&free).acquire_owned().await else {
+                return;
+            };
             let server = server.clone();
             let tasks = server.tasks.clone();
             tasks.spawn(async move {
@@ -88,16 +97,21 @@ async fn accept(listener: &TcpListener) -> TcpStream {
 
 async fn connection<H: Handler>(server: Server<H>, socket: TcpStream) {
     let cut = server.cut.clone();
+    let unproven = server.unproven.enter();
+    let gives_way = unproven.gives_way.clone();
     let talk = async {
         let shaken = timeout(server.limits.handshake, handshake(&server, socket));
         match server.stop.run_until_cancelled(shaken).await {
-            Some(Ok(Ok(stream))) => serve(&server, stream).await,
+            Some(Ok(Ok(stream))) => serve(&server, stream, unproven).await,
             Some(Ok(Err(error))) => tracing::debug!(%error, "no TLS handshake"),
             Some(Err(_)) => tracing::debug!("TLS handshake takes too long"),
             None => {}
         }
     };
-    cut.run_until_cancelled(talk).await;
+    tokio::select! {
+        _ = cut.run_until_cancelled(talk) => {}
+        () = gives_way.cancelled() => tracing::debug!("connection without a credential gives way to another"),
+    }
 }
 
 /// What is below TLS, so that each byte that is taken counts.
@@ -110,8 +124,8 @@ async fn handshake<H>(server: &Server<H>, socket: TcpStream) -> io::Result<TlsSt
     TlsAcceptor::from(Arc::clone(&server.tls)).accept(socket).await
 }
 
-async fn serve<H: Handler>(server: &Server<H>, stream: TlsStream<Socket>) {
-    let proven = Arc::new(AtomicBool::new(false));
+async fn serve<H: Handler>(server: &Server<H>, stream: TlsStream<Socket>, unproven: Stranger) {
+    let proven = Arc::new(Proof::of(unproven));
     let service = service_fn(|request| {
         let (server, proven) = (server.clone(), Arc::clone(&proven));
         async move { Ok::<_, Infallible>(answer(&server, request, &proven).await) }
@@ -130,7 +144,7 @@ async fn serve<H: Handler>(server: &Server<H>, stream: TlsStream<Socket>) {
             }
             () = deadline.as_mut(), if waiting => {
                 waiting = false;
-                if !proven.load(Ordering::Relaxed) {
+                if !proven.is_given() {
                     tracing::debug!("connection without a credential ended");
                     return;
                 }
@@ -158,14 +172,10 @@ fn protocol(limits: &Limits) -> auto::Builder<TokioExecutor> {
     builder
 }
 
-async fn answer<H: Handler>(
-    server: &Server<H>,
-    request: Request<Incoming>,
-    proven: &AtomicBool,
-) -> Response<AnswerBody> {
+async fn answer<H: Handler>(server: &Server<H>, request: Request<Incoming>, proven: &Proof) -> Response<AnswerBody> {
     if !server.token.admits(request.headers()) {
         return convert::refuse(&access::unauthorized());
     }
-    proven.store(true, Ordering::Relaxed);
+    proven.give();
     convert::answer(&server.handler, request, &server.limits, &server.bodies, &server.stop).await
 }

@@ -109,6 +109,34 @@ async fn a_watch_without_events_outlives_the_deadlines() {
 }
 
 #[tokio::test]
+async fn idle_connections_that_have_shown_nothing_do_not_delay_the_owner() {
+    let world = World::new();
+    let limits = Limits {
+        connections: 16,
+        // Whoever waits for these has waited too long.
+        handshake: Duration::from_secs(600),
+        credential: Duration::from_secs(600),
+        ..Limits::default()
+    };
+    let serving = world
+        .serve_with(Options {
+            limits,
+            ..Options::default()
+        })
+        .await;
+    let namespaces = Api::<Namespace>::all(client(&serving.kubeconfig).await);
+    timeout(SOON, namespaces.get("a")).await.unwrap().unwrap();
+    let mut crowd = Vec::new();
+    for _ in 0..100 {
+        crowd.push(TcpStream::connect(serving.address).await.unwrap());
+    }
+    // One that was there before keeps its connection, and a new one finds a place.
+    timeout(SOON, namespaces.get("a")).await.unwrap().unwrap();
+    let another = Api::<Namespace>::all(client(&serving.kubeconfig).await);
+    timeout(SOON, another.get("a")).await.unwrap().unwrap();
+}
+
+#[tokio::test]
 async fn connections_that_do_not_show_the_credential_in_time_are_ended() {
     let world = World::new();
     let limits = Limits {

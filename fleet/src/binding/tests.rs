@@ -79,6 +79,8 @@ fn any_vehicle() -> Wanted<'static> {
         only: None,
         more_than: USUAL_RESERVE,
         near: None,
+        namespace: "north",
+        granted_only: false,
     }
 }
 
@@ -243,6 +245,32 @@ fn a_node_selector_is_obeyed() {
             .unwrap_err()
             .contains("1 do not match nodeSelector")
     );
+}
+
+#[test]
+fn a_vehicle_is_used_by_the_namespaces_that_it_is_granted_to_and_by_no_other() {
+    let granted = |to: &[&str]| {
+        let mut node = node("a");
+        node.labels
+            .extend(to.iter().map(|to| (format!("{GRANT}{to}"), String::new())));
+        node
+    };
+    let strict = Wanted {
+        granted_only: true,
+        ..any_vehicle()
+    };
+    for wanted in [any_vehicle(), strict] {
+        assert_eq!(pick(wanted, &[granted(&["south", "north"])]), Ok("a".into()));
+        let none = pick(wanted, &[granted(&["south"])]).unwrap_err();
+        assert!(none.contains("1 are not granted to this namespace"), "{none}");
+        let asked = Wanted {
+            only: Some("a"),
+            ..wanted
+        };
+        assert!(pick(asked, &[granted(&["south"])]).is_err(), "nor by its name");
+    }
+    assert_eq!(pick(any_vehicle(), &[granted(&[])]), Ok("a".into()));
+    assert!(pick(strict, &[granted(&[])]).is_err());
 }
 
 #[test]

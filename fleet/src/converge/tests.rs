@@ -32,6 +32,7 @@ pub(super) struct World {
     pub(super) battery: Levels,
     pub(super) preflight: Clearance,
     pub(super) terminating: bool,
+    pub(super) rest: Rest,
     pub(super) now: Moment,
 }
 
@@ -69,6 +70,7 @@ pub(super) fn world(desired: Desired) -> World {
         battery: Levels::default(),
         preflight: Clearance::Clear,
         terminating: false,
+        rest: Rest::default(),
         now: at(100_000),
     }
 }
@@ -126,6 +128,7 @@ impl World {
             battery: self.battery,
             preflight: self.preflight,
             terminating: self.terminating,
+            rest: self.rest,
             now: self.now,
         }
     }

@@ -3,6 +3,7 @@
 //! Owns: [`status`]. Tools that wait for objects go by Ready and Stalled. Must not: show intent as fact. `flying` comes from the vehicle's own account only; without a fresh
 //! report it is unknown. No cache, clock or Kubernetes type in here.
 
+pub mod deviations;
 mod stalled;
 mod story;
 
@@ -171,7 +172,11 @@ fn without_stalled(q: &Question<'_>) -> Status {
     let flying = report.truth.flying();
     let ready = phase == Phase::Flying && reason == story::HOLDING;
     if let Some(kept) = q.kept {
-        message = kept_message(q.drone, kept);
+        message = match report.truth {
+            FlightTruth::Unknown(_) => kept_message(q.drone, kept),
+            // It lands, or somebody flies it: forcing the release of a vehicle that is up is no way out.
+            _ => format!("being deleted, and gone once its vehicle is landed and disarmed: {message}"),
+        };
     }
     Status {
         phase,

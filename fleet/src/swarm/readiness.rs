@@ -19,6 +19,8 @@ pub struct Tally {
     pub ready: usize,
     /// Drones, not leaving, that do not fly as asked before a person does something.
     pub stalled: usize,
+    /// Drones with a vehicle of which is not known whether it flies.
+    pub unknown: usize,
     /// Whether a ground order is in force.
     pub grounded: bool,
     /// Whether the Swarm itself is being deleted.
@@ -41,6 +43,14 @@ pub struct Readiness {
 /// Ready: exactly as many fly as wished, and none is left over.
 #[must_use]
 pub fn readiness(t: &Tally) -> Readiness {
+    let mut verdict = of_the_known(t);
+    if t.unknown > 0 && !verdict.ready {
+        verdict.message += &format!("; of {} it is not known whether they fly", t.unknown);
+    }
+    verdict
+}
+
+fn of_the_known(t: &Tally) -> Readiness {
     let no = |reason, message| Readiness {
         ready: false,
         stalled: false,

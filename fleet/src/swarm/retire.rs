@@ -12,7 +12,7 @@ use std::time::Duration;
 pub enum Retire {
     /// An operator wants its node's vehicle on the ground, or no more flights from it.
     Drained,
-    /// Its battery is low: in the air it is to be relieved, on the ground it does not rise again.
+    /// Its battery is low: in the air it is to be relieved, on the ground it does not rise.
     Tired,
     /// Its Swarm's node selector has changed, and its node does not match the new one.
     Misplaced,
@@ -29,6 +29,8 @@ pub struct Service {
     pub over: bool,
     /// Whether it was found tired when it was looked at last.
     pub was_tired: bool,
+    /// Whether its motors are armed: what its battery says of itself then is no reason to keep it from rising.
+    pub armed: bool,
     /// Remaining battery, in the air and on the ground.
     pub battery: Option<Percent>,
     /// What may be done with its node; `None` while it has none.
@@ -72,7 +74,8 @@ pub fn retire(s: &Service, policy: &Policy) -> Option<Retire> {
         (Serving::Flying { .. }, Some(NodeUse::Cordoned)) if policy.on_cordon == OnCordon::Land => {
             Some(Retire::Drained)
         }
-        (Serving::OnGround, _) if tired && s.over => Some(Retire::Tired),
+        // It would be relieved as soon as it is up; another is to be preferred, or it waits until it is charged.
+        (Serving::OnGround, _) if tired && (s.over || !s.armed) => Some(Retire::Tired),
         (Serving::Flying { .. }, _) if tired => Some(Retire::Tired),
         (Serving::OnGround | Serving::Flying { .. }, _) if s.misplaced => Some(Retire::Misplaced),
         (Serving::OnGround | Serving::Flying { .. }, _) => None,
@@ -96,6 +99,7 @@ mod tests {
             },
             over: false,
             was_tired: false,
+            armed: false,
             battery: Percent::new(80),
             node: Some(NodeUse::Open),
             unknown_for: None,
@@ -145,9 +149,14 @@ mod tests {
         assert_eq!(retire(&low(flying()), &POLICY), Some(Retire::Tired));
         assert_eq!(
             retire(&low(on_ground()), &POLICY),
-            None,
-            "it may be charging for its first flight"
+            Some(Retire::Tired),
+            "it would be relieved as soon as it is up"
         );
+        let armed = Service {
+            armed: true,
+            ..low(on_ground())
+        };
+        assert_eq!(retire(&armed, &POLICY), None, "it sags as the motors start");
         let ended = Service {
             over: true,
             ..low(on_ground())

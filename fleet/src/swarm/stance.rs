@@ -55,10 +55,11 @@ pub fn stance(known: &Known<'_>, policy: &Policy) -> Stance {
     let elsewhere = known
         .report
         .is_some_and(|report| matches!(report.activity, Activity::HandsOff(_)));
+    let astray = known.report.is_some_and(|report| report.astray.is_some());
     let unheard = serving == Serving::Unknown;
     Stance {
         retire: retire(known.service, policy).filter(|_| !known.grounded),
-        ready: flies && holding && is_held(known.report, known.uid) && !known.deleting,
+        ready: flies && holding && !astray && is_held(known.report, known.uid) && !known.deleting,
         stuck: refuses || known.none_free || stays || elsewhere || unheard || known.grounded,
         changing: !has_taken(known.report, known.uid, known.generation),
     }
@@ -113,6 +114,7 @@ mod tests {
             serving,
             over: false,
             was_tired: false,
+            armed: false,
             battery: None,
             node: Some(NodeUse::Open),
             unknown_for: None,

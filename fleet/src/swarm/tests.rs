@@ -254,6 +254,7 @@ fn a_swarm_is_ready_when_as_many_fly_as_wished_and_none_is_left_over() {
         assigned: 2,
         ready: 2,
         stalled: 0,
+        unknown: 0,
         grounded: false,
         deleting: false,
     };
@@ -263,6 +264,16 @@ fn a_swarm_is_ready_when_as_many_fly_as_wished_and_none_is_left_over() {
         assert!(!r.ready && r.reason == reason, "{r:?}");
     };
     not(Tally { ready: 1, ..all }, "NotAllFlying");
+    let lost = readiness(&Tally {
+        ready: 1,
+        unknown: 1,
+        ..all
+    });
+    assert!(
+        lost.message.ends_with("; of 1 it is not known whether they fly"),
+        "{}",
+        lost.message
+    );
     not(
         Tally {
             ready: 1,
@@ -314,6 +325,7 @@ fn a_swarm_is_stalled_when_nothing_more_comes_without_a_person_and_not_before() 
         assigned: 3,
         ready: 1,
         stalled: 2,
+        unknown: 0,
         grounded: false,
         deleting: false,
     };

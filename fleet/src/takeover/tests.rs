@@ -219,6 +219,7 @@ fn verdict(wish: &Assignment, record: &FlightRecord, beat: (bool, LandedState, M
         record,
         memory: &memory,
         terminating: false,
+        rest: crate::safety::Rest::default(),
         now,
     })
 }
@@ -321,6 +322,9 @@ fn what_may_be_armed_is_asked_for_kills_takeovers_and_ground_orders_too() {
             ground_latch: latch.map(crate::ground::GroundOrderId),
             record,
             terminating: false,
+            since_armed: None,
+            since_others_flew: None,
+            rest: crate::safety::Rest::default(),
             now,
         })
         .err()

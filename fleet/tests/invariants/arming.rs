@@ -7,8 +7,9 @@ use fleet::flight_record::{FlightRecord, Stage};
 use fleet::ground::GroundOrderId;
 use fleet::ids::Term;
 use fleet::preflight::Clearance;
-use fleet::safety::{ArmExpired, ArmQuestion, may_arm};
+use fleet::safety::{ArmExpired, ArmQuestion, NoArm, Rest, may_arm};
 use fleet::vehicle::{Heartbeat, LandedState, Mode, ModeReport, Vehicle};
+use std::time::Duration;
 
 const HIGHEST: u64 = 5;
 
@@ -127,6 +128,9 @@ fn a_vehicle_is_armed_when_nothing_stands_in_the_way_and_never_else() {
                                     ground_latch,
                                     record,
                                     terminating,
+                                    since_armed: None,
+                                    since_others_flew: None,
+                                    rest: Rest::default(),
                                     now: at(NOW),
                                 };
                                 let forbidden = *by_vehicle
@@ -178,6 +182,37 @@ fn takeovers_stand_in_the_way_until_the_drone_was_told_to_go_on_after_the_last_o
 }
 
 #[test]
+fn a_vehicle_rests_after_a_landing_and_longer_after_somebody_elses_flight() {
+    let vehicles = vehicles();
+    let ready = vehicles
+        .iter()
+        .find(|(_, forbidden)| !forbidden)
+        .map(|(vehicle, _)| vehicle)
+        .unwrap();
+    let (held, record) = (wish("d", HIGHEST, FLYING), FlightRecord::default());
+    let ago = |ms| Some(Duration::from_millis(ms));
+    for (since_armed, since_others_flew, answer) in [
+        (None, None, None),
+        (ago(0), None, Some(NoArm::Settling)),
+        (ago(4999), None, Some(NoArm::Settling)),
+        (ago(5000), None, None),
+        (ago(5000), ago(59_999), Some(NoArm::OthersFlew)),
+        (ago(60_000), ago(60_000), None),
+    ] {
+        let question = ArmQuestion {
+            since_armed,
+            since_others_flew,
+            ..question(ready, &held, &record)
+        };
+        assert_eq!(
+            may_arm(&question).err(),
+            answer,
+            "{since_armed:?} {since_others_flew:?}"
+        );
+    }
+}
+
+#[test]
 fn leave_to_arm_is_good_for_two_seconds_from_the_decision() {
     let vehicles = vehicles();
     let ready = vehicles
@@ -204,6 +239,9 @@ fn question<'a>(vehicle: &'a Vehicle, held: &'a Assignment, record: &'a FlightRe
         ground_latch: None,
         record,
         terminating: false,
+        since_armed: None,
+        since_others_flew: None,
+        rest: Rest::default(),
         now: at(NOW),
     }
 }

@@ -8,6 +8,7 @@ use fleet::flight_record::{FlightRecord, Stage};
 use fleet::ids::Term;
 use fleet::memory::{Memory, StepKind};
 use fleet::preflight::Clearance;
+use fleet::safety::Rest;
 use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
 use fleet::vehicle::{LandedState, Mode, Position, Vehicle};
 use std::time::Duration;
@@ -185,6 +186,7 @@ fn no_combination_of_circumstances_makes_a_step_that_an_invariant_forbids() {
                         },
                         preflight: Clearance::Clear,
                         terminating: around.terminating,
+                        rest: Rest::default(),
                         now: at(NOW),
                     };
                     let step = converge(&situation).step;
@@ -281,6 +283,7 @@ fn whoever_is_up_and_must_come_down_is_told_to_land_at_once() {
                         battery: Levels::default(),
                         preflight: Clearance::Clear,
                         terminating,
+                        rest: Rest::default(),
                         now: at(NOW),
                     };
                     assert_eq!(converge(&situation).step, Step::Land, "{situation:#?}");

@@ -8,6 +8,9 @@ use link::dialect::{
     MavSysStatusSensor, MavType,
 };
 
+/// At most this much of a steady drain is counted in when a battery is judged, percent.
+const DRAIN_AT_MOST: u8 = 15;
+
 /// The autopilot that the agent has found.
 #[derive(Clone, Copy, Debug)]
 pub struct Ours {
@@ -188,12 +191,12 @@ impl Facts {
         })
     }
 
-    /// Whether the battery may have been low for three seconds.
+    /// Whether the battery may have been low for three seconds, with the steady drain counted in.
     pub fn may_be_low(&self, reserve: u8, now: u64) -> bool {
         let long_ago = |at: u64| now.saturating_sub(at) >= 3000;
         self.first_told
             .iter()
-            .any(|&(told, at)| (told <= reserve || told == 101) && long_ago(at))
+            .any(|&(told, at)| (told <= reserve.saturating_add(DRAIN_AT_MOST) || told == 101) && long_ago(at))
     }
 
     /// Whether the autopilot's own failsafes are known to be on.

@@ -40,6 +40,8 @@ pub struct Oracle {
     stream_open: bool,
     /// An order was taken on the stream that is open now.
     word: bool,
+    /// When the last stream was lost on which one was taken.
+    word_until: Option<u64>,
     /// An order of the leader came on it, taken or not.
     led: bool,
     alone_since: u64,
@@ -70,6 +72,9 @@ impl Oracle {
     pub const fn stream(&mut self, open: bool, now: u64) {
         if self.led {
             self.alone_since = now;
+        }
+        if self.word {
+            self.word_until = Some(now);
         }
         (self.stream_open, self.word, self.led) = (open, false, false);
     }

@@ -2,6 +2,8 @@
 //!
 //! Owns: which reports a coordinator can read at all. Must not: turn what is unknown into a fact.
 
+mod deviation;
+
 use super::{BadMessage, filled, known, within};
 use crate::v1;
 use fleet::assignment::Held;
@@ -43,6 +45,12 @@ impl From<&Report> for v1::Report {
                 lost: link.lost,
                 damaged: link.damaged,
             }),
+            diversion: r.diversion.as_ref().map(Into::into),
+            astray: r.astray.map(Into::into),
+            owed: r.owed.as_ref().map(Into::into),
+            others_flew: r.others_flew,
+            battery_ms: r.battery_at.map(ms),
+            position_ms: r.position_at.map(ms),
         }
     }
 }
@@ -80,7 +88,9 @@ pub fn report(node: NodeName, r: v1::Report) -> Result<Report, BadMessage> {
         ready: r.ready,
         reasons: r.reasons.into_iter().map(Into::into).collect(),
         battery: r.battery.map(TryInto::try_into).transpose()?,
+        battery_at: r.battery_ms.map(moment),
         position: r.position.map(TryInto::try_into).transpose()?,
+        position_at: r.position_ms.map(moment),
         held: r.held.map(TryInto::try_into).transpose()?,
         activity: known::<v1::Activity>("activity", r.activity)?.try_into()?,
         terminating: r.terminating,
@@ -93,6 +103,10 @@ pub fn report(node: NodeName, r: v1::Report) -> Result<Report, BadMessage> {
             lost: link.lost,
             damaged: link.damaged,
         }),
+        diversion: r.diversion.map(Into::into),
+        astray: r.astray.and_then(deviation::astray),
+        owed: r.owed.map(Into::into),
+        others_flew: r.others_flew,
     })
 }
 
@@ -323,6 +337,7 @@ impl From<Activity> for v1::Activity {
             Activity::HandsOff(HandsOff::ArmedByOther) => Self::HandsOffArmedByOther,
             Activity::HandsOff(HandsOff::FlightOver) => Self::HandsOffFlightOver,
             Activity::HandsOff(HandsOff::Killed) => Self::HandsOffKilled,
+            Activity::HandsOff(HandsOff::AutopilotFailsafe) => Self::HandsOffAutopilotFailsafe,
         }
     }
 }
@@ -347,6 +362,7 @@ impl TryFrom<v1::Activity> for Activity {
             v1::Activity::HandsOffArmedByOther => Self::HandsOff(HandsOff::ArmedByOther),
             v1::Activity::HandsOffFlightOver => Self::HandsOff(HandsOff::FlightOver),
             v1::Activity::HandsOffKilled => Self::HandsOff(HandsOff::Killed),
+            v1::Activity::HandsOffAutopilotFailsafe => Self::HandsOff(HandsOff::AutopilotFailsafe),
         })
     }
 }

@@ -37,6 +37,9 @@ pub enum ArgsError {
         /// What was written.
         value: String,
     },
+    /// A parameter is not NAME=NUMBER.
+    #[error("--param: `{0}` is not a parameter with its value; write NAME=NUMBER, such as COM_LOW_BAT_ACT=3")]
+    BadParameter(String),
     /// Speed must be positive.
     #[error("--speedup {0} is out of range; use 0.01 to 100")]
     Speedup(String),

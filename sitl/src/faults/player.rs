@@ -133,6 +133,11 @@ impl Player {
         }
     }
 
+    /// Something befalls `vehicle` now that no script has foreseen.
+    pub fn befall(&mut self, what: What, vehicle: &mut Vehicle) {
+        self.begin(what, vehicle);
+    }
+
     fn begin(&mut self, what: What, vehicle: &mut Vehicle) {
         let until_s = |lasts_s: Option<f64>| lasts_s.map_or(f64::INFINITY, |lasts_s| self.now_s + lasts_s);
         match what {

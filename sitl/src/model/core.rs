@@ -19,16 +19,25 @@ pub(super) mod result {
     pub const DENIED: u8 = 2;
     pub const UNSUPPORTED: u8 = 3;
     pub const FAILED: u8 = 4;
+    pub const IN_PROGRESS: u8 = 5;
+    pub const CANCELLED: u8 = 6;
     pub const COMMAND_INT_ONLY: u8 = 8;
     pub const UNSUPPORTED_MAV_FRAME: u8 = 9;
 }
 
 /// MAV_CMD numbers of the commands a vehicle understands.
 pub(super) mod cmd {
+    pub const NAV_LOITER_UNLIMITED: u16 = 17;
     pub const NAV_RETURN_TO_LAUNCH: u16 = 20;
     pub const NAV_LAND: u16 = 21;
     pub const NAV_TAKEOFF: u16 = 22;
+    pub const NAV_PRECISION_LAND: u16 = 23;
+    pub const DO_ORBIT: u16 = 34;
+    pub const NAV_VTOL_LAND: u16 = 85;
+    pub const CONDITION_YAW: u16 = 115;
     pub const DO_SET_MODE: u16 = 176;
+    pub const DO_CHANGE_SPEED: u16 = 178;
+    pub const DO_SET_HOME: u16 = 179;
     pub const DO_FLIGHTTERMINATION: u16 = 185;
     pub const DO_REPOSITION: u16 = 192;
     pub const PREFLIGHT_CALIBRATION: u16 = 241;

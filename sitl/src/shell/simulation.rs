@@ -3,11 +3,13 @@
 //! Owns: opening every vehicle's endpoint, the tasks of the vehicles, their end. Must not: print, catch signals, know how a
 //! link works.
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -20,7 +22,7 @@ use super::udp::UdpLink;
 use super::vehicle_task::VehicleTask;
 use super::wire_log::WireLog;
 use crate::cli::{Args, LinkSpec, VehiclePlan};
-use crate::faults::Script;
+use crate::faults::{Script, What};
 use crate::wired::WiredVehicle;
 
 /// A vehicle whose endpoint can be opened.
@@ -42,10 +44,13 @@ pub struct Simulation {
     tasks: JoinSet<()>,
     stop: CancellationToken,
     pace: Arc<Pace>,
+    befalls: HashMap<String, mpsc::Sender<What>>,
 }
 
 /// 2015-01-01 UTC in Unix time, from which MAVLink counts the time stamps of signatures.
 const SIGNING_EPOCH: Duration = Duration::from_secs(1_420_070_400);
+/// So much may befall a vehicle between two of its steps.
+const MOST_BEFALLS: usize = 8;
 /// Steps of vehicles are spread over this much time.
 const SPREAD_MS: usize = 25;
 
@@ -74,6 +79,7 @@ impl Simulation {
             tasks: JoinSet::new(),
             stop: CancellationToken::new(),
             pace: Arc::new(Pace::default()),
+            befalls: HashMap::new(),
         };
         for (index, plan) in vehicles.into_iter().enumerate() {
             tell(simulation.switch_on(args, script, index, plan).await?)?;
@@ -84,6 +90,13 @@ impl Simulation {
     /// How late steps were since this was asked last.
     pub fn pace(&self) -> PaceSeen {
         self.pace.take()
+    }
+
+    /// Lets `what` befall the vehicle of that name now. `false`: there is none, its link has failed, or too much befalls it at once.
+    pub fn befall(&self, name: &str, what: What) -> bool {
+        self.befalls
+            .get(name)
+            .is_some_and(|vehicle| vehicle.try_send(what).is_ok())
     }
 
     async fn switch_on(
@@ -103,7 +116,10 @@ impl Simulation {
         };
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH + SIGNING_EPOCH);
         let epoch_s = since_epoch.unwrap_or_default().as_secs_f64();
+        let (befall, befalls) = mpsc::channel(MOST_BEFALLS);
+        self.befalls.insert(plan.name.clone(), befall);
         let vehicle = VehicleTask {
+            befalls,
             vehicle: WiredVehicle::with_faults(plan.config, script, &plan.name, epoch_s),
             name: plan.name,
             link,

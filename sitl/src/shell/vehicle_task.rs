@@ -5,12 +5,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use tokio_util::sync::CancellationToken;
 
 use super::link::Link;
 use super::pace::Pace;
 use super::wire_log::WireLog;
+use crate::faults::What;
 use crate::wired::{Event, WiredVehicle};
 
 /// Real time between steps of the model.
@@ -26,6 +28,7 @@ pub(super) struct VehicleTask {
     pub(super) log: WireLog,
     pub(super) speedup: f64,
     pub(super) pace: Arc<Pace>,
+    pub(super) befalls: mpsc::Receiver<What>,
 }
 
 impl VehicleTask {
@@ -42,6 +45,10 @@ impl VehicleTask {
                     let now = Instant::now();
                     self.pace.stepped(now.saturating_duration_since(due));
                     self.step(&mut stepped, now)
+                }
+                Some(what) = self.befalls.recv() => {
+                    self.vehicle.befall(what);
+                    Ok(())
                 }
                 received = self.link.receive(&mut buffer) => match received {
                     Ok(len) => self.take(&buffer[..len], &mut stepped),

@@ -73,6 +73,8 @@ pub enum Request {
     Plan(PlanMessage),
     /// SET_POSITION_TARGET_GLOBAL_INT (86).
     Goto(GotoTarget),
+    /// SET_POSITION_TARGET_LOCAL_NED (84).
+    Steer(LocalTarget),
     /// REQUEST_DATA_STREAM (66), the old way to ask for telemetry.
     DataStream {
         /// Target.
@@ -165,6 +167,23 @@ pub struct GotoTarget {
     pub lon_e7: i32,
     /// Metres in `frame`.
     pub alt_m: f32,
+    /// Metres a second north, east and down; bits 3..5 set mean "ignore velocity".
+    pub velocity_m_s: [f32; 3],
+}
+
+/// The target of SET_POSITION_TARGET_LOCAL_NED.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LocalTarget {
+    /// Addressed vehicle.
+    pub to: Address,
+    /// MAV_FRAME number.
+    pub frame: u8,
+    /// POSITION_TARGET_TYPEMASK.
+    pub type_mask: u16,
+    /// Metres in `frame`, down positive.
+    pub place_m: [f32; 3],
+    /// Metres a second in `frame`, down positive.
+    pub velocity_m_s: [f32; 3],
 }
 
 impl Command {
@@ -245,6 +264,13 @@ fn request(id: u32, p: Fields<'_>) -> Request {
                 confirmation: p.u8(32),
             },
         }),
+        84 => Request::Steer(LocalTarget {
+            to: to(50),
+            frame: p.u8(52),
+            type_mask: p.u16(48),
+            place_m: [p.f32(4), p.f32(8), p.f32(12)],
+            velocity_m_s: [p.f32(16), p.f32(20), p.f32(24)],
+        }),
         86 => Request::Goto(GotoTarget {
             to: to(50),
             frame: p.u8(52),
@@ -252,6 +278,7 @@ fn request(id: u32, p: Fields<'_>) -> Request {
             lat_e7: p.i32(4),
             lon_e7: p.i32(8),
             alt_m: p.f32(12),
+            velocity_m_s: [p.f32(16), p.f32(20), p.f32(24)],
         }),
         110 => Request::Ftp {
             to: to(1),

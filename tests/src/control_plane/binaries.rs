@@ -65,6 +65,18 @@ impl Binaries {
         Ok(Self(folder))
     }
 
+    /// `kubectl` alone, for whoever needs no control plane: of the binaries if they are there, else from the PATH.
+    ///
+    /// Errors: there is none, and it cannot be built.
+    pub fn kubectl() -> anyhow::Result<PathBuf> {
+        let built = Recipe::read()?.cache_folder("control-plane")?.is_dir();
+        let given = std::env::var_os("KUBEBUILDER_ASSETS").is_some_and(|value| !value.is_empty());
+        if !built && !given && prerequisites::on_path("kubectl") {
+            return Ok(PathBuf::from("kubectl"));
+        }
+        Ok(Self::find_or_build()?.path("kubectl"))
+    }
+
     /// Finds the programs of a real node (kubelet, kube-proxy, CoreDNS, pause), building them first if need be.
     ///
     /// Errors: Go is missing or too old; the build fails.

@@ -134,7 +134,11 @@ fn whatever_can_be_set_is_accepted_by_the_api_server_without_a_warning() {
             "service.nodePort=30051",
         ],
         &["roles.install=false", "networkPolicy.enabled=false", "crds.keep=false"],
-        &["crds.install=false", "roles.aggregate=false"],
+        &[
+            "crds.install=false",
+            "roles.aggregate=true",
+            "vehicles.grantedOnly=true",
+        ],
     ] {
         let args = [
             "apply",

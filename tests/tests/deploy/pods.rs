@@ -259,7 +259,23 @@ fn in_the_namespace_of_skein_only_an_agent_may_what_an_agent_needs() {
     let mut volumes = agent["volumes"].clone();
     let etc = json!({"name": "etc", "hostPath": {"path": "/etc"}});
     volumes.as_array_mut().unwrap().push(etc);
+    let mut nfs = coordinator["volumes"].as_array().cloned().unwrap_or_default();
+    nfs.push(json!({"name": "share", "nfs": {"server": "192.0.2.1", "path": "/"}}));
     for (account, spec, words) in [
+        (
+            "skein-coordinator",
+            with(&coordinator, "/volumes", json!(nfs)),
+            "NFS and the like only by a PersistentVolumeClaim",
+        ),
+        (
+            "skein-coordinator",
+            with(
+                &coordinator,
+                "/containers/0/ports",
+                json!([{"containerPort": 50051, "hostPort": 50051}]),
+            ),
+            "must not open a port of its node",
+        ),
         (
             "skein-coordinator",
             agent.clone(),
@@ -322,4 +338,43 @@ fn in_the_namespace_of_skein_only_an_agent_may_what_an_agent_needs() {
         let refusal = refusal_at_home(account, &spec).unwrap_or_else(|| panic!("{account} may: {words}"));
         assert!(refusal.contains(words), "{words}: {refusal}");
     }
+}
+
+#[test]
+fn a_container_for_debugging_gets_no_more_than_the_others_of_its_pod() {
+    let mut spec = pod_template("deployment/skein-coordinator")["spec"].clone();
+    spec["serviceAccountName"] = json!("skein-coordinator");
+    // Nothing runs here, and nothing has to.
+    spec["nodeName"] = json!("nowhere");
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "spec": spec,
+        "metadata": {"name": "debugged", "namespace": SYSTEM}});
+    PLANE.kubectl().apply(&pod.to_string()).unwrap();
+    let debug = |security: Value| {
+        let container = json!({"name": "debug", "image": "busybox:1", "securityContext": security});
+        let patch = json!({"spec": {"ephemeralContainers": [container]}}).to_string();
+        PLANE.kubectl().run([
+            "-n",
+            SYSTEM,
+            "patch",
+            "pod",
+            "debugged",
+            "--subresource=ephemeralcontainers",
+            "--type=strategic",
+            "-p",
+            &patch,
+            "--dry-run=server",
+        ])
+    };
+    tests::wait_for("the policy to be in force", std::time::Duration::from_secs(60), || {
+        let refusal = debug(json!({"privileged": true})).err();
+        let refusal = refusal.map(|error| error.to_string()).unwrap_or_default();
+        anyhow::ensure!(
+            refusal.contains("must set allowPrivilegeEscalation to false"),
+            "{refusal}"
+        );
+        Ok(())
+    })
+    .unwrap();
+    debug(json!({"allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}})).unwrap();
+    kubectl(&["-n", SYSTEM, "delete", "pod", "debugged", "--grace-period=0", "--force"]);
 }

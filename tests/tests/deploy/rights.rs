@@ -3,7 +3,7 @@
 //! Owns: that each role gives what its holders need and no more. Must not: judge whether what is granted to the coordinator is
 //! used: its own tests do, by the audit log.
 
-use super::{PLANE, SYSTEM, kubectl};
+use super::{PLANE, SYSTEM, kubectl, object, objects, rendered};
 use std::time::Duration;
 use tests::wait_for;
 
@@ -33,7 +33,12 @@ fn the_coordinator_may_do_its_work_and_nothing_beside_it() {
         "watch swarms.skein.dev -A",
         "create drones.skein.dev -n anywhere",
         "patch drones.skein.dev --subresource=status -n anywhere",
+        "get swarms.skein.dev -n anywhere",
         "list nodes",
+        "get nodes",
+        "create groundorders.skein.dev",
+        "delete groundorders.skein.dev",
+        "patch groundorders.skein.dev --subresource=status",
         "create events.events.k8s.io -n anywhere",
         "update leases.coordination.k8s.io -n skein-system",
         "get daemonset.apps/skein-agent -n skein-system",
@@ -109,7 +114,7 @@ fn rights_of(user: &str, namespace: &str) -> [bool; 4] {
 }
 
 #[test]
-fn people_have_the_rights_of_their_built_in_role_in_their_namespace_alone() {
+fn the_built_in_roles_fly_nothing_until_the_chart_is_told_so() {
     kubectl(&["create", "namespace", "field"]);
     for (user, role) in [("vera", "view"), ("edda", "edit"), ("ada", "admin")] {
         kubectl(&[
@@ -122,20 +127,23 @@ fn people_have_the_rights_of_their_built_in_role_in_their_namespace_alone() {
             &format!("--user={user}"),
         ]);
     }
-    // The controller of aggregated roles takes a moment.
-    wait_for("the built-in roles to grow", Duration::from_secs(60), || {
-        anyhow::ensure!(user_may("ada", "kill drones.skein.dev -n field"));
-        Ok(())
-    })
-    .unwrap();
-    for (user, rights) in [
-        ("vera", [true, false, false, false]),
-        ("edda", [true, true, true, false]),
-        ("ada", [true, true, true, true]),
-    ] {
-        assert_eq!(rights_of(user, "field"), rights, "{user}");
-        assert_eq!(rights_of(user, "default"), [false; 4], "{user}");
+    for user in ["vera", "edda", "ada"] {
+        assert_eq!(rights_of(user, "field"), [false; 4], "{user}");
     }
+    let labels = |settings: &[&str]| {
+        let roles = objects(&rendered(settings));
+        ["skein-viewer", "skein-operator", "skein-admin"]
+            .map(|name| object(&roles, "ClusterRole", name)["metadata"]["labels"].clone())
+    };
+    let adds = |settings: &[&str]| {
+        ["view", "edit", "admin"]
+            .map(|role| format!("rbac.authorization.k8s.io/aggregate-to-{role}"))
+            .into_iter()
+            .zip(labels(settings))
+            .filter(|(label, labels)| labels[label.as_str()] == "true")
+            .count()
+    };
+    assert_eq!((adds(&[]), adds(&["roles.aggregate=true"])), (0, 3));
 }
 
 #[test]
@@ -232,4 +240,54 @@ fn whoever_may_enroll_reads_the_one_key_and_writes_the_one_list() {
     ] {
         assert_eq!(user_may("enrico", &format!("{request} -n {SYSTEM}")), may, "{request}");
     }
+}
+
+/// What the API server says to `user` who wants a connection to a port of `pod`. Nothing is connected: no kubelet runs here.
+fn forward(user: &str, pod: &str) -> String {
+    let path = format!("/api/v1/namespaces/{SYSTEM}/pods/{pod}/portforward?ports=14550");
+    let (user, args) = (format!("--as={user}"), ["get", "--raw", &path]);
+    let output = PLANE.kubectl().output([&args[..], &[&user]].concat()).unwrap();
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn whoever_may_connect_is_forwarded_to_a_coordinator_and_to_no_agent() {
+    kubectl(&[
+        "-n",
+        SYSTEM,
+        "create",
+        "rolebinding",
+        "carl",
+        "--role=skein-connect",
+        "--user=carl",
+    ]);
+    let refused = "a port-forward goes to a coordinator only";
+    // A policy counts from some moments after it was made.
+    wait_for("the policy to be in force", Duration::from_secs(60), || {
+        let said = forward("carl", "skein-agent-abcde");
+        anyhow::ensure!(said.contains(refused), "{said}");
+        Ok(())
+    })
+    .unwrap();
+    for pod in ["other", "x-skein-coordinator-1", "skein-coordinator"] {
+        let said = forward("carl", pod);
+        assert!(said.contains(refused), "{pod}: {said}");
+    }
+    let said = forward("carl", "skein-coordinator-6c5f8-abcde");
+    assert!(said.contains("not found"), "{said}");
+    // An administrator is not kept out.
+    let said = forward("system:admin-of-this-test", "skein-agent-abcde");
+    assert!(
+        said.contains("cannot get") || said.contains("forbidden"),
+        "nobody is somebody: {said}"
+    );
+    kubectl(&[
+        "create",
+        "clusterrolebinding",
+        "adele",
+        "--clusterrole=cluster-admin",
+        "--user=adele",
+    ]);
+    let said = forward("adele", "skein-agent-abcde");
+    assert!(said.contains("not found"), "{said}");
 }

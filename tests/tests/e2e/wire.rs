@@ -27,6 +27,30 @@ pub struct Command {
     pub param2: f32,
 }
 
+impl Command {
+    /// What a message moves, unless it only asks for messages or reasons.
+    #[allow(deprecated, reason = "older firmware knows no other way, and newer still knows it")]
+    pub fn of(at: u64, message: &MavMessage) -> Option<Self> {
+        let asking = [
+            MavCmd::MAV_CMD_GET_MESSAGE_INTERVAL,
+            MavCmd::MAV_CMD_SET_MESSAGE_INTERVAL,
+            MavCmd::MAV_CMD_REQUEST_MESSAGE,
+            MavCmd::MAV_CMD_RUN_PREARM_CHECKS,
+        ];
+        let (command, param1, param2) = match message {
+            MavMessage::COMMAND_LONG(c) => (c.command, c.param1, c.param2),
+            MavMessage::COMMAND_INT(c) => (c.command, c.param1, c.param2),
+            _ => return None,
+        };
+        (!asking.contains(&command)).then_some(Self {
+            at,
+            command,
+            param1,
+            param2,
+        })
+    }
+}
+
 /// What the vehicle has said last.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Said {
@@ -118,26 +142,11 @@ impl Wire {
 
     /// Commands that move something, received at or after `since`: everything but requests for messages and reasons.
     pub fn commands_since(&self, since: u64) -> Vec<Command> {
-        let asking = [
-            MavCmd::MAV_CMD_SET_MESSAGE_INTERVAL,
-            MavCmd::MAV_CMD_REQUEST_MESSAGE,
-            MavCmd::MAV_CMD_RUN_PREARM_CHECKS,
-        ];
-        let commands = self.messages().into_iter().filter_map(|(at, autopilot, message)| {
-            let (command, param1, param2) = match message {
-                MavMessage::COMMAND_LONG(c) => (c.command, c.param1, c.param2),
-                MavMessage::COMMAND_INT(c) => (c.command, c.param1, c.param2),
-                _ => return None,
-            };
-            let moves = !autopilot && at >= since && !asking.contains(&command);
-            moves.then_some(Command {
-                at,
-                command,
-                param1,
-                param2,
-            })
-        });
-        commands.collect()
+        let sent = self
+            .messages()
+            .into_iter()
+            .filter(|(at, autopilot, _)| !autopilot && *at >= since);
+        sent.filter_map(|(at, _, message)| Command::of(at, &message)).collect()
     }
 
     /// How often it accepted to arm. Panics when it was ever told to disarm, which nothing in Skein may do.
@@ -160,7 +169,8 @@ impl Wire {
 }
 
 impl Said {
-    fn hear(&mut self, autopilot: bool, message: &MavMessage) {
+    /// Takes one message of the wire.
+    pub fn hear(&mut self, autopilot: bool, message: &MavMessage) {
         match message {
             MavMessage::HEARTBEAT(beat) if autopilot => {
                 self.armed = Some(beat.base_mode.contains(MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED));

@@ -15,7 +15,9 @@ const FORBIDDEN: [MavCmd; 2] = [
     MavCmd::MAV_CMD_PREFLIGHT_REBOOT_SHUTDOWN,
 ];
 /// Requests that move nothing.
-const ASKING: [MavCmd; 3] = [
+#[allow(deprecated, reason = "older firmware knows no other way, and newer still knows it")]
+const ASKING: [MavCmd; 4] = [
+    MavCmd::MAV_CMD_GET_MESSAGE_INTERVAL,
     MavCmd::MAV_CMD_SET_MESSAGE_INTERVAL,
     MavCmd::MAV_CMD_REQUEST_MESSAGE,
     MavCmd::MAV_CMD_RUN_PREARM_CHECKS,

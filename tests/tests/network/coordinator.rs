@@ -43,6 +43,7 @@ pub async fn run(cluster: Arc<Cluster>, number: usize) -> turmoil::Result {
             alone: false,
             pod_ip: None,
             upgrades: None,
+            granted_vehicles_only: false,
             agents_become_nodes: false,
             metrics: Metrics::default(),
             security: Security::Plaintext,

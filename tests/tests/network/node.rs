@@ -120,7 +120,7 @@ impl Node {
             landing_timeout: LANDING,
             clock,
         };
-        let ending = fly(pilot, wiring, Arc::new(store), farewell).await;
+        let ending = Box::pin(fly(pilot, wiring, Arc::new(store), farewell)).await;
         Err(format!("{} ended by itself: {ending:?}", self.name()).into())
     }
 }

@@ -226,6 +226,22 @@ pub const MUTATIONS: &[Mutation] = &[
         tests: AGENT,
     },
     Mutation {
+        invariant: 6,
+        name: "plays the ground station for ever once it was confirmed",
+        file: "agent/src/contact.rs",
+        find: "|until| now.since(until) <= grace)",
+        replace: "|_| true)",
+        tests: AGENT,
+    },
+    Mutation {
+        invariant: 7,
+        name: "arms with a battery that nothing is known of",
+        file: "fleet/src/preflight.rs",
+        find: "Preflight::Refuse if battery == Level::Unknown => Clearance::Amiss,",
+        replace: "Preflight::Refuse if battery == Level::Unknown => Clearance::Clear,",
+        tests: FLEET,
+    },
+    Mutation {
         invariant: 7,
         name: "arms although the autopilot's own failsafes are off",
         file: "fleet/src/preflight.rs",
@@ -237,8 +253,8 @@ pub const MUTATIONS: &[Mutation] = &[
         invariant: 7,
         name: "plays the ground station although the coordinator is gone",
         file: "agent/src/pilot.rs",
-        find: "self.ground_station.filter(|_| self.contact.confirmed())?",
-        replace: "self.ground_station?",
+        find: ".filter(|_| self.contact.confirmed_within(grace, now))?",
+        replace: "?",
         tests: AGENT,
     },
     Mutation {
@@ -377,6 +393,70 @@ pub const MUTATIONS: &[Mutation] = &[
         replace: "ours < agreed",
         tests: FLEET,
     },
+    Mutation {
+        invariant: 1,
+        name: "arms a vehicle that has just landed",
+        file: SAFETY,
+        find: "if q.since_armed.is_some_and(|ago| ago < q.rest.settle) {",
+        replace: "if false {",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 14,
+        name: "writes what could arm without a permit",
+        file: "agent/src/outgoing.rs",
+        find: "None if could_arm(&self.message) => Err(NotAllowed::ArmsWithoutPermit),",
+        replace: "None if could_arm(&self.message) => Ok(()),",
+        tests: AGENT,
+    },
+    Mutation {
+        invariant: 14,
+        name: "sets a mode with the flag that arms",
+        file: "agent/src/recipe.rs",
+        find: "Command::long(MavCmd::MAV_CMD_DO_SET_MODE, [1.0, 4.0, sub_mode, 0.0])",
+        replace: "Command::long(MavCmd::MAV_CMD_DO_SET_MODE, [129.0, 4.0, sub_mode, 0.0])",
+        tests: AGENT,
+    },
+    Mutation {
+        invariant: 15,
+        name: "overrides a failsafe that the autopilot executes",
+        file: CONVERGE,
+        find: "if !s.gives_way() {",
+        replace: "if s.now >= Moment::default() {",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 15,
+        name: "repeats a command into a failsafe",
+        file: CONVERGE,
+        find: "|| (kind != StepKind::Arm && s.gives_way())",
+        replace: "",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 15,
+        name: "takes the wait of PX4's failsafe for a hold of ours",
+        file: "fleet/src/failsafe.rs",
+        find: "(Some(SystemState::Critical), Some(Autopilot::Px4)) => true,",
+        replace: "(Some(SystemState::Critical), Some(Autopilot::Px4)) => announced,",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 15,
+        name: "lands for a deletion before the failsafe has had time to act",
+        file: SAFETY,
+        find: "}) => q.since.is_none_or(|since| q.now.since(since) < DELETION_WAITS),",
+        replace: "}) => q.since.is_none(),",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 15,
+        name: "does not believe that PX4 is in a critical state",
+        file: "agent/src/normalise.rs",
+        find: "MavState::MAV_STATE_CRITICAL => SystemState::Critical,",
+        replace: "MavState::MAV_STATE_CRITICAL => SystemState::Normal,",
+        tests: AGENT,
+    },
     // Found by seed 1.
     Mutation {
         invariant: 1,
@@ -420,7 +500,7 @@ mod tests {
 
     #[test]
     fn every_invariant_is_broken_in_some_way_and_each_way_finds_its_place() {
-        for invariant in (1..=10).chain([16]) {
+        for invariant in (1..=10).chain([14, 15, 16]) {
             assert!(
                 MUTATIONS.iter().any(|m| m.invariant == invariant),
                 "invariant {invariant}"

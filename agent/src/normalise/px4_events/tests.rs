@@ -34,7 +34,7 @@ fn hear(events: &mut Events, first: u16, recorded: &[Recorded<'_>]) -> Vec<Said>
 fn texts(said: &[Said]) -> Vec<&str> {
     let text = |said: &'_ Said| match said {
         Said::ChecksBegin => "begin".to_owned(),
-        Said::Blocks { text, .. } | Said::Denied(text) | Said::Line(text) => text.clone(),
+        Said::Blocks { text, .. } | Said::Denied(text) | Said::Line(text) | Said::Failsafe(text) => text.clone(),
     };
     said.iter().map(|s| &*text(s).leak()).collect()
 }
@@ -227,4 +227,22 @@ fn after_a_reboot_the_same_numbers_are_new_events() {
     };
     assert_eq!(events.hear(&MavMessage::CURRENT_EVENT_SEQUENCE(count), at(50)), []);
     assert_eq!(hear(&mut events, 65534, &[BEGIN, COMPASS]).len(), 2);
+}
+
+#[test]
+fn the_events_that_begin_a_failsafe_name_its_cause_as_they_were_recorded_from_px4() {
+    // Mode (u32), action, wait in seconds (u16), cause; then the same without the wait, and without a cause.
+    let hold: Recorded<'_> = (FAILSAFE_HOLD, 0x42, &[0, 0, 4, 3, 6, 5, 0, 4]);
+    let acts: Recorded<'_> = (FAILSAFE, 0x42, &[0, 0, 4, 3, 6, 2]);
+    let generic: Recorded<'_> = (FAILSAFE_GENERIC, 0x42, &[0, 0, 4, 3, 5]);
+    let said = hear(&mut Events::default(), 0, &[hold, acts, generic]);
+    assert_eq!(
+        said,
+        [
+            "Failsafe activated (critical battery level), waiting in Hold",
+            "Failsafe activated (ground station loss)",
+            "Failsafe activated",
+        ]
+        .map(|text| Said::Failsafe(text.to_owned()))
+    );
 }

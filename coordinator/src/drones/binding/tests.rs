@@ -34,6 +34,7 @@ impl Field {
             pod_ip: None,
             agents_become_nodes: false,
             upgrades: None,
+            granted_vehicles_only: false,
             metrics: Metrics::default(),
             security: Security::Plaintext,
         };

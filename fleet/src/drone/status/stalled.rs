@@ -3,6 +3,7 @@
 //! Owns: the Stalled condition, which tools such as Flux take for a failure. Must not: call a failure what heals by itself, such
 //! as a position that is not known yet, or what another person does on purpose, such as a pilot who flies.
 
+use super::deviations::FELL;
 use super::{Binding, Condition, Kind, Phase, Question, Status, condition, story};
 use crate::report::{Activity, HandsOff, Report};
 use crate::vehicle::ReasonClass;
@@ -22,6 +23,7 @@ pub(super) fn stalled(q: &Question<'_>, status: &Status) -> Option<Condition> {
 fn needs_a_person(report: &Report, phase: Phase, reason: &str) -> bool {
     match (phase, report.activity) {
         (Phase::TakingOff | Phase::Flying, _) => reason == story::NOT_REACHED,
+        (Phase::Interrupted, _) if reason == FELL => true,
         (Phase::Interrupted, Activity::HandsOff(why)) => {
             matches!(why, HandsOff::TakenOver | HandsOff::FlightOver | HandsOff::Killed)
         }

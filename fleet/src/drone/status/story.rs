@@ -2,15 +2,16 @@
 //!
 //! Owns: phase, and reason and message of the Ready condition. Must not: show intent as fact.
 
+use super::deviations::{self, FELL};
 use super::{Condition, Phase, Question, armable, truth_message, truth_reason};
 use crate::assignment::Held;
 use crate::drone::height::Height;
 use crate::drone::{Facts, Ground};
 use crate::node_use::{Lift, NoLift};
 use crate::report::{Activity, HandsOff, Report};
-use crate::takeover::let_go;
 use crate::units::AltitudeAboveHome;
 use crate::vehicle::{Airborne, FlightTruth};
+use crate::whereabouts::Astray;
 
 /// The reason of what flies as asked.
 pub(super) const HOLDING: &str = "Holding";
@@ -74,6 +75,22 @@ fn waits(drone: &Facts, report: &Report) -> Option<(&'static str, &'static str)>
 
 /// Phase, and reason and message of Ready, from a fresh report.
 pub(super) fn story(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String) {
+    let (phase, reason, message) = as_ordered(q, report);
+    let up = matches!(report.truth, FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround);
+    match (report.astray, phase) {
+        (Some(fell @ Astray::Fell { .. }), Phase::Flying | Phase::TakingOff | Phase::Landing) if up => {
+            let (_, message) = deviations::astray(q.drone, fell);
+            (Phase::Interrupted, FELL, message)
+        }
+        (Some(astray @ (Astray::Height { .. } | Astray::Place { .. })), Phase::Flying) if up && reason == HOLDING => {
+            let (reason, message) = deviations::astray(q.drone, astray);
+            (phase, reason, message)
+        }
+        _ => (phase, reason, message),
+    }
+}
+
+fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String) {
     let tell = |phase, reason, message: &str| (phase, reason, message.to_owned());
     let down = wished_down(q.drone);
     let (down_reason, down_word) = down.unwrap_or_default();
@@ -95,38 +112,27 @@ pub(super) fn story(q: &Question<'_>, report: &Report) -> (Phase, &'static str, 
             let (reason, message) = waits(q.drone, report).unwrap_or_default();
             tell(Phase::Preparing, reason, message)
         }
+        (_, Activity::HandsOff(HandsOff::AutopilotFailsafe)) => {
+            let (reason, message) = deviations::executes(q.drone, report);
+            (Phase::Interrupted, reason, message)
+        }
         (_, Activity::HandsOff(HandsOff::OtherMode)) => {
-            let mode = report.mode.as_deref().unwrap_or("unknown");
-            let message =
-                format!("a pilot, a ground station or a failsafe has taken over (mode {mode}); Skein sends nothing");
-            (Phase::Interrupted, "OtherMode", message)
+            let (reason, message) = deviations::other_mode(report);
+            (Phase::Interrupted, reason, message)
         }
         (_, Activity::HandsOff(HandsOff::TakenOver)) => {
-            let name = &q.drone.name;
-            let message = format!(
-                "somebody took over in flight; Skein sends nothing until it is told to go on: skein resume {} -n {}",
-                name.name, name.namespace
-            );
-            (Phase::Interrupted, "TakenOver", message)
+            (Phase::Interrupted, "TakenOver", deviations::taken_over(q.drone, report))
         }
         (_, Activity::HandsOff(HandsOff::ArmedByOther)) => tell(
             Phase::Interrupted,
-            "ArmedByOther",
-            "somebody else armed the vehicle; Skein sends nothing",
+            "UnexpectedlyArmed",
+            "armed on the ground, and not by this agent since it started: a pilot or a ground station armed it, or Skein did before its \
+             agent started again; Skein sends nothing until it is disarmed",
         ),
-        (_, Activity::HandsOff(HandsOff::FlightOver)) if let_go(report.takeovers, q.drone.resume_after) => {
-            let name = &q.drone.name;
-            let message = format!(
-                "somebody took over and it came down, and it stays down; to fly again: skein resume {} -n {}, then ground and \
-                 release it; or delete the Drone",
-                name.name, name.namespace
-            );
-            (Phase::Interrupted, "FlightOver", message)
-        }
-        (_, Activity::HandsOff(HandsOff::FlightOver)) => tell(
+        (_, Activity::HandsOff(HandsOff::FlightOver)) => (
             Phase::Interrupted,
             "FlightOver",
-            "it came down without being asked and stays down; ground and release it, or delete the Drone, to fly again",
+            deviations::flight_over(q.drone, report),
         ),
         (_, Activity::HandsOff(HandsOff::Killed)) => tell(
             Phase::Interrupted,
@@ -141,11 +147,16 @@ pub(super) fn story(q: &Question<'_>, report: &Report) -> (Phase, &'static str, 
         (_, Activity::LowBattery) => tell(
             Phase::Interrupted,
             "LowBattery",
-            "the battery has reached its reserve and the vehicle comes down",
+            "the battery has reached its reserve and the vehicle lands",
         ),
-        (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, _) if down => {
-            (Phase::Landing, down_reason, format!("landing: {down_word}"))
-        }
+        (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, _) if down => match deviations::owed(report) {
+            Some(owed) => (
+                Phase::Flying,
+                "LandingOwed",
+                format!("not landing yet ({down_word}): {owed}"),
+            ),
+            None => (Phase::Landing, down_reason, format!("landing: {down_word}")),
+        },
         (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, _) if !ours => tell(
             Phase::Interrupted,
             "NotTaken",

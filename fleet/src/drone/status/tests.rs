@@ -11,7 +11,7 @@ use crate::time::Moment;
 use crate::units::AltitudeAboveHome;
 use crate::vehicle::{Airborne, ArmingReason, ReasonClass};
 
-fn drone() -> Facts {
+pub(super) fn drone() -> Facts {
     Facts {
         uid: DroneUid("u-1".into()),
         name: DroneName {
@@ -33,7 +33,7 @@ fn drone() -> Facts {
     }
 }
 
-fn report(truth: FlightTruth, activity: Activity) -> Report {
+pub(super) fn report(truth: FlightTruth, activity: Activity) -> Report {
     let held = Held {
         uid: DroneUid("u-1".into()),
         term: Term(1),
@@ -56,7 +56,7 @@ fn bound() -> Binding {
     Binding::Bound(NodeName::parse("n").unwrap())
 }
 
-fn of(drone: &Facts, report: Option<&Report>) -> Status {
+pub(super) fn of(drone: &Facts, report: Option<&Report>) -> Status {
     status(&Question {
         drone,
         binding: &bound(),
@@ -66,12 +66,12 @@ fn of(drone: &Facts, report: Option<&Report>) -> Status {
     })
 }
 
-fn get(status: &Status, kind: Kind) -> (Option<bool>, &str, &str) {
+pub(super) fn get(status: &Status, kind: Kind) -> (Option<bool>, &str, &str) {
     let c = status.conditions.iter().find(|c| c.kind == kind).unwrap();
     (c.value, c.reason, &c.message)
 }
 
-const IN_AIR: FlightTruth = FlightTruth::Airborne(Airborne::InAir);
+pub(super) const IN_AIR: FlightTruth = FlightTruth::Airborne(Airborne::InAir);
 
 #[test]
 fn a_drone_does_not_fly_because_it_was_bound_but_because_its_autopilot_says_so() {
@@ -161,6 +161,40 @@ fn a_drone_that_is_kept_tells_why_and_how_to_force_it() {
         message.contains("kubectl annotate -n field drone/alpha-good-bird skein.dev/force-release=u-1"),
         "{message}"
     );
+}
+
+#[test]
+fn a_normal_landing_of_a_deleted_drone_does_not_say_how_to_force_its_release() {
+    let deleting = Facts {
+        deleting: true,
+        ..drone()
+    };
+    let told = |truth, activity, kept| {
+        let report = report(truth, activity);
+        let s = status(&Question {
+            drone: &deleting,
+            binding: &bound(),
+            report: Some(&report),
+            kept: Some(kept),
+            height: Height::There,
+        });
+        get(&s, Kind::Ready).2.to_owned()
+    };
+    for (truth, activity, kept) in [
+        (IN_AIR, Activity::Holding, Keep::NotTaken),
+        (IN_AIR, Activity::Landing, Keep::NotLanded),
+        (FlightTruth::Disarmed, Activity::Idle, Keep::NotTaken),
+        (IN_AIR, Activity::HandsOff(HandsOff::OtherMode), Keep::NotLanded),
+    ] {
+        let message = told(truth, activity, kept);
+        assert!(
+            !message.contains("force-release")
+                && message.starts_with("being deleted, and gone once its vehicle is landed"),
+            "{message}"
+        );
+    }
+    let lost = FlightTruth::Unknown(WhyUnknown::LinkLost);
+    assert!(told(lost, Activity::Waiting, Keep::NotLanded).contains("force-release"));
 }
 
 #[test]

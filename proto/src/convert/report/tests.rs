@@ -1,7 +1,11 @@
 //! What of a report comes through the wire, and what is refused there.
 
 use super::*;
+use fleet::failsafe::{Cause, Diversion, Diverted};
 use fleet::flight_record::SoFar;
+use fleet::memory::{Answer, Owed};
+use fleet::takeover::Descent;
+use fleet::whereabouts::Astray;
 use proptest::option::of;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -26,6 +30,7 @@ fn activities() -> Vec<Activity> {
         HandsOff::ArmedByOther,
         HandsOff::FlightOver,
         HandsOff::Killed,
+        HandsOff::AutopilotFailsafe,
     ]
     .map(Activity::HandsOff);
     let own = [
@@ -77,6 +82,49 @@ fn held() -> impl Strategy<Value = Held> {
     )
 }
 
+fn diversions() -> Vec<Diverted> {
+    use Cause::{Battery, Fence, GroundStation, Other, Position, Propulsion, RemoteControl};
+    let causes = [
+        Battery,
+        GroundStation,
+        RemoteControl,
+        Fence,
+        Position,
+        Propulsion,
+        Other,
+    ]
+    .map(Diverted::Autopilot);
+    [causes.as_slice(), &[Diverted::LowBattery, Diverted::CoordinatorLoss]].concat()
+}
+
+fn astray() -> impl Strategy<Value = Astray> {
+    (0..3u8, -1e4..1e4).prop_map(|(which, metres)| match which {
+        0 => Astray::Fell {
+            from: AltitudeAboveHome(metres),
+        },
+        1 => Astray::Height {
+            at: AltitudeAboveHome(metres),
+        },
+        _ => Astray::Place { off: metres },
+    })
+}
+
+fn owed() -> impl Strategy<Value = Owed> {
+    let answers = vec![
+        Answer::Awaited,
+        Answer::Missing,
+        Answer::Accepted,
+        Answer::Refused("FAILED".into()),
+    ];
+    let descents = vec![Descent::Land, Descent::Return];
+    (select(descents), any::<u32>(), any::<u32>(), select(answers)).prop_map(|(descent, times, since, answer)| Owed {
+        descent,
+        times,
+        since: moment(since.into()),
+        answer,
+    })
+}
+
 fn reports() -> impl Strategy<Value = Report> {
     let vehicle = (
         of(identity()),
@@ -84,6 +132,7 @@ fn reports() -> impl Strategy<Value = Report> {
         of(".*"),
         of(battery()),
         of(position()),
+        (of(any::<u32>()), of(any::<u32>())),
     );
     let classes = vec![ReasonClass::WillHeal, ReasonClass::NeedsHuman, ReasonClass::Unclear];
     let reason = (".*", select(classes), of(any::<u32>()), any::<u32>(), any::<u32>());
@@ -103,10 +152,13 @@ fn reports() -> impl Strategy<Value = Report> {
         any::<u32>(),
         of(any::<(u64, u64, u64)>()),
     );
+    let diversion = (select(diversions()), ".{0,300}").prop_map(|(why, words)| Diversion { why, words });
+    let kept = (kept, (of(diversion), of(astray()), of(owed()), any::<bool>()));
     let agent = (of(held()), select(activities()), reasons, kept);
     (vehicle, agent, any::<(bool, bool, Option<bool>)>()).prop_map(|(vehicle, agent, flags)| {
-        let (identity, truth, mode, battery, position) = vehicle;
-        let (held, activity, reasons, (takeovers, so_far, latch, warnings, made, link)) = agent;
+        let (identity, truth, mode, battery, position, times) = vehicle;
+        let (held, activity, reasons, (kept, (diversion, astray, owed, others_flew))) = agent;
+        let (takeovers, so_far, latch, warnings, made, link) = kept;
         let (link_alive, terminating, ready) = flags;
         Report {
             node: node(),
@@ -117,7 +169,9 @@ fn reports() -> impl Strategy<Value = Report> {
             ready,
             reasons,
             battery,
+            battery_at: times.0.map(|ms: u32| moment(ms.into())),
             position,
+            position_at: times.1.map(|ms: u32| moment(ms.into())),
             held,
             activity,
             terminating,
@@ -127,6 +181,10 @@ fn reports() -> impl Strategy<Value = Report> {
             ground_latch: latch.map(GroundOrderId),
             warnings,
             link: link.map(|(frames, lost, damaged)| LinkQuality { frames, lost, damaged }),
+            diversion,
+            astray,
+            owed,
+            others_flew,
         }
     })
 }

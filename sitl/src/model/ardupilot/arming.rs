@@ -18,6 +18,8 @@ const FORCE_ARM: f32 = 2989.0;
 /// The preflight checks run once a second at this fraction of the second.
 const CHECK_PHASE_S: f64 = 0.45;
 const GCS_LOST: &str = "GCS failsafe on";
+/// The real one names the fence.
+const OUTSIDE_FENCE: &str = "Vehicle breaching fence";
 /// Reasons are told this many checks after they were told last; first with check 29, 30 s after the boot.
 const CHECKS_PER_TEXT: u32 = 30;
 pub(super) const FIRST_TEXT: u32 = 29;
@@ -162,6 +164,9 @@ impl ArduPilot {
         });
         if self.gcs.lost() {
             reasons.push(GCS_LOST);
+        }
+        if self.fence.broken_here(core, self.home) {
+            reasons.push(OUTSIDE_FENCE);
         }
         reasons
     }

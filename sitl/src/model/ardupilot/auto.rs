@@ -60,8 +60,11 @@ impl ArduPilot {
             self.run.forget_jumps();
         }
         // -1 only resets.
-        if seq == -1.0 && reset == 1.0 {
+        if seq == -1.0 && reset == 1.0 && self.mission_len() > 1 {
             return result::ACCEPTED;
+        }
+        if seq == 0.0 && self.mission_len() <= 1 {
+            return result::FAILED;
         }
         if seq < 0.0 || seq as usize >= self.mission_len() {
             return result::DENIED;
@@ -100,10 +103,13 @@ impl ArduPilot {
     pub(super) fn pause_or_continue(&mut self, core: &mut Core, p1: f32) -> u8 {
         let flying = self.armed_s.is_some() && !self.landed(core);
         match (p1, self.mode) {
-            (0.0, modes::GUIDED) if flying => {
-                self.stop_here(core);
+            (0.0, modes::GUIDED | modes::GUIDED_NO_GPS) => {
+                if flying {
+                    self.stop_here(core);
+                }
                 result::ACCEPTED
             }
+            (1.0, modes::GUIDED | modes::GUIDED_NO_GPS) => result::ACCEPTED,
             (0.0, modes::AUTO) if matches!(self.flight, Flight::Guided { .. }) && self.is_flying_mission() => {
                 self.stop_here(core);
                 self.run.paused = true;
@@ -227,7 +233,9 @@ impl ArduPilot {
                 self.flight = Flight::Climbing { to_up_m };
             }
             _ if !flying => {}
-            item::RETURN_TO_LAUNCH => self.flight = Flight::go_home(&core.airframe, &core.params),
+            item::RETURN_TO_LAUNCH => {
+                self.flight = Flight::go_home(&core.airframe, &core.params, self.home_local(core))
+            }
             item::LAND if item.x == 0 && item.y == 0 => self.flight = Flight::land(core.uptime_s),
             item::DELAY => self.stop_here(core),
             _ => {
@@ -281,7 +289,7 @@ impl ArduPilot {
     }
 
     /// Holds where it comes to a stop.
-    fn stop_here(&mut self, core: &Core) {
+    pub(super) fn stop_here(&mut self, core: &Core) {
         let (position, velocity) = (core.airframe.position, core.airframe.velocity);
         let accel_m_s2 = (f64::from(core.params.get("WPNAV_ACCEL")) / 100.0).max(0.5);
         let seconds = velocity.north.hypot(velocity.east) / (2.0 * accel_m_s2);

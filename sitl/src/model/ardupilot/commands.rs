@@ -6,7 +6,7 @@ use mavlink::dialects::ardupilotmega::MavSeverity;
 
 use super::boot::ORIGIN_S;
 use super::voice::OWN_CLOCKS;
-use super::{ArduPilot, modes, reports};
+use super::{ArduPilot, modes, other_commands, reports};
 use crate::model::core::{Core, cmd, result};
 use crate::model::telemetry::{self, id};
 use crate::wire::{Address, Command};
@@ -22,9 +22,13 @@ impl ArduPilot {
         let verdict = match command.id {
             cmd::ARM_DISARM => return self.arm_disarm(core, from, p1, p2),
             cmd::NAV_TAKEOFF => self.take_off(core, command),
-            cmd::NAV_LAND => return self.mode_by_command(core, from, command.id, modes::LAND),
+            cmd::NAV_LOITER_UNLIMITED => return self.mode_by_command(core, from, command.id, modes::LOITER),
+            cmd::NAV_LAND | cmd::NAV_VTOL_LAND => return self.mode_by_command(core, from, command.id, modes::LAND),
             cmd::NAV_RETURN_TO_LAUNCH => return self.mode_by_command(core, from, command.id, modes::RTL),
             cmd::DO_SET_MODE => return self.do_set_mode(core, from, p1, p2),
+            cmd::CONDITION_YAW => condition_yaw(p1, command.params[3]),
+            cmd::DO_CHANGE_SPEED => self.change_speed(p1, p2),
+            cmd::DO_SET_HOME => self.choose_home(core, command),
             cmd::DO_REPOSITION => self.reposition(core, command),
             cmd::MISSION_START => return self.start_mission(core, from, p1, p2),
             DO_SET_MISSION_CURRENT => {
@@ -55,11 +59,11 @@ impl ArduPilot {
             cmd::REQUEST_CAPABILITIES if p1 as u32 == 1 => {
                 return self.request_message(core, from, command.id, id::AUTOPILOT_VERSION);
             }
-            cmd::REQUEST_PROTOCOL_VERSION => return self.request_message(core, from, command.id, id::PROTOCOL_VERSION),
             cmd::GET_HOME_POSITION => return self.request_message(core, from, command.id, id::HOME_POSITION),
             cmd::GET_MESSAGE_INTERVAL => get_interval(core, p1 as u32),
             cmd::SET_MESSAGE_INTERVAL => self.set_interval(core, p1 as u32, p2),
-            _ => result::UNSUPPORTED,
+            cmd::REQUEST_CAPABILITIES => result::FAILED,
+            other => other_commands::verdict(other, command.form),
         };
         core.ack(from, command.id, verdict);
         if verdict == result::ACCEPTED {
@@ -80,12 +84,9 @@ impl ArduPilot {
     }
 
     fn request_message(&mut self, core: &mut Core, from: Address, command: u16, message: u32) {
-        let composed = self.compose(core, message);
-        let verdict = if composed.is_some() || reports::known(message) {
-            result::ACCEPTED
-        } else {
-            result::FAILED
-        };
+        let known = reports::known(message);
+        let composed = self.compose(core, message).filter(|_| known);
+        let verdict = if known { result::ACCEPTED } else { result::FAILED };
         let unset = message == id::HOME_POSITION && core.uptime_s < ORIGIN_S;
         core.ack(from, command, if unset { result::FAILED } else { verdict });
         if let Some(message) = composed {
@@ -103,10 +104,11 @@ impl ArduPilot {
             return result::DENIED;
         }
         match interval_us {
-            us if us < 0.0 => core.streams.stop(message),
+            -1.0 => core.streams.stop(message),
+            us if us < 0.0 => return result::DENIED,
             us if us < 1.0 && message == id::HEARTBEAT => core.streams.every(message, 1.0, core.uptime_s + 1.0),
             us if us < 1.0 => core.streams.stop(message),
-            us if us < 1000.0 => return result::DENIED,
+            us if us <= 1000.0 => return result::DENIED,
             us => {
                 let interval_s = f64::from(us) / 1e6;
                 // Streams of the same interval go out together.
@@ -114,6 +116,15 @@ impl ArduPilot {
             }
         }
         result::ACCEPTED
+    }
+}
+
+/// CONDITION_YAW: where the nose points is not modelled.
+fn condition_yaw(degrees: f32, relative: f32) -> u8 {
+    if (0.0..=360.0).contains(&degrees) && (relative == 0.0 || relative == 1.0) {
+        result::ACCEPTED
+    } else {
+        result::FAILED
     }
 }
 

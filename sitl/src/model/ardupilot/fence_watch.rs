@@ -106,6 +106,40 @@ impl FenceWatch {
         self.forbidden(core, home, point) == 0
     }
 
+    /// A velocity as far as avoidance of the fence (AVOID_ENABLE) lets it: it climbs no further than AVOID_MARGIN below the
+    /// fence, and creeps towards the circle, which it then breaches (seen on the real one).
+    pub(super) fn slowed(&self, core: &Core, home: Option<Wgs84>, wanted: Neu) -> Neu {
+        const FENCES: u32 = 1;
+        const BRAKES_M_S2: f64 = 1.0;
+        const CREEPS_M_S: f64 = 1.0;
+        if core.params.get("AVOID_ENABLE") as u32 & FENCES == 0 {
+            return wanted;
+        }
+        let home = home.map_or(Neu::default(), |home| core.config.home.to_local(home));
+        let here = core.airframe.position;
+        let metres = |name: &str| f64::from(core.params.get(name));
+        let limit = |left_m: f64, least: f64| (2.0 * BRAKES_M_S2 * left_m.max(0.0)).sqrt().max(least);
+        let mut allowed = wanted;
+        if self.enabled & HIGH != 0 {
+            let left_m = metres("FENCE_ALT_MAX") - metres("AVOID_MARGIN") - (here.up - home.up);
+            allowed.up = allowed.up.min(limit(left_m, 0.0));
+        }
+        let (north, east) = (here.north - home.north, here.east - home.east);
+        let outward = north * wanted.north + east * wanted.east > 0.0;
+        if self.enabled & CIRCLE != 0 && outward {
+            let left_m = metres("FENCE_RADIUS") - metres("AVOID_MARGIN") - north.hypot(east);
+            let speed = wanted.north.hypot(wanted.east);
+            let share = (limit(left_m, CREEPS_M_S) / speed.max(0.01)).min(1.0);
+            (allowed.north, allowed.east) = (wanted.north * share, wanted.east * share);
+        }
+        allowed
+    }
+
+    /// A watched fence is broken where the vehicle is now.
+    pub(super) fn broken_here(&self, core: &Core, home: Option<Wgs84>) -> bool {
+        self.forbidden(core, home, core.airframe.position) != 0
+    }
+
     /// The watched kinds that `point` (from the place of boot) breaks.
     fn forbidden(&self, core: &Core, home: Option<Wgs84>, point: Neu) -> u32 {
         let home = home.map_or(Neu::default(), |home| core.config.home.to_local(home));

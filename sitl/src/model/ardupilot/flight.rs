@@ -15,6 +15,8 @@ pub(super) const FAILSAFE_PAUSE_S: f64 = 4.0;
 /// Touch-down to "landed", and to motors off in LAND and RTL.
 const LANDED_AFTER_TOUCH_S: f64 = 1.5;
 const DISARM_AFTER_TOUCH_S: f64 = 2.08;
+/// The same after a fall with idle motors.
+const LANDED_AFTER_FALL_S: f64 = 2.0;
 /// A vehicle that stands on the ground when it is told to land is landed this much sooner.
 const FELT_EARLIER_S: f64 = 0.5;
 const CLIMB_ACCEL_M_S2: f64 = 1.0;
@@ -26,6 +28,43 @@ const STICK_SINK_M_S: f64 = 2.4;
 /// A crash is one when the vehicle was tilted for this long (the crash check).
 const CRASH_NOTICED_S: f64 = 2.0;
 
+/// What a mode makes of a throttle stick at the bottom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sink {
+    /// It comes down at a steady speed.
+    Steadily,
+    /// So it does, but it goes on flying on the ground.
+    Circling,
+    /// The motors idle: it falls.
+    Falling,
+}
+
+/// Speeds that were ordered for the mode that is flown; `None`: as the parameters say. Metres a second.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Speeds {
+    pub(super) over_ground: Option<f64>,
+    pub(super) up: Option<f64>,
+    pub(super) down: Option<f64>,
+}
+
+impl Speeds {
+    fn of(ordered: Option<f64>, params: &Params, name: &str) -> f64 {
+        ordered.unwrap_or(f64::from(params.get(name)) / 100.0)
+    }
+
+    fn ground(self, params: &Params) -> f64 {
+        Self::of(self.over_ground, params, "WPNAV_SPEED")
+    }
+
+    fn climb(self, params: &Params) -> f64 {
+        Self::of(self.up, params, "WPNAV_SPEED_UP")
+    }
+
+    fn descent(self, params: &Params) -> f64 {
+        Self::of(self.down, params, "WPNAV_SPEED_DN")
+    }
+}
+
 /// What the vehicle is doing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Flight {
@@ -33,10 +72,14 @@ pub(super) enum Flight {
     Landed,
     /// A take-off was accepted and motors spool up; still landed until `begins_s`.
     Spooling { begins_s: f64, to_up_m: f64 },
+    /// A take-off that the throttle stick ends at once: in the air between these times.
+    Hopping { from_s: f64, until_s: f64 },
     /// Climbing to the take-off height.
     Climbing { to_up_m: f64 },
     /// Holding or going to a point.
     Guided { target: Neu },
+    /// Keeping a velocity (metres a second, as the fence allows) until the set-point is too old.
+    Steered { wanted: Neu, allowed: Neu, until_s: f64 },
     /// Coming down to land, not before `from_s`; `touched_s` once the ground is felt.
     Landing { from_s: f64, touched_s: Option<f64> },
     /// Return: climb.
@@ -46,7 +89,7 @@ pub(super) enum Flight {
     /// Return: wait above home.
     ReturnLoiter { until_s: f64, up_m: f64 },
     /// A pilot mode with the throttle stick at the bottom.
-    Sinking { touched_s: Option<f64> },
+    Sinking { how: Sink, touched_s: Option<f64> },
     /// Motors stopped in the air.
     Falling,
     /// A motor failed: it cannot be held; `down_s` once it lies on the ground.
@@ -82,9 +125,17 @@ impl Flight {
         }
     }
 
-    /// A return from where the airframe is.
-    pub(super) fn go_home(airframe: &Airframe, params: &Params) -> Self {
-        let to_up_m = (f64::from(params.get("RTL_ALT")) / 100.0).max(airframe.position.up);
+    /// A return from where the airframe is: it climbs no higher than a cone around `home` reaches there.
+    pub(super) fn go_home(airframe: &Airframe, params: &Params, home: Neu) -> Self {
+        const LEAST_SLOPE: f64 = 0.5;
+        let here = airframe.position;
+        let slope = f64::from(params.get("RTL_CONE_SLOPE"));
+        let cone_m = if slope >= LEAST_SLOPE {
+            here.ground_distance(home) * slope
+        } else {
+            f64::INFINITY
+        };
+        let to_up_m = (f64::from(params.get("RTL_ALT")) / 100.0).min(cone_m).max(here.up);
         Self::ReturnClimb { to_up_m }
     }
 
@@ -102,6 +153,7 @@ impl Flight {
     pub(super) fn landed(self, now_s: f64) -> bool {
         match self {
             Self::Landed | Self::Spooling { .. } => true,
+            Self::Hopping { from_s, .. } => now_s < from_s,
             Self::Landing {
                 touched_s: Some(at), ..
             } => now_s >= at + LANDED_AFTER_TOUCH_S,
@@ -113,7 +165,7 @@ impl Flight {
     pub(super) fn step(
         &mut self,
         airframe: &mut Airframe,
-        params: &Params,
+        (params, speeds): (&Params, Speeds),
         home: Neu,
         now_s: f64,
         dt_s: f64,
@@ -126,40 +178,56 @@ impl Flight {
                     *self = Self::Climbing { to_up_m };
                 }
             }
+            Self::Hopping { until_s, .. } => {
+                airframe.rest();
+                if now_s >= until_s {
+                    *self = Self::Landed;
+                }
+            }
             Self::Climbing { to_up_m } => {
                 let spot = airframe.position;
-                climb(airframe, to_up_m, None, params, dt_s);
+                climb(airframe, to_up_m, None, (params, speeds), dt_s);
                 if to_up_m - airframe.position.up < 0.05 {
                     *self = Self::Guided {
                         target: Neu { up: to_up_m, ..spot },
                     };
                 }
             }
-            Self::Guided { target } => climb(airframe, target.up, Some(target), params, dt_s),
-            Self::Landing { from_s, .. } if now_s < from_s && !airframe.on_ground() => {
-                climb(airframe, airframe.position.up, None, params, dt_s);
+            Self::Guided { target } => climb(airframe, target.up, Some(target), (params, speeds), dt_s),
+            Self::Steered { allowed, until_s, .. } => {
+                drift(airframe, allowed, (params, speeds), dt_s);
+                if now_s >= until_s {
+                    *self = Self::Guided {
+                        target: airframe.stopping_point(accel(params)),
+                    };
+                }
             }
-            Self::Landing { touched_s, .. } => return self.come_down(airframe, params, touched_s, now_s, dt_s),
+            Self::Landing { from_s, .. } if now_s < from_s && !airframe.on_ground() => {
+                climb(airframe, airframe.position.up, None, (params, speeds), dt_s);
+            }
+            Self::Landing { touched_s, .. } => {
+                return self.come_down(airframe, (params, speeds), touched_s, now_s, dt_s);
+            }
             Self::ReturnClimb { to_up_m } => {
-                climb(airframe, to_up_m, None, params, dt_s);
+                climb(airframe, to_up_m, None, (params, speeds), dt_s);
                 if to_up_m - airframe.position.up < 0.3 {
                     *self = Self::ReturnHome { up_m: to_up_m };
                 }
             }
             Self::ReturnHome { up_m } => {
-                climb(airframe, up_m, Some(home), params, dt_s);
+                climb(airframe, up_m, Some(home), (params, speeds), dt_s);
                 if airframe.position.ground_distance(home) < 0.3 {
                     let until_s = now_s + f64::from(params.get("RTL_LOIT_TIME")) / 1000.0;
                     *self = Self::ReturnLoiter { until_s, up_m };
                 }
             }
             Self::ReturnLoiter { until_s, up_m } => {
-                climb(airframe, up_m, Some(home), params, dt_s);
+                climb(airframe, up_m, Some(home), (params, speeds), dt_s);
                 if now_s >= until_s {
                     *self = Self::land(now_s);
                 }
             }
-            Self::Sinking { touched_s } => return self.sink(airframe, touched_s, now_s, dt_s),
+            Self::Sinking { how, touched_s } => return self.sink(airframe, (how, touched_s), now_s, dt_s),
             Self::Crashing { down_s: Some(at) } => {
                 airframe.rest();
                 if now_s >= at + CRASH_NOTICED_S {
@@ -188,7 +256,7 @@ impl Flight {
     fn come_down(
         &mut self,
         airframe: &mut Airframe,
-        params: &Params,
+        (params, speeds): (&Params, Speeds),
         touched_s: Option<f64>,
         now_s: f64,
         dt_s: f64,
@@ -210,7 +278,7 @@ impl Flight {
             return Outcome::Nothing;
         }
         let slow = f64::from(params.get("LAND_SPEED")) / 100.0;
-        let fast = f64::from(params.get("WPNAV_SPEED_DN")) / 100.0;
+        let fast = speeds.descent(params);
         // It brakes gently, and is slow a little before the low height.
         let above_low = airframe.position.up - f64::from(params.get("LAND_ALT_LOW")) / 100.0 - SLOW_BEFORE_LOW_M;
         let speed = if above_low > 0.0 {
@@ -238,10 +306,21 @@ impl Flight {
         Outcome::Nothing
     }
 
-    fn sink(&mut self, airframe: &mut Airframe, touched_s: Option<f64>, now_s: f64, dt_s: f64) -> Outcome {
+    fn sink(
+        &mut self,
+        airframe: &mut Airframe,
+        (how, touched_s): (Sink, Option<f64>),
+        now_s: f64,
+        dt_s: f64,
+    ) -> Outcome {
         if let Some(at) = touched_s {
             airframe.rest();
-            if now_s >= at + LANDED_AFTER_TOUCH_S {
+            let landed_after_s = match how {
+                Sink::Steadily => LANDED_AFTER_TOUCH_S,
+                Sink::Falling => LANDED_AFTER_FALL_S,
+                Sink::Circling => f64::INFINITY,
+            };
+            if now_s >= at + landed_after_s {
                 *self = Self::Landed;
             }
             return Outcome::Nothing;
@@ -254,28 +333,63 @@ impl Flight {
             accel_m_s2: 2.5,
         };
         let speed_before = airframe.velocity.up.abs();
-        airframe.fly(demand, dt_s);
+        if how == Sink::Falling {
+            airframe.fall(dt_s);
+        } else {
+            airframe.fly(demand, dt_s);
+        }
         if airframe.on_ground() {
-            *self = Self::Sinking { touched_s: Some(now_s) };
+            *self = Self::Sinking {
+                how,
+                touched_s: Some(now_s),
+            };
             return Outcome::HitGround((speed_before * 1000.0) as u32);
         }
         Outcome::Nothing
     }
 }
 
+/// The real one limits jerk too, which comes to about 0.7 of the acceleration.
+fn accel(params: &Params) -> f64 {
+    f64::from(params.get("WPNAV_ACCEL")) / 100.0 * 0.7
+}
+
+/// Keeps a velocity.
+fn drift(airframe: &mut Airframe, velocity: Neu, (params, speeds): (&Params, Speeds), dt_s: f64) {
+    const FAR_S: f64 = 1000.0;
+    let towards = Neu {
+        north: airframe.position.north + velocity.north * FAR_S,
+        east: airframe.position.east + velocity.east * FAR_S,
+        up: airframe.position.up,
+    };
+    airframe.fly(
+        Demand {
+            climb_m_s: velocity.up.clamp(-speeds.descent(params), speeds.climb(params)),
+            climb_accel_m_s2: CLIMB_ACCEL_M_S2,
+            towards: Some(towards),
+            speed_m_s: velocity.north.hypot(velocity.east).min(speeds.ground(params)),
+            accel_m_s2: accel(params),
+        },
+        dt_s,
+    );
+}
+
 /// Flies to a height, and to a point when there is one.
-fn climb(airframe: &mut Airframe, to_up_m: f64, towards: Option<Neu>, params: &Params, dt_s: f64) {
+fn climb(airframe: &mut Airframe, to_up_m: f64, towards: Option<Neu>, (params, speeds): (&Params, Speeds), dt_s: f64) {
     let rest = to_up_m - airframe.position.up;
-    let limit = f64::from(params.get(if rest > 0.0 { "WPNAV_SPEED_UP" } else { "WPNAV_SPEED_DN" })) / 100.0;
+    let limit = if rest > 0.0 {
+        speeds.climb(params)
+    } else {
+        speeds.descent(params)
+    };
     let speed = (2.0 * 0.56 * rest.abs()).sqrt().min(rest.abs() * 3.0).min(limit);
     airframe.fly(
         Demand {
             climb_m_s: speed.copysign(rest),
             climb_accel_m_s2: CLIMB_ACCEL_M_S2,
             towards,
-            speed_m_s: f64::from(params.get("WPNAV_SPEED")) / 100.0,
-            // The real one limits jerk too, which comes to about 0.7 of the acceleration.
-            accel_m_s2: f64::from(params.get("WPNAV_ACCEL")) / 100.0 * 0.7,
+            speed_m_s: speeds.ground(params),
+            accel_m_s2: accel(params),
         },
         dt_s,
     );

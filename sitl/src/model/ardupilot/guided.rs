@@ -5,12 +5,23 @@
 use super::flight::Flight;
 use super::{ArduPilot, modes};
 use crate::model::core::{Core, result};
-use crate::model::geo::Neu;
-use crate::wire::{Command, CommandForm, GotoTarget};
+use crate::model::geo::{Neu, Wgs84};
+use crate::wire::{Command, CommandForm, GotoTarget, LocalTarget};
 
 /// MAV_FRAME numbers of altitude above home; the second is the `_INT` twin.
 const RELATIVE: u8 = 3;
 const RELATIVE_INT: u8 = 6;
+/// MAV_FRAME numbers of metres: from the place of boot, and from the vehicle, along the compass and along the nose.
+const LOCAL: u8 = 1;
+const LOCAL_OFFSET: u8 = 7;
+const BODY: u8 = 8;
+const BODY_OFFSET: u8 = 9;
+/// A take-off that the stick ends at once: from the command until it is off the ground, and until it is landed again.
+const HOPS_AFTER_S: f64 = 1.9;
+const HOPS_FOR_S: f64 = 1.9;
+/// Bits of POSITION_TARGET_TYPEMASK.
+const NO_PLACE: u16 = 0b111;
+const NO_VELOCITY: u16 = 0b11_1000;
 
 impl ArduPilot {
     /// NAV_TAKEOFF; MAV_RESULT.
@@ -22,9 +33,9 @@ impl ArduPilot {
         }
         let to_up_m = f64::from(command.z());
         let on_ground = matches!(self.flight, Flight::Landed | Flight::Spooling { .. });
-        let possible = self.mode == modes::GUIDED && on_ground && to_up_m > core.airframe.position.up;
-        match (self.armed_s, possible) {
-            (Some(armed_s), true) => {
+        let higher = to_up_m > core.airframe.position.up;
+        match (self.armed_s, self.mode) {
+            (Some(armed_s), modes::GUIDED) if on_ground && higher => {
                 self.auto_armed = true;
                 self.flight = match self.flight {
                     Flight::Spooling { begins_s, .. } => Flight::Spooling { begins_s, to_up_m },
@@ -32,31 +43,70 @@ impl ArduPilot {
                 };
                 result::ACCEPTED
             }
+            (Some(_), modes::GUIDED_NO_GPS) if on_ground && higher => result::ACCEPTED,
+            // With the throttle stick at the bottom it comes down again at once.
+            (Some(_), mode) if on_ground && higher && modes::takes_off_by_stick(mode) => {
+                self.flight = Flight::Hopping {
+                    from_s: core.uptime_s + HOPS_AFTER_S,
+                    until_s: core.uptime_s + HOPS_AFTER_S + HOPS_FOR_S,
+                };
+                result::ACCEPTED
+            }
             _ => result::FAILED,
         }
     }
 
-    /// DO_REPOSITION; MAV_RESULT.
+    /// DO_CHANGE_SPEED: in modes that follow a path, of airspeed (0), ground speed (1), climb (2) or descent (3); MAV_RESULT.
+    pub(super) fn change_speed(&mut self, kind: f32, metres_a_second: f32) -> u8 {
+        if metres_a_second <= 0.0 || !(0.0..4.0).contains(&kind) {
+            return result::DENIED;
+        }
+        if !modes::takes_speeds(self.mode) {
+            return result::FAILED;
+        }
+        let ordered = Some(f64::from(metres_a_second));
+        match kind as u32 {
+            2 => self.speeds.up = ordered,
+            3 => self.speeds.down = ordered,
+            _ => self.speeds.over_ground = ordered,
+        }
+        result::ACCEPTED
+    }
+
+    /// DO_SET_HOME: here, or at a place; MAV_RESULT.
+    pub(super) fn choose_home(&mut self, core: &mut Core, command: &Command) -> u8 {
+        let place = match command.form {
+            _ if command.params[0] == 1.0 => None,
+            CommandForm::Long { xyz: [x, y, z], .. } => Some((f64::from(x), f64::from(y), f64::from(z))),
+            CommandForm::Int { x, y, z, .. } => Some((f64::from(x) / 1e7, f64::from(y) / 1e7, f64::from(z))),
+        };
+        let home = match place.filter(|place| *place != (0.0, 0.0, 0.0)) {
+            None if !self.position.is_known(core) => return result::FAILED,
+            None => core.place(),
+            Some((lat_deg, lon_deg, amsl_m)) => Wgs84 {
+                lat_deg,
+                lon_deg,
+                amsl_m,
+            },
+        };
+        self.set_home(core, home);
+        result::ACCEPTED
+    }
+
+    /// DO_REPOSITION; MAV_RESULT. On the ground it is accepted too, and moves nothing.
     pub(super) fn reposition(&mut self, core: &mut Core, command: &Command) -> u8 {
         let CommandForm::Int { frame, x, y, z } = command.form else {
             return result::UNSUPPORTED;
         };
-        if self.armed_s.is_none() || self.landed(core) {
-            return result::FAILED;
-        }
-        let Some(up) = height_above_boot(core, frame, f64::from(z)) else {
-            return result::UNSUPPORTED_MAV_FRAME;
-        };
-        if x == i32::MAX || y == i32::MAX || (x == 0 && y == 0) {
+        let nowhere = x == i32::MAX || y == i32::MAX || (x == 0 && y == 0);
+        let guided = matches!(self.mode, modes::GUIDED | modes::GUIDED_NO_GPS);
+        let may_change_mode = command.params[1] as u32 & 1 != 0;
+        let Some(up) = height_above_boot(core, frame, f64::from(z)).filter(|_| !nowhere && (guided || may_change_mode))
+        else {
             return result::DENIED;
-        }
-        if self.mode != modes::GUIDED {
-            if command.params[1] as u32 & 1 == 0 {
-                return result::DENIED;
-            }
-            if self.set_mode(core, modes::GUIDED).is_err() {
-                return result::FAILED;
-            }
+        };
+        if !guided && self.set_mode(core, modes::GUIDED).is_err() {
+            return result::FAILED;
         }
         let target = Neu {
             up,
@@ -65,25 +115,73 @@ impl ArduPilot {
         if !self.fence.allows(core, self.home, target) {
             return result::FAILED;
         }
-        self.flight = Flight::Guided { target };
+        if self.takes_setpoints(core) {
+            self.flight = Flight::Guided { target };
+        }
         result::ACCEPTED
     }
 
     /// SET_POSITION_TARGET_GLOBAL_INT: what cannot be flown to is ignored without a word.
     pub(super) fn goto(&mut self, core: &Core, target: &GotoTarget) {
-        let flying = self.armed_s.is_some() && !self.landed(core);
-        if !flying || self.mode != modes::GUIDED || target.type_mask & 0b111 != 0 {
-            return;
-        }
         let Some(up) = height_above_boot(core, target.frame, f64::from(target.alt_m)) else {
-            return;
+            return self.stop_guided(core);
         };
         let point = Neu {
             up,
             ..core.local_e7(target.lat_e7, target.lon_e7)
         };
-        if self.fence.allows(core, self.home, point) {
-            self.flight = Flight::Guided { target: point };
+        self.follow(core, target.type_mask, point, target.velocity_m_s);
+    }
+
+    /// SET_POSITION_TARGET_LOCAL_NED. The nose points north.
+    pub(super) fn steer(&mut self, core: &Core, target: &LocalTarget) {
+        let [north, east, down] = target.place_m.map(f64::from);
+        let offset = Neu { north, east, up: -down };
+        let point = match target.frame {
+            LOCAL | BODY => offset,
+            LOCAL_OFFSET | BODY_OFFSET => {
+                let here = core.airframe.position;
+                Neu {
+                    north: here.north + north,
+                    east: here.east + east,
+                    up: here.up - down,
+                }
+            }
+            _ => return self.stop_guided(core),
+        };
+        self.follow(core, target.type_mask, point, target.velocity_m_s);
+    }
+
+    /// A set-point with a place, a velocity, or neither: then it stops.
+    fn follow(&mut self, core: &Core, mask: u16, point: Neu, velocity: [f32; 3]) {
+        if !self.takes_setpoints(core) {
+            return;
+        }
+        if mask & NO_PLACE != NO_PLACE {
+            if self.fence.allows(core, self.home, point) {
+                self.flight = Flight::Guided { target: point };
+            }
+        } else if mask & NO_VELOCITY != NO_VELOCITY {
+            let [north, east, down] = velocity.map(f64::from);
+            let wanted = Neu { north, east, up: -down };
+            self.flight = Flight::Steered {
+                wanted,
+                allowed: wanted,
+                until_s: core.uptime_s + f64::from(core.params.get("GUID_TIMEOUT")),
+            };
+        } else {
+            self.stop_guided(core);
+        }
+    }
+
+    fn takes_setpoints(&self, core: &Core) -> bool {
+        self.armed_s.is_some() && !self.landed(core) && self.mode == modes::GUIDED
+    }
+
+    /// What makes no sense stops it.
+    fn stop_guided(&mut self, core: &Core) {
+        if self.takes_setpoints(core) && !matches!(self.flight, Flight::Climbing { .. }) {
+            self.stop_here(core);
         }
     }
 }

@@ -17,6 +17,7 @@ mod guided;
 mod mission_run;
 mod mode_change;
 mod modes;
+mod other_commands;
 mod params;
 mod plan_rules;
 mod position_watch;
@@ -24,13 +25,15 @@ mod reports;
 mod requests;
 mod voice;
 
+use std::collections::BTreeSet;
+
 use mavlink::dialects::ardupilotmega::MavSeverity;
 
 pub(super) use params::params;
 
 use self::battery_watch::BatteryWatch;
 use self::fence_watch::FenceWatch;
-use self::flight::{Flight, Outcome};
+use self::flight::{Flight, Outcome, Speeds};
 use self::gcs_watch::GcsWatch;
 use self::mission_run::MissionRun;
 use self::position_watch::PositionWatch;
@@ -55,6 +58,7 @@ pub(super) struct ArduPilot {
     /// Motors may leave idle: a take-off was accepted or a mission started.
     auto_armed: bool,
     flight: Flight,
+    speeds: Speeds,
     /// Since when the vehicle is landed, for the disarm delay.
     idle_since_s: f64,
     home: Option<Wgs84>,
@@ -78,6 +82,8 @@ pub(super) struct ArduPilot {
     listing: Option<usize>,
     yaw_text_s: Option<f64>,
     voice: Voice,
+    /// Components of its own system that it heard: commands to them are theirs.
+    components: BTreeSet<u8>,
 }
 
 impl ArduPilot {
@@ -92,6 +98,7 @@ impl ArduPilot {
             armed_s: None,
             auto_armed: false,
             flight: Flight::Landed,
+            speeds: Speeds::default(),
             idle_since_s: 0.0,
             home: None,
             origin: None,
@@ -112,6 +119,7 @@ impl ArduPilot {
             listing: None,
             yaw_text_s: None,
             voice: Voice::default(),
+            components: BTreeSet::new(),
         }
     }
 
@@ -119,12 +127,28 @@ impl ArduPilot {
         self.flight.landed(core.uptime_s)
     }
 
+    fn home_local(&self, core: &Core) -> Neu {
+        self.home.map_or(Neu::default(), |home| core.config.home.to_local(home))
+    }
+
     fn flight_step(&mut self, core: &mut Core, dt_s: f64) {
-        let home = self.home.map_or(Neu::default(), |home| core.config.home.to_local(home));
+        let home = self.home_local(core);
+        if let Flight::Steered { wanted, until_s, .. } = self.flight {
+            let allowed = self.fence.slowed(core, self.home, wanted);
+            self.flight = Flight::Steered {
+                wanted,
+                allowed,
+                until_s,
+            };
+        }
         let was_spooling = matches!(self.flight, Flight::Spooling { .. });
-        let outcome = self
-            .flight
-            .step(&mut core.airframe, &core.params, home, core.uptime_s, dt_s);
+        let outcome = self.flight.step(
+            &mut core.airframe,
+            (&core.params, self.speeds),
+            home,
+            core.uptime_s,
+            dt_s,
+        );
         if was_spooling && matches!(self.flight, Flight::Climbing { .. }) {
             self.yaw_text_s = Some(core.uptime_s + YAW_ALIGNED_S);
         }

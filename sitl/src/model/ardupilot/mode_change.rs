@@ -4,7 +4,7 @@
 
 use mavlink::dialects::ardupilotmega::MavSeverity;
 
-use super::flight::Flight;
+use super::flight::{Flight, Speeds};
 use super::{ArduPilot, modes};
 use crate::model::core::{Core, cmd, result};
 use crate::model::plan::PlanKind;
@@ -21,6 +21,9 @@ impl ArduPilot {
             return Ok(());
         }
         let armed = self.armed_s.is_some();
+        if modes::needs_more(mode) {
+            return Err("init failed");
+        }
         // Disarmed, any mode may be chosen.
         if armed && modes::needs_position(mode) && !self.position.is_known(core) {
             return Err("requires position");
@@ -32,13 +35,16 @@ impl ArduPilot {
             self.run.stop();
         }
         self.mode = mode;
+        self.speeds = Speeds::default();
         if armed && !self.landed(core) {
             self.flight = match mode {
                 modes::LAND => Flight::land(core.uptime_s),
-                modes::RTL => Flight::go_home(&core.airframe, &core.params),
-                mode if modes::follows_sticks(mode) => Flight::Sinking { touched_s: None },
-                _ => Flight::Guided {
-                    target: core.airframe.position,
+                modes::RTL => Flight::go_home(&core.airframe, &core.params, self.home_local(core)),
+                mode => match modes::sink(mode) {
+                    Some(how) => Flight::Sinking { how, touched_s: None },
+                    None => Flight::Guided {
+                        target: core.airframe.position,
+                    },
                 },
             };
         } else if matches!(self.flight, Flight::Spooling { .. }) {

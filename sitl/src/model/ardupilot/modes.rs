@@ -2,12 +2,16 @@
 //!
 //! Owns: names and properties of modes. Must not: hold state.
 
+use super::flight::Sink;
+
 pub(super) const STABILIZE: u32 = 0;
 pub(super) const AUTO: u32 = 3;
 pub(super) const GUIDED: u32 = 4;
+pub(super) const LOITER: u32 = 5;
 pub(super) const RTL: u32 = 6;
 pub(super) const LAND: u32 = 9;
 pub(super) const BRAKE: u32 = 17;
+pub(super) const GUIDED_NO_GPS: u32 = 20;
 
 /// Mode number, name as in texts.
 const NAMES: &[(u32, &str)] = &[
@@ -21,16 +25,17 @@ const NAMES: &[(u32, &str)] = &[
     (7, "CIRCLE"),
     (9, "LAND"),
     (11, "DRIFT"),
-    (13, "SPORT"),
     (14, "FLIP"),
     (15, "AUTOTUNE"),
     (16, "POSHOLD"),
     (17, "BRAKE"),
     (18, "THROW"),
+    (19, "AVOID_ADSB"),
     (20, "GUIDED_NOGPS"),
     (21, "SMART_RTL"),
     (23, "FOLLOW"),
     (24, "ZIGZAG"),
+    (27, "AUTO RTL"),
 ];
 
 /// The name of a mode, or `None` when this copter has no such mode.
@@ -45,7 +50,32 @@ pub(super) fn armable(mode: u32) -> bool {
 
 /// The mode flies by a position estimate, so the preflight checks ask for one.
 pub(super) fn needs_position(mode: u32) -> bool {
-    matches!(mode, 3 | 4 | 5 | 6 | 7 | 11 | 16 | 17 | 18 | 21 | 23 | 24)
+    matches!(mode, 3 | 4 | 5 | 6 | 7 | 11 | 16 | 17 | 18 | 19 | 21 | 23 | 24)
+}
+
+/// A pilot's mode in which a take-off can be commanded.
+pub(super) fn takes_off_by_stick(mode: u32) -> bool {
+    matches!(mode, 5 | 16 | 24)
+}
+
+/// The mode cannot be begun by this vehicle: no flip or tuning without a pilot, nobody to follow, nowhere to land.
+pub(super) fn needs_more(mode: u32) -> bool {
+    matches!(mode, 14 | 15 | 23 | 27)
+}
+
+/// What it makes of a throttle stick at the bottom; `None`: it stays where it is.
+pub(super) fn sink(mode: u32) -> Option<Sink> {
+    match mode {
+        0 | 1 | 11 => Some(Sink::Falling),
+        2 | 5 | 24 => Some(Sink::Steadily),
+        7 => Some(Sink::Circling),
+        _ => None,
+    }
+}
+
+/// The mode follows a path, at speeds that can be ordered.
+pub(super) fn takes_speeds(mode: u32) -> bool {
+    matches!(mode, 3 | 4 | 6 | 20 | 21 | 23)
 }
 
 /// A pilot flies by stick; with the throttle stick at the bottom the vehicle sinks.

@@ -14,6 +14,8 @@ use ParamKind::{Int8, Int16, Int32, Real32};
 const ROWS: &[(&str, ParamKind, f32)] = &[
     ("ARMING_CHECK", Int32, 1.0),
     ("AUTO_OPTIONS", Int32, 0.0),
+    ("AVOID_ENABLE", Int8, 3.0),
+    ("AVOID_MARGIN", Real32, 2.0),
     ("BATT_CAPACITY", Int32, 3300.0),
     ("BATT_CRT_VOLT", Real32, 0.0),
     ("BATT_FS_CRT_ACT", Int8, 0.0),
@@ -38,6 +40,8 @@ const ROWS: &[(&str, ParamKind, f32)] = &[
     ("FS_GCS_TIMEOUT", Real32, 5.0),
     ("FS_OPTIONS", Int32, 16.0),
     ("FS_THR_ENABLE", Int8, 1.0),
+    ("GUID_OPTIONS", Int32, 0.0),
+    ("GUID_TIMEOUT", Real32, 3.0),
     ("LAND_ALT_LOW", Real32, 1000.0),
     ("LAND_SPEED", Int16, 50.0),
     ("LAND_SPEED_HIGH", Int16, 0.0),
@@ -48,6 +52,7 @@ const ROWS: &[(&str, ParamKind, f32)] = &[
     ("MIS_RESTART", Int8, 0.0),
     ("RTL_ALT", Int32, 1500.0),
     ("RTL_ALT_FINAL", Int16, 0.0),
+    ("RTL_CONE_SLOPE", Real32, 3.0),
     ("RTL_LOIT_TIME", Int32, 5000.0),
     ("SIM_BATT_VOLTAGE", Real32, 12.6),
     ("SIM_ENGINE_FAIL", Int32, 0.0),
@@ -63,7 +68,9 @@ const ROWS: &[(&str, ParamKind, f32)] = &[
 ];
 
 /// Names of the libraries' parameters begin so. The others are the vehicle's own.
-const LIBRARIES: &[&str] = &["ARMING_", "BATT_", "FENCE_", "FRAME_", "MAV_", "MIS_", "SIM_", "WPNAV_"];
+const LIBRARIES: &[&str] = &[
+    "ARMING_", "AVOID_", "BATT_", "FENCE_", "FRAME_", "MAV_", "MIS_", "SIM_", "WPNAV_",
+];
 
 /// A parameter list goes out at this many values a step, so that a slow link is not flooded.
 const LISTED_PER_STEP: usize = 4;

@@ -20,19 +20,17 @@ const FENCE: u32 = 0x0010_0000;
 /// Vertical and horizontal position control.
 const POSITION_CONTROL: u32 = 0x6000;
 
-/// Messages this autopilot can send but that carry nothing of interest here: asking for them is accepted.
-const SILENT: &[u32] = &[
-    22, 27, 29, 36, 62, 65, 77, 87, 110, 116, 125, 129, 132, 136, 137, 143, 152, 163, 164, 165, 168, 173, 178, 182,
-    192, 226, 234, 241, 253, 259, 263, 269, 285, 11020, 11030, 11038,
+/// Messages that can be asked for, at intervals or once: all those of the real one (90700977).
+const KNOWN: &[u32] = &[
+    0, 1, 2, 22, 24, 26, 27, 29, 30, 31, 32, 33, 35, 36, 42, 46, 49, 62, 65, 74, 83, 85, 87, 100, 105, 108, 116, 124,
+    125, 127, 128, 129, 132, 133, 136, 137, 143, 147, 148, 152, 162, 163, 164, 165, 168, 173, 178, 180, 191, 192, 193,
+    194, 225, 226, 235, 241, 242, 245, 246, 259, 260, 262, 264, 269, 271, 277, 280, 281, 285, 286, 295, 301, 373, 376,
+    435, 437, 9005, 11030,
 ];
 
 /// Whether the message id can be asked for.
 pub(super) fn known(message: u32) -> bool {
-    SILENT.contains(&message)
-        || matches!(
-            message,
-            0 | 1 | 2 | 24 | 30 | 31 | 32 | 33 | 42 | 49 | 74 | 141 | 147 | 148 | 162 | 193 | 242 | 245 | 300
-        )
+    KNOWN.contains(&message)
 }
 
 impl ArduPilot {

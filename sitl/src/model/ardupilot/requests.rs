@@ -16,8 +16,13 @@ use crate::wire::{Address, Outgoing, PlanItem, Request};
 impl ArduPilot {
     pub(super) fn request(&mut self, core: &mut Core, from: Address, request: &Request) {
         match request {
-            Request::Heartbeat { .. } => self.gcs.heartbeat(core, from.system),
-            Request::Command(command) if core.is_for_us(command.to) || is_for_everyone(command.to) => {
+            Request::Heartbeat { .. } => {
+                if from.system == core.config.system_id {
+                    self.components.insert(from.component);
+                }
+                self.gcs.heartbeat(core, from.system);
+            }
+            Request::Command(command) if self.is_ours(core, command.to) || is_for_everyone(command.to) => {
                 self.command(core, from, command);
             }
             Request::SetMode {
@@ -37,6 +42,7 @@ impl ArduPilot {
                 self.say_plan(core, says);
             }
             Request::Goto(target) if core.is_for_us(target.to) => self.goto(core, target),
+            Request::Steer(target) if core.is_for_us(target.to) => self.steer(core, target),
             Request::DataStream {
                 to,
                 stream,
@@ -54,6 +60,11 @@ impl ArduPilot {
             Request::PingAsk { time_usec, seq } => core.send(outdated::ping_answer(from, *time_usec, *seq)),
             _ => {}
         }
+    }
+
+    /// A command to a component that it never heard of is its own.
+    fn is_ours(&self, core: &Core, to: Address) -> bool {
+        to.system == core.config.system_id && (core.is_for_us(to) || !self.components.contains(&to.component))
     }
 
     /// A parameter was written.

@@ -4,7 +4,7 @@
 
 use super::manoeuvres::Takeoff;
 use super::modes::{Asked, Mode};
-use super::{Px4, events, link_rates, reports};
+use super::{Px4, events, link_rates, other_commands, reports};
 use crate::model::core::{Core, cmd, result};
 use crate::model::geo::Neu;
 use crate::model::telemetry::{self, id};
@@ -47,6 +47,18 @@ impl Px4 {
                 self.acks.push(from, command.id, result::ACCEPTED);
                 self.ask_mode(core, p2 as u8, p3 as u8)
             }
+            cmd::NAV_PRECISION_LAND => {
+                self.enter(core, Mode::PrecisionLand);
+                result::ACCEPTED
+            }
+            cmd::DO_ORBIT => {
+                self.enter(core, Mode::Orbit);
+                result::ACCEPTED
+            }
+            cmd::DO_CHANGE_SPEED => {
+                self.change_speed(p2);
+                result::ACCEPTED
+            }
             cmd::DO_REPOSITION => self.reposition(core, command),
             cmd::DO_FLIGHTTERMINATION if self.armed_s.is_none() || p1 < 0.5 => result::DENIED,
             cmd::DO_FLIGHTTERMINATION => {
@@ -57,7 +69,10 @@ impl Px4 {
             cmd::PREFLIGHT_CALIBRATION if self.armed_s.is_some() => result::TEMPORARILY_REJECTED,
             cmd::PREFLIGHT_CALIBRATION => result::ACCEPTED,
             cmd::PREFLIGHT_REBOOT => {
-                if self.armed_s.is_some() || !core.config.can_reboot || !matches!(p1 as u32, 1 | 3) {
+                if p1 == 0.0 {
+                    // Nothing is to be done.
+                    result::ACCEPTED
+                } else if self.armed_s.is_some() || !core.config.can_reboot || !matches!(p1 as u32, 1 | 3) {
                     result::DENIED
                 } else {
                     core.reboot_at_s = Some(core.uptime_s + 0.2);
@@ -68,9 +83,14 @@ impl Px4 {
                 self.report_health(core);
                 result::ACCEPTED
             }
-            cmd::INJECT_FAILURE => self.inject(core, p1 as u32, p2 as u32),
+            // Nobody answers unless failures are allowed.
+            cmd::INJECT_FAILURE if core.params.get("SYS_FAILURE_EN") < 1.0 => return,
+            cmd::INJECT_FAILURE => match self.inject(core, p1 as u32, p2 as u32) {
+                Some(verdict) => verdict,
+                None => return,
+            },
             cmd::REQUEST_MESSAGE => self.request_message(core, p1 as u32),
-            cmd::REQUEST_CAPABILITIES if p1 as u32 == 1 => self.request_message(core, id::AUTOPILOT_VERSION),
+            cmd::REQUEST_CAPABILITIES => self.request_message(core, id::AUTOPILOT_VERSION),
             cmd::REQUEST_PROTOCOL_VERSION => self.request_message(core, id::PROTOCOL_VERSION),
             cmd::GET_HOME_POSITION => self.request_message(core, id::HOME_POSITION),
             cmd::GET_MESSAGE_INTERVAL => {
@@ -85,7 +105,10 @@ impl Px4 {
                 self.slower = link_rates::slower(core);
                 verdict
             }
-            _ => result::UNSUPPORTED,
+            other => match other_commands::verdict(other, self.armed_s.is_some()) {
+                Some(verdict) => verdict,
+                None => return,
+            },
         };
         self.acks.push(from, command.id, verdict);
     }
@@ -134,11 +157,15 @@ impl Px4 {
         if z.is_finite() {
             target.up = f64::from(z) - core.config.home.amsl_m;
         }
-        if command.params[1] as u32 & 1 != 0 {
+        // Without the bit to change the mode the commander does not take it, but in Hold the vehicle goes there.
+        let verdict = if command.params[1] as u32 & 1 != 0 {
             self.enter(core, Mode::Hold);
-        }
+            result::ACCEPTED
+        } else {
+            result::UNSUPPORTED
+        };
         self.go_to(core, target);
-        result::ACCEPTED
+        verdict
     }
 
     pub(super) fn ask_mode(&mut self, core: &mut Core, main: u8, sub: u8) -> u8 {
@@ -164,6 +191,9 @@ impl Px4 {
     }
 
     fn may_fly(&self, core: &Core, mode: Mode) -> bool {
+        if mode == Mode::Offboard {
+            return self.offboard.is_fresh(core);
+        }
         mode.flyable(self.mission.is_valid(), self.estimator.has_position(core))
     }
 
@@ -182,20 +212,17 @@ impl Px4 {
         result::TEMPORARILY_REJECTED
     }
 
-    /// Failures on request, if SYS_FAILURE_EN allows it.
-    fn inject(&mut self, core: &mut Core, unit: u32, kind: u32) -> u8 {
-        if core.params.get("SYS_FAILURE_EN") < 1.0 {
-            return result::DENIED;
-        }
+    /// Failures on request; `None`: no answer, as nobody is there for that unit.
+    fn inject(&mut self, core: &mut Core, unit: u32, kind: u32) -> Option<u8> {
         match (unit, kind) {
             (GPS_UNIT, 0) => self.suffer(core, Fault::GpsBack),
             (GPS_UNIT, 1) => self.suffer(core, Fault::GpsLost),
             (BATTERY_UNIT, 1) => core.battery.use_up(100.0, 0.0),
             (MOTOR_UNIT, 0) => self.motor_fails = false,
             (MOTOR_UNIT, 1) => self.suffer(core, Fault::MotorStops),
-            _ => return result::UNSUPPORTED,
+            _ => return None,
         }
-        result::ACCEPTED
+        Some(result::ACCEPTED)
     }
 
     fn request_message(&mut self, core: &mut Core, message: u32) -> u8 {
@@ -237,7 +264,7 @@ fn point(core: &Core, command: &Command) -> Option<Neu> {
 }
 
 fn set_interval(core: &mut Core, message: u32, interval_us: f32) -> u8 {
-    if !reports::known(message) {
+    if !reports::is_streamed(message) {
         return result::FAILED;
     }
     match (interval_us, link_rates::default_interval_s(core, message)) {

@@ -94,7 +94,11 @@ impl Px4 {
         }
         self.failsafe = None;
         if self.flying() && self.flight != Flight::Tumbling {
-            let intended = self.intended;
+            // A take-off that was broken off is not taken up again.
+            let intended = match self.intended {
+                Mode::Takeoff => Mode::Hold,
+                other => other,
+            };
             self.enter(core, intended);
         }
     }
@@ -123,7 +127,7 @@ impl Px4 {
         });
     }
 
-    fn act(&mut self, core: &mut Core, action: Action, cause: u8) {
+    pub(super) fn act(&mut self, core: &mut Core, action: Action, cause: u8) {
         let mut arguments = self.intended.custom_mode().to_le_bytes().to_vec();
         arguments.push(action.number());
         if cause == events::CAUSE_GENERIC {

@@ -57,10 +57,21 @@ pub(super) enum Flight {
     ReturnClimb { up_m: f64 },
     /// Return: fly home.
     ReturnHome { up_m: f64 },
+    /// OFFBOARD; `touched_s` while it is held on the ground.
+    Steered { steer: Steer, touched_s: Option<f64> },
     /// Motors stopped in the air.
     Falling,
     /// One motor stopped in the air: it turns and comes down fast.
     Tumbling,
+}
+
+/// A set-point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Steer {
+    /// To a place.
+    To(Neu),
+    /// With a velocity, metres a second.
+    At(Neu),
 }
 
 /// What a step of flight led to.
@@ -104,6 +115,11 @@ impl Flight {
         }
     }
 
+    /// Follows a set-point.
+    pub(super) fn steered(steer: Steer) -> Self {
+        Self::Steered { steer, touched_s: None }
+    }
+
     /// On the ground as the land detector sees it.
     pub(super) fn landed(self) -> bool {
         matches!(self, Self::Landed | Self::Spooling { .. })
@@ -119,6 +135,7 @@ impl Flight {
             | Self::Holding { .. }
             | Self::ReturnClimb { .. }
             | Self::ReturnHome { .. }
+            | Self::Steered { .. }
             | Self::Falling
             | Self::Tumbling => 2,
         }
@@ -128,7 +145,7 @@ impl Flight {
     pub(super) fn step(
         &mut self,
         airframe: &mut Airframe,
-        params: &Params,
+        (params, cruise_m_s): (&Params, Option<f64>),
         home: Neu,
         now_s: f64,
         dt_s: f64,
@@ -150,26 +167,38 @@ impl Flight {
                     airframe.rest();
                     return Outcome::Nothing;
                 }
-                return self.rise(airframe, to, params, 0.6, dt_s);
+                return self.rise(airframe, to, (params, cruise_m_s), 0.6, dt_s);
             }
-            Self::Rising { to } => return self.rise(airframe, to, params, 1.0, dt_s),
-            Self::Holding { at } => hold(airframe, at, params, dt_s),
+            Self::Rising { to } => return self.rise(airframe, to, (params, cruise_m_s), 1.0, dt_s),
+            Self::Holding { at } => hold(airframe, at, (params, cruise_m_s), dt_s),
             Self::Landing { touched_s } => return self.come_down(airframe, params, touched_s, now_s, dt_s),
             Self::ReturnClimb { up_m } => {
                 let at = Neu {
                     up: up_m,
                     ..airframe.position
                 };
-                hold(airframe, at, params, dt_s);
+                hold(airframe, at, (params, cruise_m_s), dt_s);
                 if up_m - airframe.position.up < REACHED_M {
                     *self = Self::ReturnHome { up_m };
                 }
             }
             Self::ReturnHome { up_m } => {
-                hold(airframe, Neu { up: up_m, ..home }, params, dt_s);
+                hold(airframe, Neu { up: up_m, ..home }, (params, cruise_m_s), dt_s);
                 if airframe.position.ground_distance(home) < HOME_REACHED_M {
                     *self = Self::Landing { touched_s: None };
                     return Outcome::ReturnLands;
+                }
+            }
+            Self::Steered { steer, touched_s } => {
+                match steer {
+                    Steer::To(at) => hold(airframe, at, (params, cruise_m_s), dt_s),
+                    Steer::At(velocity) => drift(airframe, velocity, params, dt_s),
+                }
+                let touched_s = airframe.on_ground().then_some(touched_s.unwrap_or(now_s));
+                *self = Self::Steered { steer, touched_s };
+                if touched_s.is_some_and(|at| now_s >= at + LAND_DETECT_S) {
+                    *self = Self::Landed;
+                    return Outcome::LandingDetected;
                 }
             }
             Self::Falling => {
@@ -190,7 +219,14 @@ impl Flight {
         Outcome::Nothing
     }
 
-    fn rise(&mut self, airframe: &mut Airframe, to: Neu, params: &Params, accel: f64, dt_s: f64) -> Outcome {
+    fn rise(
+        &mut self,
+        airframe: &mut Airframe,
+        to: Neu,
+        (params, cruise_m_s): (&Params, Option<f64>),
+        accel: f64,
+        dt_s: f64,
+    ) -> Outcome {
         let limit = f64::from(params.get("MPC_TKO_SPEED"));
         let rest = to.up - airframe.position.up;
         let speed = (2.0 * 0.6 * rest.max(0.0)).sqrt().clamp(0.3, limit);
@@ -198,7 +234,7 @@ impl Flight {
             Demand {
                 climb_m_s: speed,
                 climb_accel_m_s2: accel,
-                ..over_ground(to, params)
+                ..over_ground(to, params, cruise_m_s)
             },
             dt_s,
         );
@@ -247,19 +283,40 @@ impl Flight {
     }
 }
 
-/// Over the ground it speeds up and brakes gently, and stays below MPC_XY_CRUISE (recorded: 3.9 m/s of 5).
-fn over_ground(to: Neu, params: &Params) -> Demand {
+/// Over the ground it speeds up and brakes gently, and stays below the ordered speed, else MPC_XY_CRUISE (recorded: 3.9 m/s of 5).
+fn over_ground(to: Neu, params: &Params, cruise_m_s: Option<f64>) -> Demand {
     Demand {
         climb_m_s: 0.0,
         climb_accel_m_s2: 1.5,
         towards: Some(to),
-        speed_m_s: CRUISE_SHARE * f64::from(params.get("MPC_XY_CRUISE")),
+        speed_m_s: CRUISE_SHARE * cruise_m_s.unwrap_or(f64::from(params.get("MPC_XY_CRUISE"))),
         accel_m_s2: GROUND_ACCEL_M_S2,
     }
 }
 
+/// Keeps a velocity.
+fn drift(airframe: &mut Airframe, velocity: Neu, params: &Params, dt_s: f64) {
+    const FAR_S: f64 = 1000.0;
+    let towards = Neu {
+        north: airframe.position.north + velocity.north * FAR_S,
+        east: airframe.position.east + velocity.east * FAR_S,
+        up: airframe.position.up,
+    };
+    let (up, down) = (params.get("MPC_Z_V_AUTO_UP"), params.get("MPC_Z_V_AUTO_DN"));
+    airframe.fly(
+        Demand {
+            climb_m_s: velocity.up.clamp(-f64::from(down), f64::from(up)),
+            climb_accel_m_s2: 1.5,
+            towards: Some(towards),
+            speed_m_s: velocity.north.hypot(velocity.east),
+            accel_m_s2: GROUND_ACCEL_M_S2,
+        },
+        dt_s,
+    );
+}
+
 /// Flies to a point and stays. Motors running, it never rests on the ground by itself: it sinks onto it.
-fn hold(airframe: &mut Airframe, at: Neu, params: &Params, dt_s: f64) {
+fn hold(airframe: &mut Airframe, at: Neu, (params, cruise_m_s): (&Params, Option<f64>), dt_s: f64) {
     let rest = at.up - airframe.position.up;
     let limit = f64::from(params.get(if rest > 0.0 {
         "MPC_Z_V_AUTO_UP"
@@ -270,7 +327,7 @@ fn hold(airframe: &mut Airframe, at: Neu, params: &Params, dt_s: f64) {
     airframe.fly(
         Demand {
             climb_m_s: speed.copysign(rest),
-            ..over_ground(at, params)
+            ..over_ground(at, params, cruise_m_s)
         },
         dt_s,
     );

@@ -38,13 +38,15 @@ pub(super) struct Health {
     pub(super) outside_fence: bool,
     /// There is a mission that can be flown.
     pub(super) mission: bool,
+    /// Set-points come.
+    pub(super) offboard: bool,
     pub(super) mode: Mode,
 }
 
 impl Health {
     /// Nothing stands against arming: the prearm bit of SYS_STATUS.
     pub(super) fn can_arm(self) -> bool {
-        self.attitude && self.position && !self.fails_in_all_modes() && self.mode.armable(self.mission)
+        self.attitude && self.position && !self.fails_in_all_modes() && self.mode.armable(self.mission, self.offboard)
     }
 
     fn battery_critical(self) -> bool {
@@ -119,11 +121,13 @@ impl Health {
         if !self.mission {
             check(events::NO_MISSION, [0x08, 0x00, 0x00, 0x00], &[component::SYSTEM]);
         }
-        check(
-            events::NO_OFFBOARD_SIGNAL,
-            [0x00, 0x40, 0x00, 0x00],
-            &[component::SYSTEM],
-        );
+        if !self.offboard {
+            check(
+                events::NO_OFFBOARD_SIGNAL,
+                [0x00, 0x40, 0x00, 0x00],
+                &[component::SYSTEM],
+            );
+        }
         check(events::NO_MANUAL_CONTROL, ALL_MODES, &[component::REMOTE_CONTROL]);
         match self.charge {
             Charge::Ok => {}
@@ -212,6 +216,7 @@ mod tests {
         ground_station_needed: false,
         outside_fence: false,
         mission: false,
+        offboard: false,
         mode: Mode::Hold,
     };
 

@@ -9,6 +9,10 @@ use crate::model::core::Core;
 use crate::model::geo::Neu;
 use crate::model::telemetry::id;
 
+/// A place this much higher lifts a vehicle that stands on the ground, so much later (seen on the real one).
+const LIFTS_FROM_M: f64 = 0.5;
+const LIFTS_AFTER_S: f64 = 1.2;
+
 /// A take-off that was asked for. Both `None`: here, to the default height.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Takeoff {
@@ -150,6 +154,23 @@ impl Px4 {
         self.flight = Flight::ReturnClimb { up_m };
     }
 
+    /// DO_CHANGE_SPEED: a speed over the ground for positions that are flown to; 0 or less is that of the parameters.
+    pub(super) fn change_speed(&mut self, metres_a_second: f32) {
+        self.cruise_m_s = (metres_a_second > 0.0).then_some(f64::from(metres_a_second));
+    }
+
+    /// A place above it that was given on the ground lifts it off.
+    pub(super) fn lift_step(&mut self, core: &mut Core) {
+        let Some((at_s, to)) = self.lifts else { return };
+        if self.armed_s.is_none() || self.mode != Mode::Hold || self.flight != Flight::Landed {
+            self.lifts = None;
+        } else if core.uptime_s >= at_s {
+            self.lifts = None;
+            self.flight = Flight::Holding { at: to };
+            self.lift_off(core);
+        }
+    }
+
     /// Goes to a point and stays there; outside the fence it says so and stays where it is.
     pub(super) fn go_to(&mut self, core: &Core, to: Neu) {
         if !self.fence_allows(core, to) {
@@ -157,6 +178,8 @@ impl Px4 {
         }
         if self.flying() && self.mode == Mode::Hold && self.flight != Flight::Tumbling {
             self.flight = Flight::Holding { at: to };
+        } else if self.armed_s.is_some() && to.up > core.airframe.position.up + LIFTS_FROM_M {
+            self.lifts = Some((core.uptime_s + LIFTS_AFTER_S, to));
         }
     }
 }

@@ -47,8 +47,9 @@ pub(super) fn component_information(core: &Core) -> MavMessage {
     outdated::component_information(core, general_crc(), uri_field())
 }
 
+/// Of the index before it was compressed, although the URI is that of the compressed file: so does PX4's build.
 fn general_crc() -> u32 {
-    crc32(FILES[2].bytes())
+    crc32(FILES[3].bytes())
 }
 
 fn uri(path: &str) -> String {

@@ -18,6 +18,8 @@ mod manoeuvres;
 mod metadata;
 mod mission;
 mod modes;
+mod offboard;
+mod other_commands;
 mod own_commands;
 mod params;
 mod plan_rules;
@@ -43,10 +45,12 @@ use self::home::Home;
 use self::manoeuvres::Takeoff;
 use self::mission::Mission;
 use self::modes::Mode;
+use self::offboard::Offboard;
 use self::own_commands::OwnCommands;
 use self::texts::Texts;
 use super::core::Core;
 use super::ftp::FileServer;
+use super::geo::Neu;
 use super::plan::{Fence, Plans};
 use super::vehicle::{Fault, Pilot};
 use crate::wire::Incoming;
@@ -64,6 +68,8 @@ pub(super) struct Px4 {
     intended: Mode,
     armed_s: Option<f64>,
     flight: Flight,
+    /// By DO_CHANGE_SPEED; `None`: as the parameter says.
+    cruise_m_s: Option<f64>,
     takeoff: Takeoff,
     landed_s: Option<f64>,
     killed_s: Option<f64>,
@@ -85,6 +91,9 @@ pub(super) struct Px4 {
     had_position: bool,
     plans: Plans,
     mission: Mission,
+    offboard: Offboard,
+    /// A place that lifts it off the ground, and when.
+    lifts: Option<(f64, Neu)>,
     fence: Fence,
     in_fence: bool,
     files: FileServer,
@@ -112,6 +121,7 @@ impl Px4 {
             intended: Mode::Hold,
             armed_s: None,
             flight: Flight::Landed,
+            cruise_m_s: None,
             takeoff: Takeoff::default(),
             landed_s: None,
             killed_s: None,
@@ -132,6 +142,8 @@ impl Px4 {
             had_position: false,
             plans: Plans::new(&plan_rules::RULES),
             mission: Mission::default(),
+            offboard: Offboard::default(),
+            lifts: None,
             fence: Fence::default(),
             in_fence: true,
             files: metadata::server(),
@@ -150,6 +162,8 @@ impl Px4 {
     fn landed_number(&self, core: &Core) -> u8 {
         match self.killed_s {
             Some(at) if core.uptime_s - at >= KILLED_LOOKS_LANDED_S => 1,
+            // A descent without a position is no landing to it until it lies on the ground.
+            _ if self.mode == Mode::Descend && !self.flight.landed() => 2,
             _ => self.flight.landed_state(),
         }
     }
@@ -173,17 +187,16 @@ impl Px4 {
 
     fn flight_step(&mut self, core: &mut Core, dt_s: f64) {
         let home = self.home.local(core);
-        let stepped = self
-            .flight
-            .step(&mut core.airframe, &core.params, home, core.uptime_s, dt_s);
+        let stepped = self.flight.step(
+            &mut core.airframe,
+            (&core.params, self.cruise_m_s),
+            home,
+            core.uptime_s,
+            dt_s,
+        );
         match stepped {
             Outcome::Nothing => {}
-            Outcome::TakeoffDetected => {
-                self.flew = true;
-                self.home.lift_off(core.uptime_s);
-                self.event(core, events::TAKEOFF_DETECTED, &[]);
-                self.info(core, "Takeoff detected\t");
-            }
+            Outcome::TakeoffDetected => self.lift_off(core),
             // A mission sees for itself that the item is done.
             Outcome::HeightReached if self.mode == Mode::Mission => {}
             Outcome::HeightReached => self.change_mode(core, Mode::Hold),
@@ -194,6 +207,13 @@ impl Px4 {
             Outcome::LandingDetected => self.landed(core),
         }
         self.disarm_when_done(core);
+    }
+
+    fn lift_off(&mut self, core: &mut Core) {
+        self.flew = true;
+        self.home.lift_off(core.uptime_s);
+        self.event(core, events::TAKEOFF_DETECTED, &[]);
+        self.info(core, "Takeoff detected\t");
     }
 
     fn landed(&mut self, core: &mut Core) {
@@ -242,6 +262,8 @@ impl Pilot for Px4 {
         self.health_step(core);
         self.position_step(core);
         self.fence_step(core);
+        self.offboard_step(core);
+        self.lift_step(core);
         self.failsafe_step(core);
         self.mission_step(core);
         self.flight_step(core, dt_s);

@@ -8,6 +8,10 @@ pub(super) enum Mode {
     Manual,
     Altitude,
     Position,
+    /// POSCTL with sub mode 2.
+    PositionSlow,
+    /// Around a point, by DO_ORBIT only.
+    Orbit,
     Acro,
     Offboard,
     Stabilized,
@@ -18,6 +22,8 @@ pub(super) enum Mode {
     Land,
     Follow,
     PrecisionLand,
+    /// A mode of another program, by its sub mode number: nobody is there.
+    External(u8),
     /// The failsafe that comes down without a position; nobody can choose it, and it shows as Land.
     Descend,
     Termination,
@@ -38,15 +44,18 @@ impl Mode {
         Asked::Mode(match (main, sub) {
             (1, _) => Self::Manual,
             (2, _) => Self::Altitude,
+            (3, 2) => Self::PositionSlow,
             (3, _) => Self::Position,
             (5, _) => Self::Acro,
             (6, _) => Self::Offboard,
             (7, _) => Self::Stabilized,
             (4, 2) => Self::Takeoff,
             (4, 3) => Self::Hold,
-            (4, 4) => Self::Mission,
+            // Sub mode 0 is taken for a mission.
+            (4, 0 | 4) => Self::Mission,
             (4, 5) => Self::Return,
             (4, 6) => Self::Land,
+            (4, sub @ 11..=18) => Self::External(sub),
             (4, 8) => Self::Follow,
             (4, 9) => Self::PrecisionLand,
             (4, _) => return Asked::BadSubMode,
@@ -60,6 +69,9 @@ impl Mode {
             Self::Manual => (1, 0),
             Self::Altitude => (2, 0),
             Self::Position => (3, 0),
+            Self::PositionSlow => (3, 2),
+            Self::External(sub) => (4, u32::from(sub)),
+            Self::Orbit => (3, 1),
             Self::Acro => (5, 0),
             Self::Offboard => (6, 0),
             Self::Stabilized => (7, 0),
@@ -79,7 +91,7 @@ impl Mode {
     pub(super) fn base_mode(self) -> u8 {
         match self {
             Self::Offboard => 1,
-            Self::Manual | Self::Altitude | Self::Position | Self::Acro | Self::Stabilized => 81,
+            Self::Manual | Self::Altitude | Self::Position | Self::PositionSlow | Self::Acro | Self::Stabilized => 81,
             _ => 29,
         }
     }
@@ -90,6 +102,9 @@ impl Mode {
             Self::Manual => "Manual",
             Self::Altitude => "Altitude",
             Self::Position => "Position",
+            Self::PositionSlow => "Position Slow",
+            Self::External(_) => "External",
+            Self::Orbit => "Orbit",
             Self::Acro => "Acro",
             Self::Offboard => "Offboard",
             Self::Stabilized => "Stabilized",
@@ -111,6 +126,8 @@ impl Mode {
             Self::Manual => 0,
             Self::Altitude => 1,
             Self::Position => 2,
+            Self::PositionSlow => 16,
+            Self::External(sub) => sub + 12,
             Self::Mission => 3,
             Self::Hold => 4,
             Self::Return => 5,
@@ -120,14 +137,17 @@ impl Mode {
             Self::Takeoff => 10,
             Self::Land => 11,
             Self::Follow => 12,
+            Self::Orbit => 14,
             Self::PrecisionLand => 13,
             Self::Descend | Self::Termination => 255,
         }
     }
 
-    /// The vehicle can be armed in this mode with a position, but no stick input or setpoints.
-    pub(super) fn armable(self, mission: bool) -> bool {
-        matches!(self, Self::Takeoff | Self::Hold) || (self == Self::Mission && mission)
+    /// The vehicle can be armed in this mode with a position, but no stick input.
+    pub(super) fn armable(self, mission: bool, offboard: bool) -> bool {
+        matches!(self, Self::Takeoff | Self::Hold)
+            || (self == Self::Mission && mission)
+            || (self == Self::Offboard && offboard)
     }
 
     /// The mode can fly now: no stick input or setpoints are there.
@@ -135,7 +155,7 @@ impl Mode {
         match self {
             Self::Land => true,
             Self::Mission => mission && position,
-            Self::Takeoff | Self::Hold | Self::Return | Self::PrecisionLand | Self::Follow => position,
+            Self::Takeoff | Self::Hold | Self::Orbit | Self::Return | Self::PrecisionLand | Self::Follow => position,
             _ => false,
         }
     }

@@ -20,41 +20,27 @@ const POSITION_CONTROL: u32 = 0x4000;
 /// Home is known.
 pub(super) const HOME_S: f64 = 2.05;
 
-/// Messages this autopilot can send but that carry nothing of interest here: asking for them is accepted.
-const SILENT: &[u32] = &[
-    8, 26, 29, 36, 62, 65, 83, 85, 87, 100, 105, 106, 116, 129, 132, 136, 140, 162, 168, 225, 231, 234, 241, 259, 265,
-    281, 284, 285, 290, 291, 296, 321, 331, 335, 340, 372, 380, 435, 437, 12901, 12904,
+/// Messages whose interval can be set: all those of the real one (a70a5583).
+const STREAMED: &[u32] = &[
+    1, 2, 4, 8, 24, 25, 26, 29, 30, 31, 32, 33, 36, 42, 49, 62, 65, 69, 74, 76, 83, 85, 87, 93, 105, 106, 111, 112,
+    115, 116, 124, 129, 132, 136, 137, 141, 143, 147, 148, 149, 192, 225, 230, 231, 233, 235, 241, 242, 245, 246, 250,
+    251, 253, 254, 261, 263, 264, 265, 280, 281, 283, 284, 285, 286, 290, 291, 296, 300, 330, 331, 339, 350, 360, 361,
+    371, 372, 375, 380, 395, 397, 435, 436, 10001, 12900, 12901, 12904, 12918, 12920,
+];
+/// Of them, those that it has nothing to say in: asked for once, they are refused.
+const EMPTY: &[u32] = &[
+    24, 25, 62, 65, 76, 87, 106, 112, 116, 124, 129, 137, 143, 149, 225, 231, 233, 246, 250, 251, 253, 254, 263, 265,
+    280, 281, 283, 284, 285, 290, 291, 296, 330, 339, 350, 360, 361, 371, 372, 380, 12918, 12920,
 ];
 
-/// Whether the message id can be asked for.
+/// Whether an interval can be set for the message id.
+pub(super) fn is_streamed(message: u32) -> bool {
+    STREAMED.contains(&message)
+}
+
+/// Whether the message id can be asked for once.
 pub(super) fn known(message: u32) -> bool {
-    SILENT.contains(&message)
-        || matches!(
-            message,
-            0 | 1
-                | 2
-                | 4
-                | 24
-                | 30
-                | 31
-                | 32
-                | 33
-                | 42
-                | 49
-                | 74
-                | 111
-                | 141
-                | 147
-                | 148
-                | 230
-                | 242
-                | 245
-                | 300
-                | 395
-                | 397
-                | 411
-                | 436
-        )
+    message == 0 || STREAMED.contains(&message) && !EMPTY.contains(&message)
 }
 
 impl Px4 {

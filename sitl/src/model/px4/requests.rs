@@ -54,6 +54,8 @@ impl Px4 {
                 }
             }
             Request::Plan(message) if core.is_for_us(message.to) => self.hear_plan(core, from, message),
+            Request::Steer(target) if core.is_for_us(target.to) => self.steer(core, target),
+            Request::Goto(target) if core.is_for_us(target.to) => self.steer_globally(core, target),
             Request::Ftp { to, packet } if core.is_for_us(*to) => {
                 if let Some(answer) = self.files.hear(from, packet) {
                     core.send(answer);

@@ -31,6 +31,7 @@ impl Px4 {
             ground_station_needed: core.params.get("NAV_DLL_ACT") > 0.0,
             outside_fence: !self.in_fence,
             mission: self.mission.is_valid(),
+            offboard: self.offboard.is_fresh(core),
             // Nor does the mode: whether it can be armed in.
             mode: if self.armed_s.is_some() { Mode::Hold } else { self.mode },
         }

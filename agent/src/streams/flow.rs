@@ -1,0 +1,206 @@
+//! One message that we need: how it comes, and what was asked about it.
+//!
+//! Owns: [`Flow`]: the rate at which a message comes by itself, what the autopilot says of its interval, and when the next
+//! request about it is due. Must not: know of other messages, or send.
+//!
+//! Two things are asked for, each with a back-off of its own that no ACCEPTED resets: that it is sent often enough, and, while
+//! it stays away longer than we can do without, a single one.
+
+use super::want::{Ask, How, Terms, Want};
+use fleet::backoff::Backoff;
+use fleet::time::Moment;
+use std::time::Duration;
+
+/// Before a stream is seen to for a second time.
+const FIRST_AGAIN: Duration = Duration::from_secs(2);
+/// Longest time between two attempts to mend a stream of a message that comes, if not as often as we need it.
+const COMES_CAP: Duration = Duration::from_secs(60);
+/// A message that comes within this time after a single one was asked for is that one.
+const SINGLE_WITHIN: Duration = Duration::from_secs(1);
+/// A stream that was good for so long begins afresh when it is not.
+const GOOD_FOR: Duration = Duration::from_secs(60);
+/// A gap counts as no more than this.
+const GAP_AT_MOST: Duration = Duration::from_secs(30);
+/// Later than one and a half intervals by this much, a message of a stream is late.
+const LATE_BY: Duration = Duration::from_millis(250);
+
+/// What the autopilot says of a stream's interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Interval {
+    /// It was not asked, or the answer is not there.
+    Unknown,
+    /// It does not say.
+    Untold,
+    /// Not sent by itself.
+    Off,
+    /// Set to this.
+    Every(Duration),
+}
+
+/// See the module text.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flow {
+    heard: Option<Moment>,
+    /// The last one that came by itself.
+    streamed: Option<Moment>,
+    /// Mean time between those that come by themselves.
+    gap: Option<Duration>,
+    good_since: Option<Moment>,
+    interval: Interval,
+    /// Attempts to mend the stream since it was good.
+    attempts: u32,
+    mend_from: Moment,
+    /// A single one was asked for and has not come.
+    single: Option<Moment>,
+    /// Single ones asked for since one came.
+    singles: u32,
+    single_from: Moment,
+}
+
+impl Default for Flow {
+    fn default() -> Self {
+        Self {
+            heard: None,
+            streamed: None,
+            gap: None,
+            good_since: None,
+            interval: Interval::Unknown,
+            attempts: 0,
+            mend_from: Moment::default(),
+            single: None,
+            singles: 0,
+            single_from: Moment::default(),
+        }
+    }
+}
+
+/// Whether a message that should come `every` so often is late after `gap`.
+fn late(gap: Duration, every: Duration) -> bool {
+    gap > every + every / 2 + LATE_BY
+}
+
+impl Flow {
+    /// One has come.
+    pub(super) fn heard(&mut self, every: Option<Duration>, now: Moment) {
+        let asked_for = self.single.take().is_some_and(|at| now.since(at) <= SINGLE_WITHIN);
+        self.heard = Some(now);
+        self.singles = 0;
+        if asked_for {
+            return;
+        }
+        let gap = self.streamed.map(|at| now.since(at).min(GAP_AT_MOST));
+        self.streamed = Some(now);
+        if let Some(gap) = gap {
+            self.gap = Some(self.gap.map_or(gap, |mean| (mean * 3 + gap) / 4));
+        }
+        if every.is_some_and(|every| self.is_thin(every, now)) {
+            self.good_since = None;
+        } else if now.since(*self.good_since.get_or_insert(now)) >= GOOD_FOR {
+            self.attempts = 0;
+        }
+    }
+
+    /// What it says is known from elsewhere.
+    pub(super) const fn known(&mut self, now: Moment) {
+        if self.heard.is_none() {
+            self.heard = Some(now);
+        }
+    }
+
+    /// The autopilot says how often it sends it: MESSAGE_INTERVAL (244), in microseconds; 0 or less for not by itself.
+    pub(super) fn told(&mut self, interval_us: i32) {
+        self.interval = match u64::try_from(interval_us) {
+            Ok(us @ 1..) => Interval::Every(Duration::from_micros(us)),
+            Ok(0) | Err(_) => Interval::Off,
+        };
+    }
+
+    /// Whether it comes less often than needed, or not at all.
+    fn is_thin(&self, every: Duration, now: Moment) -> bool {
+        self.streamed.is_none_or(|at| late(now.since(at), every)) || self.gap.is_some_and(|gap| late(gap, every))
+    }
+
+    /// The request that is due, and since when. `mute`: the autopilot does not answer the question for intervals.
+    pub(super) fn due(&self, want: Want, mute: bool, now: Moment) -> Option<(Moment, Ask)> {
+        let terms = want.terms();
+        let Some(every) = terms.every else {
+            let due = self.heard.is_none() && now >= self.single_from;
+            return due.then_some((self.single_from, Ask { want, how: How::Single }));
+        };
+        let mend = (self.is_thin(every, now) && now >= self.mend_from).then(|| {
+            let how = match self.interval {
+                Interval::Unknown if mute && self.streamed.is_none() => How::Stream,
+                Interval::Unknown => How::Interval,
+                Interval::Every(set) if set <= every => How::Interval,
+                Interval::Every(_) | Interval::Off | Interval::Untold => How::Stream,
+            };
+            (self.mend_from, Ask { want, how })
+        });
+        // The stream first: it may be all that is needed.
+        let wont = self.gap.map_or(Duration::ZERO, |gap| gap + gap / 4);
+        let away = wont.clamp(terms.single_after, terms.single_by);
+        let away_since = self.heard.map(|at| at.plus(away)).unwrap_or_default();
+        let from = self.single_from.max(away_since);
+        let single = (self.attempts > 0 && now >= from).then_some((from, Ask { want, how: How::Single }));
+        match (mend, single) {
+            (Some(mend), Some(single)) if single.0 < mend.0 => Some(single),
+            (Some(mend), _) => Some(mend),
+            (None, single) => single,
+        }
+    }
+
+    /// It is being asked for.
+    pub(super) fn asked(&mut self, terms: &Terms, how: How, now: Moment, jitter: f64) {
+        if how == How::Single {
+            self.singles = self.singles.saturating_add(1);
+            self.single = Some(now);
+            let backoff = Backoff {
+                first: terms.single_after,
+                cap: terms.cap.max(terms.single_after),
+            };
+            self.single_from = now.plus(backoff.delay(self.singles, jitter));
+            return;
+        }
+        // One attempt is the question for the interval and, where it is too long, the setting of it.
+        if how == How::Interval || self.interval == Interval::Unknown {
+            self.attempts = self.attempts.saturating_add(1);
+        }
+        if how == How::Interval {
+            self.interval = Interval::Unknown;
+        }
+        let comes = self.heard.is_some_and(|at| now.since(at) <= terms.single_after * 2);
+        let backoff = Backoff {
+            first: FIRST_AGAIN,
+            cap: if comes { COMES_CAP } else { terms.cap },
+        };
+        self.mend_from = now.plus(backoff.delay(self.attempts, jitter));
+        if self.heard.is_none() {
+            self.single_from = self.single_from.max(now.plus(terms.single_after));
+        }
+    }
+
+    /// The request has ended, with or without success.
+    pub(super) fn ended(&mut self, terms: &Terms, how: How, accepted: bool, now: Moment) {
+        let Some(every) = terms.every else { return };
+        match how {
+            How::Single => {}
+            How::Interval => {
+                if self.interval == Interval::Unknown && self.streamed.is_none() {
+                    self.interval = Interval::Untold;
+                }
+                let enough = matches!(self.interval, Interval::Every(set) if set <= every);
+                if !enough && self.interval != Interval::Unknown {
+                    // Before all others: half a request is of no use.
+                    self.mend_from = Moment::default();
+                }
+            }
+            How::Stream if accepted => {
+                self.interval = Interval::Every(every);
+                // What was measured is of the old interval, and the first of the new one takes its time.
+                self.gap = None;
+                self.mend_from = self.mend_from.max(now.plus(every * 2));
+            }
+            How::Stream => self.interval = Interval::Unknown,
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! What is asked for, how often, and of which link.
+
+use super::*;
+use link::dialect::{
+    AUTOPILOT_VERSION_DATA, BATTERY_STATUS_DATA, EXTENDED_SYS_STATE_DATA, GLOBAL_POSITION_INT_DATA, HOME_POSITION_DATA,
+    MESSAGE_INTERVAL_DATA, SYS_STATUS_DATA,
+};
+use std::collections::BTreeMap;
+
+fn at(ms: u64) -> Moment {
+    Moment::at(Duration::from_millis(ms))
+}
+
+fn message(want: Want) -> MavMessage {
+    match want {
+        Want::Landed => MavMessage::EXTENDED_SYS_STATE(EXTENDED_SYS_STATE_DATA::default()),
+        Want::SysStatus => MavMessage::SYS_STATUS(SYS_STATUS_DATA::default()),
+        Want::Position => MavMessage::GLOBAL_POSITION_INT(GLOBAL_POSITION_INT_DATA::default()),
+        Want::Version => MavMessage::AUTOPILOT_VERSION(AUTOPILOT_VERSION_DATA::default()),
+        Want::Home => MavMessage::HOME_POSITION(HOME_POSITION_DATA::default()),
+        Want::Battery => MavMessage::BATTERY_STATUS(BATTERY_STATUS_DATA::default()),
+        Want::BeatNow | Want::ReadyNow => MavMessage::SYS_STATUS(SYS_STATUS_DATA::default()),
+    }
+}
+
+fn told(want: Want, interval_us: i32) -> MavMessage {
+    MavMessage::MESSAGE_INTERVAL(MESSAGE_INTERVAL_DATA {
+        message_id: want.terms().id,
+        interval_us,
+    })
+}
+
+/// An autopilot and its link, one millisecond after the other.
+struct Line {
+    /// Interval that is set, in milliseconds, of each message that is sent by itself.
+    set: BTreeMap<usize, u64>,
+    next: BTreeMap<usize, u64>,
+    /// How much longer than set the intervals are.
+    stretch: u64,
+    /// What it does not have: accepted when it is asked for, and never sent.
+    lacks: Vec<Want>,
+    answers: bool,
+    obeys: bool,
+    streams: Streams,
+    asked: Vec<(u64, Ask)>,
+    came: BTreeMap<usize, Vec<u64>>,
+    ended: u64,
+}
+
+impl Line {
+    fn of(set: &[(Want, u64)], stretch: u64) -> Self {
+        Self {
+            set: set.iter().map(|(want, ms)| (*want as usize, *ms)).collect(),
+            next: BTreeMap::new(),
+            stretch,
+            lacks: Vec::new(),
+            answers: true,
+            obeys: true,
+            streams: Streams::default(),
+            asked: Vec::new(),
+            came: BTreeMap::new(),
+            ended: 0,
+        }
+    }
+
+    fn send(&mut self, want: Want, ms: u64) {
+        if !self.lacks.contains(&want) {
+            self.streams.heard(&message(want), at(ms));
+            self.came.entry(want as usize).or_default().push(ms);
+        }
+    }
+
+    fn run(&mut self, from: u64, until: u64) {
+        for ms in from..until {
+            for want in WANTS {
+                let Some(interval) = self.set.get(&(want as usize)).copied() else {
+                    continue;
+                };
+                let next = self.next.entry(want as usize).or_insert(ms + interval * self.stretch);
+                if ms >= *next {
+                    *next = ms + interval * self.stretch;
+                    self.send(want, ms);
+                }
+            }
+            if ms < self.ended {
+                continue;
+            }
+            if let Some(ask) = self.streams.next(at(ms)) {
+                self.asked.push((ms, ask));
+                self.streams.asked(ask, at(ms), 1.0);
+                self.obey(ask, ms);
+                self.ended = ms + if self.answers { 30 } else { 800 };
+                self.streams.ended(ask, self.answers, at(self.ended));
+            }
+        }
+    }
+
+    fn obey(&mut self, ask: Ask, ms: u64) {
+        let (want, how) = (ask.want, ask.how);
+        let every = want.terms().every.unwrap_or_default();
+        let every = u64::try_from(every.as_millis()).unwrap();
+        match how {
+            _ if !self.obeys => {}
+            How::Single => self.send(want, ms),
+            How::Stream => {
+                self.set.insert(want as usize, every);
+                self.next.remove(&(want as usize));
+            }
+            How::Interval if self.answers => {
+                let us = self
+                    .set
+                    .get(&(want as usize))
+                    .map_or(0, |ms| i32::try_from(*ms).unwrap() * 1000);
+                self.streams.heard(&told(want, us), at(ms));
+            }
+            How::Interval => {}
+        }
+    }
+
+    fn count(&self, how: How, since: u64) -> usize {
+        self.asked
+            .iter()
+            .filter(|(ms, ask)| ask.how == how && *ms >= since)
+            .count()
+    }
+
+    fn longest_silence(&self, want: Want, since: u64) -> u64 {
+        let came = &self.came[&(want as usize)];
+        let gaps = came.windows(2).filter(|two| two[0] >= since).map(|two| two[1] - two[0]);
+        gaps.max().unwrap_or(u64::MAX)
+    }
+}
+
+/// PX4's mode Onboard, as far as we need it.
+const ONBOARD: [(Want, u64); 5] = [
+    (Want::Landed, 200),
+    (Want::SysStatus, 200),
+    (Want::Position, 20),
+    (Want::Home, 2000),
+    (Want::Battery, 2000),
+];
+
+#[test]
+fn an_autopilot_that_streams_nothing_is_asked_for_everything_once_in_order_of_need() {
+    let mut line = Line::of(&[], 1);
+    line.run(0, 60_000);
+    let mut wants: Vec<Want> = line.asked.iter().map(|(_, ask)| ask.want).collect();
+    wants.dedup();
+    assert_eq!(wants, WANTS);
+    assert_eq!(line.count(How::Stream, 0), 4);
+    assert_eq!(line.asked.len(), 10, "{:?}", line.asked);
+    assert!(line.asked.last().unwrap().0 < 1500);
+}
+
+#[test]
+fn a_stream_that_comes_often_enough_is_left_alone() {
+    let mut line = Line::of(&ONBOARD, 1);
+    line.run(0, 60_000);
+    assert_eq!(line.count(How::Stream, 0), 0, "{:?}", line.asked);
+    assert_eq!(line.set[&(Want::Position as usize)], 20, "guests have their 50 Hz");
+    assert_eq!(line.count(How::Interval, 2000), 0, "{:?}", line.asked);
+}
+
+#[test]
+fn where_the_link_stretches_all_intervals_tenfold_nothing_is_made_slower_and_what_stays_away_is_asked_for_singly() {
+    let mut line = Line::of(&ONBOARD, 13);
+    line.run(0, 600_000);
+    assert_eq!(line.count(How::Stream, 0), 0, "what is set is enough: {:?}", line.asked);
+    for (want, ms) in ONBOARD {
+        assert_eq!(line.set[&(want as usize)], ms);
+    }
+    assert!(line.longest_silence(Want::Landed, 10_000) <= 2300);
+    assert!(line.longest_silence(Want::SysStatus, 10_000) <= 2500);
+    assert!(line.longest_silence(Want::Battery, 10_000) <= 6500);
+    let asked = line.asked.len();
+    assert!(asked < 660, "{asked} requests in ten minutes");
+    assert!(
+        line.count(How::Interval, 60_000) <= 40,
+        "{}",
+        line.count(How::Interval, 60_000)
+    );
+}
+
+#[test]
+fn an_accepted_that_changes_nothing_does_not_reset_the_back_off() {
+    // ArduCopter with BATT_MONITOR 0.
+    let mut line = Line::of(&[], 1);
+    line.lacks = vec![Want::Battery];
+    line.run(0, 600_000);
+    let battery = line.asked.iter().filter(|(_, ask)| ask.want == Want::Battery).count();
+    assert!((10..60).contains(&battery), "{battery} requests in ten minutes");
+    let others = line.asked.len() - battery;
+    assert_eq!(others, 8, "{:?}", line.asked);
+}
+
+#[test]
+fn a_stream_that_somebody_slows_down_is_set_again_and_never_for_long_in_a_war() {
+    let mut line = Line::of(&[], 1);
+    line.run(0, 10_000);
+    for round in 0..60 {
+        line.set.insert(Want::Landed as usize, 5000);
+        line.run(10_000 + round * 10_000, 20_000 + round * 10_000);
+    }
+    assert!(line.longest_silence(Want::Landed, 0) <= 2300, "single ones meanwhile");
+    let set = line
+        .asked
+        .iter()
+        .filter(|(_, ask)| ask.want == Want::Landed && ask.how == How::Stream);
+    let set = set.count();
+    assert!((8..40).contains(&set), "{set} in ten minutes");
+}
+
+#[test]
+fn a_stream_that_stops_is_asked_for_again() {
+    let mut line = Line::of(&[], 1);
+    line.run(0, 8000);
+    line.set.remove(&(Want::Landed as usize));
+    line.run(8000, 12_000);
+    let again: Vec<Ask> = line
+        .asked
+        .iter()
+        .filter(|(ms, _)| *ms >= 8000)
+        .map(|(_, ask)| *ask)
+        .collect();
+    let want = Want::Landed;
+    let how = |how| Ask { want, how };
+    assert!(
+        again.contains(&how(How::Interval)) && again.contains(&how(How::Stream)),
+        "{again:?}"
+    );
+    assert_eq!(line.longest_silence(want, 10_500), 500);
+}
+
+#[test]
+fn an_autopilot_that_answers_nothing_is_not_flooded() {
+    let mut line = Line::of(&[], 1);
+    (line.answers, line.obeys) = (false, false);
+    line.run(0, 600_000);
+    let count = line.asked.len();
+    assert!((100..800).contains(&count), "{count} requests in ten minutes");
+}
+
+#[test]
+fn an_autopilot_that_obeys_without_answering_is_soon_asked_for_everything() {
+    let mut line = Line::of(&[], 1);
+    line.answers = false;
+    line.run(0, 12_000);
+    for want in WANTS {
+        let how = if want.terms().every.is_some() {
+            How::Stream
+        } else {
+            How::Single
+        };
+        let first = line.asked.iter().find(|(_, ask)| *ask == Ask { want, how });
+        assert!(first.is_some_and(|(ms, _)| *ms < 8000), "{want:?}: {:?}", line.asked);
+    }
+    assert!(line.asked.len() <= 14, "{:?}", line.asked);
+}
+
+#[test]
+fn what_somebody_waits_for_is_asked_for_first_and_once() {
+    let mut line = Line::of(&[], 1);
+    line.run(0, 3000);
+    let streams = &mut line.streams;
+    streams.hurry(Want::ReadyNow);
+    streams.hurry(Want::BeatNow);
+    for want in AT_ONCE {
+        let ask = Ask { want, how: How::Single };
+        assert_eq!(streams.next(at(3000)), Some(ask));
+        streams.asked(ask, at(3000), 0.0);
+        streams.ended(ask, false, at(3000));
+    }
+    assert_eq!(streams.next(at(3000)), None);
+}
+
+#[test]
+fn requests_are_paced() {
+    let mut streams = Streams::default();
+    let ask = streams.next(at(0)).unwrap();
+    streams.asked(ask, at(0), 0.0);
+    streams.ended(ask, true, at(10));
+    assert_eq!(streams.next(at(11)), None);
+    assert!(streams.next(at(100)).is_some());
+}
+
+#[test]
+fn home_that_is_known_from_the_position_is_not_asked_for() {
+    let mut line = Line::of(&[], 1);
+    line.streams.known(Want::Home, at(0));
+    line.run(0, 60_000);
+    assert!(
+        line.asked.iter().all(|(_, ask)| ask.want != Want::Home),
+        "{:?}",
+        line.asked
+    );
+}

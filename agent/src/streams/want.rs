@@ -1,0 +1,154 @@
+//! Which messages we need, how often, and the commands that ask for them.
+//!
+//! Owns: [`Want`], [`Ask`] and the table of terms. Must not: decide when anything is asked for ([`super::Streams`] does).
+
+use crate::recipe::{Command, Form, Place};
+use link::dialect::{MavCmd, MavMessage};
+use std::time::Duration;
+
+/// A message that we need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Want {
+    /// EXTENDED_SYS_STATE (245): landed_state.
+    Landed,
+    /// SYS_STATUS (1): readiness.
+    SysStatus,
+    /// GLOBAL_POSITION_INT (33).
+    Position,
+    /// AUTOPILOT_VERSION (148), once.
+    Version,
+    /// HOME_POSITION (242), once.
+    Home,
+    /// BATTERY_STATUS (147).
+    Battery,
+    /// HEARTBEAT (0), once and now: the mode has just been set.
+    BeatNow,
+    /// SYS_STATUS (1), once and now: the arming checks have just been run.
+    ReadyNow,
+}
+
+/// What is asked about a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum How {
+    /// How often it is sent: GET_MESSAGE_INTERVAL (510). A stream that others use must not become slower by us.
+    Interval,
+    /// That it is sent as often as we need it: SET_MESSAGE_INTERVAL (511).
+    Stream,
+    /// That it is sent once: REQUEST_MESSAGE (512).
+    Single,
+}
+
+/// One request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Ask {
+    /// Which message.
+    pub want: Want,
+    /// What about it.
+    pub how: How,
+}
+
+/// In order of need.
+pub(super) const WANTS: [Want; 6] = [
+    Want::Landed,
+    Want::SysStatus,
+    Want::Position,
+    Want::Version,
+    Want::Home,
+    Want::Battery,
+];
+
+/// Asked for only when somebody waits for them; the order is that of need.
+pub(super) const AT_ONCE: [Want; 2] = [Want::BeatNow, Want::ReadyNow];
+pub(super) const KINDS: usize = WANTS.len() + AT_ONCE.len();
+
+/// When a message is asked for.
+pub(super) struct Terms {
+    /// MAVLink message id.
+    pub(super) id: u16,
+    /// Interval that we need; `None` for a message that is wanted once.
+    pub(super) every: Option<Duration>,
+    /// A single one is asked for after this long without any, or a little later than the stream is wont to come.
+    pub(super) single_after: Duration,
+    /// It is asked for after this long at the latest.
+    pub(super) single_by: Duration,
+    /// Longest time between two requests for a message that does not come.
+    pub(super) cap: Duration,
+}
+
+impl Want {
+    pub(super) const fn terms(self) -> Terms {
+        const fn stream(id: u16, every_ms: u64, [single_after_ms, single_by_ms]: [u64; 2], cap_s: u64) -> Terms {
+            let every = Some(Duration::from_millis(every_ms));
+            Terms {
+                id,
+                every,
+                single_after: Duration::from_millis(single_after_ms),
+                single_by: Duration::from_millis(single_by_ms),
+                cap: Duration::from_secs(cap_s),
+            }
+        }
+        const fn once(id: u16, cap_s: u64) -> Terms {
+            Terms {
+                id,
+                every: None,
+                single_after: Duration::from_secs(2),
+                single_by: Duration::from_secs(2),
+                cap: Duration::from_secs(cap_s),
+            }
+        }
+        match self {
+            Self::Landed => stream(245, 500, [1000, 2000], 4),
+            Self::SysStatus => stream(1, 500, [1200, 2200], 4),
+            Self::Position => stream(33, 500, [1000, 1500], 10),
+            Self::Battery => stream(147, 2000, [4500, 6000], 60),
+            Self::Version => once(148, 60),
+            Self::Home => once(242, 20),
+            Self::BeatNow => once(0, 4),
+            Self::ReadyNow => once(1, 4),
+        }
+    }
+
+    /// The want that a message fulfils.
+    #[must_use]
+    pub const fn fulfilled_by(message: &MavMessage) -> Option<Self> {
+        Some(match message {
+            MavMessage::EXTENDED_SYS_STATE(_) => Self::Landed,
+            MavMessage::SYS_STATUS(_) => Self::SysStatus,
+            MavMessage::GLOBAL_POSITION_INT(_) => Self::Position,
+            MavMessage::BATTERY_STATUS(_) => Self::Battery,
+            MavMessage::AUTOPILOT_VERSION(_) => Self::Version,
+            MavMessage::HOME_POSITION(_) => Self::Home,
+            _ => return None,
+        })
+    }
+}
+
+impl Ask {
+    /// The command that asks.
+    #[must_use]
+    #[allow(
+        deprecated,
+        reason = "GET_MESSAGE_INTERVAL is what all firmware in the field answers, REQUEST_MESSAGE of MESSAGE_INTERVAL is not"
+    )]
+    pub fn command(self) -> Command {
+        let terms = self.want.terms();
+        let id = f32::from(terms.id);
+        #[allow(
+            clippy::cast_precision_loss,
+            reason = "a few million microseconds are exact in an f32"
+        )]
+        let interval_us = terms.every.unwrap_or_default().as_micros() as f32;
+        let (command, params) = match self.how {
+            How::Interval => (MavCmd::MAV_CMD_GET_MESSAGE_INTERVAL, [id, 0.0, 0.0, 0.0]),
+            How::Stream => (MavCmd::MAV_CMD_SET_MESSAGE_INTERVAL, [id, interval_us, 0.0, 0.0]),
+            How::Single => (MavCmd::MAV_CMD_REQUEST_MESSAGE, [id, 0.0, 0.0, 0.0]),
+        };
+        Command {
+            command,
+            params,
+            place: Place::Zero,
+            z: 0.0,
+            form: Form::Long,
+        }
+    }
+}

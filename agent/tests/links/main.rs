@@ -1,0 +1,125 @@
+//! The pilot and simulated vehicles on links that carry little, and without a coordinator for a while.
+//!
+//! Owns: what is asked for and known over a companion's port at 57,600 baud, and when an autopilot's own failsafe acts for the
+//! loss of its ground station. Must not: test what a flight does on a good link; that is in `flight`.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
+
+mod world;
+
+use fleet::assignment::Preflight;
+use fleet::vehicle::FlightTruth;
+use link::dialect::MavCmd;
+use sitl::model::{Autopilot, Port};
+use world::{RTL_ARDUPILOT, RTL_PX4, World};
+
+const GLOBAL_POSITION_INT: f32 = 33.0;
+
+#[test]
+fn over_57600_baud_a_flight_is_known_all_the_time_and_nothing_is_asked_for_without_end() {
+    let mut world = World::new(Autopilot::Px4, |config| config.port = Port::Companion);
+    world.fly();
+    let (flown_at, asked) = (world.ms, world.asked().count());
+    let mut unknown = 0;
+    while world.ms < flown_at + 300_000 {
+        world.step();
+        unknown += u32::from(matches!(world.truth(), FlightTruth::Unknown(_)));
+    }
+    assert_eq!(unknown, 0, "steps of 20 ms in which nobody knew whether it flies");
+    let asked = world.asked().count() - asked;
+    assert!(asked < 360, "{asked} requests in five minutes");
+    let set = world
+        .asked()
+        .filter(|(command, _)| *command == MavCmd::MAV_CMD_SET_MESSAGE_INTERVAL);
+    assert_eq!(
+        set.filter(|(_, message)| (message - GLOBAL_POSITION_INT).abs() < 0.5)
+            .count(),
+        0,
+        "its 50 Hz are other people's"
+    );
+    let positions = world.heard_since(33, flown_at);
+    assert!(positions > 900, "{positions} positions in five minutes");
+}
+
+#[test]
+fn on_a_network_a_px4_is_asked_once_and_then_left_alone() {
+    let mut world = World::new(Autopilot::Px4, |config| config.port = Port::Network);
+    world.fly();
+    let asked = world.asked().count();
+    world.pass(120);
+    assert!(
+        world.asked().count() <= asked + 4,
+        "{:?}",
+        world.asked().skip(asked).collect::<Vec<_>>()
+    );
+}
+
+/// A vehicle whose own failsafe for the loss of its ground station returns it.
+fn watched(autopilot: Autopilot) -> World {
+    let mut world = World::new(autopilot, |config| {
+        config.parameters = match autopilot {
+            Autopilot::ArduPilot => vec![("FS_GCS_ENABLE".into(), 1.0), ("FS_GCS_TIMEOUT".into(), 5.0)],
+            Autopilot::Px4 => vec![("NAV_DLL_ACT".into(), 2.0), ("COM_DL_LOSS_T".into(), 10.0)],
+        };
+    });
+    world.fly();
+    world
+}
+
+const fn rtl(autopilot: Autopilot) -> u32 {
+    match autopilot {
+        Autopilot::ArduPilot => RTL_ARDUPILOT,
+        Autopilot::Px4 => RTL_PX4,
+    }
+}
+
+#[test]
+fn a_fail_over_and_a_restart_of_coordinators_bring_nobody_home() {
+    for autopilot in [Autopilot::ArduPilot, Autopilot::Px4] {
+        let mut world = watched(autopilot);
+        let mode = world.vehicle.truth().custom_mode;
+        for away_s in [10, 15, 18] {
+            world.pilot.uplink_closed(world.now());
+            world.pass(away_s);
+            world.order_again();
+            world.pass(40);
+            assert_eq!(
+                world.vehicle.truth().custom_mode,
+                mode,
+                "{autopilot:?} after {away_s} s"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_coordinator_that_stays_away_or_an_agent_that_dies_lets_the_autopilot_act_in_the_stated_time() {
+    // The grace of 20 s, and the autopilot's own time; PX4 holds for 5 s before it returns, and notices up to 3 s late.
+    for (autopilot, own_s) in [(Autopilot::ArduPilot, 7), (Autopilot::Px4, 10 + 3 + 5 + 1)] {
+        let mut world = watched(autopilot);
+        world.pilot.uplink_closed(world.now());
+        let ms = world.until("it returns", 60, |w| w.vehicle.truth().custom_mode == rtl(autopilot));
+        assert!((20_000..=20_000 + own_s * 1000).contains(&ms), "{autopilot:?}: {ms} ms");
+
+        let mut world = watched(autopilot);
+        world.agent_dies();
+        let ms = world.until("it returns", 60, |w| w.vehicle.truth().custom_mode == rtl(autopilot));
+        assert!(ms <= own_s * 1000, "{autopilot:?}: {ms} ms");
+    }
+}
+
+#[test]
+fn what_preflight_found_is_found_again_by_an_agent_that_was_restarted_in_flight() {
+    for autopilot in [Autopilot::ArduPilot, Autopilot::Px4] {
+        let mut world = World::new(autopilot, |_| {});
+        world.preflight = Preflight::Warn;
+        world.fly();
+        let warnings = world.pilot.report(world.now()).warnings;
+        assert_eq!(warnings.len(), 2, "{warnings:?}");
+        world.agent_restarts();
+        world.order_again();
+        world.until("the warnings are there", 10, |w| {
+            w.pilot.report(w.now()).warnings == warnings
+        });
+        assert!(matches!(world.truth(), FlightTruth::Airborne(_)));
+    }
+}

@@ -1,0 +1,280 @@
+//! Keys by which a person lets something happen to the simulated vehicles of the demo, where standard input is a terminal.
+//!
+//! Owns: reading single keys, what each does to which vehicle, and charging the batteries of vehicles on the ground. Must not: tell
+//! Skein anything: it finds out by its vehicles, as with real ones.
+
+use crate::output::Output;
+use crate::vehicle::Vehicle;
+use nix::sys::termios::{LocalFlags, SetArg, SpecialCharacterIndices, Termios, tcgetattr, tcsetattr};
+use nix::unistd::{getpgrp, tcgetpgrp};
+use sitl::faults::{Around, ModeNumber, Sudden, What};
+use sitl::shell::Simulation;
+use std::collections::BTreeSet;
+use std::io::{IsTerminal, Read};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{mpsc, watch};
+use tokio::time::sleep;
+
+/// What a pilot flies by hand: Position on PX4, Loiter on ArduCopter.
+const BY_HAND: ModeNumber = ModeNumber {
+    px4: Some(3 << 16),
+    ardupilot: Some(5),
+};
+
+/// What Skein holds in: AUTO.LOITER on PX4, Guided on ArduCopter.
+const BACK: ModeNumber = ModeNumber {
+    px4: Some((4 << 16) | (3 << 24)),
+    ardupilot: Some(4),
+};
+
+/// The charge after the key for a low battery: below the usual reserve of Skein, above the limits of the autopilots themselves.
+const LOW_PERCENT: f64 = 19.0;
+
+/// How long a lost link is lost, in simulated seconds.
+const LOST_SECONDS: f64 = 20.0;
+
+/// Percent that a battery on the ground gains in each second.
+const CHARGE_PERCENT: u32 = 2;
+
+/// Keys that wait; whoever presses faster loses some.
+const WAITING: usize = 8;
+
+/// What a person asks for by a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    /// A pilot takes a vehicle over.
+    TakeOver,
+    /// The pilot gives it back.
+    GiveBack,
+    /// A battery is low at once.
+    LowBattery,
+    /// The autopilot is not heard for a while.
+    LostLink,
+    /// What the keys do.
+    Help,
+}
+
+impl Key {
+    const fn of(byte: u8) -> Option<Self> {
+        Some(match byte.to_ascii_lowercase() {
+            b't' => Self::TakeOver,
+            b'g' => Self::GiveBack,
+            b'b' => Self::LowBattery,
+            b'l' => Self::LostLink,
+            b'h' | b'?' => Self::Help,
+            _ => return None,
+        })
+    }
+}
+
+/// What the keys do.
+pub const HELP: &str = "Keys, for a vehicle that holds: t a pilot takes it over, g gives it back; b its battery is low; l its \
+     autopilot is not heard for 20 s; ? this list. Batteries are charged on the ground.";
+
+/// The keys of a terminal. Dropping it gives the terminal back as it was.
+pub struct Keys {
+    before: Termios,
+    pressed: mpsc::Receiver<Key>,
+    /// Nodes whose vehicles a pilot has, by a key.
+    taken: BTreeSet<String>,
+}
+
+impl Keys {
+    /// Reads keys from now on; `None` where nobody can press any, or the picture is not drawn on a terminal.
+    #[must_use]
+    pub fn listen(out: Output) -> Option<Self> {
+        let input = std::io::stdin();
+        // What runs in the background must not read, or it is stopped.
+        let ours = input.is_terminal() && tcgetpgrp(&input).is_ok_and(|group| group == getpgrp());
+        if !ours || !out.terminal {
+            return None;
+        }
+        let before = tcgetattr(&input).ok()?;
+        let mut single = before.clone();
+        // Ctrl-C stays what it is.
+        single.local_flags.remove(LocalFlags::ICANON | LocalFlags::ECHO);
+        single.control_chars[SpecialCharacterIndices::VMIN as usize] = 1;
+        single.control_chars[SpecialCharacterIndices::VTIME as usize] = 0;
+        tcsetattr(&input, SetArg::TCSANOW, &single).ok()?;
+        let (tell, pressed) = mpsc::channel(WAITING);
+        // It ends with the first key after nobody listens any more, or with the process.
+        let reading = std::thread::Builder::new()
+            .name("keys".to_owned())
+            .spawn(move || read(&tell));
+        reading.ok()?;
+        Some(Self {
+            before,
+            pressed,
+            taken: BTreeSet::new(),
+        })
+    }
+
+    /// The next key that means something. Safe to cancel.
+    pub async fn next(&mut self) -> Key {
+        match self.pressed.recv().await {
+            Some(key) => key,
+            // The terminal is gone.
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Does what `key` asks for; what is to be said.
+    pub fn press(&mut self, key: Key, fleet: &[Vehicle], simulation: &Simulation) -> String {
+        let Some((vehicle, what)) = happening(key, fleet, &self.taken) else {
+            return nothing(key).to_owned();
+        };
+        let node = vehicle.node.clone();
+        if !simulation.befall(&node, what) {
+            return format!("{node}: its link has failed; try another");
+        }
+        match key {
+            Key::TakeOver => self.taken.insert(node),
+            Key::GiveBack => self.taken.remove(&node),
+            Key::LowBattery | Key::LostLink | Key::Help => false,
+        };
+        said(key, vehicle)
+    }
+}
+
+impl Drop for Keys {
+    fn drop(&mut self) {
+        // If the terminal is gone there is nothing to give back.
+        let _ = tcsetattr(std::io::stdin(), SetArg::TCSANOW, &self.before);
+    }
+}
+
+fn read(tell: &mpsc::Sender<Key>) {
+    let mut input = std::io::stdin().lock();
+    let mut byte = [0; 1];
+    while let Ok(1) = input.read(&mut byte) {
+        if tell.is_closed() {
+            return;
+        }
+        if let Some(key) = Key::of(byte[0]) {
+            // Whoever presses faster than it is done loses some.
+            let _ = tell.try_send(key);
+        }
+    }
+}
+
+/// To which vehicle something happens, and what.
+fn happening<'a>(key: Key, fleet: &'a [Vehicle], taken: &BTreeSet<String>) -> Option<(&'a Vehicle, What)> {
+    let holds = |vehicle: &&Vehicle| vehicle.truth == "InAir" && vehicle.activity.as_deref() == Some("Holding");
+    let mut all: Vec<&Vehicle> = fleet.iter().filter(|vehicle| !vehicle.node.is_empty()).collect();
+    all.sort_by(|a, b| a.node.cmp(&b.node));
+    let mut all = all.into_iter();
+    let what = match key {
+        Key::TakeOver => What::Sudden(Sudden::Mode(BY_HAND)),
+        Key::GiveBack => What::Sudden(Sudden::Mode(BACK)),
+        Key::LowBattery => What::Sudden(Sudden::Battery(LOW_PERCENT)),
+        Key::LostLink => What::Around(Around::Silence, Some(LOST_SECONDS)),
+        Key::Help => return None,
+    };
+    let vehicle = match key {
+        Key::GiveBack => all.find(|vehicle| taken.contains(&vehicle.node)),
+        _ => all.filter(holds).find(|vehicle| !taken.contains(&vehicle.node)),
+    };
+    vehicle.map(|vehicle| (vehicle, what))
+}
+
+const fn nothing(key: Key) -> &'static str {
+    match key {
+        Key::Help => HELP,
+        Key::GiveBack => "No pilot has a vehicle; t lets one take over.",
+        Key::TakeOver | Key::LowBattery | Key::LostLink => "No vehicle holds just now; wait until one does.",
+    }
+}
+
+fn said(key: Key, vehicle: &Vehicle) -> String {
+    let node = &vehicle.node;
+    match key {
+        Key::TakeOver => {
+            format!("{node}: its pilot takes over by radio control. Skein sends nothing from now on; g gives it back.")
+        }
+        Key::GiveBack => format!(
+            "{node}: its pilot gives it back. Skein goes on once a person says so: skein resume {} -n {}",
+            vehicle.drone, vehicle.namespace
+        ),
+        Key::LowBattery => {
+            format!("{node}: its battery has {LOW_PERCENT} % left, below the reserve of 20 %. Skein brings it home.")
+        }
+        Key::LostLink => format!(
+            "{node}: its autopilot is not heard for {LOST_SECONDS} s. What it does is not known then, and nothing is assumed."
+        ),
+        Key::Help => HELP.to_owned(),
+    }
+}
+
+/// Charges the batteries of vehicles on the ground, for as long as this is awaited.
+pub async fn charge(fleet: watch::Receiver<Vec<Vehicle>>, simulation: Arc<Simulation>) {
+    loop {
+        sleep(Duration::from_secs(1)).await;
+        let to_charge: Vec<(String, u32)> = fleet.borrow().iter().filter_map(charged).collect();
+        for (node, percent) in to_charge {
+            simulation.befall(&node, What::Sudden(Sudden::Battery(percent.into())));
+        }
+    }
+}
+
+/// The next charge of a vehicle that can be charged.
+fn charged(vehicle: &Vehicle) -> Option<(String, u32)> {
+    let percent = vehicle.battery_percent.filter(|percent| *percent < 100)?;
+    (vehicle.truth == "Disarmed").then(|| (vehicle.node.clone(), percent.saturating_add(CHARGE_PERCENT).min(100)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vehicle(node: &str, truth: &str, activity: &str) -> Vehicle {
+        Vehicle {
+            node: node.into(),
+            drone: format!("demo-{node}"),
+            namespace: "default".into(),
+            truth: truth.into(),
+            activity: Some(activity.into()),
+            battery_percent: Some(60),
+            ..Vehicle::default()
+        }
+    }
+
+    #[test]
+    fn something_happens_to_a_vehicle_that_holds_and_a_pilot_gives_back_what_he_has() {
+        let fleet = [
+            vehicle("c", "InAir", "Holding"),
+            vehicle("a", "Disarmed", "Idle"),
+            vehicle("b", "InAir", "Holding"),
+        ];
+        let mut taken = BTreeSet::new();
+        let whom =
+            |key, taken: &BTreeSet<String>| happening(key, &fleet, taken).map(|(vehicle, _)| vehicle.node.clone());
+        assert_eq!(whom(Key::TakeOver, &taken).as_deref(), Some("b"));
+        assert_eq!(whom(Key::GiveBack, &taken), None);
+        taken.insert("b".to_owned());
+        assert_eq!(whom(Key::TakeOver, &taken).as_deref(), Some("c"));
+        assert_eq!(whom(Key::LowBattery, &taken).as_deref(), Some("c"));
+        assert_eq!(whom(Key::GiveBack, &taken).as_deref(), Some("b"));
+        assert_eq!(whom(Key::LostLink, &["b".to_owned(), "c".to_owned()].into()), None);
+    }
+
+    #[test]
+    fn a_battery_is_charged_on_the_ground_and_only_there() {
+        assert_eq!(charged(&vehicle("a", "Disarmed", "Idle")), Some(("a".to_owned(), 62)));
+        assert_eq!(charged(&vehicle("a", "InAir", "Holding")), None);
+        let mut full = vehicle("a", "Disarmed", "Idle");
+        full.battery_percent = Some(99);
+        assert_eq!(charged(&full).unwrap().1, 100);
+        full.battery_percent = Some(100);
+        assert_eq!(charged(&full), None);
+    }
+
+    #[test]
+    fn whoever_gives_back_is_told_how_skein_goes_on() {
+        let told = said(Key::GiveBack, &vehicle("a", "InAir", "HandsOffOtherMode"));
+        assert!(told.ends_with("skein resume demo-a -n default"), "{told}");
+        for (byte, key) in [(b't', Some(Key::TakeOver)), (b'?', Some(Key::Help)), (b'x', None)] {
+            assert_eq!(Key::of(byte), key);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! What a ground order has still to bring about, and by whom.
+//!
+//! Owns: the sentences. Must not: say of a vehicle that it lands when nothing but an order says so.
+
+use crate::vehicle::Vehicle;
+
+/// So many vehicles are named; of more, how many.
+const NAMED: usize = 8;
+
+/// What is owed for `vehicles`, those that a ground order covers, as they were last reported.
+#[must_use]
+pub fn owed(vehicles: &[Vehicle]) -> String {
+    let (mut ordered, mut others, mut unknown, mut down) = (Vec::new(), Vec::new(), Vec::new(), 0_usize);
+    for vehicle in vehicles.iter().filter(|vehicle| !vehicle.node.is_empty()) {
+        // One that serves no Drone gets no commands from Skein.
+        let hands_off =
+            vehicle.drone.is_empty() || vehicle.activity.as_deref().is_some_and(|a| a.starts_with("HandsOff"));
+        match vehicle.flying {
+            None => unknown.push(vehicle.title()),
+            // Armed on the ground by somebody else is somebody else's to disarm.
+            _ if hands_off && vehicle.truth != "Disarmed" => others.push(vehicle.title()),
+            Some(true) => ordered.push(vehicle.title()),
+            Some(false) => down += 1,
+        }
+    }
+    let mut parts = Vec::new();
+    match ordered.len() {
+        0 => {}
+        n => parts.push(format!("{} in the air, ordered to land", vehicles_of(n))),
+    }
+    match down {
+        0 => {}
+        n => parts.push(format!("{} on the ground", vehicles_of(n))),
+    }
+    if parts.is_empty() && others.is_empty() && unknown.is_empty() {
+        return "No vehicle is covered by it now.".to_owned();
+    }
+    let mut text = String::new();
+    if !parts.is_empty() {
+        text = format!("{}.", parts.join(", "));
+    }
+    let mut add = |sentence: String| {
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        text += &sentence;
+    };
+    if !others.is_empty() {
+        add(format!(
+            "NOT landed by Skein, because somebody else is in command: {}: whoever flies it has to land it, or give it back and \
+             `skein resume` it.",
+            names(&others)
+        ));
+    }
+    if !unknown.is_empty() {
+        add(format!(
+            "NOT KNOWN, because the agent or the autopilot is not heard: {}: the order holds, and the agent carries it out once both are \
+             heard; look for the vehicle.",
+            names(&unknown)
+        ));
+    }
+    text
+}
+
+fn vehicles_of(count: usize) -> String {
+    if count == 1 {
+        "1 vehicle".to_owned()
+    } else {
+        format!("{count} vehicles")
+    }
+}
+
+fn names(all: &[String]) -> String {
+    let first = all
+        .iter()
+        .take(NAMED)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(", ");
+    match all.len().saturating_sub(NAMED) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vehicle::tests::{holding, pending};
+    use proto::v1;
+
+    fn doing(name: &str, truth: v1::FlightTruth, activity: v1::Activity) -> Vehicle {
+        let mut vehicle = holding(name);
+        if let Some(report) = vehicle.report.as_mut() {
+            (report.truth, report.activity) = (truth.into(), activity.into());
+        }
+        vehicle.into()
+    }
+
+    #[test]
+    fn who_lands_who_is_flown_by_somebody_else_and_who_is_not_heard_are_told_apart() {
+        use v1::{Activity as A, FlightTruth as T};
+        let told = owed(&[
+            doing("a", T::InAir, A::Holding),
+            doing("b", T::InAir, A::HandsOffOtherMode),
+            doing("c", T::UnknownLinkLost, A::Waiting),
+            doing("d", T::Disarmed, A::HandsOffFlightOver),
+        ]);
+        assert!(
+            told.starts_with("1 vehicle in the air, ordered to land, 1 vehicle on the ground. NOT landed by"),
+            "{told}"
+        );
+        assert!(
+            told.contains("in command: default/b: whoever flies it") && told.contains("not heard: default/c:"),
+            "{told}"
+        );
+        assert!(!told.contains("land now"), "{told}");
+    }
+
+    #[test]
+    fn a_vehicle_without_a_drone_that_flies_is_not_said_to_land() {
+        let idle = |truth: v1::FlightTruth| Vehicle {
+            drone: String::new(),
+            ..doing("a", truth, v1::Activity::Idle)
+        };
+        let told = owed(&[idle(v1::FlightTruth::InAir)]);
+        assert!(
+            told.starts_with("NOT landed by Skein") && told.contains("node node-a"),
+            "{told}"
+        );
+        assert_eq!(owed(&[idle(v1::FlightTruth::Disarmed)]), "1 vehicle on the ground.");
+    }
+
+    #[test]
+    fn where_there_is_no_vehicle_nothing_lands() {
+        assert_eq!(owed(&[]), "No vehicle is covered by it now.");
+        assert_eq!(owed(&[pending("a").into()]), "No vehicle is covered by it now.");
+        let many: Vec<Vehicle> = (0..10)
+            .map(|n| {
+                doing(
+                    &format!("d{n}"),
+                    v1::FlightTruth::UnknownLinkLost,
+                    v1::Activity::Waiting,
+                )
+            })
+            .collect();
+        assert!(owed(&many).contains("default/d7 and 2 more"), "{}", owed(&many));
+    }
+}

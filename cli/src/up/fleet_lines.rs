@@ -1,0 +1,78 @@
+//! The state of the fleet on standard output, a line for each change, while a station runs.
+//!
+//! Owns: following the coordinator of this station and writing what changed. Must not: wait for whoever reads: lines that are not
+//! read are lost.
+
+use crate::changes;
+use crate::failure::Failure;
+use crate::route::Route;
+use crate::server::{Server, Which};
+use crate::vehicle::Vehicle;
+use crate::watch::now;
+use agent::lines::Lines;
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::AsFd;
+use std::time::Duration;
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
+
+/// After losing the coordinator.
+const AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+/// How long the last lines have at the end.
+const LAST_LINES: Duration = Duration::from_millis(500);
+
+/// Writes the state of a fleet. Dropping it ends that.
+#[derive(Debug)]
+pub struct FleetLines {
+    following: JoinHandle<()>,
+    lines: Lines,
+}
+
+impl FleetLines {
+    /// Follows the coordinator at `server` from now on.
+    ///
+    /// # Errors
+    /// The system gives no thread or no file.
+    pub fn start(server: Route) -> Result<Self, Failure> {
+        let out = std::io::stdout().as_fd().try_clone_to_owned().map(File::from)?;
+        let lines = Lines::to(out)?;
+        let following = tokio::spawn(follow(server, lines.clone()));
+        Ok(Self { following, lines })
+    }
+}
+
+impl Drop for FleetLines {
+    fn drop(&mut self) {
+        self.following.abort();
+        self.lines.write_out(LAST_LINES);
+    }
+}
+
+async fn follow(server: Route, mut lines: Lines) {
+    let mut last = Vec::new();
+    loop {
+        // The coordinator may not know the fleet yet, or be away for a moment.
+        if let Err(why) = follow_once(&server, &mut last, &mut lines).await {
+            tracing::debug!(%why, "the fleet is not shown");
+        }
+        sleep(AGAIN_AFTER).await;
+    }
+}
+
+async fn follow_once(server: &Route, last: &mut Vec<Vehicle>, lines: &mut Lines) -> anyhow::Result<()> {
+    let mut stream = Server::connect(server).await?.watch(&Which::default(), None).await?;
+    while let Some(fleet) = stream.message().await? {
+        let seen: Vec<Vehicle> = fleet.vehicles.into_iter().map(Vehicle::from).collect();
+        let changed = changes::lines(last, &seen);
+        *last = seen;
+        if !changed.is_empty() {
+            let at = now();
+            let text: String = changed.iter().map(|change| format!("{at} {change}\n")).collect();
+            // If nobody reads, what flies still flies.
+            let _ = lines.write_all(text.as_bytes());
+        }
+    }
+    Ok(())
+}

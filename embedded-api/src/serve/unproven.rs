@@ -1,0 +1,101 @@
+//! Connections on which the credential was not shown yet.
+//!
+//! Owns: which of them is the oldest, which gives way when all places are taken: whoever only opens connections keeps nobody out.
+//! Must not: end a connection on which the credential was shown.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio_util::sync::CancellationToken;
+
+/// All of them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Unproven(Arc<Mutex<All>>);
+
+#[derive(Debug, Default)]
+struct All {
+    count: u64,
+    waiting: BTreeMap<u64, CancellationToken>,
+}
+
+/// One of them. Dropping it takes it off the list.
+#[derive(Debug)]
+pub(super) struct Stranger {
+    all: Unproven,
+    number: u64,
+    /// Cancelled when it has to go.
+    pub(super) gives_way: CancellationToken,
+}
+
+impl Unproven {
+    fn lock(&self) -> MutexGuard<'_, All> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A new one.
+    pub(super) fn enter(&self) -> Stranger {
+        let gives_way = CancellationToken::new();
+        let mut all = self.lock();
+        let number = all.count;
+        all.count += 1;
+        all.waiting.insert(number, gives_way.clone());
+        drop(all);
+        Stranger {
+            all: self.clone(),
+            number,
+            gives_way,
+        }
+    }
+
+    /// The oldest gives way, if there is one.
+    pub(super) fn cut_oldest(&self) {
+        if let Some((_, oldest)) = self.lock().waiting.pop_first() {
+            oldest.cancel();
+        }
+    }
+}
+
+impl Drop for Stranger {
+    fn drop(&mut self) {
+        self.all.lock().waiting.remove(&self.number);
+    }
+}
+
+/// Whether the credential was shown on a connection.
+#[derive(Debug)]
+pub(super) struct Proof(Mutex<Option<Stranger>>);
+
+impl Proof {
+    /// Not yet, on the connection of `stranger`.
+    pub(super) const fn of(stranger: Stranger) -> Self {
+        Self(Mutex::new(Some(stranger)))
+    }
+
+    /// It was shown.
+    pub(super) fn give(&self) {
+        drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+
+    /// Whether it was.
+    pub(super) fn is_given(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_that_has_shown_nothing_gives_way() {
+        let all = Unproven::default();
+        let (first, second, third) = (all.enter(), all.enter(), all.enter());
+        let proof = Proof::of(first);
+        proof.give();
+        assert!(proof.is_given());
+        all.cut_oldest();
+        assert!(second.gives_way.is_cancelled() && !third.gives_way.is_cancelled());
+        drop(third);
+        all.cut_oldest();
+        assert!(all.lock().waiting.is_empty());
+    }
+}

@@ -1,0 +1,126 @@
+//! Why a flight is not what was ordered, and what is owed: parts of a `Report`.
+//!
+//! Owns: the conversions of Diversion, Astray and Owed. Must not: refuse a report for them: a cause that is not known here is an
+//! unknown cause, and what makes no sense is left out.
+
+use super::{moment, ms};
+use crate::v1;
+use fleet::failsafe::{Cause, Diversion, Diverted};
+use fleet::memory::{Answer, Owed};
+use fleet::takeover::Descent;
+use fleet::units::AltitudeAboveHome;
+use fleet::whereabouts::Astray;
+
+/// Most characters of an autopilot's words that are taken.
+const LONGEST: usize = 300;
+
+fn clipped(words: &str) -> String {
+    words.chars().take(LONGEST).collect()
+}
+
+impl From<&Diversion> for v1::Diversion {
+    fn from(diversion: &Diversion) -> Self {
+        let why = match diversion.why {
+            Diverted::LowBattery => v1::DiversionWhy::LowBattery,
+            Diverted::CoordinatorLoss => v1::DiversionWhy::CoordinatorLoss,
+            Diverted::Autopilot(Cause::Battery) => v1::DiversionWhy::AutopilotBattery,
+            Diverted::Autopilot(Cause::GroundStation) => v1::DiversionWhy::AutopilotGroundStation,
+            Diverted::Autopilot(Cause::RemoteControl) => v1::DiversionWhy::AutopilotRemoteControl,
+            Diverted::Autopilot(Cause::Fence) => v1::DiversionWhy::AutopilotFence,
+            Diverted::Autopilot(Cause::Position) => v1::DiversionWhy::AutopilotPosition,
+            Diverted::Autopilot(Cause::Propulsion) => v1::DiversionWhy::AutopilotPropulsion,
+            Diverted::Autopilot(Cause::Other) => v1::DiversionWhy::Unspecified,
+        };
+        Self {
+            why: why.into(),
+            words: diversion.words.clone(),
+        }
+    }
+}
+
+impl From<v1::Diversion> for Diversion {
+    fn from(diversion: v1::Diversion) -> Self {
+        Self {
+            why: match diversion.why() {
+                v1::DiversionWhy::LowBattery => Diverted::LowBattery,
+                v1::DiversionWhy::CoordinatorLoss => Diverted::CoordinatorLoss,
+                v1::DiversionWhy::AutopilotBattery => Diverted::Autopilot(Cause::Battery),
+                v1::DiversionWhy::AutopilotGroundStation => Diverted::Autopilot(Cause::GroundStation),
+                v1::DiversionWhy::AutopilotRemoteControl => Diverted::Autopilot(Cause::RemoteControl),
+                v1::DiversionWhy::AutopilotFence => Diverted::Autopilot(Cause::Fence),
+                v1::DiversionWhy::AutopilotPosition => Diverted::Autopilot(Cause::Position),
+                v1::DiversionWhy::AutopilotPropulsion => Diverted::Autopilot(Cause::Propulsion),
+                v1::DiversionWhy::Unspecified => Diverted::Autopilot(Cause::Other),
+            },
+            words: clipped(&diversion.words),
+        }
+    }
+}
+
+impl From<Astray> for v1::Astray {
+    fn from(astray: Astray) -> Self {
+        use v1::astray::What;
+        let what = match astray {
+            Astray::Fell { from } => What::FellFromM(from.0),
+            Astray::Height { at } => What::HeightM(at.0),
+            Astray::Place { off } => What::OffPlaceM(off),
+        };
+        Self { what: Some(what) }
+    }
+}
+
+/// What a vehicle does instead of holding; `None` when it is not said, or is no number.
+pub(super) fn astray(astray: v1::Astray) -> Option<Astray> {
+    use v1::astray::What;
+    let finite = |metres: f64| metres.is_finite().then_some(metres);
+    Some(match astray.what? {
+        What::FellFromM(from) => Astray::Fell {
+            from: AltitudeAboveHome(finite(from)?),
+        },
+        What::HeightM(at) => Astray::Height {
+            at: AltitudeAboveHome(finite(at)?),
+        },
+        What::OffPlaceM(off) => Astray::Place { off: finite(off)? },
+    })
+}
+
+impl From<&Owed> for v1::Owed {
+    fn from(owed: &Owed) -> Self {
+        let descent = match owed.descent {
+            Descent::Land => v1::Descent::Unspecified,
+            Descent::Return => v1::Descent::Return,
+        };
+        let (answer, result) = match &owed.answer {
+            Answer::Awaited => (v1::Answer::Unspecified, String::new()),
+            Answer::Missing => (v1::Answer::Missing, String::new()),
+            Answer::Accepted => (v1::Answer::Accepted, String::new()),
+            Answer::Refused(result) => (v1::Answer::Refused, result.clone()),
+        };
+        Self {
+            descent: descent.into(),
+            times: owed.times,
+            since_ms: ms(owed.since),
+            answer: answer.into(),
+            result,
+        }
+    }
+}
+
+impl From<v1::Owed> for Owed {
+    fn from(owed: v1::Owed) -> Self {
+        Self {
+            descent: match owed.descent() {
+                v1::Descent::Unspecified => Descent::Land,
+                v1::Descent::Return => Descent::Return,
+            },
+            times: owed.times,
+            since: moment(owed.since_ms),
+            answer: match owed.answer() {
+                v1::Answer::Unspecified => Answer::Awaited,
+                v1::Answer::Missing => Answer::Missing,
+                v1::Answer::Accepted => Answer::Accepted,
+                v1::Answer::Refused => Answer::Refused(clipped(&owed.result)),
+            },
+        }
+    }
+}

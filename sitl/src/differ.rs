@@ -1,0 +1,39 @@
+//! The simulator against the real thing, live: random scripts are given to a real autopilot and to the simulated one, and
+//! what both answer is compared.
+//!
+//! Owns: scripts, the two ways to run one, the verdict, and shrinking. Must not: start an autopilot, or share anything with
+//! the crates that talk to vehicles.
+//!
+//! A script is drawn from a seed ([`generate`]) and run on the real autopilot first ([`Live`]), by the clock of the vehicle,
+//! so that any speed-up will do. Every message that it was sent is kept with its time, and the simulated vehicle is given
+//! the same bytes at the same seconds ([`simulated`]). Acks, modes, armed and landed states of both are then laid side by
+//! side ([`judge`]). A script that differs is run again with fewer steps until none can be left out ([`shrink`]).
+//!
+//! What may differ by nature, and is no difference:
+//!
+//! | what | how much | why |
+//! |---|---|---|
+//! | when a state or ack is reported | 2 s, and a tenth of the time since the last common one | as in `sitl::replay`, where it is justified |
+//! | a state that one side only reported for less than 1.1 s | | both report states about once a second |
+//! | what follows a message that arrives near a transition | the simulated vehicle gets all messages again up to 1.5 s earlier or later, and with pauses a tenth shorter or longer; one run that agrees is enough ([`Warp`]) | a landing of 20 s takes 18 to 22 s on the real one too, and a command in its last second meets either state |
+//! | the order of two acks of one command | 0.3 s | PX4's link and its commander both answer a change of mode |
+//! | what comes within 6 s after the last step | may be missing on one side | it may come later still |
+
+mod encode;
+mod generate;
+mod judge;
+mod kept;
+mod live;
+mod pools;
+mod script;
+mod session;
+mod shrink;
+mod simulated;
+
+pub use generate::generate;
+pub use judge::{Outcome, judge};
+pub use kept::{keep, kept};
+pub use live::{Live, LiveError, Wire};
+pub use script::{Act, At, Form, Script, Setpoint, Step};
+pub use session::{Found, Report, Session, Settings};
+pub use simulated::{Warp, simulated};

@@ -1,0 +1,242 @@
+//! A script: what is sent to a vehicle, and when.
+//!
+//! Owns: the steps and how they are printed. Must not: know a frame's bytes, or draw anything.
+
+use std::fmt;
+
+use crate::model::Autopilot;
+
+/// See the module text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Script {
+    /// For which stack.
+    pub autopilot: Autopilot,
+    /// What it was drawn from.
+    pub seed: u64,
+    /// In order.
+    pub steps: Vec<Step>,
+}
+
+/// One step: a pause, then an act.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// Its place in the script as it was drawn; shrinking keeps it.
+    pub place: usize,
+    /// Seconds of the vehicle's time since the step before.
+    pub after_s: f64,
+    /// What then.
+    pub act: Act,
+}
+
+/// What is sent, or changes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Act {
+    /// COMMAND_LONG or COMMAND_INT.
+    Command {
+        /// MAV_CMD.
+        id: u16,
+        /// Parameters 1 to 4.
+        params: [f32; 4],
+        /// Parameters 5 to 7.
+        at: At,
+        /// Which of the two messages.
+        form: Form,
+        /// Target system, relative to the vehicle's: 0 is the vehicle, 1 the next system; `None` is everybody.
+        system: Option<u8>,
+        /// Target component.
+        component: u8,
+    },
+    /// SET_MODE (11).
+    SetMode {
+        /// MAV_MODE_FLAG bits.
+        base_mode: u8,
+        /// The autopilot's number.
+        custom_mode: u32,
+    },
+    /// PARAM_SET (23).
+    ParamSet {
+        /// Name.
+        name: &'static str,
+        /// Value.
+        value: f32,
+        /// An integer of PX4, whose bits are sent.
+        integer: bool,
+    },
+    /// PARAM_REQUEST_READ (20) by name.
+    ParamRead {
+        /// Name.
+        name: &'static str,
+    },
+    /// One set-point.
+    Point(Setpoint),
+    /// A set-point five times a second from now on, or none any more.
+    Stream(Option<Setpoint>),
+    /// A ground station's heartbeats once a second: on or off.
+    Heartbeats(bool),
+    /// Nothing.
+    Wait,
+}
+
+/// MAV_FRAME and form of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// COMMAND_LONG.
+    Long,
+    /// COMMAND_INT in this frame.
+    Int(u8),
+}
+
+/// Parameters 5 to 7.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum At {
+    /// As they stand. In COMMAND_INT, 5 and 6 are whole numbers.
+    Plain(f32, f32, f32),
+    /// Not given: NaN, or INT32_MAX, with this altitude above the ground (NaN: none), above mean sea level if so.
+    Here {
+        /// Metres above the ground.
+        up_m: f32,
+        /// Sent above mean sea level.
+        amsl: bool,
+    },
+    /// Metres from where the script began.
+    There {
+        /// Metres north.
+        north_m: f32,
+        /// Metres east.
+        east_m: f32,
+        /// Metres above the ground.
+        up_m: f32,
+        /// Sent above mean sea level.
+        amsl: bool,
+    },
+}
+
+/// A set-point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Setpoint {
+    /// SET_POSITION_TARGET_GLOBAL_INT (86).
+    Global {
+        /// MAV_FRAME.
+        frame: u8,
+        /// POSITION_TARGET_TYPEMASK.
+        mask: u16,
+        /// Metres north of where the script began, east of it, above the ground.
+        place: [f32; 3],
+        /// Metres a second, north, east, down.
+        velocity: [f32; 3],
+    },
+    /// SET_POSITION_TARGET_LOCAL_NED (84).
+    Local {
+        /// MAV_FRAME.
+        frame: u8,
+        /// POSITION_TARGET_TYPEMASK.
+        mask: u16,
+        /// Metres, down positive.
+        place: [f32; 3],
+        /// Metres a second.
+        velocity: [f32; 3],
+    },
+}
+
+impl Script {
+    /// Seconds from its beginning to its last step.
+    #[must_use]
+    pub fn length_s(&self) -> f64 {
+        self.steps.iter().map(|step| step.after_s).sum()
+    }
+
+    /// The same without the steps at `left_out` (indices now, not places as drawn). Pauses stay, so that what is left comes
+    /// when it came before.
+    #[must_use]
+    pub fn without(&self, left_out: &[usize]) -> Self {
+        let mut steps = Vec::new();
+        let mut owed_s = 0.0;
+        for (index, step) in self.steps.iter().enumerate() {
+            if left_out.contains(&index) {
+                owed_s += step.after_s;
+            } else {
+                steps.push(Step {
+                    after_s: step.after_s + std::mem::take(&mut owed_s),
+                    ..step.clone()
+                });
+            }
+        }
+        if owed_s > 0.0 {
+            steps.push(Step {
+                place: usize::MAX,
+                after_s: owed_s,
+                act: Act::Wait,
+            });
+        }
+        Self { steps, ..self.clone() }
+    }
+}
+
+impl fmt::Display for Script {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut at_s = 0.0;
+        for step in &self.steps {
+            at_s += step.after_s;
+            if step.act != Act::Wait {
+                writeln!(f, "  {at_s:6.1} s  {}", step.act)?;
+            }
+        }
+        write!(f, "  {at_s:6.1} s  end")
+    }
+}
+
+impl fmt::Display for Act {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Command {
+                id,
+                params,
+                at,
+                form,
+                system,
+                component,
+            } => {
+                match form {
+                    Form::Long => write!(f, "COMMAND_LONG {id}")?,
+                    Form::Int(frame) => write!(f, "COMMAND_INT {id} in frame {frame}")?,
+                }
+                write!(f, " {params:?}, {at:?}")?;
+                if (*system, *component) != (Some(0), 1) {
+                    write!(f, ", to system {system:?} component {component}")?;
+                }
+                Ok(())
+            }
+            Self::SetMode { base_mode, custom_mode } => write!(f, "SET_MODE {base_mode} {custom_mode:#x}"),
+            Self::ParamSet { name, value, .. } => write!(f, "PARAM_SET {name} = {value}"),
+            Self::ParamRead { name } => write!(f, "PARAM_REQUEST_READ {name}"),
+            Self::Point(point) => write!(f, "{point:?}"),
+            Self::Stream(Some(point)) => write!(f, "five times a second {point:?}"),
+            Self::Stream(None) => write!(f, "no set-points any more"),
+            Self::Heartbeats(on) => write!(f, "heartbeats {}", if *on { "on" } else { "off" }),
+            Self::Wait => write!(f, "wait"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_that_is_left_out_leaves_its_pause() {
+        let step = |place: usize| Step {
+            place,
+            after_s: 1.0,
+            act: Act::Heartbeats(true),
+        };
+        let script = Script {
+            autopilot: Autopilot::Px4,
+            seed: 1,
+            steps: vec![step(0), step(1), step(2)],
+        };
+        let shorter = script.without(&[0, 2]);
+        assert_eq!(shorter.length_s(), 3.0);
+        assert_eq!(shorter.steps[0].after_s, 2.0);
+        assert_eq!(shorter.steps[1].act, Act::Wait);
+    }
+}

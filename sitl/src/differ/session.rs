@@ -1,0 +1,162 @@
+//! Many scripts on one autopilot.
+//!
+//! Owns: the count, and when a difference is looked at again. Must not: print.
+
+use std::path::PathBuf;
+
+use super::generate::generate;
+use super::judge::{Outcome, judge};
+use super::live::{Live, LiveError, Run};
+use super::script::{Act, Script};
+use super::shrink::shrink;
+use crate::model::Autopilot;
+use crate::replay::Comparison;
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Which stack.
+    pub autopilot: Autopilot,
+    /// The first script's seed; the others follow.
+    pub seed: u64,
+    /// Where what the real autopilot did with each script is kept.
+    pub keep: Option<PathBuf>,
+    /// Runs of shortened scripts for each that differs; 0 shrinks nothing.
+    pub tries: usize,
+}
+
+/// What came of one script.
+#[derive(Debug)]
+pub struct Report {
+    /// The script as it was drawn.
+    pub script: Script,
+    /// What was found.
+    pub found: Found,
+}
+
+/// See [`Report`].
+#[derive(Debug)]
+pub enum Found {
+    /// No difference.
+    Same,
+    /// No difference within what may differ in time.
+    SameWarped,
+    /// A difference that did not come again on the real autopilot: not counted as one.
+    Once(Comparison),
+    /// A difference, and the shortest script that still shows one.
+    Differs {
+        /// What differed at first.
+        comparison: Comparison,
+        /// The shortened script, and what differs in it.
+        shortened: Option<(Script, Comparison)>,
+    },
+}
+
+/// See the module text.
+pub struct Session {
+    settings: Settings,
+}
+
+impl Session {
+    /// A session with these settings.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        Self { settings }
+    }
+
+    /// Runs the script with this number, and shortens it if it differs.
+    ///
+    /// # Errors
+    /// The autopilot must be started again. What was found before comes first.
+    pub fn run(&self, live: &mut Live, number: u64) -> (Option<Report>, Result<(), LiveError>) {
+        let script = generate(self.settings.autopilot, self.settings.seed.wrapping_add(number));
+        self.run_script(live, script, number)
+    }
+
+    /// The same with a script of one's own.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn run_script(&self, live: &mut Live, script: Script, number: u64) -> (Option<Report>, Result<(), LiveError>) {
+        let keep = |run: Run| -> Result<Outcome, LiveError> {
+            if let Some(folder) = &self.settings.keep {
+                super::kept::keep(folder, number, &run, &script.to_string())?;
+            }
+            Ok(judge(&run))
+        };
+        let first = match live.play(&script).and_then(keep) {
+            Err(error) => return (None, Err(error)),
+            Ok(outcome) => outcome,
+        };
+        let comparison = match first {
+            Outcome::Same => {
+                return (
+                    Some(Report {
+                        script,
+                        found: Found::Same,
+                    }),
+                    Ok(()),
+                );
+            }
+            Outcome::SameWarped => {
+                return (
+                    Some(Report {
+                        script,
+                        found: Found::SameWarped,
+                    }),
+                    Ok(()),
+                );
+            }
+            Outcome::Differs(comparison) => comparison,
+        };
+        if self.settings.tries == 0 {
+            let found = Found::Differs {
+                comparison,
+                shortened: None,
+            };
+            return (Some(Report { script, found }), Ok(()));
+        }
+        let mut last = None;
+        let mut differs = |script: &Script| {
+            let outcome = live.play(script).map(|run| judge(&run))?;
+            if let Outcome::Differs(comparison) = outcome {
+                last = Some((script.clone(), comparison));
+                return Ok::<bool, LiveError>(true);
+            }
+            Ok(false)
+        };
+        match differs(&script) {
+            Ok(true) => {}
+            Ok(false) => {
+                let found = Found::Once(comparison);
+                return (Some(Report { script, found }), Ok(()));
+            }
+            Err(error) => {
+                let found = Found::Differs {
+                    comparison,
+                    shortened: None,
+                };
+                return (Some(Report { script, found }), Err(error));
+            }
+        }
+        let (_, done) = shrink(&script, self.settings.tries, differs);
+        let found = Found::Differs {
+            comparison,
+            shortened: last,
+        };
+        (Some(Report { script, found }), done)
+    }
+}
+
+impl Script {
+    /// The same with only the steps at these places as drawn.
+    #[must_use]
+    pub fn only(&self, places: &[usize]) -> Self {
+        let others = self.steps.iter().enumerate();
+        let left_out: Vec<usize> = others
+            .filter(|(_, step)| !places.contains(&step.place) && step.act != Act::Wait)
+            .map(|(index, _)| index)
+            .collect();
+        self.without(&left_out)
+    }
+}

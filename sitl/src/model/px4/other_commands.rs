@@ -1,0 +1,48 @@
+//! Commands that change nothing that is modelled, and how PX4 answers them with all parameters zero.
+//!
+//! Owns: the verdicts, as given by the real one (a70a5583) to each of them on the ground and in the air.
+//! Must not: know more of the vehicle than whether its motors run.
+
+use crate::model::core::result;
+
+/// MAV_RESULT; `None`: no answer, because a module that is not there would have to give it.
+pub(super) fn verdict(command: u16, armed: bool) -> Option<u8> {
+    Some(match command {
+        // Of its own, and of cameras, gimbals, actuators, logs and airframes that this vehicle has not.
+        0
+        | 1
+        | 2
+        | 35
+        | 84
+        | 93
+        | 203..=206
+        | 214
+        | 220
+        | 242
+        | 243
+        | 260
+        | 311
+        | 500
+        | 521
+        | 530..=532
+        | 1000
+        | 1001
+        | 2003
+        | 3000
+        | 30001
+        | 30002
+        | 42600 => {
+            return None;
+        }
+        // Regions of interest, speeds, heights, places to land.
+        80 | 179 | 186 | 187 | 191 | 195..=197 | 201 | 525 | 528 => result::ACCEPTED,
+        189 => result::CANCELLED,
+        212 => result::IN_PROGRESS,
+        262 => result::FAILED,
+        245 if armed => result::TEMPORARILY_REJECTED,
+        245 => result::ACCEPTED,
+        310 if armed => result::DENIED,
+        310 => return None,
+        _ => result::UNSUPPORTED,
+    })
+}

@@ -1,0 +1,223 @@
+//! What random scripts, given to the real PX4 (a70a5583) and the simulated one, showed to differ; mended since.
+//!
+//! Owns: each such difference as a sentence, with the verdicts and times of the real one. Must not: look inside the model.
+
+mod support;
+
+use sitl::wire::{LocalTarget, Request};
+use support::Verdict::{self, Accepted, Denied, Failed, Other, TemporarilyRejected, Unsupported};
+use support::px4::*;
+use support::{Bench, US};
+
+const OFFBOARD: u32 = 0x0006_0000;
+const POSITION: u32 = 0x0003_0000;
+const ALTITUDE: u32 = 0x0002_0000;
+const STABILIZED: u32 = 0x0007_0000;
+const ORBIT: u32 = 0x0103_0000;
+const PLACE_ONLY: u16 = 0b1101_1111_1000;
+const NOTHING: u16 = 0b1111_1111_1111;
+
+fn plain(bench: &mut Bench, id: u16) -> Vec<Verdict> {
+    bench.verdicts(id, [0.0; 7])
+}
+
+fn set_point(bench: &mut Bench, frame: u8, type_mask: u16) {
+    bench.hear(Request::Steer(LocalTarget {
+        to: US,
+        frame,
+        type_mask,
+        place_m: [10.0, 0.0, -15.0],
+        velocity_m_s: [0.0; 3],
+    }));
+}
+
+/// A set-point five times a second for so long.
+fn keep(bench: &mut Bench, seconds: f64) {
+    let end = bench.now_s() + seconds;
+    while bench.now_s() < end {
+        set_point(bench, 1, PLACE_ONLY);
+        bench.pass(0.2);
+    }
+}
+
+#[test]
+fn commands_without_an_effect_that_is_modelled_get_the_verdicts_of_the_real_one() {
+    let mut bench = ready();
+    for silent in [
+        0, 2, 84, 93, 203, 214, 242, 311, 420, 500, 521, 532, 1000, 2003, 3000, 42600,
+    ] {
+        assert_eq!(plain(&mut bench, silent), [], "{silent}");
+    }
+    for accepted in [80, 178, 179, 186, 191, 195, 197, 201, 519, 520, 525] {
+        assert_eq!(plain(&mut bench, accepted), [Accepted], "{accepted}");
+    }
+    for unsupported in [16, 115, 183, 207, 224, 9999] {
+        assert_eq!(plain(&mut bench, unsupported), [Unsupported], "{unsupported}");
+    }
+    assert_eq!(plain(&mut bench, 189), [Other(6)], "cancelled");
+    assert_eq!(plain(&mut bench, 212), [Other(5)], "in progress");
+    assert_eq!(plain(&mut bench, 262), [Failed]);
+}
+
+#[test]
+fn a_reposition_without_the_bit_to_change_the_mode_is_unsupported() {
+    let mut bench = hovering(10.0);
+    let to = |bench: &mut Bench, change: f32| {
+        bench.command_int(192, 0, [-1.0, change, 0.0, NAN], 473_978_420, 85_455_940, 500.0)
+    };
+    assert_eq!(to(&mut bench, 0.0), Unsupported);
+    assert_eq!(to(&mut bench, 1.0), Accepted);
+}
+
+#[test]
+fn an_orbit_and_a_precision_landing_are_modes_of_their_own() {
+    let mut bench = hovering(10.0);
+    assert_eq!(plain(&mut bench, 34), [Accepted]);
+    assert_eq!(bench.truth().custom_mode, ORBIT);
+    assert_eq!(plain(&mut bench, 23), [Accepted]);
+    assert_eq!(bench.truth().custom_mode, 0x0904_0000);
+}
+
+#[test]
+fn sub_modes_are_those_of_the_real_one() {
+    let mut bench = ready();
+    for (main, sub, mode) in [
+        (3.0, 1.0, POSITION),
+        (3.0, 2.0, 0x0203_0000),
+        (4.0, 0.0, MISSION),
+        (4.0, 11.0, 0x0B04_0000),
+    ] {
+        assert_eq!(set_mode(&mut bench, main, sub), [Accepted, Accepted]);
+        assert_eq!(bench.truth().custom_mode, mode);
+        assert_eq!(bench.arm(), TemporarilyRejected);
+    }
+}
+
+#[test]
+fn offboard_needs_set_points_in_the_air_and_for_arming() {
+    let mut bench = ready();
+    assert_eq!(set_mode(&mut bench, 6.0, 0.0), [Accepted, Accepted]);
+    assert_eq!(bench.arm(), TemporarilyRejected);
+    keep(&mut bench, 1.0);
+    assert_eq!(bench.arm(), Accepted);
+    let mut bench = hovering(10.0);
+    assert_eq!(set_mode(&mut bench, 6.0, 0.0), [Accepted, TemporarilyRejected]);
+    for (frame, mask) in [(7, PLACE_ONLY), (9, PLACE_ONLY), (20, PLACE_ONLY), (1, NOTHING)] {
+        set_point(&mut bench, frame, mask);
+        assert_eq!(
+            set_mode(&mut bench, 6.0, 0.0),
+            [Accepted, TemporarilyRejected],
+            "frame {frame}"
+        );
+    }
+    keep(&mut bench, 1.0);
+    assert_eq!(set_mode(&mut bench, 6.0, 0.0), [Accepted, Accepted]);
+    assert_eq!(bench.truth().custom_mode, OFFBOARD);
+}
+
+#[test]
+fn armed_in_offboard_it_takes_off_to_the_set_point_and_is_in_the_air_at_once() {
+    let mut bench = ready();
+    keep(&mut bench, 1.0);
+    assert_eq!(set_mode(&mut bench, 6.0, 0.0), [Accepted, Accepted]);
+    assert_eq!(bench.arm(), Accepted);
+    let armed_s = bench.now_s();
+    keep(&mut bench, 15.0);
+    let states: Vec<(f64, u8)> = bench
+        .landed_states()
+        .into_iter()
+        .map(|(at, state)| (at, state as u8))
+        .collect();
+    assert_eq!(states.iter().map(|(_, state)| *state).collect::<Vec<_>>(), [1, 2]);
+    support::near("in the air", states[1].0 - armed_s, 1.6, 0.4);
+    support::near("height", bench.truth().height_m, 15.0, 2.0);
+}
+
+#[test]
+fn when_set_points_stop_the_parameter_says_which_mode_follows() {
+    for (action, mode) in [
+        (0, POSITION),
+        (1, ALTITUDE),
+        (2, STABILIZED),
+        (3, RETURN),
+        (4, LAND),
+        (5, HOLD),
+    ] {
+        let mut bench = hovering(15.0);
+        set_parameter(&mut bench, "COM_OBL_RC_ACT", action);
+        keep(&mut bench, 1.0);
+        assert_eq!(set_mode(&mut bench, 6.0, 0.0), [Accepted, Accepted]);
+        keep(&mut bench, 3.0);
+        assert_eq!(bench.truth().custom_mode, OFFBOARD);
+        bench.pass(1.4);
+        assert_eq!(bench.truth().custom_mode, mode, "COM_OBL_RC_ACT {action}");
+        assert_eq!(set_mode(&mut bench, 4.0, 3.0), [Accepted, Accepted]);
+        assert_eq!(bench.truth().custom_mode, HOLD);
+    }
+}
+
+#[test]
+fn a_descent_without_gps_is_in_the_air_not_landing() {
+    let mut bench = hovering(15.0);
+    set_parameter(&mut bench, "SIM_GPS_USED", 0);
+    bench.until("descend", 8.0, |bench| bench.truth().custom_mode == LAND);
+    bench.pass(1.0);
+    assert_eq!(bench.truth().landed_state, 2);
+    set_parameter(&mut bench, "SIM_GPS_USED", 10);
+    bench.until("hold again", 8.0, |bench| bench.truth().custom_mode == HOLD);
+}
+
+#[test]
+fn heartbeats_have_no_interval_and_messages_are_those_of_the_real_one() {
+    let mut bench = ready();
+    let interval = |bench: &mut Bench, id: f32| bench.command(511, [id, 1e6, 0.0, 0.0, 0.0, 0.0, 0.0]);
+    for (id, verdict) in [
+        (0.0, Failed),
+        (69.0, Accepted),
+        (42.0, Accepted),
+        (125.0, Failed),
+        (9999.0, Failed),
+    ] {
+        assert_eq!(interval(&mut bench, id), verdict, "{id}");
+    }
+    let once = |bench: &mut Bench, id: f32| bench.command(512, [id, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+    for (id, verdict) in [(0.0, Accepted), (93.0, Accepted), (253.0, Denied), (330.0, Denied)] {
+        assert_eq!(once(&mut bench, id), verdict, "{id}");
+    }
+}
+
+#[test]
+fn a_reboot_command_that_asks_for_nothing_is_accepted_in_the_air() {
+    let mut bench = hovering(10.0);
+    assert_eq!(plain(&mut bench, 246), [Accepted]);
+    assert_eq!(bench.command(246, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]), Denied);
+}
+
+#[test]
+fn a_place_above_it_lifts_an_armed_vehicle_off_the_ground() {
+    let mut bench = ready();
+    assert_eq!(bench.arm(), Accepted);
+    bench.pass(4.0);
+    assert_eq!(
+        bench.command_int(192, 0, [-1.0, 1.0, 0.0, NAN], 473_977_420, 85_455_940, 504.0),
+        Accepted
+    );
+    let asked_s = bench.now_s();
+    let in_air_s = bench.until("in the air", 5.0, |bench| bench.truth().landed_state == 2);
+    support::near("in the air", in_air_s, 1.2, 0.2);
+    bench.pass(20.0);
+    support::near("height", bench.truth().height_m, 16.0, 1.0);
+    assert!(bench.truth().armed, "{asked_s}");
+}
+
+#[test]
+fn a_take_off_that_lost_gps_holds_when_it_is_back() {
+    let mut bench = ready();
+    assert_eq!(bench.arm(), Accepted);
+    take_off_to(&mut bench, 518.0);
+    bench.pass(8.0);
+    set_parameter(&mut bench, "SIM_GPS_USED", 0);
+    bench.until("descend", 8.0, |bench| bench.truth().custom_mode == LAND);
+    set_parameter(&mut bench, "SIM_GPS_USED", 10);
+    bench.until("hold", 8.0, |bench| bench.truth().custom_mode == HOLD);
+}

@@ -1,0 +1,272 @@
+//! Real autopilots as processes: ArduCopter and PX4, unmodified, each with its own physics.
+//!
+//! Owns: finding the programs, instances that do not collide, the folder, parameters and ports of each, power off and on.
+//! Must not: speak MAVLink, know of Skein.
+//!
+//! `SKEIN_ARDUCOPTER` names the program `arducopter`, `SKEIN_PX4` the folder with `bin/px4` and `etc/`; a folder
+//! `../shared/autopilots` beside the workspace is taken too.
+
+mod firmware;
+mod instance;
+
+pub use firmware::{Firmware, Stack};
+pub use instance::Instance;
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context;
+
+use crate::{Launch, Process};
+
+/// How long a boot may take on a machine that is busy with something else.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Latitude and longitude in degrees, height above mean sea level in metres.
+pub const HOME: [f64; 3] = [47.397742, 8.545594, 488.0];
+
+/// How an autopilot is started.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// How much faster than in life its time runs.
+    pub speedup: u32,
+    /// Where it is on the ground: latitude, longitude, height above mean sea level.
+    pub home: [f64; 3],
+    /// Parameters that differ from the defaults.
+    pub parameters: Vec<(String, f64)>,
+    /// A serial port and its baud rate, besides the network links. ArduCopter has its first link there, and boots at once.
+    pub serial: Option<(PathBuf, u32)>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            speedup: 1,
+            home: HOME,
+            parameters: Vec::new(),
+            serial: None,
+        }
+    }
+}
+
+impl Settings {
+    /// The same, with one parameter set.
+    #[must_use]
+    pub fn parameter(mut self, name: &str, value: f64) -> Self {
+        self.parameters.push((name.to_owned(), value));
+        self
+    }
+}
+
+/// One autopilot. Dropping it ends it.
+// The order of the fields is the order of their end.
+#[derive(Debug)]
+pub struct Autopilot {
+    process: Option<Process>,
+    firmware: Firmware,
+    settings: Settings,
+    folder: PathBuf,
+    instance: Instance,
+}
+
+impl Autopilot {
+    /// Starts one with parameters as delivered, in `folder`, which it fills with what it keeps.
+    pub fn start(firmware: Firmware, instance: Instance, settings: Settings, folder: &Path) -> anyhow::Result<Self> {
+        std::fs::create_dir_all(folder)?;
+        let mut autopilot = Self {
+            process: None,
+            firmware,
+            settings,
+            folder: folder.to_owned(),
+            instance,
+        };
+        autopilot.boot(true)?;
+        Ok(autopilot)
+    }
+
+    /// Which firmware it runs.
+    pub fn stack(&self) -> Stack {
+        self.firmware.stack()
+    }
+
+    /// Its MAVLink system id.
+    pub fn system(&self) -> u8 {
+        self.instance.number() + 1
+    }
+
+    /// The link for a ground station: TCP of ArduCopter (its second serial port), UDP of PX4, which answers whoever speaks first.
+    pub fn ground_link(&self) -> SocketAddr {
+        self.at(match self.stack() {
+            Stack::ArduPilot => 5762 + 10 * self.offset(),
+            Stack::Px4 => 18570 + self.offset(),
+        })
+    }
+
+    /// The link for a companion computer: TCP of ArduCopter (its first serial port, unless that is a real one: it waits for
+    /// the first connection before it boots), UDP of PX4.
+    pub fn companion_link(&self) -> SocketAddr {
+        self.at(match self.stack() {
+            Stack::ArduPilot => 5760 + 10 * self.offset(),
+            Stack::Px4 => 14580 + self.offset(),
+        })
+    }
+
+    fn offset(&self) -> u16 {
+        self.instance.number().into()
+    }
+
+    fn at(&self, port: u16) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, port).into()
+    }
+
+    /// Its process. Errors: it is switched off.
+    pub fn process(&self) -> anyhow::Result<&Process> {
+        self.process.as_ref().context("the autopilot is switched off")
+    }
+
+    /// Pulls the battery: it ends at once, in the air too.
+    pub fn power_off(&mut self) {
+        if let Some(process) = self.process.take() {
+            process.kill();
+        }
+    }
+
+    /// Starts it again; it has kept its parameters. Its vehicle is at its home again.
+    pub fn power_on(&mut self) -> anyhow::Result<()> {
+        self.power_off();
+        self.boot(false)
+    }
+
+    /// Runs one of PX4's own commands, such as `["param", "set", "NAV_DLL_ACT", "2"]`, and returns what it printed.
+    ///
+    /// Errors: it fails, or the autopilot is not a PX4.
+    pub fn shell(&self, words: &[&str]) -> anyhow::Result<String> {
+        let (command, arguments) = words.split_first().context("a command is missing")?;
+        anyhow::ensure!(self.stack() == Stack::Px4, "only PX4 has a shell");
+        let mut run = std::process::Command::new(self.folder.join(format!("bin/px4-{command}")));
+        run.args(["--instance", &self.instance.number().to_string()])
+            .args(arguments)
+            .current_dir(&self.folder);
+        let output = crate::run::output(run, None, PATIENCE)?;
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said).into_owned();
+        anyhow::ensure!(output.status.success(), "px4-{} failed: {said}", words.join(" "));
+        Ok(said)
+    }
+
+    fn boot(&mut self, as_delivered: bool) -> anyhow::Result<()> {
+        let process = match self.stack() {
+            Stack::ArduPilot => self.boot_arducopter(as_delivered)?,
+            Stack::Px4 => self.boot_px4(as_delivered)?,
+        };
+        self.process = Some(process);
+        if let (Stack::Px4, Some((port, baud))) = (self.stack(), &self.settings.serial) {
+            let (port, baud) = (port.display().to_string(), baud.to_string());
+            self.shell(&["mavlink", "start", "-d", &port, "-b", &baud, "-m", "onboard"])?;
+        }
+        Ok(())
+    }
+
+    fn boot_arducopter(&self, as_delivered: bool) -> anyhow::Result<Process> {
+        let [latitude, longitude, height] = self.settings.home;
+        let own: String = self
+            .settings
+            .parameters
+            .iter()
+            .map(|(name, value)| format!("{name} {value}\n"))
+            .collect();
+        let parameters = self.folder.join("own.parm");
+        std::fs::write(&parameters, own)?;
+        let defaults = format!("{},{}", self.firmware.data().display(), parameters.display());
+        let mut launch = self
+            .launch(self.firmware.program(), "arducopter")
+            .args(["--model", "quad", "--speedup", &self.settings.speedup.to_string()])
+            .args(["--home", &format!("{latitude},{longitude},{height},0")])
+            .args(["--defaults", &defaults, "-I", &self.instance.number().to_string()])
+            .args(["--sysid", &self.system().to_string()])
+            .args(as_delivered.then_some("--wipe"));
+        if let Some((port, baud)) = &self.settings.serial {
+            launch = launch.args(["--serial0", &format!("uart:{}:{baud}", port.display())]);
+        }
+        let process = launch.start()?;
+        process.wait_for_line(PATIENCE, |line| {
+            line.contains("SERIAL1 on TCP port") || line.contains("Waiting for connection")
+        })?;
+        Ok(process)
+    }
+
+    fn boot_px4(&self, as_delivered: bool) -> anyhow::Result<Process> {
+        let [latitude, longitude, height] = self.settings.home.map(|value| value.to_string());
+        self.firmware.link_commands(&self.folder.join("bin"))?;
+        if as_delivered {
+            for kept in ["parameters.bson", "parameters_backup.bson", "dataman"] {
+                // Most often there is none.
+                let _ = std::fs::remove_file(self.folder.join(kept));
+            }
+        }
+        let mut launch = self
+            .launch(&self.folder.join("bin/px4"), "px4")
+            .env("PX4_SIM_MODEL", "sihsim_quadx")
+            .env("PX4_HOME_LAT", latitude)
+            .env("PX4_HOME_LON", longitude)
+            .env("PX4_HOME_ALT", height)
+            .args(["-i", &self.instance.number().to_string(), "-d"])
+            .arg(self.firmware.data());
+        if self.settings.speedup > 1 {
+            // It stretches its own time-outs then, so that they stay what they are on the wall.
+            launch = launch.env("PX4_SIM_SPEED_FACTOR", self.settings.speedup.to_string());
+        }
+        for (name, value) in &self.settings.parameters {
+            launch = launch.env(format!("PX4_PARAM_{name}"), value.to_string());
+        }
+        let process = launch.start()?;
+        process.wait_for_line(PATIENCE, |line| line.contains("Startup script returned successfully"))?;
+        Ok(process)
+    }
+
+    fn launch(&self, program: &Path, name: &str) -> Launch {
+        Launch::program(program)
+            .named(format!("{name}-{}", self.instance.number()))
+            .folder(&self.folder)
+            .logs_in(self.folder.join("output"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Scratch;
+
+    #[test]
+    fn an_autopilot_boots_keeps_its_parameters_over_a_power_cut_and_ends_with_its_handle() -> anyhow::Result<()> {
+        for stack in Stack::ALL {
+            let firmware = match Firmware::find(stack) {
+                Ok(firmware) => firmware,
+                Err(missing) => {
+                    eprintln!("skipped: {missing}");
+                    continue;
+                }
+            };
+            let scratch = Scratch::new("skein-autopilot-")?;
+            let name = if stack == Stack::Px4 { "BAT1_N_CELLS" } else { "RTL_ALT" };
+            let settings = Settings::default().parameter(name, 6.0);
+            let mut autopilot = Autopilot::start(firmware, Instance::claim()?, settings, scratch.path())?;
+            autopilot.process()?.ensure_running()?;
+            if stack == Stack::Px4 {
+                autopilot.shell(&["param", "set", "NAV_DLL_ACT", "2"])?;
+                // It writes a moment later.
+                autopilot.shell(&["param", "save"])?;
+                autopilot.power_on()?;
+                for (name, value) in [("NAV_DLL_ACT", ": 2"), ("BAT1_N_CELLS", ": 6")] {
+                    let said = autopilot.shell(&["param", "show", name])?;
+                    assert!(said.contains(value), "{said}");
+                }
+            }
+            let running = format!("/proc/{}", autopilot.process()?.pid());
+            drop(autopilot);
+            assert!(!Path::new(&running).exists());
+        }
+        Ok(())
+    }
+}

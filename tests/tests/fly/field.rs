@@ -1,0 +1,402 @@
+//! A field: real autopilots, each on a wire of ours; an API, a coordinator and agents as processes.
+//!
+//! Owns: starting, killing and restarting them, and waiting. Must not: judge; the scenarios do.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use serde_json::{Value, json};
+use tests::autopilots::{Autopilot, Firmware, Instance, Settings, Stack};
+use tests::control_plane::Binaries;
+use tests::{Embedded, Kubectl, Launch, Process, wait_for};
+
+use crate::objects::{Objects, is};
+use crate::pilot::Pilot;
+use crate::record::Record;
+use crate::relay::{Fault, Relay, Way};
+
+/// The Swarm of all scenarios.
+pub const SWARM: &str = "alpha";
+
+const SYSTEM: &str = "skein-system";
+
+/// What a machine may take that is busy with something else, besides what takes its time in the air.
+const SLACK: Duration = Duration::from_secs(45);
+
+/// The names of the vehicles, in the order in which they are started.
+pub const NODES: [&str; 3] = ["node-1", "node-2", "node-3"];
+
+/// How a field is set up, beside the number of vehicles.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    pub vehicles: usize,
+    /// Parameters of every autopilot, by stack.
+    pub ardupilot: Vec<(&'static str, f64)>,
+    pub px4: Vec<(&'static str, f64)>,
+    /// What the line carries, baud, in the vehicle's time. PX4 fills half of it with what nobody has asked for.
+    pub baud: Option<u32>,
+    /// More arguments for every agent.
+    pub agent: Vec<String>,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            vehicles: 1,
+            ardupilot: vec![],
+            px4: vec![],
+            baud: None,
+            agent: vec![],
+        }
+    }
+}
+
+/// One vehicle. The order of the fields is the order of their end.
+pub struct Vehicle {
+    pub pilot: Pilot,
+    pub relay: Relay,
+    pub autopilot: Autopilot,
+}
+
+/// See the module text.
+// The order of the fields is the order of their end.
+pub struct Field {
+    agents: BTreeMap<String, Process>,
+    coordinator: Option<Process>,
+    objects: Objects,
+    vehicles: BTreeMap<&'static str, Vehicle>,
+    pub api: Embedded,
+    pub stack: Stack,
+    pub speedup: u32,
+    setup: Setup,
+    port: u16,
+}
+
+impl Field {
+    /// Autopilots that boot, their agents, an API and a coordinator; no Swarm yet.
+    pub fn new(firmware: &Firmware, speedup: u32, setup: Setup) -> anyhow::Result<Self> {
+        let api = Embedded::start_with(Binaries::kubectl()?)?;
+        api.kubectl().run(["create", "namespace", SYSTEM])?;
+        let objects = Objects::watch(api.kubectl())?;
+        let mut field = Self {
+            agents: BTreeMap::new(),
+            coordinator: None,
+            objects,
+            vehicles: BTreeMap::new(),
+            api,
+            stack: firmware.stack(),
+            speedup,
+            port: tests::ports::free_tcp_port()?,
+            setup,
+        };
+        field.start_coordinator()?;
+        for node in NODES.into_iter().take(field.setup.vehicles) {
+            field.add_vehicle(node, firmware)?;
+        }
+        Ok(field)
+    }
+
+    fn add_vehicle(&mut self, node: &'static str, firmware: &Firmware) -> anyhow::Result<()> {
+        let folder = self.folder("wire")?;
+        let relay = Relay::start(File::create(folder.join(format!("{node}.tlog")))?, 7)?;
+        relay.set_both(Fault {
+            bytes_per_second: Some(self.bytes_per_second()),
+            ..Fault::NONE
+        });
+        let mut settings = Settings {
+            speedup: self.speedup,
+            serial: Some((relay.autopilot_port(), self.baud())),
+            ..Settings::default()
+        };
+        let own = match self.stack {
+            Stack::ArduPilot => &self.setup.ardupilot,
+            Stack::Px4 => &self.setup.px4,
+        };
+        // A battery that lasts, unless it is what the scenario is about. PX4's never goes below half.
+        let drains = own.iter().any(|(name, _)| name.starts_with("SIM_BATT"));
+        let lasting: &[_] = match self.stack {
+            Stack::ArduPilot if !drains => &[("SIM_BATT_CAP_AH", 60.0), ("BATT_CAPACITY", 60_000.0)],
+            _ => &[],
+        };
+        for (name, value) in lasting.iter().chain(own) {
+            settings = settings.parameter(name, *value);
+        }
+        let autopilot = Autopilot::start(firmware.clone(), Instance::claim()?, settings, &self.folder(node)?)?;
+        let vehicle = Vehicle {
+            pilot: Pilot::at(&autopilot)?,
+            relay,
+            autopilot,
+        };
+        self.vehicles.insert(node, vehicle);
+        self.api.create_node(node, &[("node-role.kubernetes.io/drone", "")])?;
+        self.start_agent(node)
+    }
+
+    /// As companion computers have it; in a faster time less, as what a fast PX4 sends on such a line is too much for two cores.
+    fn baud(&self) -> u32 {
+        self.setup
+            .baud
+            .unwrap_or(if self.speedup == 1 { 921_600 } else { 230_400 })
+    }
+
+    /// What the line carries by the clock on the wall.
+    fn bytes_per_second(&self) -> u32 {
+        self.baud() / 10 * self.speedup
+    }
+
+    fn folder(&self, name: &str) -> anyhow::Result<PathBuf> {
+        Ok(self.api.scratch().folder(name)?)
+    }
+
+    /// Starts the coordinator, at the same address each time; does not wait for it to lead.
+    pub fn start_coordinator(&mut self) -> anyhow::Result<()> {
+        let process = Launch::workspace("skein-coordinator")?
+            .args(["--listen", &format!("127.0.0.1:{}", self.port), "--namespace", SYSTEM])
+            .arg("--insecure-plaintext")
+            .env("KUBECONFIG", self.api.kubeconfig())
+            .logs_in(self.folder("logs")?)
+            .start()?;
+        self.coordinator = Some(process);
+        Ok(())
+    }
+
+    /// Ends the coordinator without warning.
+    pub fn kill_coordinator(&mut self) {
+        if let Some(process) = self.coordinator.take() {
+            process.kill();
+        }
+    }
+
+    /// Starts the agent of a vehicle.
+    pub fn start_agent(&mut self, node: &str) -> anyhow::Result<()> {
+        let port = self.vehicle(node).relay.agent_port();
+        let process = Launch::workspace("skein-agent")?
+            .named(format!("skein-agent-{node}"))
+            .env("NODE", node)
+            .env("SKEIN_LINK", format!("serial:{}:{}", port.display(), self.baud()))
+            .env("SKEIN_COORDINATOR", format!("http://127.0.0.1:{}", self.port))
+            .arg("--state-dir")
+            .arg(self.folder(&format!("state-{node}"))?)
+            .args(&self.setup.agent)
+            .logs_in(self.folder("logs")?)
+            .start()?;
+        self.agents.insert(node.to_owned(), process);
+        Ok(())
+    }
+
+    /// A file that its owner alone may read.
+    pub fn write_secret(&self, name: &str, bytes: &[u8]) -> anyhow::Result<PathBuf> {
+        let path = self.api.scratch().path().join(name);
+        let mut options = File::options();
+        options
+            .create_new(true)
+            .write(true)
+            .mode(0o600)
+            .open(&path)?
+            .write_all(bytes)?;
+        Ok(path)
+    }
+
+    /// More arguments for every agent that is started from now on.
+    pub fn more_agent_arguments(&mut self, arguments: impl IntoIterator<Item = String>) {
+        self.setup.agent.extend(arguments);
+    }
+
+    /// Ends the agent of a vehicle without warning.
+    pub fn kill_agent(&mut self, node: &str) {
+        if let Some(process) = self.agents.remove(node) {
+            process.kill();
+        }
+    }
+
+    /// The agent of a vehicle.
+    pub fn agent(&self, node: &str) -> anyhow::Result<&Process> {
+        self.agents.get(node).with_context(|| format!("{node} has no agent"))
+    }
+
+    /// The vehicle of a node. Panics when there is none: the scenarios name only those that they started.
+    pub fn vehicle(&self, node: &str) -> &Vehicle {
+        &self.vehicles[node]
+    }
+
+    /// The same, to switch it off or on.
+    pub fn vehicle_mut(&mut self, node: &str) -> anyhow::Result<&mut Vehicle> {
+        self.vehicles
+            .get_mut(node)
+            .with_context(|| format!("there is no {node}"))
+    }
+
+    /// All nodes that have a vehicle.
+    pub fn nodes(&self) -> Vec<&'static str> {
+        self.vehicles.keys().copied().collect()
+    }
+
+    /// What went over the wire of a vehicle.
+    pub fn record(&self, node: &str) -> std::sync::MutexGuard<'_, Record> {
+        self.vehicle(node).relay.record()
+    }
+
+    /// From now on this goes wrong on the wire of a vehicle, beside its baud rate.
+    pub fn fault(&self, node: &str, ways: &[Way], fault: Fault) {
+        for way in ways {
+            let bytes_per_second = fault.bytes_per_second.or(Some(self.bytes_per_second()));
+            self.vehicle(node).relay.set(
+                *way,
+                Fault {
+                    bytes_per_second,
+                    ..fault
+                },
+            );
+        }
+    }
+
+    /// The history of the objects.
+    pub fn objects(&self) -> &Objects {
+        &self.objects
+    }
+
+    pub fn kubectl(&self) -> &Kubectl {
+        self.api.kubectl()
+    }
+
+    /// Applies the Swarm: so many at so many metres.
+    pub fn fly(&self, replicas: usize, metres: f64) -> anyhow::Result<()> {
+        self.fly_with(replicas, metres, &json!({}))
+    }
+
+    /// The same, with a failsafe.
+    pub fn fly_with(&self, replicas: usize, metres: f64, failsafe: &Value) -> anyhow::Result<()> {
+        let swarm = json!({
+            "apiVersion": "skein.dev/v1alpha1", "kind": "Swarm", "metadata": {"name": SWARM},
+            "spec": {"replicas": replicas, "template": {"spec": {
+                "takeoffAltitudeMeters": metres, "failsafe": failsafe,
+            }}},
+        });
+        self.kubectl().apply(&swarm.to_string()).map(drop)
+    }
+
+    /// Runs `skein`; what it printed. Errors: it failed.
+    pub fn skein(&self, args: &[&str]) -> anyhow::Result<String> {
+        let mut command = std::process::Command::new(tests::launch::workspace_binary("skein")?);
+        command
+            .args(["--server", &format!("http://127.0.0.1:{}", self.port)])
+            .args(args);
+        let output = tests::run::output(command, None, Duration::from_secs(30))?;
+        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        ensure!(output.status.success(), "skein {args:?}: {said}");
+        Ok(said)
+    }
+
+    /// Waits for what takes `seconds` of the vehicles' time.
+    pub fn wait<T>(&self, what: &str, seconds: u32, probe: impl FnMut() -> anyhow::Result<T>) -> anyhow::Result<T> {
+        let deadline = Duration::from_secs(u64::from(seconds)) / self.speedup + SLACK;
+        wait_for(what, deadline, probe)
+    }
+
+    /// Lets so many seconds of the vehicles' time pass, but not less than `least` on the wall.
+    pub fn pass(&self, seconds: u32, least: Duration) {
+        std::thread::sleep((Duration::from_secs(u64::from(seconds)) / self.speedup).max(least));
+    }
+
+    /// Waits until exactly these vehicles are in the air, within 1.5 m of their height, and no other is armed.
+    pub fn wait_in_air(&self, nodes: &[&str], metres: f64) -> anyhow::Result<()> {
+        self.wait(&format!("{nodes:?} to be at {metres} m"), 150, || {
+            for node in self.nodes() {
+                let record = self.record(node);
+                let (said, height) = (record.said(), record.height().unwrap_or_default());
+                match nodes.contains(&node) {
+                    true => ensure!(
+                        said.in_air() && (height - metres).abs() < 1.5,
+                        "{node}: {said:?} at {height:.1} m"
+                    ),
+                    false => ensure!(said.not_flying(), "{node} flies: {said:?} at {height:.1} m"),
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Waits until so many are in the air at their height and no other is armed; which.
+    pub fn wait_count_in_air(&self, count: usize, metres: f64) -> anyhow::Result<Vec<&'static str>> {
+        self.wait(&format!("{count} in the air at {metres} m"), 200, || {
+            let (up, others): (Vec<_>, Vec<_>) = self.nodes().into_iter().partition(|node| {
+                let record = self.record(node);
+                record.said().in_air() && record.height().is_some_and(|height| (height - metres).abs() < 1.5)
+            });
+            let armed: Vec<_> = others
+                .iter()
+                .filter(|node| !self.record(node).said().not_flying())
+                .collect();
+            ensure!(
+                up.len() == count && armed.is_empty(),
+                "in the air: {up:?}, armed besides: {armed:?}"
+            );
+            Ok(up)
+        })
+    }
+
+    /// Waits until a vehicle is landed and disarmed.
+    pub fn wait_down(&self, node: &str) -> anyhow::Result<()> {
+        self.wait(&format!("{node} to be down"), 120, || {
+            let record = self.record(node);
+            ensure!(record.said().down(), "{:?} at {:?} m", record.said(), record.height());
+            Ok(())
+        })
+    }
+
+    /// Waits until the objects say that the Drone of a node is Ready, and flies.
+    pub fn wait_ready(&self, node: &str) -> anyhow::Result<()> {
+        self.wait(&format!("the Drone of {node} to be Ready"), 60, || {
+            let drone = self.objects.of(node).context("there is none")?;
+            ensure!(is(&drone, "Ready") && is(&drone, "Flying"), "{}", drone["status"]);
+            Ok(())
+        })
+    }
+
+    /// One vehicle in the air at its height, and Ready.
+    pub fn take_off(&self, metres: f64) -> anyhow::Result<()> {
+        self.fly(1, metres)?;
+        self.wait_in_air(&[NODES[0]], metres)?;
+        self.wait_ready(NODES[0])
+    }
+
+    /// What the objects, the wire and the logs reported last, for whoever has to find out.
+    pub fn account(&self) -> String {
+        let objects = self
+            .kubectl()
+            .run(["get", "swarms,drones,nodes", "-A", "-o", "wide"])
+            .unwrap_or_default();
+        let mut all = format!("{objects}\n");
+        for node in self.nodes() {
+            let record = self.record(node);
+            let commands = record.commands_since(0);
+            let sent: Vec<String> = commands
+                .iter()
+                .rev()
+                .take(12)
+                .rev()
+                .map(|c| format!("{:?}", c.command))
+                .collect();
+            let texts = record.texts_since(0);
+            let texts = &texts[texts.len().saturating_sub(12)..];
+            all += &format!(
+                "--- {node}: {:?} at {:?} m, mode {:?}\n    sent {sent:?}\n    said {texts:?}\n",
+                record.said(),
+                record.height(),
+                record.mode()
+            );
+            if let Some(drone) = self.objects.of(node) {
+                all += &format!("    status {}\n", drone["status"]);
+            }
+        }
+        for process in self.coordinator.iter().chain(self.agents.values()) {
+            all += &format!("--- {}\n{}\n", process.name(), process.tail());
+        }
+        all
+    }
+}

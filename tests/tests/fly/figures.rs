@@ -1,0 +1,36 @@
+//! What a scenario measured, for its row of the table.
+//!
+//! Owns: how figures are kept, shown, and held against what is promised. Must not: measure.
+
+use anyhow::ensure;
+
+/// See the module text.
+#[derive(Default)]
+pub struct Figures(Vec<String>);
+
+impl Figures {
+    /// A figure in words.
+    pub fn note(&mut self, text: impl Into<String>) {
+        self.0.push(text.into());
+    }
+
+    /// From one time to another, Unix microseconds; in seconds.
+    pub fn took(&mut self, what: &str, from: u64, to: u64) -> f64 {
+        let seconds = to.saturating_sub(from) as f64 / 1e6;
+        self.note(format!("{what} {seconds:.1} s"));
+        seconds
+    }
+
+    /// The same. Errors: longer than `most` seconds.
+    pub fn took_at_most(&mut self, what: &str, from: u64, to: u64, most: f64) -> anyhow::Result<()> {
+        let seconds = self.took(what, from, to);
+        ensure!(seconds <= most, "{what}: {seconds:.1} s, at most {most} s are promised");
+        Ok(())
+    }
+}
+
+impl std::fmt::Display for Figures {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0.join(", "))
+    }
+}

@@ -1,0 +1,212 @@
+//! Skein with real autopilots: ArduCopter and PX4 as they are, on a wire of ours, judged by what went over it.
+//!
+//! Owns: which scenarios run, their table, the exit status: 0 all well, 1 something falls short, 2 no autopilot.
+//! `cargo xtask fly` runs any of them; without a word, as a test, a short set runs five times as fast as in life, and is
+//! skipped, with the way to get an autopilot, where there is none.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a scenario that cannot go on ends here"
+)]
+
+mod field;
+mod figures;
+mod modes;
+mod objects;
+mod pilot;
+mod record;
+mod relay;
+mod scenario;
+mod scenarios;
+#[allow(dead_code, reason = "only what it says of single messages is used")]
+#[path = "../e2e/wire.rs"]
+mod wire;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::time::Instant;
+
+use scenario::Scenario;
+use tests::autopilots::{Firmware, Stack};
+
+/// A speed that two cores carry beside something else.
+const SHORT_SPEEDUP: u32 = 5;
+
+/// What was asked for.
+#[derive(Debug, Default)]
+struct Asked {
+    /// Names, or the beginnings of names.
+    scenarios: Vec<String>,
+    stacks: Vec<Stack>,
+    speedup: Option<u32>,
+    list: bool,
+    /// By `cargo xtask fly`; else this is one of the tests.
+    by_hand: bool,
+}
+
+fn main() -> ExitCode {
+    match asked(std::env::args().skip(1)).and_then(|asked| run(&asked)) {
+        Ok(code) => code,
+        Err(error) => {
+            say(&format!("error: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn say(line: &str) {
+    // Nobody listens any more, then.
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+fn asked(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<Asked> {
+    let mut asked = Asked::default();
+    while let Some(argument) = arguments.next() {
+        let mut value = || {
+            arguments
+                .next()
+                .ok_or_else(|| anyhow::anyhow!("{argument} needs a value"))
+        };
+        match argument.as_str() {
+            "--list" => asked.list = true,
+            "--fly" => asked.by_hand = true,
+            "--speedup" => asked.speedup = Some(value()?.parse()?),
+            "--autopilot" => {
+                let name = value()?;
+                let stack = Stack::ALL.into_iter().find(|stack| stack.name() == name);
+                asked
+                    .stacks
+                    .push(stack.ok_or_else(|| anyhow::anyhow!("--autopilot is ardupilot or px4, not {name}"))?);
+            }
+            // Of the usual test harness, as `cargo test` passes them on.
+            "--test-threads" | "--color" | "--format" | "--skip" | "-Z" => drop(value()?),
+            flag if flag.starts_with('-') => {}
+            name => asked.scenarios.push(name.to_owned()),
+        }
+    }
+    if asked.stacks.is_empty() {
+        asked.stacks = Stack::ALL.to_vec();
+    }
+    Ok(asked)
+}
+
+/// A name that is whole means itself; else all that contain it.
+fn chosen(asked: &Asked) -> Vec<&'static Scenario> {
+    let exact = |name: &String| scenarios::all().any(|scenario| scenario.name == name);
+    let named = |scenario: &Scenario| {
+        asked.scenarios.iter().any(|name| match exact(name) {
+            true => scenario.name == name,
+            false => scenario.name.contains(name.as_str()),
+        })
+    };
+    let all = scenarios::all();
+    all.filter(|s| match (asked.scenarios.is_empty(), asked.by_hand) {
+        (true, true) => true,
+        (true, false) => s.short,
+        (false, _) => named(s),
+    })
+    .collect()
+}
+
+fn run(asked: &Asked) -> anyhow::Result<ExitCode> {
+    let chosen = chosen(asked);
+    if asked.list {
+        for scenario in &chosen {
+            match asked.by_hand {
+                true => say(&format!("{:<24}{}", scenario.name, scenario.shows)),
+                false => say(&format!("{}: test", scenario.name)),
+            }
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    anyhow::ensure!(
+        !chosen.is_empty() || !asked.by_hand,
+        "no scenario is named {:?}; `cargo xtask fly --list` names all",
+        asked.scenarios
+    );
+    let ended = Mutex::new(Ended::default());
+    // Each autopilot has half of a small machine.
+    std::thread::scope(|scope| {
+        for &stack in &asked.stacks {
+            let (chosen, ended) = (&chosen, &ended);
+            scope.spawn(move || fly_all(stack, chosen, asked, ended));
+        }
+    });
+    let ended = ended.into_inner().unwrap();
+    ended.tell();
+    Ok(match (ended.failed, ended.skipped) {
+        (0, 0) => ExitCode::SUCCESS,
+        (0, _) if !asked.by_hand => ExitCode::SUCCESS,
+        (0, _) => ExitCode::from(2),
+        _ => ExitCode::FAILURE,
+    })
+}
+
+/// Flies those that are for one autopilot, one after the other.
+fn fly_all(stack: Stack, chosen: &[&'static Scenario], asked: &Asked, ended: &Mutex<Ended>) {
+    let mine: Vec<_> = chosen.iter().filter(|scenario| scenario.is_for(stack)).collect();
+    let firmware = match Firmware::find(stack) {
+        Ok(firmware) => firmware,
+        Err(missing) => {
+            if !mine.is_empty() {
+                say(&format!("skipped: {} scenarios with {stack}. {missing}", mine.len()));
+                ended.lock().unwrap().skipped += mine.len();
+            }
+            return;
+        }
+    };
+    for scenario in mine {
+        let usual = if asked.by_hand { 1 } else { SHORT_SPEEDUP };
+        let speedup = asked.speedup.unwrap_or(usual).min(scenario.fastest);
+        let begun = Instant::now();
+        let (figures, result) = scenario.fly(&firmware, speedup);
+        let row = format!(
+            "{:<12}{:<20}{stack:<10}{:>4} s  x{speedup}  {figures}",
+            if result.is_ok() { "ok" } else { "FALLS SHORT" },
+            scenario.name,
+            begun.elapsed().as_secs()
+        );
+        ended.lock().unwrap().take(row, result);
+    }
+}
+
+/// What has come out so far.
+#[derive(Default)]
+struct Ended {
+    rows: Vec<String>,
+    failed: usize,
+    skipped: usize,
+}
+
+impl Ended {
+    fn take(&mut self, row: String, result: anyhow::Result<()>) {
+        say(&row);
+        self.rows.push(row);
+        if let Err(error) = result {
+            self.failed += 1;
+            // The account comes first in the chain, then the verdict.
+            let verdict: Vec<_> = error
+                .chain()
+                .skip(usize::from(error.chain().len() > 1))
+                .map(ToString::to_string)
+                .collect();
+            self.rows.push(format!("            {}", verdict.join(": ")));
+            error.chain().for_each(|cause| say(&format!("    {cause}")));
+        }
+    }
+
+    fn tell(&self) {
+        if !self.rows.is_empty() {
+            say("");
+        }
+        for row in &self.rows {
+            say(row);
+        }
+        let flown = self.rows.iter().filter(|row| !row.starts_with(' ')).count();
+        say(&format!(
+            "{flown} flown, {} fall short, {} skipped",
+            self.failed, self.skipped
+        ));
+    }
+}

@@ -1,0 +1,26 @@
+//! Flight modes, as the numbers in heartbeats and as commands.
+//!
+//! Owns: the few that the scenarios name. Must not: be taken from the agent's own table.
+
+use tests::autopilots::Stack;
+
+/// ArduCopter's number; PX4's main and sub mode.
+#[derive(Clone, Copy, Debug)]
+pub struct Mode(pub u8, pub [u8; 2]);
+
+/// The mode in which Skein holds: GUIDED; AUTO.LOITER.
+pub const HOLD: Mode = Mode(4, [4, 3]);
+pub const RETURN: Mode = Mode(6, [4, 5]);
+pub const LAND: Mode = Mode(9, [4, 6]);
+/// What a person chooses who wants the vehicle to stop for them: BRAKE; a return is what PX4 offers without sticks.
+pub const PILOTS: Mode = Mode(17, [4, 5]);
+
+impl Mode {
+    /// As in HEARTBEAT.custom_mode.
+    pub fn number(self, stack: Stack) -> u32 {
+        match stack {
+            Stack::ArduPilot => self.0.into(),
+            Stack::Px4 => (u32::from(self.1[0]) << 16) | (u32::from(self.1[1]) << 24),
+        }
+    }
+}

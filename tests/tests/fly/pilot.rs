@@ -1,0 +1,258 @@
+//! A person with a ground station of their own: another link of the autopilot, which the agent does not see.
+//!
+//! Owns: heartbeats, parameters and commands as QGroundControl sends them. Must not: touch the wire that is judged.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+use mavlink::dialects::ardupilotmega::{
+    COMMAND_LONG_DATA, HEARTBEAT_DATA, MavAutopilot, MavCmd, MavMessage, MavModeFlag, MavParamType, MavState, MavType,
+    PARAM_SET_DATA, RC_CHANNELS_OVERRIDE_DATA, SETUP_SIGNING_DATA,
+};
+use mavlink::{MavHeader, MavlinkVersion};
+use tests::autopilots::{Autopilot, Stack};
+use tests::wait_for;
+
+/// As ground stations have it.
+const SYSTEM: u32 = 255;
+const COMPONENT: u8 = 190;
+
+/// See the module text. Dropping it ends the link.
+pub struct Pilot {
+    line: Arc<Line>,
+    stack: Stack,
+    system: u8,
+    threads: Vec<JoinHandle<()>>,
+}
+
+struct Line {
+    way: Way,
+    ended: AtomicBool,
+    beats: AtomicBool,
+    /// What came back, of what is asked for: parameters and acknowledgements.
+    answers: Mutex<Vec<MavMessage>>,
+    sticks: Mutex<Option<[u16; 4]>>,
+    target: u8,
+}
+
+enum Way {
+    Tcp(TcpStream),
+    Udp(UdpSocket, SocketAddr),
+}
+
+impl Pilot {
+    /// Takes the autopilot's link for ground stations.
+    pub fn at(autopilot: &Autopilot) -> anyhow::Result<Self> {
+        let address = autopilot.ground_link();
+        let way = match autopilot.stack() {
+            Stack::ArduPilot => {
+                let stream = wait_for("the autopilot's second port", Duration::from_secs(20), || {
+                    Ok(TcpStream::connect(address)?)
+                })?;
+                stream.set_read_timeout(Some(Duration::from_millis(100)))?;
+                Way::Tcp(stream)
+            }
+            Stack::Px4 => {
+                let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+                socket.set_read_timeout(Some(Duration::from_millis(100)))?;
+                Way::Udp(socket, address)
+            }
+        };
+        let line = Arc::new(Line {
+            way,
+            ended: AtomicBool::new(false),
+            beats: AtomicBool::new(false),
+            answers: Mutex::default(),
+            sticks: Mutex::default(),
+            target: autopilot.system(),
+        });
+        let (reader, sender) = (Arc::clone(&line), Arc::clone(&line));
+        let threads = vec![
+            std::thread::spawn(move || reader.read()),
+            std::thread::spawn(move || sender.repeat()),
+        ];
+        Ok(Self {
+            line,
+            stack: autopilot.stack(),
+            system: autopilot.system(),
+            threads,
+        })
+    }
+
+    /// Whether the ground station's heartbeat goes out, once a second.
+    pub fn beats(&self, on: bool) {
+        self.line.beats.store(on, Ordering::Relaxed);
+    }
+
+    /// Holds the sticks there (channels 1 to 4), or lets them go.
+    pub fn sticks(&self, channels: Option<[u16; 4]>) {
+        *self.line.sticks.lock().unwrap_or_else(PoisonError::into_inner) = channels;
+    }
+
+    /// Gives the autopilot the key of MAVLink 2 signing. From then on it does not listen to this ground station, which has none.
+    pub fn set_up_signing(&self, secret_key: [u8; 32]) -> anyhow::Result<()> {
+        self.line.send(&MavMessage::SETUP_SIGNING(SETUP_SIGNING_DATA {
+            initial_timestamp: 0,
+            target_system: self.system,
+            target_component: 1,
+            secret_key,
+        }))
+    }
+
+    /// Sends one command and waits for the autopilot's answer.
+    pub fn command(&self, command: MavCmd, params: [f32; 7]) -> anyhow::Result<()> {
+        let [param1, param2, param3, param4, param5, param6, param7] = params;
+        let message = MavMessage::COMMAND_LONG(COMMAND_LONG_DATA {
+            param1,
+            param2,
+            param3,
+            param4,
+            param5,
+            param6,
+            param7,
+            command,
+            target_system: self.system,
+            target_component: 1,
+            confirmation: 0,
+        });
+        self.line.answers().clear();
+        self.line.send(&message)?;
+        wait_for(format!("an answer to {command:?}"), Duration::from_secs(5), || {
+            let answers = self.line.answers();
+            let mut acks = answers.iter().filter_map(|answer| match answer {
+                MavMessage::COMMAND_ACK(ack) if ack.command == command => Some(ack.result),
+                _ => None,
+            });
+            acks.next_back().context("none yet").map(drop)
+        })
+    }
+
+    /// Another flight mode: ArduCopter's number, or PX4's main and sub mode.
+    pub fn mode(&self, arducopter: u8, px4: [u8; 2]) -> anyhow::Result<()> {
+        let [two, three] = match self.stack {
+            Stack::ArduPilot => [arducopter, 0],
+            Stack::Px4 => px4,
+        };
+        let params = [1.0, two.into(), three.into(), 0.0, 0.0, 0.0, 0.0];
+        self.command(MavCmd::MAV_CMD_DO_SET_MODE, params)
+    }
+
+    /// Sets a parameter of ArduCopter; PX4 has a shell for that.
+    pub fn parameter(&self, name: &str, value: f32) -> anyhow::Result<()> {
+        let message = MavMessage::PARAM_SET(PARAM_SET_DATA {
+            param_value: value,
+            target_system: self.system,
+            target_component: 1,
+            param_id: name.into(),
+            param_type: MavParamType::MAV_PARAM_TYPE_REAL32,
+        });
+        self.line.answers().clear();
+        wait_for(format!("{name} to be {value}"), Duration::from_secs(10), || {
+            self.line.send(&message)?;
+            std::thread::sleep(Duration::from_millis(100));
+            let set = self.line.answers().iter().any(|answer| {
+                matches!(answer, MavMessage::PARAM_VALUE(p)
+                    if p.param_id.to_str() == Ok(name) && (p.param_value - value).abs() < 1e-3)
+            });
+            ensure!(set, "no answer yet");
+            Ok(())
+        })
+    }
+}
+
+impl Line {
+    fn answers(&self) -> std::sync::MutexGuard<'_, Vec<MavMessage>> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn send(&self, message: &MavMessage) -> anyhow::Result<()> {
+        let header = MavHeader {
+            system_id: SYSTEM,
+            component_id: COMPONENT,
+            sequence: 0,
+        };
+        let mut frame = Vec::new();
+        mavlink::write_versioned_msg(&mut frame, MavlinkVersion::V2, header, message)?;
+        match &self.way {
+            Way::Tcp(stream) => {
+                let mut stream = stream;
+                stream.write_all(&frame)?
+            }
+            Way::Udp(socket, address) => drop(socket.send_to(&frame, address)?),
+        }
+        Ok(())
+    }
+
+    fn read(&self) {
+        let (mut buffer, mut rest) = ([0; 4096], Vec::new());
+        while !self.ended.load(Ordering::Relaxed) {
+            let count = match &self.way {
+                Way::Tcp(stream) => {
+                    let mut stream = stream;
+                    stream.read(&mut buffer)
+                }
+                Way::Udp(socket, _) => socket.recv(&mut buffer),
+            };
+            // Nothing came in time, or the autopilot is off.
+            let Ok(count @ 1..) = count else {
+                std::thread::sleep(Duration::from_millis(10));
+                continue;
+            };
+            rest.extend_from_slice(&buffer[..count]);
+            for frame in crate::relay::frames(&mut rest) {
+                let mut reader = mavlink::MavlinkReader::with_capacity(512, std::io::Cursor::new(frame.as_slice()));
+                if let Ok((_, message @ (MavMessage::COMMAND_ACK(_) | MavMessage::PARAM_VALUE(_)))) =
+                    reader.read_any_message::<MavMessage>()
+                {
+                    self.answers().push(message);
+                }
+            }
+        }
+    }
+
+    fn repeat(&self) {
+        let beat = MavMessage::HEARTBEAT(HEARTBEAT_DATA {
+            custom_mode: 0,
+            mavtype: MavType::MAV_TYPE_GCS,
+            autopilot: MavAutopilot::MAV_AUTOPILOT_INVALID,
+            base_mode: MavModeFlag::empty(),
+            system_status: MavState::MAV_STATE_ACTIVE,
+            mavlink_version: 3,
+        });
+        let mut next_beat = Instant::now();
+        while !self.ended.load(Ordering::Relaxed) {
+            // What cannot be sent is missed by the verdict.
+            if Instant::now() >= next_beat && self.beats.load(Ordering::Relaxed) {
+                let _ = self.send(&beat);
+                next_beat = Instant::now() + Duration::from_millis(500);
+            }
+            let sticks = *self.sticks.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some([chan1_raw, chan2_raw, chan3_raw, chan4_raw]) = sticks {
+                let _ = self.send(&MavMessage::RC_CHANNELS_OVERRIDE(RC_CHANNELS_OVERRIDE_DATA {
+                    chan1_raw,
+                    chan2_raw,
+                    chan3_raw,
+                    chan4_raw,
+                    target_system: self.target,
+                    target_component: 1,
+                    ..RC_CHANNELS_OVERRIDE_DATA::default()
+                }));
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+impl Drop for Pilot {
+    fn drop(&mut self) {
+        self.line.ended.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}

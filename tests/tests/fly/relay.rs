@@ -1,0 +1,301 @@
+//! The wire between an agent and its autopilot, in our hands: two pseudo-terminals and what passes from one to the other.
+//!
+//! Owns: passing frames on whole, losing, delaying and slowing them in either direction, and the record of all of them.
+//! Must not: change a frame, make one up, or know what it means (see [`crate::record`]).
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::pty::openpty;
+use nix::sys::termios::{SetArg, cfmakeraw, tcgetattr, tcsetattr};
+use nix::unistd::ttyname;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+use crate::record::Record;
+
+/// What waits for a slow line before frames are lost, as in a UART's buffer.
+const BUFFER: usize = 4096;
+
+/// At least so often the relay looks whether it is to end.
+const TICK: Duration = Duration::from_millis(10);
+
+/// A direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    ToAgent,
+    ToAutopilot,
+}
+
+/// What goes wrong in one direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Fault {
+    /// Nothing gets through.
+    pub cut: bool,
+    /// The share of frames that is lost.
+    pub loss: f64,
+    /// How much later a frame arrives.
+    pub delay: Duration,
+    /// How much gets through, bytes a second; `None` for all.
+    pub bytes_per_second: Option<u32>,
+}
+
+impl Fault {
+    pub const NONE: Self = Self {
+        cut: false,
+        loss: 0.0,
+        delay: Duration::ZERO,
+        bytes_per_second: None,
+    };
+
+    pub const CUT: Self = Self {
+        cut: true,
+        ..Self::NONE
+    };
+}
+
+/// See the module text. Dropping it ends it.
+pub struct Relay {
+    faults: Arc<Mutex<[Fault; 2]>>,
+    record: Arc<Mutex<Record>>,
+    ended: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+    autopilot_port: PathBuf,
+    agent_port: PathBuf,
+}
+
+impl Relay {
+    /// Starts one; a copy of all that passes goes to `log` (.tlog).
+    pub fn start(log: File, seed: u64) -> anyhow::Result<Self> {
+        let (autopilot, agent) = (Port::open()?, Port::open()?);
+        let faults = Arc::new(Mutex::new([Fault::NONE; 2]));
+        let record = Arc::new(Mutex::new(Record::new(log)));
+        let ended = Arc::new(AtomicBool::new(false));
+        let (autopilot_port, agent_port) = (autopilot.path.clone(), agent.path.clone());
+        let mut run = Run {
+            lines: [Line::new(autopilot), Line::new(agent)],
+            faults: Arc::clone(&faults),
+            record: Arc::clone(&record),
+            chance: StdRng::seed_from_u64(seed),
+        };
+        let stop = Arc::clone(&ended);
+        let thread = std::thread::spawn(move || {
+            while !stop.load(Ordering::Relaxed) {
+                run.turn();
+            }
+        });
+        Ok(Self {
+            faults,
+            record,
+            ended,
+            thread: Some(thread),
+            autopilot_port,
+            agent_port,
+        })
+    }
+
+    /// The serial port of the autopilot.
+    pub fn autopilot_port(&self) -> PathBuf {
+        self.autopilot_port.clone()
+    }
+
+    /// The serial port of the agent.
+    pub fn agent_port(&self) -> PathBuf {
+        self.agent_port.clone()
+    }
+
+    /// From now on this goes wrong in one direction.
+    pub fn set(&self, way: Way, fault: Fault) {
+        lock(&self.faults)[way as usize] = fault;
+    }
+
+    /// From now on this goes wrong in both.
+    pub fn set_both(&self, fault: Fault) {
+        *lock(&self.faults) = [fault; 2];
+    }
+
+    /// All that has passed.
+    pub fn record(&self) -> MutexGuard<'_, Record> {
+        lock(&self.record)
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One pseudo-terminal. Its far end is held open, so that whoever has opened it may close it and come back.
+struct Port {
+    near: File,
+    path: PathBuf,
+    _far: OwnedFd,
+}
+
+impl Port {
+    fn open() -> anyhow::Result<Self> {
+        let pair = openpty(None, None).context("cannot open a pseudo-terminal")?;
+        let mut mode = tcgetattr(&pair.slave)?;
+        cfmakeraw(&mut mode);
+        tcsetattr(&pair.slave, SetArg::TCSANOW, &mode)?;
+        fcntl(&pair.master, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
+        let path = ttyname(&pair.slave)?;
+        Ok(Self {
+            near: File::from(pair.master),
+            path,
+            _far: pair.slave,
+        })
+    }
+}
+
+/// One port: what came from it and is no whole frame yet, and what is to go to it.
+struct Line {
+    port: Port,
+    incoming: Vec<u8>,
+    outgoing: VecDeque<(Instant, Vec<u8>)>,
+    waiting: usize,
+    free_at: Instant,
+}
+
+impl Line {
+    fn new(port: Port) -> Self {
+        Self {
+            port,
+            incoming: Vec::new(),
+            outgoing: VecDeque::new(),
+            waiting: 0,
+            free_at: Instant::now(),
+        }
+    }
+
+    /// Reads what is there; whole frames.
+    fn read(&mut self) -> Vec<Vec<u8>> {
+        let mut buffer = [0; 4096];
+        while let Ok(count @ 1..) = (&self.port.near).read(&mut buffer) {
+            self.incoming.extend_from_slice(&buffer[..count]);
+        }
+        frames(&mut self.incoming)
+    }
+
+    /// Takes a frame for later; whether there is room.
+    fn push(&mut self, frame: &[u8], fault: &Fault, now: Instant) -> bool {
+        let mut due = now + fault.delay;
+        if let Some(rate) = fault.bytes_per_second {
+            if self.waiting + frame.len() > BUFFER {
+                return false;
+            }
+            self.free_at = self.free_at.max(now) + Duration::from_secs_f64(frame.len() as f64 / f64::from(rate));
+            due = due.max(self.free_at);
+        }
+        self.waiting += frame.len();
+        self.outgoing.push_back((due, frame.to_vec()));
+        true
+    }
+
+    /// Writes what is due.
+    fn write(&mut self, now: Instant) {
+        while let Some((due, frame)) = self.outgoing.front_mut() {
+            if *due > now {
+                break;
+            }
+            let written = match (&self.port.near).write(frame) {
+                Ok(count) => count,
+                // Nobody has read for long: what comes now is lost, as on a serial line.
+                Err(_) => frame.len(),
+            };
+            self.waiting -= written;
+            frame.drain(..written);
+            if !frame.is_empty() {
+                break;
+            }
+            self.outgoing.pop_front();
+        }
+    }
+}
+
+/// Takes the whole frames out of `bytes`, and what is none.
+pub fn frames(bytes: &mut Vec<u8>) -> Vec<Vec<u8>> {
+    let (mut frames, mut rest) = (Vec::new(), bytes.as_slice());
+    while !rest.is_empty() {
+        match frame_length(rest) {
+            Some(length) if length <= rest.len() => {
+                frames.push(rest[..length].to_vec());
+                rest = &rest[length..];
+            }
+            Some(_) => break,
+            None => rest = &rest[1..],
+        }
+    }
+    *bytes = rest.to_vec();
+    frames
+}
+
+/// How long the frame is that begins here, `usize::MAX` while that is not known; `None` when none begins.
+fn frame_length(bytes: &[u8]) -> Option<usize> {
+    let at = |index: usize| bytes.get(index).copied();
+    match bytes[0] {
+        0xFD => Some(match (at(1), at(2)) {
+            (Some(payload), Some(flags)) => 12 + usize::from(payload) + if flags & 1 != 0 { 13 } else { 0 },
+            _ => usize::MAX,
+        }),
+        0xFE => Some(at(1).map_or(usize::MAX, |payload| 8 + usize::from(payload))),
+        _ => None,
+    }
+}
+
+/// The thread.
+struct Run {
+    lines: [Line; 2],
+    faults: Arc<Mutex<[Fault; 2]>>,
+    record: Arc<Mutex<Record>>,
+    chance: StdRng,
+}
+
+impl Run {
+    fn turn(&mut self) {
+        self.wait();
+        let faults = *lock(&self.faults);
+        let now = Instant::now();
+        for (from, to, way) in [(0, 1, Way::ToAgent), (1, 0, Way::ToAutopilot)] {
+            let fault = faults[way as usize];
+            for frame in self.lines[from].read() {
+                let lost = fault.cut || (fault.loss > 0.0 && self.chance.random::<f64>() < fault.loss);
+                let passed = !lost && self.lines[to].push(&frame, &fault, now);
+                lock(&self.record).take(way, passed, &frame);
+            }
+            self.lines[to].write(now);
+        }
+    }
+
+    fn wait(&self) {
+        let next = self
+            .lines
+            .iter()
+            .filter_map(|line| line.outgoing.front())
+            .map(|(due, _)| *due)
+            .min();
+        let wait = next.map_or(TICK, |due| due.saturating_duration_since(Instant::now()).min(TICK));
+        let mut ports = [0, 1].map(|index: usize| PollFd::new(self.lines[index].port.near.as_fd(), PollFlags::POLLIN));
+        let wait = PollTimeout::from(u8::try_from(wait.as_millis().max(1)).unwrap_or(u8::MAX));
+        // An interrupted wait is a short one.
+        let _ = poll(&mut ports, wait);
+    }
+}

@@ -1,0 +1,90 @@
+//! One scenario: what it shows, what it needs, and its run.
+//!
+//! Owns: setting the field up and tearing it down around the run. Must not: know what runs.
+
+use tests::autopilots::{Firmware, Stack};
+
+use crate::field::{Field, Setup};
+use crate::figures::Figures;
+
+/// See the module text.
+pub struct Scenario {
+    /// As on the command line.
+    pub name: &'static str,
+    /// In one sentence.
+    pub shows: &'static str,
+    /// What is not as usual in the field.
+    pub setup: fn(Stack) -> Setup,
+    /// The run; an error says what falls short.
+    pub run: fn(&mut Field, &mut Figures) -> anyhow::Result<()>,
+    /// For these autopilots.
+    pub stacks: &'static [Stack],
+    /// Whether it is in the short set.
+    pub short: bool,
+    /// The highest speed at which its verdict is honest: what Skein and ground stations do goes by the clock on the wall.
+    pub fastest: u32,
+}
+
+impl Scenario {
+    /// For both autopilots, at any speed, with nothing unusual.
+    pub const fn new(
+        name: &'static str,
+        shows: &'static str,
+        run: fn(&mut Field, &mut Figures) -> anyhow::Result<()>,
+    ) -> Self {
+        Self {
+            name,
+            shows,
+            setup: |_| Setup::default(),
+            run,
+            stacks: &Stack::ALL,
+            short: false,
+            fastest: 10,
+        }
+    }
+
+    /// The same, in the short set.
+    pub const fn short(self) -> Self {
+        Self { short: true, ..self }
+    }
+
+    /// The same, at the speed of life only.
+    pub const fn real_time(self) -> Self {
+        self.no_faster_than(1)
+    }
+
+    /// The same, at most so much faster than in life; three PX4 at five times the speed of life are more than two cores.
+    pub const fn no_faster_than(self, fastest: u32) -> Self {
+        Self { fastest, ..self }
+    }
+
+    /// The same, in a field of its own.
+    pub const fn with(self, setup: fn(Stack) -> Setup) -> Self {
+        Self { setup, ..self }
+    }
+
+    /// The same, for some autopilots only.
+    pub const fn on(self, stacks: &'static [Stack]) -> Self {
+        Self { stacks, ..self }
+    }
+
+    /// Whether it is for this autopilot.
+    pub fn is_for(&self, stack: Stack) -> bool {
+        self.stacks.contains(&stack)
+    }
+
+    /// Flies it once.
+    pub fn fly(&self, firmware: &Firmware, speedup: u32) -> (Figures, anyhow::Result<()>) {
+        let mut figures = Figures::default();
+        let mut field = match Field::new(firmware, speedup, (self.setup)(firmware.stack())) {
+            Ok(field) => field,
+            Err(error) => return (figures, Err(error)),
+        };
+        let result = (self.run)(&mut field, &mut figures);
+        let result = result.map_err(|error| {
+            let account = field.account();
+            error.context(account)
+        });
+        (figures, result)
+    }
+}

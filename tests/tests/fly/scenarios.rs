@@ -1,0 +1,26 @@
+//! All scenarios, by family.
+//!
+//! Owns: the list. Must not: hold a scenario.
+
+mod failsafes;
+mod flights;
+mod lines;
+mod people;
+mod refusals;
+mod restarts;
+
+use crate::scenario::Scenario;
+
+/// All of them, in the order in which they run.
+pub fn all() -> impl Iterator<Item = &'static Scenario> {
+    [
+        flights::ALL,
+        restarts::ALL,
+        lines::ALL,
+        people::ALL,
+        failsafes::ALL,
+        refusals::ALL,
+    ]
+    .into_iter()
+    .flatten()
+}

@@ -1,0 +1,179 @@
+//! Programs and autopilots that end without warning and come back, in each phase of a flight.
+//!
+//! Owns: SIGKILL and power cuts. Must not: touch the line.
+
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use mavlink::dialects::ardupilotmega::MavCmd;
+
+use crate::field::{Field, NODES, SWARM};
+use crate::figures::Figures;
+use crate::objects::{condition, is};
+use crate::record::is_armed;
+use crate::scenario::Scenario;
+use crate::wire::now;
+
+pub const ALL: &[Scenario] = &[
+    Scenario::new(
+        "coordinator-killed",
+        "SIGKILL of the coordinator in climb, hold and landing changes nothing in the air",
+        |field, figures| killed(field, figures, &Program::Coordinator),
+    ),
+    Scenario::new(
+        "agent-killed",
+        "SIGKILL of the agent in climb, hold and landing: taken up again without a command too many",
+        |field, figures| killed(field, figures, &Program::Agent),
+    ),
+    Scenario::new(
+        "reboot-ground",
+        "power cut on the ground: the next flight is a plain one",
+        reboot_ground,
+    ),
+    Scenario::new(
+        "reboot-air",
+        "power cut in the air: what lies on the ground afterwards does not take off by itself",
+        reboot_air,
+    ),
+];
+
+const NODE: &str = NODES[0];
+
+/// Every program can be killed in a climb to here.
+const HIGH: f64 = 20.0;
+
+enum Program {
+    Coordinator,
+    Agent,
+}
+
+impl Program {
+    /// Kills it and starts it again two seconds later.
+    fn restart(&self, field: &mut Field) -> anyhow::Result<()> {
+        match self {
+            Self::Coordinator => field.kill_coordinator(),
+            Self::Agent => field.kill_agent(NODE),
+        }
+        std::thread::sleep(Duration::from_secs(2));
+        match self {
+            Self::Coordinator => field.start_coordinator(),
+            Self::Agent => field.start_agent(NODE),
+        }
+    }
+}
+
+fn killed(field: &mut Field, figures: &mut Figures, program: &Program) -> anyhow::Result<()> {
+    // In the climb.
+    field.fly(1, HIGH)?;
+    field.wait("the climb", 90, || {
+        let height = field.record(NODE).height().unwrap_or_default();
+        ensure!(height > 3.0, "it is at {height:.1} m");
+        Ok(())
+    })?;
+    let since = now();
+    program.restart(field)?;
+    field.wait_in_air(&[NODE], HIGH)?;
+    field.wait_ready(NODE)?;
+    let sent = field.record(NODE).orders_since(since);
+    figures.note(format!("climb: commands {}", sent.len()));
+    ensure!(
+        sent.iter().all(|order| order == "NAV_TAKEOFF"),
+        "in the climb it was sent {sent:?}"
+    );
+
+    // In the hold.
+    let since = now();
+    program.restart(field)?;
+    knows_again(field, since)?;
+    figures.took("hold: known again after", since, now());
+    let record = field.record(NODE);
+    let sent = record.orders_since(since);
+    ensure!(
+        sent.is_empty() && record.flew_without_a_break_since(since),
+        "in the hold it was sent {sent:?}"
+    );
+    drop(record);
+
+    // In the landing.
+    let since = now();
+    field.kubectl().run(["delete", "swarm", SWARM, "--wait=false"])?;
+    field.wait("a command to land", 5, || {
+        field
+            .record(NODE)
+            .first_sent(since, MavCmd::MAV_CMD_NAV_LAND)
+            .context("none yet")
+    })?;
+    program.restart(field)?;
+    field.wait_down(NODE)?;
+    field.wait("the Swarm to be gone", 30, || {
+        let left = field.kubectl().run(["get", "swarms,drones", "-o", "name"])?;
+        ensure!(left.is_empty(), "{left}");
+        Ok(())
+    })?;
+    let record = field.record(NODE);
+    let (sent, arms) = (record.orders_since(since), record.arms()?);
+    figures.note(format!("landing: commands {}", sent.len()));
+    ensure!(
+        sent.iter().all(|order| order == "NAV_LAND"),
+        "in the landing it was sent {sent:?}"
+    );
+    ensure!(arms == 1, "it armed {arms} times");
+    Ok(())
+}
+
+/// The objects say again that the vehicle flies, by a state that was written since then or is confirmed by `skein status`.
+fn knows_again(field: &Field, since: u64) -> anyhow::Result<()> {
+    field.wait("Skein to know of the flight again", 30, || {
+        let status: serde_json::Value = serde_json::from_str(&field.skein(&["status", "-o", "json"])?)?;
+        let vehicles = status["vehicles"].as_array();
+        let mine = vehicles
+            .into_iter()
+            .flatten()
+            .find(|v| v["node"] == NODE)
+            .context("not heard yet")?;
+        ensure!(mine["flying"] == true && now() > since, "{mine}");
+        Ok(())
+    })?;
+    field.wait_ready(NODE)
+}
+
+fn reboot_ground(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
+    field.take_off(HIGH / 2.0)?;
+    field.skein(&["ground", SWARM])?;
+    field.wait_down(NODE)?;
+    field.vehicle_mut(NODE)?.autopilot.power_off();
+    std::thread::sleep(Duration::from_secs(2));
+    let since = now();
+    field.vehicle_mut(NODE)?.autopilot.power_on()?;
+    field.skein(&["release", SWARM])?;
+    field.wait_in_air(&[NODE], HIGH / 2.0)?;
+    figures.took("in the air after the reboot", since, now());
+    let record = field.record(NODE);
+    let arms = record.arms()?;
+    ensure!(arms == 2, "it armed {arms} times");
+    Ok(())
+}
+
+fn reboot_air(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
+    field.take_off(HIGH / 2.0)?;
+    let since = now();
+    field.vehicle_mut(NODE)?.autopilot.power_off();
+    field.wait("the Drone to be no longer Ready", 0, || {
+        let drone = field.objects().of(NODE).context("there is none")?;
+        ensure!(!is(&drone, "Ready"), "{}", condition(&drone, "Ready"));
+        Ok(())
+    })?;
+    figures.took_at_most("not Ready after", since, now(), 5.0)?;
+    let booted = now();
+    field.vehicle_mut(NODE)?.autopilot.power_on()?;
+    // ArduCopter needs 42 s to be able to arm.
+    field.pass(75, Duration::from_secs(15));
+    let record = field.record(NODE);
+    ensure!(
+        record.first_reported(booted, is_armed).is_none(),
+        "it armed after it fell"
+    );
+    let sent = record.orders_since(booted);
+    ensure!(sent.is_empty(), "on the ground it was sent {sent:?}");
+    Ok(())
+}

@@ -1,0 +1,265 @@
+//! What each test program needs of the machine, so that many can run side by side on two cores.
+//!
+//! Owns: the table, and cutting long programs into parts. Must not: start anything.
+//!
+//! Most of the long programs wait: for vehicles that fly, leases that run out, faults that last. Their tests take turns on one stage
+//! (an API server with all that runs on it), so such a program runs as several parts, each a process with a stage of its own.
+
+use super::compile::TestProgram;
+
+/// What must be set up before a program can run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needs {
+    /// Nothing but what was compiled.
+    Nothing,
+    /// The control plane, Helm, kubectl; Python and JavaScript packages.
+    Peers,
+}
+
+/// What is known of one program. Times and shares are of two cores with nothing else on them, rounded.
+struct Known {
+    package: &'static str,
+    target: &'static str,
+    /// In how many parts it runs.
+    parts: usize,
+    /// How long one part takes, in seconds.
+    seconds: u32,
+    /// The part of a core that it keeps busy meanwhile, in percent, its children included.
+    percent: u32,
+}
+
+const fn known(package: &'static str, target: &'static str, parts: usize, seconds: u32, percent: u32) -> Known {
+    Known {
+        package,
+        target,
+        parts,
+        seconds,
+        percent,
+    }
+}
+
+/// The programs that take longer than a few seconds.
+const KNOWN: &[Known] = &[
+    known("tests", "coordinator", 5, 140, 35),
+    known("tests", "attacks", 3, 150, 30),
+    known("tests", "upgrades", 3, 110, 25),
+    known("tests", "nodes", 1, 260, 50),
+    known("tests", "api_faults", 3, 120, 30),
+    known("tests", "e2e", 4, 90, 50),
+    known("tests", "up", 3, 80, 50),
+    known("tests", "authorities", 2, 60, 30),
+    known("tests", "kubectl_skein", 1, 90, 30),
+    known("tests", "faults", 2, 60, 40),
+    known("tests", "api", 1, 100, 100),
+    known("tests", "crds", 1, 40, 50),
+    known("tests", "deploy", 1, 80, 50),
+    known("tests", "network", 1, 120, 190),
+    known("tests", "clients", 1, 40, 50),
+    known("tests", "peers", 1, 60, 50),
+    known("tests", "gcs_peers", 1, 60, 50),
+    known("tests", "control_plane", 1, 40, 50),
+    known("tests", "fly", 1, 120, 100),
+    known("tests", "differ", 1, 30, 150),
+    known("workspace", "examples", 1, 60, 150),
+    known("embedded-api", "crash", 1, 60, 80),
+    known("embedded-api", "store_crash", 1, 30, 80),
+];
+
+/// A program that the table does not name.
+const OTHERWISE: (u32, u32) = (5, 100);
+
+/// A test program, or a part of one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unit {
+    /// `crate/program`, and which part of how many.
+    pub label: String,
+    /// What is run.
+    pub program: TestProgram,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// What must be there first.
+    pub needs: Needs,
+    /// How long it takes, in seconds, about.
+    pub seconds: u32,
+    /// How much of a core it takes meanwhile, in percent.
+    pub percent: u32,
+}
+
+/// Whether it is one for the loop of a developer: it needs nothing but what was compiled, and some seconds.
+pub fn is_quick(program: &TestProgram) -> bool {
+    program.package != "tests"
+        && !KNOWN
+            .iter()
+            .any(|known| known.package == program.package && known.target == program.target)
+}
+
+/// The program in as many parts as it is to run in. `tests` are the names of its tests, in the order in which it lists them.
+pub fn parts(program: &TestProgram, list: impl FnOnce() -> anyhow::Result<Vec<String>>) -> anyhow::Result<Vec<Unit>> {
+    let known = KNOWN
+        .iter()
+        .find(|known| known.package == program.package && known.target == program.target);
+    let (seconds, percent) = known.map_or(OTHERWISE, |known| (known.seconds, known.percent));
+    let unit = |label: String, args: Vec<String>| Unit {
+        label,
+        program: program.clone(),
+        args: program.args.iter().cloned().chain(args).collect(),
+        needs: if program.package == "tests" {
+            Needs::Peers
+        } else {
+            Needs::Nothing
+        },
+        seconds,
+        percent,
+    };
+    let label = format!("{}/{}", program.package, program.target);
+    let count = known.map_or(1, |known| known.parts);
+    if count < 2 {
+        return Ok(vec![unit(label, Vec::new())]);
+    }
+    let names = list()?;
+    Ok(cut(&names, count)
+        .into_iter()
+        .enumerate()
+        .map(|(index, part)| {
+            let exact = std::iter::once("--exact".to_owned()).chain(part.iter().cloned());
+            unit(format!("{label} {}/{count}", index + 1), exact.collect())
+        })
+        .collect())
+}
+
+/// `names` in `count` runs of nearly the same length; none is left out, and tests that are listed together stay together: they use the same
+/// kind of API server.
+fn cut(names: &[String], count: usize) -> Vec<&[String]> {
+    let at = |index: usize| names.len() * index / count;
+    let parts = (0..count).map(|index| &names[at(index)..at(index + 1)]);
+    // A part without a name would run all of them.
+    parts.filter(|part| !part.is_empty()).collect()
+}
+
+/// Which of `pending` to start beside `running`: the longest that still fits, `None` if none does.
+///
+/// `ready`: whether what is set up for [`Needs::Peers`] is there. What runs alone may be larger than the machine.
+pub fn next(pending: &[Unit], running: &[&Unit], ready: bool, cores: usize) -> Option<usize> {
+    let capacity = 100 * u32::try_from(cores).unwrap_or(u32::MAX);
+    let busy: u32 = running.iter().map(|unit| unit.percent).sum();
+    let fits = |unit: &Unit| running.is_empty() || busy.saturating_add(unit.percent) <= capacity;
+    let there = |unit: &Unit| ready || unit.needs == Needs::Nothing;
+    let candidates = pending.iter().enumerate().filter(|(_, unit)| there(unit) && fits(unit));
+    candidates
+        .max_by_key(|(index, unit)| (unit.seconds, usize::MAX - index))
+        .map(|(index, _)| index)
+}
+
+/// How long all of `pending` will take beside `running`, each of which has so many seconds left: what [`next`] does, played through.
+pub fn time_left(pending: &[Unit], running: &[(&Unit, u32)], cores: usize) -> u32 {
+    let mut pending = pending.to_vec();
+    let mut running: Vec<(Unit, u32)> = running.iter().map(|(unit, left)| ((*unit).clone(), *left)).collect();
+    let mut total = 0;
+    loop {
+        while let Some(index) = next(
+            &pending,
+            &running.iter().map(|(unit, _)| unit).collect::<Vec<_>>(),
+            true,
+            cores,
+        ) {
+            let unit = pending.remove(index);
+            let seconds = unit.seconds;
+            running.push((unit, seconds));
+        }
+        let Some(step) = running.iter().map(|(_, left)| *left).min() else {
+            return total;
+        };
+        total += step;
+        running.iter_mut().for_each(|(_, left)| *left -= step);
+        running.retain(|(_, left)| *left > 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(package: &str, target: &str) -> TestProgram {
+        TestProgram {
+            package: package.into(),
+            target: target.into(),
+            executable: "x".into(),
+            args: vec![],
+            folder: "/".into(),
+        }
+    }
+
+    fn unit(label: &str, seconds: u32, percent: u32, needs: Needs) -> Unit {
+        Unit {
+            label: label.into(),
+            program: program("a", label),
+            args: vec![],
+            needs,
+            seconds,
+            percent,
+        }
+    }
+
+    #[test]
+    fn each_test_is_in_exactly_one_part() {
+        for (tests, count) in [(0, 3), (1, 3), (3, 3), (10, 4), (127, 5)] {
+            let names: Vec<String> = (0..tests).map(|n| format!("t{n}")).collect();
+            let parts = cut(&names, count);
+            assert_eq!(parts.concat(), names);
+            assert!(parts.iter().all(|part| !part.is_empty()));
+            assert!(parts.len() <= count);
+        }
+    }
+
+    #[test]
+    fn a_program_that_the_table_does_not_name_runs_whole_and_is_not_asked_for_its_tests() {
+        let units = parts(&program("fleet", "fleet"), || anyhow::bail!("asked")).unwrap();
+        assert_eq!(units.len(), 1);
+        assert_eq!((units[0].args.len(), units[0].needs), (0, Needs::Nothing));
+    }
+
+    #[test]
+    fn a_part_names_its_tests_in_full() {
+        let names = [
+            "on_embedded::one",
+            "on_embedded::two",
+            "on_kubernetes::one",
+            "on_kubernetes::two",
+        ];
+        let units = parts(&program("tests", "coordinator"), || {
+            Ok(names.map(str::to_owned).to_vec())
+        })
+        .unwrap();
+        assert_eq!(units[0].label, "tests/coordinator 1/5");
+        assert_eq!(units[0].args, ["--exact", "a::one"]);
+    }
+
+    #[test]
+    fn the_longest_that_fits_runs_next_and_waits_for_what_it_needs() {
+        let pending = [
+            unit("short", 5, 100, Needs::Nothing),
+            unit("long", 90, 50, Needs::Peers),
+            unit("wide", 200, 190, Needs::Nothing),
+        ];
+        let busy = unit("busy", 10, 100, Needs::Nothing);
+        assert_eq!(next(&pending, &[&busy], true, 2), Some(1));
+        assert_eq!(next(&pending, &[&busy], false, 2), Some(0));
+        assert_eq!(next(&pending, &[], true, 2), Some(2));
+        assert_eq!(next(&pending, &[&busy, &busy], true, 2), None);
+        assert_eq!(next(&[], &[], true, 2), None);
+    }
+
+    #[test]
+    fn the_time_left_is_that_of_the_schedule() {
+        let pending = [
+            unit("a", 30, 100, Needs::Nothing),
+            unit("b", 20, 100, Needs::Peers),
+            unit("c", 10, 100, Needs::Nothing),
+        ];
+        assert_eq!(time_left(&pending, &[], 2), 30);
+        assert_eq!(time_left(&pending, &[], 1), 60);
+        let running = unit("r", 100, 100, Needs::Nothing);
+        assert_eq!(time_left(&pending[..1], &[(&running, 25)], 1), 55);
+        assert_eq!(time_left(&[], &[], 2), 0);
+    }
+}

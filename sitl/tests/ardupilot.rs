@@ -336,7 +336,11 @@ fn strange_requests_get_the_recorded_answers() {
         ["No ap_message for mavlink id (9999)", "No such mode 99"]
     );
     assert_eq!(bench.verdicts_from((77, 1), 400, [1.0; 7]), [], "another vehicle");
-    assert_eq!(bench.verdicts_from((1, 191), 400, [1.0; 7]), [], "another component");
+    assert_eq!(
+        bench.verdicts_from((1, 191), 400, [1.0; 7]),
+        [Accepted],
+        "a component that it never heard is taken for itself"
+    );
     assert_eq!(
         bench.verdicts_from((1, 0), 512, [148.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
         [Accepted],

@@ -145,9 +145,15 @@ fn item_9_it_answers_to_its_own_system_id_only_and_boots_again_when_told_to() {
         bench.verdicts_from((2, 1), 400, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
         []
     );
+    let gimbal = Address {
+        system: 1,
+        component: 191,
+    };
+    bench.hear_from(gimbal, Request::Heartbeat { kind: 26 });
     assert_eq!(
         bench.verdicts_from((1, 191), 400, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
-        []
+        [],
+        "another component that was heard"
     );
     assert_eq!(bench.verdicts_from((1, 0), 401, [0.0; 7]), [Accepted]);
     assert_eq!(bench.command(246, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]), Accepted);

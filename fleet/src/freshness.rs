@@ -71,7 +71,7 @@ fn keeps(a: &Assignment, held: Option<&Held>) -> bool {
     // A vehicle that is known to be on the ground stays there by any order that grounds it.
     let same = grounded == held.grounded && a.generation == held.generation;
     // One that was told to fly by a former leader and has not taken off does not do so by the word of this one.
-    (grounded && held.settled) || (same && (grounded || !held.settled))
+    if held.settled { grounded } else { same }
 }
 
 /// Whether `order` may begin a flight of a vehicle that does `truth`, and whose agent reports `held`: before it is sent, the API server

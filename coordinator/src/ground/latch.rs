@@ -13,12 +13,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// So many orders are known to have been given to this leader; that matters only until it knows the present.
 const MOST_HERE: usize = 10_000;
 
+/// Orders that are still to be recorded, each with the call that gave it.
+pub(super) type Unrecorded = Vec<(Call, Arc<InForce>)>;
+
 /// Ground orders that were given and are not in the caches yet, by the uid of the Swarm or Drone.
 #[derive(Debug, Default)]
 pub struct Latch {
     orders: Mutex<HashMap<String, Latched>>,
     /// Orders that are in force and stand nowhere yet.
-    unrecorded: Mutex<Arc<Vec<(Call, Arc<InForce>)>>>,
+    unrecorded: Mutex<Arc<Unrecorded>>,
     /// Names of the orders that were given to this leader.
     here: Mutex<HashSet<String>>,
     /// Held while objects are being marked: one call at a time.
@@ -90,7 +93,7 @@ impl Latch {
     }
 
     /// The orders that are still to be recorded, oldest first, each with the call that gave it.
-    pub(super) fn unrecorded(&self) -> Arc<Vec<(Call, Arc<InForce>)>> {
+    pub(super) fn unrecorded(&self) -> Arc<Unrecorded> {
         Arc::clone(&self.unrecorded.lock().unwrap_or_else(PoisonError::into_inner))
     }
 

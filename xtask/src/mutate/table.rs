@@ -365,7 +365,7 @@ pub const MUTATIONS: &[Mutation] = &[
         invariant: 16,
         name: "moves vehicles by caches that were filled before it led",
         file: FRESHNESS,
-        find: "(grounded && held.settled) || (same && (grounded || !held.settled))",
+        find: "if held.settled { grounded } else { same }",
         replace: "grounded == held.grounded",
         tests: FLEET,
     },

@@ -930,6 +930,27 @@ async fn neither_a_new_coordinator_nor_an_api_server_that_is_away_brings_anybody
     let (vehicles, agents) = crew(&field, &first, &["n1", "n2"]);
     field.swarm("north", "alpha", json!({"replicas": 2})).await;
     let before = field.until_drones("two to fly", |drones| flying(drones) == 2).await;
+    // The Swarm's status follows those of its Drones. What is still to be written would be for the next coordinator to write.
+    field
+        .until("the Swarm to be ready", async || {
+            let status = field
+                .swarms("north")
+                .get("alpha")
+                .await
+                .unwrap()
+                .status
+                .unwrap_or_default();
+            let ready = status
+                .conditions
+                .iter()
+                .any(|c| c.type_ == "Ready" && c.status == "True");
+            if ready && status.flying_drones == 2 {
+                Ok(())
+            } else {
+                Err(format!("{status:?}"))
+            }
+        })
+        .await;
     let orders: Vec<_> = vehicles.iter().map(|v| v.state().orders.len()).collect();
     assert_eq!(
         first.process.stop(PATIENCE).unwrap().code(),

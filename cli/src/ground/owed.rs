@@ -12,9 +12,9 @@ const NAMED: usize = 8;
 pub fn owed(vehicles: &[Vehicle]) -> String {
     let (mut ordered, mut others, mut unknown, mut down) = (Vec::new(), Vec::new(), Vec::new(), 0_usize);
     for vehicle in vehicles.iter().filter(|vehicle| !vehicle.node.is_empty()) {
-        // One that serves no Drone gets no commands from Skein.
-        let hands_off =
-            vehicle.drone.is_empty() || vehicle.activity.as_deref().is_some_and(|a| a.starts_with("HandsOff"));
+        // One that serves no Drone gets no commands from Skein. An autopilot that executes a failsafe obeys a ground order all the same.
+        let left = |activity: &str| activity.starts_with("HandsOff") && activity != "HandsOffAutopilotFailsafe";
+        let hands_off = vehicle.drone.is_empty() || vehicle.activity.as_deref().is_some_and(left);
         match vehicle.flying {
             None => unknown.push(vehicle.title()),
             // Armed on the ground by somebody else is somebody else's to disarm.
@@ -115,6 +115,8 @@ mod tests {
             "{told}"
         );
         assert!(!told.contains("land now"), "{told}");
+        let told = owed(&[doing("a", T::InAir, A::HandsOffAutopilotFailsafe)]);
+        assert!(told.starts_with("1 vehicle in the air, ordered to land"), "{told}");
     }
 
     #[test]

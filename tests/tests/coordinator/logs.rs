@@ -10,14 +10,15 @@ use kube::api::DeleteParams;
 use serde_json::Value;
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 /// What a line of the log says of a Drone, by the coordinator's modules that work on one Drone at a time.
-const ABOUT_A_DRONE: [&str; 4] = [
-    "bound",
-    "phase changed",
-    "agent is told",
-    "released: its vehicle is landed and disarmed",
-];
+const ABOUT_A_DRONE: [&str; 4] = ["bound", "phase changed", "agent is told", RELEASED];
+
+const RELEASED: &str = "released: its vehicle is landed and disarmed";
+
+/// How long a line of the log may take.
+const SOON: Duration = Duration::from_secs(10);
 
 pub async fn each_line_about_a_drone_is_in_its_span_and_none_mixes_two(mut field: Field) {
     let coordinator = field.coordinator_with(|launch| launch.env("SKEIN_LOG_FORMAT", "json"));
@@ -31,8 +32,17 @@ pub async fn each_line_about_a_drone_is_in_its_span_and_none_mixes_two(mut field
         field.drones("south").delete(name, &gone).await.unwrap();
     }
     field.until_drones("both to be gone", <[Drone]>::is_empty).await;
+    let gone = Instant::now();
 
-    let log = coordinator.process.stderr();
+    // Its line follows the write with which a Drone goes.
+    let log = loop {
+        let log = coordinator.process.stderr();
+        if log.matches(RELEASED).count() == 2 {
+            break log;
+        }
+        assert!(gone.elapsed() < SOON, "not both are said to be released: {log}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
     let lines: Vec<Value> = log
         .lines()
         .map(|line| serde_json::from_str(line).expect(line))

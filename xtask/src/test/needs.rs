@@ -64,6 +64,38 @@ const KNOWN: &[Known] = &[
     known("embedded-api", "crash", 1, 45, 80),
 ];
 
+/// Tests of a promise that is a time: each is named by package, program and the end of its name, and has the machine to itself, since on
+/// one that others keep busy it would time those. How long such a test takes, in seconds, is the last figure.
+const TIMED: [(&str, &str, &str, u32); 4] = [
+    (
+        "tests",
+        "api_faults",
+        "a_ground_order_reaches_the_vehicles_within_a_second_while_the_api_server_hangs_and_is_recorded_afterwards",
+        70,
+    ),
+    (
+        "tests",
+        "attacks",
+        "while_the_api_server_is_away_whoever_could_ground_can_and_nothing_else_goes_through",
+        30,
+    ),
+    (
+        "tests",
+        "coordinator",
+        "a_leader_that_cannot_renew_keeps_what_flies_begins_no_flight_and_still_grounds",
+        50,
+    ),
+    (
+        "tests",
+        "coordinator",
+        "a_selector_grounds_what_it_selects_and_nothing_else",
+        30,
+    ),
+];
+
+/// What keeps every other program from running beside.
+const ALONE: u32 = 100_000;
+
 /// A program that the table does not name.
 const OTHERWISE: (u32, u32) = (5, 100);
 
@@ -115,15 +147,31 @@ pub fn parts(program: &TestProgram, list: impl FnOnce() -> anyhow::Result<Vec<St
     if count < 2 {
         return Ok(vec![unit(label, Vec::new())]);
     }
-    let names = list()?;
-    Ok(cut(&names, count)
-        .into_iter()
-        .enumerate()
-        .map(|(index, part)| {
-            let exact = std::iter::once("--exact".to_owned()).chain(part.iter().cloned());
-            unit(format!("{label} {}/{count}", index + 1), exact.collect())
-        })
-        .collect())
+    let exact = |part: &[String]| {
+        let exact = std::iter::once("--exact".to_owned());
+        exact.chain(part.iter().cloned()).collect::<Vec<_>>()
+    };
+    let (timed, names): (Vec<String>, Vec<String>) =
+        list()?.into_iter().partition(|name| timed(program, name).is_some());
+    let mut units: Vec<Unit> = (cut(&names, count).into_iter().enumerate())
+        .map(|(index, part)| unit(format!("{label} {}/{count}", index + 1), exact(part)))
+        .collect();
+    if !timed.is_empty() {
+        units.push(Unit {
+            seconds: timed.iter().filter_map(|name| self::timed(program, name)).sum(),
+            percent: ALONE,
+            ..unit(format!("{label} timed"), exact(&timed))
+        });
+    }
+    Ok(units)
+}
+
+/// How long this test of a time takes, in seconds; `None` if it is none.
+fn timed(program: &TestProgram, name: &str) -> Option<u32> {
+    let is = |(package, target, end, _): &&(&str, &str, &str, u32)| {
+        program.package == *package && program.target == *target && (name.rsplit("::").next() == Some(end))
+    };
+    TIMED.iter().find(is).map(|(_, _, _, seconds)| *seconds)
 }
 
 /// `names` in `count` runs of nearly the same length; none is left out, and tests that are listed together stay together: they use the same
@@ -226,6 +274,22 @@ mod tests {
         .unwrap();
         assert_eq!(units[0].label, "tests/coordinator 1/5");
         assert_eq!(units[0].args, ["--exact", "a::one"]);
+    }
+
+    #[test]
+    fn a_test_of_a_time_runs_alone_and_once() {
+        let names = TIMED.map(|(_, _, name, _)| format!("on_embedded::{name}"));
+        let all = || Ok(names.iter().cloned().chain(["other".to_owned()]).collect());
+        let units = parts(&program("tests", "attacks"), all).unwrap();
+        let alone: Vec<_> = units.iter().filter(|unit| unit.label.ends_with(" timed")).collect();
+        assert_eq!(alone.len(), 1);
+        assert_eq!(alone[0].args, ["--exact", &names[1]]);
+        let elsewhere = units.iter().filter(|unit| unit.args.contains(&names[1])).count();
+        assert_eq!(elsewhere, 1);
+        let busy = unit("busy", 10, 1, Needs::Nothing);
+        assert_eq!(next(&units, &[&busy], true, 2), Some(0));
+        assert_eq!(next(std::slice::from_ref(alone[0]), &[&busy], true, 2), None);
+        assert_eq!(next(&[busy], &[alone[0]], true, 2), None);
     }
 
     #[test]

@@ -183,13 +183,26 @@ fn cut(names: &[String], count: usize) -> Vec<&[String]> {
     parts.filter(|part| !part.is_empty()).collect()
 }
 
+/// What a program may meet when it starts.
+#[derive(Debug, Clone, Copy)]
+pub struct Machine {
+    /// How many cores it has.
+    pub cores: usize,
+    /// Whether what is set up for [`Needs::Peers`] is there.
+    pub ready: bool,
+    /// Whether cores were idle for a part of the last seconds: the table knows averages, and programs that all work at the same time keep
+    /// each other waiting until what they wait for is late.
+    pub calm: bool,
+}
+
 /// Which of `pending` to start beside `running`: the longest that still fits, `None` if none does.
 ///
-/// `ready`: whether what is set up for [`Needs::Peers`] is there. What runs alone may be larger than the machine.
-pub fn next(pending: &[Unit], running: &[&Unit], ready: bool, cores: usize) -> Option<usize> {
+/// What runs alone may be larger than the machine.
+pub fn next(pending: &[Unit], running: &[&Unit], machine: Machine) -> Option<usize> {
+    let Machine { cores, ready, calm } = machine;
     let capacity = 100 * u32::try_from(cores).unwrap_or(u32::MAX);
     let busy: u32 = running.iter().map(|unit| unit.percent).sum();
-    let fits = |unit: &Unit| running.is_empty() || busy.saturating_add(unit.percent) <= capacity;
+    let fits = |unit: &Unit| running.is_empty() || (calm && busy.saturating_add(unit.percent) <= capacity);
     let there = |unit: &Unit| ready || unit.needs == Needs::Nothing;
     let candidates = pending.iter().enumerate().filter(|(_, unit)| there(unit) && fits(unit));
     candidates
@@ -206,8 +219,11 @@ pub fn time_left(pending: &[Unit], running: &[(&Unit, u32)], cores: usize) -> u3
         while let Some(index) = next(
             &pending,
             &running.iter().map(|(unit, _)| unit).collect::<Vec<_>>(),
-            true,
-            cores,
+            Machine {
+                cores,
+                ready: true,
+                calm: true,
+            },
         ) {
             let unit = pending.remove(index);
             let seconds = unit.seconds;
@@ -225,6 +241,12 @@ pub fn time_left(pending: &[Unit], running: &[(&Unit, u32)], cores: usize) -> u3
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const CALM: Machine = Machine {
+        cores: 2,
+        ready: true,
+        calm: true,
+    };
 
     fn program(package: &str, target: &str) -> TestProgram {
         TestProgram {
@@ -287,9 +309,9 @@ mod tests {
         let elsewhere = units.iter().filter(|unit| unit.args.contains(&names[1])).count();
         assert_eq!(elsewhere, 1);
         let busy = unit("busy", 10, 1, Needs::Nothing);
-        assert_eq!(next(&units, &[&busy], true, 2), Some(0));
-        assert_eq!(next(std::slice::from_ref(alone[0]), &[&busy], true, 2), None);
-        assert_eq!(next(&[busy], &[alone[0]], true, 2), None);
+        assert_eq!(next(&units, &[&busy], CALM), Some(0));
+        assert_eq!(next(std::slice::from_ref(alone[0]), &[&busy], CALM), None);
+        assert_eq!(next(&[busy], &[alone[0]], CALM), None);
     }
 
     #[test]
@@ -300,11 +322,14 @@ mod tests {
             unit("wide", 200, 190, Needs::Nothing),
         ];
         let busy = unit("busy", 10, 100, Needs::Nothing);
-        assert_eq!(next(&pending, &[&busy], true, 2), Some(1));
-        assert_eq!(next(&pending, &[&busy], false, 2), Some(0));
-        assert_eq!(next(&pending, &[], true, 2), Some(2));
-        assert_eq!(next(&pending, &[&busy, &busy], true, 2), None);
-        assert_eq!(next(&[], &[], true, 2), None);
+        assert_eq!(next(&pending, &[&busy], CALM), Some(1));
+        assert_eq!(next(&pending, &[&busy], Machine { ready: false, ..CALM }), Some(0));
+        let loaded = Machine { calm: false, ..CALM };
+        assert_eq!(next(&pending, &[&busy], loaded), None);
+        assert_eq!(next(&pending, &[], loaded), Some(2));
+        assert_eq!(next(&pending, &[], CALM), Some(2));
+        assert_eq!(next(&pending, &[&busy, &busy], CALM), None);
+        assert_eq!(next(&[], &[], CALM), None);
     }
 
     #[test]

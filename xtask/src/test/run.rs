@@ -2,7 +2,7 @@
 //!
 //! Owns: starting them, what they print, the account of it. Must not: decide which goes next (see [`super::needs`]), or forgive.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Receiver;
@@ -13,11 +13,20 @@ use ::tests::{Launch, Process};
 use anyhow::Context;
 
 use super::compile::TestProgram;
-use super::needs::{self, Needs, Unit};
+use super::needs::{self, Machine, Needs, Unit};
 use crate::say;
 
 /// How often programs are looked after.
 const POLL: Duration = Duration::from_millis(100);
+
+/// A program that takes this many seconds shows what it takes of the machine before the next one starts.
+const LONG: u32 = 20;
+
+/// For how long the machine is looked at before it is said to be calm.
+const LOOKED_AT: Duration = Duration::from_secs(4);
+
+/// Up to this part of its time, in percent, the cores of a calm machine are busy.
+const CALM_PERCENT: u64 = 85;
 
 /// Where there is no terminal, a line says this often what runs and how much is left.
 const TOLD_EVERY: Duration = Duration::from_secs(60);
@@ -77,6 +86,7 @@ pub fn run(
     let (mut running, mut ended): (Vec<Running>, Vec<Ended>) = (Vec::new(), Vec::new());
     let mut ready = None;
     let mut screen = Screen::new();
+    let mut load = Load::default();
     while !pending.is_empty() || !running.is_empty() {
         ready = ready.or_else(|| set_up.try_recv().ok());
         if ready == Some(false) {
@@ -84,8 +94,17 @@ pub fn run(
             ended.extend(lost.map(|unit| Ended::never_began(&unit)));
         }
         let at_work: Vec<&Unit> = running.iter().map(|running| &running.unit).collect();
-        if let Some(index) = needs::next(&pending, &at_work, ready == Some(true), cores) {
-            running.push(start(pending.remove(index), env, logs)?);
+        let machine = Machine {
+            cores,
+            ready: ready == Some(true),
+            calm: load.is_calm(),
+        };
+        if let Some(index) = needs::next(&pending, &at_work, machine) {
+            let unit = pending.remove(index);
+            if unit.seconds >= LONG {
+                load.forget();
+            }
+            running.push(start(unit, env, logs)?);
             continue;
         }
         let mut index = 0;
@@ -228,6 +247,44 @@ fn cpu(pid: u32) -> Option<Duration> {
     Some(Duration::from_millis(ticks * 10))
 }
 
+/// How busy the machine was of late.
+#[derive(Default)]
+struct Load {
+    /// When it was looked at, and what [`ticks`] said.
+    looks: VecDeque<(Instant, (u64, u64))>,
+}
+
+impl Load {
+    /// Whether its cores were idle for a part of the last seconds. Where the system does not tell, the table alone decides.
+    fn is_calm(&mut self) -> bool {
+        let Some(now) = std::fs::read_to_string("/proc/stat").ok().as_deref().and_then(ticks) else {
+            return true;
+        };
+        self.looks.push_back((Instant::now(), now));
+        while self.looks.get(1).is_some_and(|(at, _)| at.elapsed() >= LOOKED_AT) {
+            self.looks.pop_front();
+        }
+        self.looks.front().is_some_and(|(at, (busy, all))| {
+            let (busy, all) = (now.0.saturating_sub(*busy), now.1.saturating_sub(*all));
+            at.elapsed() >= LOOKED_AT && busy * 100 <= all * CALM_PERCENT
+        })
+    }
+
+    /// Something began that changes it.
+    fn forget(&mut self) {
+        self.looks.clear();
+    }
+}
+
+/// What the cores have done since the system started, in ticks of all of them: busy ones, and all. `stat` is /proc/stat.
+fn ticks(stat: &str) -> Option<(u64, u64)> {
+    let line = stat.lines().next()?.strip_prefix("cpu ")?;
+    let fields: Vec<u64> = line.split_whitespace().map_while(|field| field.parse().ok()).collect();
+    // user, nice, system, idle, iowait, irq, softirq, steal; what guests take is in user already.
+    let all: u64 = fields.get(..8)?.iter().sum();
+    Some((all - fields[3] - fields[4], all))
+}
+
 /// Prints what failed, where the time went, and how many passed.
 fn account(ended: &[Ended], took: Duration, logs: &Path) -> anyhow::Result<()> {
     let mut total = Count::default();
@@ -362,6 +419,13 @@ mod tests {
             }
         );
         assert_eq!(count(""), Count::default());
+    }
+
+    #[test]
+    fn idle_cores_and_those_that_wait_for_a_disk_are_not_busy() {
+        assert_eq!(ticks("cpu  10 20 30 400 50 6 7 8 9 0\ncpu0 1 1\n"), Some((81, 531)));
+        assert_eq!(ticks("cpu  10 20\n"), None);
+        assert_eq!(ticks(""), None);
     }
 
     #[test]

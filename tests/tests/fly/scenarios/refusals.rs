@@ -160,7 +160,7 @@ fn refused_text(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> 
 
 fn metadata(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     const FILE_TRANSFER: u32 = 110;
-    field.take_off(START)?;
+    // They are read on the ground only.
     let line = field.wait("the agent to have read the metadata", 30, || {
         let log = field.agent(NODE)?.stderr();
         let found = log
@@ -177,5 +177,5 @@ fn metadata(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     let requests = field.record(NODE).passed_to_autopilot(FILE_TRANSFER);
     figures.note(format!("{requests} requests"));
     ensure!(requests > 10, "{requests} requests; {line}");
-    Ok(())
+    field.take_off(START)
 }

@@ -259,7 +259,10 @@ async fn record_all(context: &Context, call: Call) -> Result<(), ApiError> {
     let mut result = Ok(());
     for (given, order) in context.latch.unrecorded().iter() {
         match in_force::record(context, order).await {
-            Ok(()) => context.latch.remove_order(call.max(*given), order.name()),
+            Ok(()) => {
+                context.latch.remove_order(call.max(*given), order.name());
+                wake_covered(context, order);
+            }
             Err(error) => result = result.and(Err(error)),
         }
     }
@@ -370,9 +373,11 @@ async fn end_orders(context: &Context, target: &Target, marked: &[Marked], call:
         });
         let more: BTreeSet<String> = more.flatten().collect();
         if !more.is_empty() {
-            // One that stands nowhere yet has to, before a part of it can be released.
-            in_force::record(context, &order).await?;
-            context.latch.remove_order(call, order.name());
+            // One that is not recorded yet has to be, before a part of it can be released.
+            if !order.is_recorded() {
+                in_force::record(context, &order).await?;
+                context.latch.remove_order(call, order.name());
+            }
             in_force::except(context, &order, &more).await?;
         }
     }
@@ -441,6 +446,17 @@ fn reach(context: &Context, target: &Target, marked: &[Marked]) -> Reach {
     Reach {
         drones: drones.len(),
         agents: usize::from(connected),
+    }
+}
+
+/// Has the agents of all Drones that `order` covers notified anew: they may forget its number.
+fn wake_covered(context: &Context, order: &InForce) {
+    let drones = context.world.all_drones(None);
+    for drone in drones.iter().filter(|drone| order.covers(&context.world, drone)) {
+        let node = drone.spec.node_name.as_deref();
+        if let Some(node) = node.and_then(|node| NodeName::parse(node).ok()) {
+            context.wakes.nodes.wake(node);
+        }
     }
 }
 

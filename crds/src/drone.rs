@@ -97,7 +97,7 @@ pub struct DroneSpec {
     pub takeoff_altitude_meters: f64,
 
     /// Set to true to land this Drone's vehicle and keep it on the ground; set to false (or leave out) to let it fly.
-    /// `skein ground` sets it.
+    /// `skein ground` sets it. False ends no ground order: only `skein release` does.
     #[serde(default, skip_serializing_if = "is_false")]
     pub grounded: bool,
 

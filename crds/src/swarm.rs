@@ -101,7 +101,8 @@ pub struct SwarmSpec {
     pub template: DroneTemplate,
 
     /// Set to true to land all vehicles of the Swarm and keep them on the ground; the Drones keep their vehicles. Set to
-    /// false (or leave out) to let them fly. `skein ground` and `skein release` set it.
+    /// false (or leave out) to let them fly. `skein ground` and `skein release` set it. False ends no ground order: only
+    /// `skein release` does, see `kubectl get groundorders`.
     #[serde(default, skip_serializing_if = "is_false")]
     pub grounded: bool,
 

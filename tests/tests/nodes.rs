@@ -33,6 +33,9 @@ use tests::wait_for;
 /// How long anything may take on a machine that is busy with something else.
 const PATIENCE: Duration = Duration::from_secs(180);
 
+/// The label of drone nodes.
+const DRONE: &str = "node-role.kubernetes.io/drone";
+
 /// One cluster at a time: two cores carry one.
 static ONE: Mutex<()> = Mutex::new(());
 
@@ -56,6 +59,8 @@ fn what_befalls_kubelet_or_coordinator_changes_nothing_in_the_air_and_a_pod_goes
         the_coordinator_is_rolled(&field)?;
         a_kubelet_dies_and_comes_back(&mut field, "drone-1")?;
         a_node_is_drained_and_its_agent_deleted(&field, "drone-1")?;
+        a_node_loses_its_label(&field, "drone-2", "drone-1")?;
+        a_node_is_deleted(&mut field, "drone-2", "drone-1")?;
         the_swarm_is_deleted(&field)?;
         field.end()
     })
@@ -114,16 +119,7 @@ fn a_node_is_drained_and_its_agent_deleted(field: &Field, node: &str) -> anyhow:
     let pod = field.agent_uid(node)?;
     let name = field.installed.agent_pod(node)?;
     field.kubectl(&["delete", &name, "-n", SYSTEM, "--wait=false"])?;
-    wait_for(format!("the agent's Pod on {node} to go"), PATIENCE, || {
-        let left = field.kubectl(&["get", "pods", "-n", SYSTEM, "-o", "jsonpath={.items[*].metadata.uid}"])?;
-        if left.split(' ').any(|uid| uid == pod) {
-            anyhow::bail!("it is there, and {node} is {:?}", field.wire(node).said());
-        }
-        Ok(())
-    })
-    .map_err(|error| field.installed.explain(error))?;
-    let said = field.wire(node).said();
-    assert!(said.down(), "the Pod is gone and {node} is {said:?}");
+    the_pod_goes_after_the_landing(field, node, &pod)?;
     let down = wire::now();
 
     // The DaemonSet makes another Pod there. Its vehicle stays on the ground until the node takes part again.
@@ -136,11 +132,52 @@ fn a_node_is_drained_and_its_agent_deleted(field: &Field, node: &str) -> anyhow:
     field.wait_in_air(2)
 }
 
+fn the_pod_goes_after_the_landing(field: &Field, node: &str, pod: &str) -> anyhow::Result<()> {
+    wait_for(format!("the agent's Pod on {node} to go"), PATIENCE, || {
+        let left = field.kubectl(&["get", "pods", "-n", SYSTEM, "-o", "jsonpath={.items[*].metadata.uid}"])?;
+        if left.split(' ').any(|uid| uid == pod) {
+            anyhow::bail!("it is there, and {node} is {:?}", field.wire(node).said());
+        }
+        Ok(())
+    })
+    .map_err(|error| field.installed.explain(error))?;
+    let said = field.wire(node).said();
+    assert!(said.down(), "the Pod is gone and {node} is {said:?}");
+    Ok(())
+}
+
+/// Without the label the DaemonSet has no Pod there: its agent lands the vehicle and ends. With the label it flies again.
+fn a_node_loses_its_label(field: &Field, node: &str, other: &str) -> anyhow::Result<()> {
+    let (before, pod) = (wire::now(), field.agent_uid(node)?);
+    field.kubectl(&["label", "node", node, &format!("{DRONE}-")])?;
+    the_pod_goes_after_the_landing(field, node, &pod)?;
+    field.assert_undisturbed(&[other], before);
+    field.kubectl(&["label", "node", node, &format!("{DRONE}=")])?;
+    field.wait_in_air(2)
+}
+
+/// The Pod garbage collector ends the Pods of a node that is gone: the agent lands the vehicle first. A kubelet that is started again
+/// makes the node anew.
+fn a_node_is_deleted(field: &mut Field, node: &str, other: &str) -> anyhow::Result<()> {
+    let (before, pod) = (wire::now(), field.agent_uid(node)?);
+    field.kubectl(&["delete", "node", node, "--wait=false"])?;
+    the_pod_goes_after_the_landing(field, node, &pod)?;
+    field.assert_undisturbed(&[other], before);
+    field.installed.cluster().node(node)?.restart_kubelet()?;
+    wait_for(format!("{node} to be back"), PATIENCE, || {
+        let ready = field.ready(node)?;
+        ensure!(ready == "True", "Ready is {ready}");
+        Ok(())
+    })?;
+    field.kubectl(&["label", "node", node, &format!("{DRONE}="), "--overwrite"])?;
+    field.wait_in_air(2)
+}
+
 fn the_swarm_is_deleted(field: &Field) -> anyhow::Result<()> {
     let timeout = format!("--timeout={}s", PATIENCE.as_secs());
     let deleted = field.kubectl(&["delete", "swarm/alpha", &timeout]);
     deleted.map_err(|error| field.installed.explain(error))?;
-    for (node, flights) in [("drone-1", 2), ("drone-2", 1)] {
+    for (node, flights) in [("drone-1", 2), ("drone-2", 3)] {
         let wire = field.wire(node);
         assert!(wire.said().down(), "{node} is {:?}", wire.said());
         assert_eq!(wire.arms(), flights, "{node} armed as often as it flew");

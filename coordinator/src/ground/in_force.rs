@@ -39,6 +39,11 @@ pub struct InForce {
 }
 
 impl InForce {
+    /// Whether it was read from the API server; else it has yet to be written.
+    pub(super) const fn is_recorded(&self) -> bool {
+        self.object.metadata.resource_version.is_some()
+    }
+
     /// Reads `object`.
     #[must_use]
     pub fn of(object: GroundOrder) -> Self {

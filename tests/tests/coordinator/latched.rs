@@ -123,8 +123,13 @@ pub async fn what_is_made_or_edited_after_a_ground_order_falls_under_it(mut fiel
         .map(|vehicle| crate::Agent::start(vehicle, &next.address))
         .collect();
     nobody_flies(&vehicles, "another leader").await;
-    let mut fleet = self::fleet(&next).await;
-    fleet.release(all()).await.unwrap();
+    let fleet = self::fleet(&next).await;
+    field
+        .until("the next to lead, and to release", async || {
+            let released = fleet.clone().release(all()).await;
+            released.map(drop).map_err(|refused| refused.to_string())
+        })
+        .await;
     field.until_drones("all three to fly", |d| flying(d) == 3).await;
     assert_eq!(orders(&field).await.len(), 0);
 }

@@ -25,7 +25,10 @@ const AGAIN: &str = "by `SKEIN_GENERATE=1 cargo xtask test --program documents`;
 pub fn pages() -> anyhow::Result<BTreeMap<String, String>> {
     let mut pages = BTreeMap::new();
     for name in ["swarm", "drone"] {
-        pages.insert(format!("docs/reference/{name}.md"), resource(&format!("crds/{name}s.yaml"))?);
+        pages.insert(
+            format!("docs/reference/{name}.md"),
+            resource(&format!("crds/{name}s.yaml"))?,
+        );
     }
     for program in ["skein", "skein-agent", "skein-coordinator"] {
         pages.insert(format!("docs/reference/{program}.md"), program_page(program)?);
@@ -67,7 +70,11 @@ fn resource(path: &str) -> anyhow::Result<String> {
     }
     page.push_str("\n## Columns of `kubectl get`\n\n| column | shows |\n|---|---|\n");
     for column in version["additionalPrinterColumns"].as_array().into_iter().flatten() {
-        let wide = if column["priority"] == 1 { " (with `-o wide`)" } else { "" };
+        let wide = if column["priority"] == 1 {
+            " (with `-o wide`)"
+        } else {
+            ""
+        };
         let about = match column["description"].as_str() {
             Some(_) => cell(&column["description"]),
             None => "Since when the object is there.".to_owned(),
@@ -148,7 +155,10 @@ fn program_page(program: &str) -> anyhow::Result<String> {
     );
     for command in commands(&main) {
         let own = help(program, &[command.as_str()])?;
-        let own: Vec<String> = blocks(&own).into_iter().filter(|block| !common.contains(block)).collect();
+        let own: Vec<String> = blocks(&own)
+            .into_iter()
+            .filter(|block| !common.contains(block))
+            .collect();
         write!(page, "\n## {program} {command}\n\n```text\n{}\n```\n", own.join("\n\n"))?;
     }
     if page.contains("\n## ") {
@@ -162,7 +172,10 @@ fn program_page(program: &str) -> anyhow::Result<String> {
 }
 
 /// What a program prints with `--help`, whatever the environment is.
-fn help(program: &str, command: &[&str]) -> anyhow::Result<String> {
+///
+/// # Errors
+/// It is not built, or fails.
+pub fn help(program: &str, command: &[&str]) -> anyhow::Result<String> {
     let mut call = Command::new(workspace_binary(program)?);
     call.args(command).arg("--help").env_clear();
     let output = tests::run::output(call, None, PATIENCE)?;
@@ -175,10 +188,12 @@ fn help(program: &str, command: &[&str]) -> anyhow::Result<String> {
 }
 
 /// The commands that a help text lists.
-fn commands(help: &str) -> Vec<String> {
+pub fn commands(help: &str) -> Vec<String> {
     let list = help.split("\nCommands:\n").nth(1).unwrap_or_default();
     let list = list.split("\n\n").next().unwrap_or_default();
-    let lines = list.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let lines = list
+        .lines()
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "));
     lines
         .filter_map(|line| line.split_whitespace().next())
         .map(str::to_owned)

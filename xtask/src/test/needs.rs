@@ -56,6 +56,8 @@ const KNOWN: &[Known] = &[
     known("tests", "fly", 1, 60, 190),
     known("tests", "differ", 1, 40, 150),
     known("tests", "gcs_peers", 1, 50, 40),
+    known("tests", "flown_examples", 1, 100, 40),
+    known("tests", "documented_commands", 1, 80, 40),
     known("tests", "crds", 1, 35, 50),
     known("tests", "control_plane", 1, 30, 50),
     known("tests", "clients", 1, 20, 50),

@@ -1,0 +1,150 @@
+//! Each file of `examples/`, applied to a ground station with simulated vehicles: it flies as many as it asks for, or says why not.
+//!
+//! Owns: what each example must come to. Must not: believe what Skein reports of a vehicle; the wire says it.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    dead_code,
+    reason = "test helpers outside of #[test] functions; field and wire have more than is used here"
+)]
+
+#[path = "up/field.rs"]
+mod field;
+#[path = "e2e/wire.rs"]
+mod wire;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, ensure};
+use field::{Field, PATIENCE};
+use serde_json::Value;
+use tests::control_plane::workspace_root;
+use tests::wait_for;
+
+/// Two of site north, one of site south.
+const VEHICLES: [&str; 3] = ["alpha", "bravo", "charlie"];
+
+/// An example that keeps its vehicles on the ground.
+struct StaysDown {
+    file: &'static str,
+    /// Where a Drone shows why, as a JSON pointer, and words of it.
+    shown: &'static str,
+    words: &'static str,
+}
+
+/// All of them.
+const STAY_DOWN: [StaysDown; 2] = [
+    // It is grounded.
+    StaysDown {
+        file: "bench.yaml",
+        shown: "/status/phase",
+        words: "Grounded",
+    },
+    // The simulated autopilots come with their failsafes off, as real ones do.
+    StaysDown {
+        file: "strict.yaml",
+        shown: "/status/preflightWarnings/0",
+        words: "set it to",
+    },
+];
+
+#[test]
+fn each_example_flies_what_it_asks_for() -> anyhow::Result<()> {
+    let mut field = Field::with(&VEHICLES, "mixed")?;
+    field.start_up(&VEHICLES)?;
+    for vehicle in VEHICLES {
+        field.wait_readiness(vehicle, "True", "AgentConnected")?;
+    }
+    // As examples/sites.yaml says.
+    field.kubectl().run(["label", "node", "alpha", "bravo", "site=north"])?;
+    field.kubectl().run(["label", "node", "charlie", "site=south"])?;
+    let examples = examples()?;
+    ensure!(examples.len() > STAY_DOWN.len(), "too few examples: {examples:?}");
+    for example in &examples {
+        let name = example.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let done = match STAY_DOWN.iter().find(|stays| stays.file == name) {
+            Some(stays) => stays_down(&field, example, stays),
+            None => flies(&field, example),
+        };
+        done.map_err(|error| field.explain(error)).context(name)?;
+    }
+    field.end_up().map(drop)
+}
+
+/// Applies the example, waits until it is Ready and as many as it asks for are in the air, and deletes it.
+fn flies(field: &Field, example: &Path) -> anyhow::Result<()> {
+    apply(field, example)?;
+    let timeout = format!("--timeout={}s", PATIENCE.as_secs());
+    let mut wanted = 0;
+    for resource in resources(example)? {
+        let spec = &resource["spec"];
+        wanted += spec["replicas"].as_u64().unwrap_or(1);
+        let kind = resource["kind"].as_str().unwrap_or_default().to_lowercase();
+        let named = format!("{kind}/{}", resource["metadata"]["name"].as_str().unwrap_or_default());
+        field
+            .kubectl()
+            .run(["wait", "--for=condition=Ready", &named, &timeout])?;
+    }
+    wait_for(format!("{wanted} in the air"), PATIENCE, || {
+        let flying = VEHICLES.iter().filter(|vehicle| field.wire(vehicle).said().in_air());
+        let flying = u64::try_from(flying.count())?;
+        ensure!(flying == wanted, "{flying} fly");
+        Ok(())
+    })?;
+    delete(field, example)
+}
+
+/// Applies the example, waits until a Drone shows why it stays down, and deletes it. Nothing was armed.
+fn stays_down(field: &Field, example: &Path, stays: &StaysDown) -> anyhow::Result<()> {
+    let arms = || VEHICLES.iter().map(|vehicle| field.wire(vehicle).arms()).sum::<usize>();
+    let before = arms();
+    apply(field, example)?;
+    wait_for(format!("a Drone to say {}", stays.words), PATIENCE, || {
+        let drones = field.kubectl().json(["get", "drones"])?;
+        let mut all = drones["items"].as_array().into_iter().flatten();
+        let tells = |drone: &Value| {
+            let said = drone.pointer(stays.shown).and_then(Value::as_str);
+            said.is_some_and(|said| said.contains(stays.words))
+        };
+        ensure!(all.any(tells), "{drones}");
+        Ok(())
+    })?;
+    delete(field, example)?;
+    ensure!(arms() == before, "a vehicle was armed");
+    Ok(())
+}
+
+fn apply(field: &Field, example: &Path) -> anyhow::Result<()> {
+    let path = example.display().to_string();
+    field.kubectl().run(["apply", "-f", &path]).map(drop)
+}
+
+/// Deletes what the example made; it is gone once the vehicles are down.
+fn delete(field: &Field, example: &Path) -> anyhow::Result<()> {
+    let path = example.display().to_string();
+    let timeout = format!("--timeout={}s", PATIENCE.as_secs());
+    field.kubectl().run(["delete", "-f", &path, &timeout])?;
+    field.wait_in_air(&[])
+}
+
+/// The files of `examples/`, by name.
+fn examples() -> anyhow::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(workspace_root().join("examples"))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "yaml") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// What the example asks for.
+fn resources(example: &Path) -> anyhow::Result<Vec<Value>> {
+    let text = std::fs::read_to_string(example)?;
+    let parts = text.split("\n---\n");
+    parts
+        .map(|part| serde_saphyr::from_str(part).with_context(|| format!("{} is not YAML", example.display())))
+        .collect()
+}

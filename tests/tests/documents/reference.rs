@@ -50,7 +50,11 @@ fn resource(path: &str) -> anyhow::Result<String> {
         group = text_of(&crd["spec"]["group"]),
         name = text_of(&version["name"]),
         short = text_of(&names["shortNames"][0]),
-        place = if crd["spec"]["scope"] == "Namespaced" { "a namespace" } else { "no namespace" },
+        place = if crd["spec"]["scope"] == "Namespaced" {
+            "a namespace"
+        } else {
+            "no namespace"
+        },
     );
     let mut rules = Vec::new();
     collect_rules(schema, &mut rules);

@@ -163,10 +163,9 @@ fn commands(text: &str) -> Vec<String> {
         match line.trim() {
             "```sh" => inside = true,
             "```" => inside = false,
-            command if inside && !command.is_empty() && !command.starts_with('#') => {
-                if !LEFT_OUT.iter().any(|start| command.starts_with(start)) {
-                    found.push(command.to_owned());
-                }
+            "" => {}
+            command if inside && !command.starts_with('#') && !LEFT_OUT.iter().any(|it| command.starts_with(it)) => {
+                found.push(command.to_owned());
             }
             _ => {}
         }

@@ -259,7 +259,7 @@ async fn record_all(context: &Context, call: Call) -> Result<(), ApiError> {
     let mut result = Ok(());
     for (given, order) in context.latch.unrecorded().iter() {
         match in_force::record(context, order).await {
-            Ok(()) => {
+            Ok(_) => {
                 context.latch.remove_order(call.max(*given), order.name());
                 wake_covered(context, order);
             }
@@ -364,6 +364,7 @@ async fn end_orders(context: &Context, target: &Target, marked: &[Marked], call:
         let becomes: Vec<Becomes> = becomes.collect();
         if same || becomes.contains(&Becomes::Ends) {
             in_force::end(context, &order).await?;
+            context.latch.end(order.id);
             context.latch.remove_order(call, order.name());
             continue;
         }
@@ -374,11 +375,13 @@ async fn end_orders(context: &Context, target: &Target, marked: &[Marked], call:
         let more: BTreeSet<String> = more.flatten().collect();
         if !more.is_empty() {
             // One that is not recorded yet has to be, before a part of it can be released.
-            if !order.is_recorded() {
-                in_force::record(context, &order).await?;
+            if order.is_recorded() {
+                in_force::except(context, &order, &more).await?;
+            } else {
+                let recorded = in_force::record(context, &order).await?;
                 context.latch.remove_order(call, order.name());
+                in_force::except(context, &recorded, &more).await?;
             }
-            in_force::except(context, &order, &more).await?;
         }
     }
     Ok(())
@@ -555,10 +558,8 @@ pub fn mark(context: &Context, drone: &Drone, report: Option<&Report>) -> Option
     }
     let kept = kept_by(report, drone)?;
     let recorded = context.world.ground_orders();
-    if recorded
-        .iter()
-        .any(|order| order.id == Some(kept) && order.covers(&context.world, drone))
-    {
+    // Whether it covers the Drone, or was released, is known here; the agent need not remember it.
+    if context.latch.has_ended(kept) || recorded.iter().any(|order| order.id == Some(kept)) {
         return Some(GroundMark::Done(kept));
     }
     let of_swarm = || Recorded::on(context.world.swarm_of_uid(swarm?)?.as_ref());

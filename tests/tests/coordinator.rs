@@ -409,11 +409,12 @@ async fn every_right_that_it_is_given_is_used_and_none_is_missing() {
     let all = || v1::GroundRequest {
         target: Some(v1::ground_request::Target::All(v1::All {})),
     };
-    // The same Events twice on the same Drone.
+    // The same Events twice on the same Drone; a part of the order is released, then all of it.
     fleet.ground(all()).await.unwrap();
     field
         .until_drones("it to be down", |drones| phase(&drones[0]) == "Grounded")
         .await;
+    fleet.release(latched::swarm("alpha")).await.unwrap();
     fleet.release(all()).await.unwrap();
     field
         .until_drones("it to fly again", |drones| flying(drones) == 1)

@@ -14,7 +14,7 @@ use fleet::ground_order::{Name, Order, Scope, Subject};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
-use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -176,29 +176,33 @@ fn api(context: &Context) -> Api<GroundOrder> {
     Api::all(context.client())
 }
 
-/// Records an order.
-pub(super) async fn record(context: &Context, order: &InForce) -> Result<(), ApiError> {
+/// Records an order, and returns it as it is recorded.
+pub(super) async fn record(context: &Context, order: &InForce) -> Result<InForce, ApiError> {
     let params = PostParams {
         field_manager: Some(labels::COORDINATOR.into()),
         ..PostParams::default()
     };
     let made = match api::call("record a ground order", api(context).create(&params, &order.object)).await {
-        Ok(made) => made,
         // It was recorded before, and the answer was lost.
-        Err(error) if error.is_already_exists() => order.object.clone(),
-        Err(error) => return Err(error),
+        Err(error) if error.is_already_exists() => {
+            let named = ListParams::default().fields(&format!("metadata.name={}", order.name()));
+            let found = api::call("read a ground order", api(context).list(&named)).await?;
+            found.items.into_iter().next().unwrap_or_else(|| order.object.clone())
+        }
+        made => made?,
     };
-    context.world.ground_order(Change::Is(Arc::new(made)));
-    Ok(())
+    context.world.ground_order(Change::Is(Arc::new(made.clone())));
+    Ok(InForce::of(made))
 }
 
 /// Takes a part out of an order.
 pub(super) async fn except(context: &Context, order: &InForce, more: &BTreeSet<String>) -> Result<(), ApiError> {
     let exceptions: BTreeSet<&String> = order.order.exceptions.union(more).collect();
-    let patch = Patch::Merge(json!({
-        "metadata": {"resourceVersion": order.object.metadata.resource_version},
-        "status": {"exceptions": exceptions},
-    }));
+    let mut patch = json!({"status": {"exceptions": exceptions}});
+    if let Some(version) = &order.object.metadata.resource_version {
+        patch["metadata"] = json!({"resourceVersion": version});
+    }
+    let patch = Patch::Merge(patch);
     let params = PatchParams {
         field_manager: Some(labels::COORDINATOR.into()),
         ..PatchParams::default()

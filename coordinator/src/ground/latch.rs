@@ -6,12 +6,15 @@
 use super::in_force::InForce;
 use super::object::Marked;
 use fleet::ground::GroundOrderId;
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// So many orders are known to have been given to this leader; that matters only until it knows the present.
 const MOST_HERE: usize = 10_000;
+
+/// So many released orders are remembered: an agent forgets one with the next order that it gets.
+const MOST_ENDED: usize = 1_000;
 
 /// Orders that are still to be recorded, each with the call that gave it.
 pub(super) type Unrecorded = Vec<(Call, Arc<InForce>)>;
@@ -24,6 +27,8 @@ pub struct Latch {
     unrecorded: Mutex<Arc<Unrecorded>>,
     /// Names of the orders that were given to this leader.
     here: Mutex<HashSet<String>>,
+    /// Numbers of orders that were released lately: agents may report them for a moment more.
+    ended: Mutex<VecDeque<GroundOrderId>>,
     /// Held while objects are being marked: one call at a time.
     pub(super) writing: tokio::sync::Mutex<()>,
     calls: AtomicU64,
@@ -92,6 +97,21 @@ impl Latch {
         *all = Arc::new(all.iter().filter(keeps).cloned().collect());
     }
 
+    /// The order `id` was released as a whole.
+    pub(super) fn end(&self, id: Option<GroundOrderId>) {
+        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        ended.extend(id);
+        if ended.len() > MOST_ENDED {
+            ended.pop_front();
+        }
+    }
+
+    /// Whether the order `id` was released as a whole, lately and by this leader.
+    pub(super) fn has_ended(&self, id: GroundOrderId) -> bool {
+        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        ended.contains(&id)
+    }
+
     /// The orders that are still to be recorded, oldest first, each with the call that gave it.
     pub(super) fn unrecorded(&self) -> Arc<Unrecorded> {
         Arc::clone(&self.unrecorded.lock().unwrap_or_else(PoisonError::into_inner))
@@ -154,6 +174,17 @@ mod tests {
         assert_eq!(latch.before("s", later), Some(id));
         latch.remove("s", later);
         assert_eq!(latch.given("s"), None);
+    }
+
+    #[test]
+    fn the_orders_released_last_are_remembered() {
+        let latch = Latch::default();
+        latch.end(None);
+        for id in 0..=1_000 {
+            latch.end(Some(GroundOrderId(id)));
+        }
+        assert!(!latch.has_ended(GroundOrderId(0)), "too long ago");
+        assert!(latch.has_ended(GroundOrderId(1)) && latch.has_ended(GroundOrderId(1_000)));
     }
 
     #[test]

@@ -28,7 +28,7 @@ fn all() -> v1::GroundRequest {
     to(Target::All(v1::All {}))
 }
 
-fn swarm(name: &str) -> v1::GroundRequest {
+pub fn swarm(name: &str) -> v1::GroundRequest {
     to(Target::Swarm(v1::SwarmTarget {
         namespace: "north".into(),
         name: name.into(),

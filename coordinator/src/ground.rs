@@ -363,8 +363,9 @@ async fn end_orders(context: &Context, target: &Target, marked: &[Marked], call:
             .map(|it| order.order.released_for(it, covers_it(context, &order, it)));
         let becomes: Vec<Becomes> = becomes.collect();
         if same || becomes.contains(&Becomes::Ends) {
-            in_force::end(context, &order).await?;
+            // Before its object goes: an agent that reports its number meanwhile is not to have it given anew.
             context.latch.end(order.id);
+            in_force::end(context, &order).await?;
             context.latch.remove_order(call, order.name());
             continue;
         }

@@ -212,7 +212,12 @@ fn nothing_but_this_file_can_make_a_command_that_disarms() {
     assert_eq!(files_with("src", &["21196", "21_196", "0x52CC"]), ["kill.rs"]);
     assert_eq!(files_with("src", &["FLIGHTTERMINATION"]), [""; 0]);
     assert_eq!(files_with("src", &["KillPermit"]), ["kill.rs"]);
-    for other in ["../link/src", "../coordinator/src", "../cli/src", "../proto/src"] {
+    for other in [
+        "../crates/link/src",
+        "../coordinator/src",
+        "../crates/cli/src",
+        "../proto/src",
+    ] {
         assert_eq!(
             files_with(other, &["ARM_DISARM", "21196", "KillPermit"]),
             [""; 0],

@@ -3,22 +3,22 @@
 //! Owns: putting it together; the word that a higher term was seen. Must not: act.
 
 use crate::Setup;
-use crate::confirm::Confirmed;
-use crate::drones::heights::Heights;
-use crate::drones::pacing::Paces;
-use crate::events;
+use crate::cluster::confirm::Confirmed;
+use crate::cluster::events;
+use crate::cluster::wake_set::WakeSet;
+use crate::cluster::world::{Wakes, World};
+use crate::controllers::drone::heights::Heights;
+use crate::controllers::drone::pacing::Paces;
+use crate::controllers::swarm::expectations::Expectations;
+use crate::controllers::swarm::members::Stances;
+use crate::controllers::turns::Turns;
+use crate::controllers::upgrade::Upgrades;
 use crate::ground::Latch;
-use crate::kill::Kills;
+use crate::leadership::standing::Standing;
 use crate::metrics::Metrics;
-use crate::security::Security;
+use crate::server::security::Security;
 use crate::sessions::Sessions;
-use crate::standing::Standing;
-use crate::swarms::expectations::Expectations;
-use crate::swarms::members::Stances;
-use crate::turns::Turns;
-use crate::upgrades::Upgrades;
-use crate::wake_set::WakeSet;
-use crate::world::{Wakes, World};
+use crate::sessions::kill::Kills;
 use fleet::deposition::Rumours;
 use fleet::hearing::Hearing;
 use fleet::ids::{NodeName, Term};

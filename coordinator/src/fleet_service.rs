@@ -1,23 +1,23 @@
 //! The fleet service for people's tools, as `proto/fleet.proto` has it.
 //!
-//! Owns: List, Get, Watch, Ground, Release, Resume, Kill, each for those who may ([`crate::auth::right`]). Reads are from memory.
+//! Owns: List, Get, Watch, Ground, Release, Resume, Kill, each for those who may ([`crate::server::auth::right`]). Reads are from memory.
 //! Must not: hold rules of its own.
 
 mod orders;
 mod watcher;
 
-use crate::auth::{Auth, Refusal, Right, Who};
+use crate::cluster::key::Key;
+use crate::cluster::world::owner;
 use crate::context::Context;
-use crate::door::Ticket;
-use crate::drones::facts::Seen;
-use crate::key::Key;
-use crate::kill::{self, KillError};
-use crate::resume::{self, ResumeError};
-use crate::selection::Selection;
-use crate::serve::Gate;
+use crate::controllers::drone::facts::Seen;
+use crate::ground::selection::Selection;
+use crate::server::Gate;
+use crate::server::admission::Ticket;
+use crate::server::auth::{Auth, Refusal, Right, Who};
 use crate::sessions;
+use crate::sessions::kill::{self, KillError};
+use crate::sessions::resume::{self, ResumeError};
 use crate::spans;
-use crate::world::owner;
 use crds::Drone;
 use fleet::drone::Claimed;
 use fleet::drone::status::{Binding, Kind, Question, status};

@@ -8,16 +8,17 @@
 mod in_force;
 mod latch;
 mod object;
+pub mod selection;
 
 pub use in_force::InForce;
 pub use latch::Latch;
 pub use object::{Kind, Marked, Recorded};
 
-use crate::api::{self, ApiError};
+use crate::cluster::api::{self, ApiError};
+use crate::cluster::key::Key;
+use crate::cluster::world::{owner, uid};
 use crate::context::Context;
-use crate::key::Key;
-use crate::selection::Selection;
-use crate::world::{owner, uid};
+use crate::ground::selection::Selection;
 use crds::ground_order::Scope as OfKind;
 use crds::{Drone, Swarm, labels};
 use fleet::ground::{GroundMark, GroundOrderId};

@@ -6,8 +6,11 @@
 //! Must not: decide when it may be taken or for how long its holder may act ([`fleet::leadership`] does). Ready-made
 //! electors write without that condition and compare the clocks of two machines; a term must not come out of that.
 
-use crate::api::{self, ApiError};
-use crate::standing::Standing;
+pub mod endpoint;
+pub mod standing;
+
+use crate::cluster::api::{self, ApiError};
+use crate::leadership::standing::Standing;
 use crds::labels;
 use fleet::freshness::{History, Knowledge, Reading};
 use fleet::ids::Term;
@@ -139,7 +142,7 @@ impl Office {
                         let namespace = &self.namespace;
                         tracing::warn!(%error, namespace, failures, "cannot take the lead yet; will be tried again");
                     }
-                    let delay = crate::retry::RETRY.delay(failures, rand::random::<f64>());
+                    let delay = crate::cluster::retry::RETRY.delay(failures, rand::random::<f64>());
                     delay.min(LONGEST_DELAY)
                 }
             };

@@ -5,65 +5,40 @@
 //! Must not: talk MAVLink, or decide by itself: the decisions are pure functions in `fleet`. An API server that is away
 //! changes nothing in the air, and the end of this process lands nobody.
 
-pub mod api;
-pub mod auth;
-pub mod claims;
-pub mod confirm;
+pub mod cluster;
 pub mod context;
-pub mod controller;
-pub mod door;
-pub mod drones;
-pub mod endpoint;
-pub mod events;
-pub mod file_limit;
+pub mod controllers;
 pub mod fleet_service;
 pub mod ground;
-pub mod key;
-pub mod keys;
-pub mod kill;
 pub mod leadership;
 pub mod logging;
 pub mod metrics;
-pub mod node_objects;
 pub mod options;
-pub mod orders;
-pub mod queue;
-pub mod resume;
-pub mod retry;
-pub mod security;
-pub mod selection;
-pub mod serve;
+pub mod server;
 pub mod sessions;
 pub mod shutdown;
 pub mod spans;
-pub mod standing;
-pub mod swarms;
-pub mod turns;
-pub mod upgrades;
-pub mod uplink;
-pub mod wake_set;
-pub mod watching;
-pub mod world;
 
 pub use metrics::Metrics;
 pub use options::Options;
-pub use security::Security;
-pub use serve::Listeners;
+pub use server::Listeners;
+pub use server::security::Security;
 pub use shutdown::shutdown_signal;
 
 use anyhow::Context as _;
+use cluster::world::{Wakes, World};
+use cluster::{api, watching};
 use context::{Context, Higher};
 use fleet::freshness::Knowledge;
 use fleet::upgrade::Pace;
+use leadership::standing::Standing;
 use leadership::{Led, Lost, Office, Raise, Successor, WentBack};
-use standing::Standing;
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use world::{Wakes, World};
 
 /// What a coordinator stands on.
 #[derive(Clone)]
@@ -78,7 +53,7 @@ pub struct Setup {
     pub alone: bool,
     /// Address of this coordinator's Pod, for the EndpointSlice that leads to whoever leads; `None` outside a cluster.
     pub pod_ip: Option<IpAddr>,
-    /// Where there is no cluster: a Node object is kept for each agent that connects ([`node_objects`]).
+    /// Where there is no cluster: a Node object is kept for each agent that connects ([`controllers::node`]).
     pub agents_become_nodes: bool,
     /// How agents are replaced by a newer version; `None` where nothing but their owner does that.
     pub upgrades: Option<Pace>,
@@ -97,7 +72,7 @@ pub struct Setup {
 pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
     // Fails only if a provider is installed already, which is as good.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-    file_limit::raise();
+    server::file_limit::raise();
     let metrics = Metrics::default();
     let setup = Setup {
         security: options.security()?,
@@ -111,12 +86,12 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
         granted_vehicles_only: options.granted_vehicles_only,
         metrics: metrics.clone(),
     };
-    let grpc = serve::bind(options.listen).await?;
+    let grpc = server::bind(options.listen).await?;
     if let Some(path) = &options.listen_file {
-        serve::tell_address(&grpc, path)?;
+        server::tell_address(&grpc, path)?;
     }
     let health = match options.health_listen {
-        Some(address) => Some(serve::bind(address).await?),
+        Some(address) => Some(server::bind(address).await?),
         None => None,
     };
     let listeners = Listeners { grpc, health };
@@ -125,7 +100,7 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     };
     let port = metrics::serve::bind(address).await?;
     if let Some(path) = &options.metrics_listen_file {
-        serve::tell_address(&port, path)?;
+        server::tell_address(&port, path)?;
     }
     let ending = CancellationToken::new();
     let serving = tokio::spawn(metrics::serve::serve(port, metrics, ending.clone()));
@@ -149,11 +124,11 @@ pub async fn run_with(
     stop: impl Future<Output = ()>,
 ) -> anyhow::Result<()> {
     let ending = CancellationToken::new();
-    let gate = serve::Gate::default();
+    let gate = server::Gate::default();
     let listeners = listeners.into();
     let here = listeners.grpc.local_addr()?;
     let here = setup.pod_ip.map(|ip| SocketAddr::new(ip, here.port()));
-    let mut server = tokio::spawn(serve::serve(listeners, gate.clone(), setup.clone(), ending.clone()));
+    let mut server = tokio::spawn(server::serve(listeners, gate.clone(), setup.clone(), ending.clone()));
 
     // Whoever cannot serve agents must neither count as ready nor lead: the one that it would relieve serves them still.
     let mut lead = std::pin::pin!(async {
@@ -192,7 +167,7 @@ pub async fn run_with(
 pub async fn lead(
     setup: Setup,
     here: Option<SocketAddr>,
-    gate: serve::Gate,
+    gate: server::Gate,
     ending: CancellationToken,
 ) -> anyhow::Result<()> {
     let Setup { client, namespace, .. } = &setup;
@@ -294,7 +269,7 @@ async fn serve_fleet(
     (context, published): (Context, mpsc::Receiver<events::Message>),
     (stores, relist): (watching::Stores, watching::Relist),
     here: Option<SocketAddr>,
-    gate: &serve::Gate,
+    gate: &server::Gate,
     tasks: &mut tokio::task::JoinSet<()>,
 ) -> Over {
     let context = &Arc::new(context);
@@ -317,14 +292,14 @@ async fn serve_fleet(
     context.turns.begin(context);
     tasks.spawn(know_the_present(Arc::clone(context), relist));
     ground::start(context, tasks);
-    node_objects::start(context, tasks);
+    controllers::node::start(context, tasks);
     orders::start(context, tasks);
-    drones::start(context, stores.drones, tasks);
-    swarms::start(context, stores.swarms, tasks);
-    upgrades::start(context, tasks);
+    controllers::drone::start(context, stores.drones, tasks);
+    controllers::swarm::start(context, stores.swarms, tasks);
+    controllers::upgrade::start(context, tasks);
     gate.open(Arc::clone(context)).await;
     if let Some(here) = here {
-        endpoint::start(context, here, tasks);
+        leadership::endpoint::start(context, here, tasks);
     }
     tokio::select! {
         higher = context.deposed() => Over::Deposed(higher),

@@ -9,7 +9,7 @@ pub mod serve;
 
 pub use fleet::flight_turn::{Turn, turn};
 
-use crate::api::ApiError;
+use crate::cluster::api::ApiError;
 use crate::context::Context;
 use api_calls::ApiCalls;
 use fleet::kill::KillOutcome;

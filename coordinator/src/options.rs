@@ -4,7 +4,7 @@
 //! ServiceAccount when running in a cluster.
 
 use crate::logging::Format;
-use crate::security::{ClusterSecurity, SESSION_LIFE, Security};
+use crate::server::security::{ClusterSecurity, SESSION_LIFE, Security};
 use clap::{ArgAction, Parser};
 use fleet::upgrade::Pace;
 use std::net::{IpAddr, SocketAddr};

@@ -1,11 +1,16 @@
 //! The sessions of agents: which nodes are connected, what they reported last, what they are to be told.
 //!
 //! Owns: one session per node, the newest; who has to look again when a report says something new.
-//! Must not: decide what an agent is told ([`crate::orders`]) or speak gRPC ([`crate::uplink`]).
+//! Must not: decide what an agent is told ([`crate::sessions::orders`]) or speak gRPC ([`crate::sessions::uplink`]).
 
+pub mod kill;
+pub mod orders;
+pub mod resume;
+pub mod uplink;
+
+use crate::cluster::wake_set::WakeSet;
+use crate::cluster::world::World;
 use crate::metrics::{self, Metrics};
-use crate::wake_set::WakeSet;
-use crate::world::World;
 use fleet::assignment::{Held, Order};
 use fleet::ids::{DroneUid, NodeName};
 use fleet::kill::KillAnswer;

@@ -4,14 +4,14 @@
 //! ordered at once, and the rest is told. Must not: let an order that covers nothing look like one that was carried out.
 
 use super::{FleetService, who};
-use crate::api::ApiError;
-use crate::auth::right::{GROUND, RELEASE};
-use crate::auth::{Refusal, Right, Who};
+use crate::cluster::api::ApiError;
+use crate::cluster::key::Key;
+use crate::cluster::world::owner;
 use crate::context::Context;
+use crate::ground::selection::Selection;
 use crate::ground::{self, GroundError, Kind, Marked, Reach, Target};
-use crate::key::Key;
-use crate::selection::Selection;
-use crate::world::owner;
+use crate::server::auth::right::{GROUND, RELEASE};
+use crate::server::auth::{Refusal, Right, Who};
 use fleet::ids::NodeName;
 use futures::{StreamExt, stream};
 use proto::v1;

@@ -2,8 +2,8 @@
 //!
 //! Owns: asking for their right again. Must not: send them anything.
 
-use crate::auth::{Auth, Door, Refusal, Right, Who};
-use crate::door::Ticket;
+use crate::server::admission::Ticket;
+use crate::server::auth::{Auth, Door, Refusal, Right, Who};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use tonic::Status;
@@ -56,8 +56,8 @@ impl Watcher {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::scripted::Scripted;
-    use crate::security::Security;
+    use crate::server::auth::scripted::Scripted;
+    use crate::server::security::Security;
     use std::sync::Arc;
     use std::time::SystemTime;
     use tokio::sync::watch;

@@ -131,7 +131,7 @@ impl Latch {
 mod tests {
     use super::super::object::Kind;
     use super::*;
-    use crate::key::Key;
+    use crate::cluster::key::Key;
 
     fn swarm(uid: &str) -> Marked {
         Marked {

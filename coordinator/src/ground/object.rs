@@ -4,8 +4,8 @@
 //! that an agent which was away meanwhile, and a coordinator that was started since, know that it is done.
 //! Must not: call the API.
 
-use crate::key::Key;
-use crate::world::uid;
+use crate::cluster::key::Key;
+use crate::cluster::world::uid;
 use crds::labels;
 use crds::{Drone, Swarm};
 use fleet::ground::GroundOrderId;

@@ -1,7 +1,7 @@
 //! Sessions of agents, as sentences about one node.
 
 use super::*;
-use crate::world::Wakes;
+use crate::cluster::world::Wakes;
 use fleet::ids::Term;
 use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
 use fleet::vehicle::{Charge, FlightTruth, Position};

@@ -93,7 +93,7 @@ impl Cluster {
             };
             Failure::Usage(format!(
                 "cannot use the kubeconfig {file}: {}; name one with --kubeconfig, and see `kubectl config get-contexts`",
-                coordinator::api::story(why)
+                coordinator::cluster::api::story(why)
             ))
         };
         let options = KubeConfigOptions {

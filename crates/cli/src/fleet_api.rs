@@ -3,7 +3,7 @@
 //! Owns: starting it and ending it, and the one Namespace that the coordinator needs. Must not: know what is kept in it.
 
 use crate::failure::Failure;
-use coordinator::api::story;
+use coordinator::cluster::api::story;
 use embedded_api::serve::folder::Folder;
 use embedded_api::serve::{self, Serving, in_process};
 use embedded_api::store;

@@ -3,7 +3,7 @@
 //! Owns: asking the API for them, each call under a deadline. Must not: do what the coordinator does.
 
 use crate::failure::Failure;
-use coordinator::api::story;
+use coordinator::cluster::api::story;
 use crds::{Drone, GroundOrder, Swarm, labels};
 use fleet::ids::NodeName;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;

@@ -34,7 +34,7 @@ const LAST_WRITES: Duration = Duration::from_secs(5);
 /// # Errors
 /// [`Failure`]: it could not start, a vehicle was not seen down, or the person wanted the end at once.
 pub async fn run(args: UpArgs) -> Result<(), Failure> {
-    coordinator::file_limit::raise();
+    coordinator::server::file_limit::raise();
     node_link::each_once(&args.nodes).map_err(Failure::Usage)?;
     if !args.api_listen.ip().is_loopback() {
         return Err(Failure::Usage(words::only_for_this_machine(args.api_listen)));

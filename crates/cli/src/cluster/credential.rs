@@ -4,7 +4,7 @@
 //! exec plugin gives was put there before ([`super::plugin`]). Must not: keep or print it.
 
 use crate::failure::Failure;
-use coordinator::api::story;
+use coordinator::cluster::api::story;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::header::AUTHORIZATION;

@@ -3,7 +3,7 @@
 //! Owns: the words, each with what to do. Must not: decide what is tried next.
 
 use crate::failure::Failure;
-use coordinator::api::story;
+use coordinator::cluster::api::story;
 
 /// Why.
 #[derive(Debug, thiserror::Error)]

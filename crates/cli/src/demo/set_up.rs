@@ -54,7 +54,7 @@ impl Parts {
         let file =
             File::create(&log).map_err(|why| Failure::Failed(format!("cannot write {}: {why}", log.display())))?;
         let written = Log::to_file(file)?;
-        coordinator::file_limit::raise();
+        coordinator::server::file_limit::raise();
 
         let names = names(args.drones);
         let vehicles = Args {

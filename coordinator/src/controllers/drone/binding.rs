@@ -1,0 +1,369 @@
+//! Giving a Drone its vehicle: choose a node, claim it, then write it into `spec.nodeName`, once.
+//!
+//! Owns: the order of these steps. Each can fail or be cut off after any of them; the next look goes on from what is there.
+//! Must not: tell the agent; it is told once the claim, the finalizer and the binding are all seen.
+
+use crate::cluster::api::{self, ApiError};
+use crate::cluster::claims::{self, Outcome};
+use crate::cluster::confirm;
+use crate::cluster::events::Note;
+use crate::cluster::world::{Found, NodeFacts, Reservation, Shortlist, Wish, owner};
+use crate::context::Context;
+use crate::controllers::drone::facts::Seen;
+use crate::controllers::turns::policy;
+use crds::{Drone, labels};
+use fleet::binding::{Candidate, NoVehicle, Wanted, choose, suits};
+use fleet::drone::Claimed;
+use fleet::drone::status::Binding;
+use fleet::ids::NodeName;
+use fleet::report::Report;
+use fleet::units::{Percent, Wgs84};
+use kube::ResourceExt;
+use kube::api::{Api, Patch, PatchParams};
+use serde_json::json;
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Nodes tried within one look before the Drone waits its turn again.
+const TRIES: usize = 4;
+
+/// A Drone without a vehicle is woken when one may be free; this is for the wake-up that was lost, as when a reservation
+/// was given up after a call that failed.
+const RELOOK: Duration = Duration::from_secs(60);
+
+/// When all tries were lost to others.
+const AFTER_LOSING: Duration = Duration::from_secs(1);
+
+/// What is said then.
+const OTHERS_WERE_FASTER: &str = "other Drones were faster; looking again";
+
+/// So many of the best nodes are kept for those that look for the same.
+const SHORT: usize = 1024;
+
+/// Nodes of a shortlist that one Drone looks at before it waits its turn again.
+const MOST_LOOKS: usize = 2 * SHORT;
+
+/// Binds the Drone if it is not bound, or makes sure of its claim if it is. Returns what is seen then, what the binding
+/// has come to, and when to look again at the latest.
+///
+/// # Errors
+/// [`ApiError`].
+pub async fn reconcile(context: &Arc<Context>, seen: Seen) -> Result<(Seen, Binding, Option<Duration>), ApiError> {
+    match (&seen.drone.spec.node_name, seen.node.clone()) {
+        (None, _) => bind(context, seen).await,
+        (Some(_), Some(node)) if seen.facts.claim == Claimed::Ours || seen.was_served() => {
+            let (seen, outcome) = hold(context, seen, &node).await?;
+            Ok((seen, binding(node, outcome), None))
+        }
+        (Some(wish), _) => {
+            let wish = wish.clone();
+            requested(context, seen, &wish).await
+        }
+    }
+}
+
+fn binding(node: NodeName, outcome: Outcome) -> Binding {
+    match outcome {
+        Outcome::Ours => Binding::Bound(node),
+        Outcome::Taken(by) => Binding::NodeTaken {
+            node: node.to_string(),
+            by: by.to_string(),
+        },
+    }
+}
+
+/// Makes sure of finalizer and claim of a Drone that is bound.
+async fn hold(context: &Context, seen: Seen, node: &NodeName) -> Result<(Seen, Outcome), ApiError> {
+    let seen = if seen.facts.guarded {
+        seen
+    } else {
+        guard(context, &seen, None).await?
+    };
+    if seen.facts.claim == Claimed::Ours {
+        return Ok((seen, Outcome::Ours));
+    }
+    let outcome = claims::obtain(context, node, &seen.key, seen.uid()).await?;
+    let seen = Seen::of(context, Arc::clone(&seen.drone));
+    Ok((seen, outcome))
+}
+
+/// A user wrote `spec.nodeName`: that node and no other, if its vehicle is free.
+async fn requested(
+    context: &Arc<Context>,
+    seen: Seen,
+    node: &str,
+) -> Result<(Seen, Binding, Option<Duration>), ApiError> {
+    // Whether it is taken is for the claim to say: several Drones may name the same node.
+    let wanted = Wanted {
+        only: Some(node),
+        ..wanted(context, &seen)
+    };
+    let name = NodeName::parse(node).ok();
+    let reservation = name
+        .as_ref()
+        .and_then(|node| reserve(context, &seen, node, wanted, |_| false));
+    let Some(reservation) = reservation else {
+        let facts = name.as_ref().and_then(|node| context.world.node_facts(node));
+        let none = judge(context, wanted, facts.iter().map(|facts| (facts, false)), 1);
+        let claim = context.world.claim(node).filter(|claim| claim.uid != seen.uid());
+        let holder = claim.filter(|c| {
+            context
+                .world
+                .get_drone(&c.holder)
+                .is_some_and(|d| crate::cluster::world::uid(d.as_ref()) == c.uid)
+        });
+        let (binding, again) = match (holder, none) {
+            (Some(claim), _) => {
+                let by = claim.holder.to_string();
+                (
+                    Binding::NodeTaken {
+                        node: node.to_owned(),
+                        by,
+                    },
+                    RELOOK,
+                )
+            }
+            (None, Err(none)) => (Binding::NoFreeVehicle(none.to_string()), RELOOK),
+            // It does now.
+            (None, Ok(_)) => (Binding::NoFreeVehicle(OTHERS_WERE_FASTER.to_owned()), AFTER_LOSING),
+        };
+        return Ok((seen, binding, Some(again)));
+    };
+    let node = reservation.node.clone();
+    let (seen, outcome) = hold(context, seen, &node).await?;
+    if outcome == Outcome::Ours {
+        context.wakes.nodes.wake(node.clone());
+        context.events.tell(
+            &seen.drone,
+            Note::normal("Bound", format!("bound to the vehicle of node {node}")),
+        );
+    }
+    Ok((seen, binding(node, outcome), None))
+}
+
+async fn bind(context: &Arc<Context>, seen: Seen) -> Result<(Seen, Binding, Option<Duration>), ApiError> {
+    let mut lost = HashSet::new();
+    for _ in 0..TRIES {
+        let reservation = match find(context, &seen, &lost) {
+            Ok(reservation) => reservation,
+            Err((why, again)) => return Ok((seen, Binding::NoFreeVehicle(why), Some(again))),
+        };
+        let node = &reservation.node;
+        if !is_still_free(context, &seen, node).await? {
+            lost.insert(node.clone());
+            continue;
+        }
+        match claims::obtain(context, node, &seen.key, seen.uid()).await? {
+            Outcome::Taken(by) => {
+                tracing::debug!(to = %node, %by, "node is claimed by another Drone");
+                lost.insert(node.clone());
+            }
+            Outcome::Ours => {
+                let seen = guard(context, &seen, Some(node)).await?;
+                tracing::info!(to = %node, "bound");
+                context.events.tell(
+                    &seen.drone,
+                    Note::normal("Bound", format!("bound to the vehicle of node {node}")),
+                );
+                return Ok((seen, Binding::Bound(node.clone()), None));
+            }
+        }
+    }
+    Ok((
+        seen,
+        Binding::NoFreeVehicle(OTHERS_WERE_FASTER.to_owned()),
+        Some(AFTER_LOSING),
+    ))
+}
+
+/// Whether a node that was chosen still does, by the API server's own word: a cordon may not have reached the cache.
+async fn is_still_free(context: &Context, seen: &Seen, node: &NodeName) -> Result<bool, ApiError> {
+    if !confirm::node(context, node).await? {
+        return Ok(false);
+    }
+    let facts = context.world.node_facts(node);
+    let report = context.sessions.current(node);
+    Ok(facts.is_some_and(|facts| {
+        suits(
+            wanted(context, seen),
+            &candidate(context, &facts, false, report.as_deref()),
+        )
+    }))
+}
+
+/// Reserves the best node that there is, but for those `lost`; or why there is none, and when to look again. All nodes are gone
+/// through once for all Drones that look for the same, and what was found is judged anew when it is a Drone's turn.
+fn find(context: &Arc<Context>, seen: &Seen, lost: &HashSet<NodeName>) -> Result<Reservation, (String, Duration)> {
+    let wanted = wanted(context, seen);
+    let is_lost = |node: &NodeName| lost.contains(node);
+    // A claim from an earlier, unfinished try comes first, so that it does not keep its node from others.
+    let claimed = context.world.claimed_by(seen.uid());
+    let again = claimed.and_then(|node| reserve(context, seen, &node, wanted, is_lost));
+    if let Some(reservation) = again {
+        return Ok(reservation);
+    }
+    let (wish, mut made) = (Wish::of(&seen.drone), false);
+    for _ in 0..MOST_LOOKS {
+        match context.world.find(&wish, Instant::now()) {
+            Found::Try(node) => {
+                if let Some(reservation) = reserve(context, seen, &node, wanted, is_lost) {
+                    return Ok(reservation);
+                }
+            }
+            Found::Gone(again) => return Err((OTHERS_WERE_FASTER.to_owned(), again)),
+            Found::None(why, again) => return Err((why.to_string(), again.unwrap_or(RELOOK))),
+            // Others have emptied the list, or this is not the Drone any more that looks for it.
+            Found::Nothing if made => break,
+            Found::Nothing => {
+                made = true;
+                let list = shortlist(context, seen, wanted);
+                let why = list.none.as_ref().map(ToString::to_string);
+                context.world.keep(&wish, list);
+                if let Some(why) = why {
+                    return Err((why, RELOOK));
+                }
+            }
+        }
+    }
+    Err((OTHERS_WERE_FASTER.to_owned(), AFTER_LOSING))
+}
+
+/// Goes through all nodes.
+fn shortlist(context: &Context, seen: &Seen, wanted: Wanted<'_>) -> Shortlist {
+    let at = Instant::now();
+    let near = where_others_fly(context, seen);
+    let (nodes, changes) = context.world.candidates();
+    let candidates = nodes.iter().map(|(facts, taken)| (facts, *taken));
+    let found = judge(context, Wanted { near, ..wanted }, candidates, SHORT);
+    let (nodes, none) = match found {
+        Ok(nodes) => (VecDeque::from(nodes), None),
+        Err(none) => (VecDeque::new(), Some(none)),
+    };
+    Shortlist {
+        cut: nodes.len() == SHORT,
+        nodes,
+        none,
+        at,
+        changes,
+    }
+}
+
+/// What a Drone asks of its node, but for where the others fly.
+fn wanted<'a>(context: &Context, seen: &'a Seen) -> Wanted<'a> {
+    Wanted {
+        selector: &seen.drone.spec.node_selector,
+        only: None,
+        more_than: least_battery(context, seen),
+        near: None,
+        namespace: &seen.key.namespace,
+        granted_only: context.granted_only,
+    }
+}
+
+/// Where a Drone of the same Swarm flies, if one does.
+fn where_others_fly(context: &Context, seen: &Seen) -> Option<Wgs84> {
+    let (swarm, _) = owner(&seen.drone)?;
+    let others = context.world.drones_of_swarm(swarm);
+    let nodes = others
+        .iter()
+        .filter_map(|other| NodeName::parse(other.spec.node_name.as_deref()?).ok());
+    let mut reports = nodes.filter_map(|node| context.sessions.current(&node));
+    reports.find_map(|report| {
+        report
+            .position
+            .filter(|_| report.truth.flying() == Some(true))
+            .map(|p| p.at)
+    })
+}
+
+/// On the ground a vehicle is given up again at the charge at which it would be relieved ([`fleet::swarm::retire`]). It is chosen only
+/// with this many percent more, so that a reading that wavers by one does not have it chosen and given up in turn.
+const ABOVE_RELIEF: u8 = 2;
+
+/// A vehicle that would have to be relieved as soon as it is up is of no use to a Swarm, and two such would take turns for ever.
+fn least_battery(context: &Context, seen: &Seen) -> Percent {
+    let reserve = seen.facts.failsafe.reserve;
+    let swarm = owner(&seen.drone).and_then(|(swarm, _)| context.world.swarm_of_uid(swarm));
+    swarm.map_or(reserve, |swarm| {
+        let relief = policy(&swarm).rotate_at.max(reserve);
+        let above = Percent::new(relief.get().saturating_add(ABOVE_RELIEF).min(99)).unwrap_or(relief);
+        relief.max(above)
+    })
+}
+
+fn judge<'a>(
+    context: &Context,
+    wanted: Wanted<'_>,
+    nodes: impl Iterator<Item = (&'a Arc<NodeFacts>, bool)>,
+    most: usize,
+) -> Result<Vec<NodeName>, NoVehicle> {
+    let nodes: Vec<_> = nodes
+        .map(|(facts, taken)| (facts, taken, context.sessions.current(&facts.name)))
+        .collect();
+    let candidates = nodes
+        .iter()
+        .map(|(facts, taken, report)| candidate(context, facts, *taken, report.as_deref()));
+    choose(wanted, candidates, most).map(|best| best.into_iter().cloned().collect())
+}
+
+fn candidate<'a>(context: &Context, facts: &'a NodeFacts, taken: bool, report: Option<&'a Report>) -> Candidate<'a> {
+    Candidate {
+        node: &facts.name,
+        labels: &facts.labels,
+        ready: facts.ready,
+        cordoned: facts.cordoned,
+        tainted: facts.tainted,
+        taken,
+        upgrading: context.upgrades.holds(&facts.name),
+        grounded: context.ground_orders_keep(facts.name.as_str()),
+        report,
+    }
+}
+
+/// Reserves `node` if it does now. The caches are locked while it is judged. One that a user named is not asked whether it is taken.
+fn reserve(
+    context: &Arc<Context>,
+    seen: &Seen,
+    node: &NodeName,
+    wanted: Wanted<'_>,
+    lost: impl Fn(&NodeName) -> bool,
+) -> Option<Reservation> {
+    let report = context.sessions.current(node);
+    context.world.reserve(seen.uid(), node, |facts, taken| {
+        let taken = (taken && wanted.only.is_none()) || lost(node);
+        suits(wanted, &candidate(context, facts, taken, report.as_deref()))
+    })
+}
+
+/// Puts the finalizer on, and the node in, in one write that fails if the object has changed since it was seen.
+async fn guard(context: &Context, seen: &Seen, node: Option<&NodeName>) -> Result<Seen, ApiError> {
+    let drones: Api<Drone> = Api::namespaced(context.client(), &seen.key.namespace);
+    let mut finalizers = seen.drone.finalizers().to_vec();
+    if !seen.facts.guarded {
+        finalizers.push(labels::LANDED_FINALIZER.to_owned());
+    }
+    let mut patch = json!({"metadata": {
+        "uid": seen.uid(),
+        "resourceVersion": seen.drone.metadata.resource_version,
+        "finalizers": finalizers,
+    }});
+    if let Some(node) = node {
+        patch["spec"] = json!({"nodeName": node.as_str()});
+    }
+    let params = PatchParams {
+        field_manager: Some(labels::COORDINATOR.into()),
+        ..PatchParams::default()
+    };
+    let bound = api::call(
+        "bind a Drone",
+        drones.patch(&seen.key.name, &params, &Patch::Merge(&patch)),
+    )
+    .await?;
+    context.world.learn_drone(bound.clone());
+    Ok(Seen::of(context, Arc::new(bound)))
+}
+
+#[cfg(test)]
+mod tests;

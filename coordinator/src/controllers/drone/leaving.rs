@@ -1,0 +1,100 @@
+//! Letting go of a Drone that is being deleted, once its vehicle is down.
+//!
+//! Owns: the finalizer's removal. Must not: judge; [`fleet::safety::may_release`] does (invariant 4).
+
+use crate::cluster::api::{self, ApiError};
+use crate::cluster::claims;
+use crate::cluster::events::Note;
+use crate::context::Context;
+use crate::controllers::drone::facts::Seen;
+use crate::controllers::drone::status;
+use crds::{Drone, labels};
+use fleet::drone::Claimed;
+use fleet::drone::status::Binding;
+use fleet::safety::{LastWish, Release, may_release};
+use kube::ResourceExt;
+use kube::api::{Api, Patch, PatchParams};
+use serde_json::json;
+use std::time::Duration;
+
+/// Lets the Drone go, or says why it stays.
+///
+/// # Errors
+/// [`ApiError`].
+pub async fn reconcile(context: &Context, seen: &Seen) -> Result<Option<Duration>, ApiError> {
+    if !seen.facts.guarded {
+        return Ok(None);
+    }
+    let served = seen.was_served();
+    if let (Some(node), true, Claimed::Nobody, false) = (&seen.node, served, seen.facts.claim, seen.held_by_agent()) {
+        // Its agent is told to land only under a claim; the old one was removed by hand. If another Drone has it by
+        // now, the node has gone over to that one, and an operator has to say what is true.
+        claims::obtain(context, node, &seen.key, seen.uid()).await?;
+    }
+    let forced = seen
+        .drone
+        .annotations()
+        .get(labels::FORCE_RELEASE)
+        .is_some_and(|value| value == seen.uid());
+    let wish = LastWish {
+        uid: &seen.facts.uid,
+        term: context.term,
+        generation: seen.facts.generation,
+    };
+    match may_release(wish, served, seen.report.as_deref(), forced) {
+        Ok(release) => let_go(context, seen, release).await,
+        Err(kept) => {
+            let binding = seen.node.clone().map_or(Binding::NotYet, Binding::Bound);
+            status::write(context, seen, &binding, Some(kept)).await
+        }
+    }
+}
+
+async fn let_go(context: &Context, seen: &Seen, release: Release) -> Result<Option<Duration>, ApiError> {
+    let drones: Api<Drone> = Api::namespaced(context.client(), &seen.key.namespace);
+    let rest: Vec<&String> = seen
+        .drone
+        .finalizers()
+        .iter()
+        .filter(|f| *f != labels::LANDED_FINALIZER)
+        .collect();
+    let patch = json!({"metadata": {
+        "uid": seen.uid(),
+        "resourceVersion": seen.drone.metadata.resource_version,
+        "finalizers": rest,
+    }});
+    let params = PatchParams {
+        field_manager: Some(labels::COORDINATOR.into()),
+        ..PatchParams::default()
+    };
+    match api::call(
+        "release a Drone",
+        drones.patch(&seen.key.name, &params, &Patch::Merge(&patch)),
+    )
+    .await
+    {
+        Ok(released) => context.world.learn_drone(released),
+        Err(error) if error.is_not_found() => {}
+        Err(error) => return Err(error),
+    }
+    context.drone_paces.forget(seen.uid());
+    context.turns.forget(context, &seen.drone);
+    context.heights.forget(seen.uid());
+    context.stances.forget(&seen.drone);
+    match release {
+        Release::NeverBound => tracing::info!("released: it never had a vehicle"),
+        Release::Landed => {
+            tracing::info!("released: its vehicle is landed and disarmed");
+            context.events.tell(
+                &seen.drone,
+                Note::normal("Released", "its vehicle is landed and disarmed"),
+            );
+        }
+        Release::Forced => {
+            tracing::warn!("released by force: its vehicle was not seen landed and disarmed");
+            let text = "released by force: its vehicle was not seen landed and disarmed";
+            context.events.tell(&seen.drone, Note::warning("ReleasedByForce", text));
+        }
+    }
+    Ok(None)
+}

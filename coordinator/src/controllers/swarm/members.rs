@@ -1,0 +1,274 @@
+//! A Swarm's Drones as its plan wants to know them.
+//!
+//! Owns: gathering it for [`fleet::swarm::stance`], [`member`], and [`Stances`]: which of them the Swarm had better do without, so
+//! that it is looked at when that changes and not at every report. Must not: decide.
+
+use crate::cluster::key::Key;
+use crate::cluster::world::{owner, uid};
+use crate::context::Context;
+use crate::controllers::drone::facts::Seen;
+use crate::controllers::turns::policy;
+use crds::{Drone, Swarm};
+use fleet::drone::Ground;
+use fleet::report::Report;
+use fleet::swarm::placement::{Place, Placement, placement};
+use fleet::swarm::retire::{Policy, Retire, Service};
+use fleet::swarm::stance::{self, Known, Stance};
+use fleet::swarm::{Member, Serving};
+use fleet::units::Percent;
+use fleet::vehicle::FlightTruth;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// So much above the charge at which it is relieved, a vehicle's battery is looked at now and then: reports are news only every
+/// ten percent.
+const NEAR: u8 = 11;
+
+/// How often something is looked at of which no news tells.
+const RELOOK: Duration = Duration::from_secs(5);
+
+/// The stances of all Drones, by the Swarm's uid.
+#[derive(Debug, Default)]
+pub struct Stances(Mutex<HashMap<String, OfSwarm>>);
+
+/// Those of one Swarm, by the Drone's uid.
+#[derive(Debug, Default)]
+struct OfSwarm {
+    all: HashMap<String, Stance>,
+    /// How many of them the Swarm had better do without.
+    retiring: usize,
+}
+
+impl OfSwarm {
+    fn put(&mut self, drone: &str, stance: Stance) -> Stance {
+        self.retiring += usize::from(stance.retire.is_some());
+        let before = match self.all.get_mut(drone) {
+            Some(known) => std::mem::replace(known, stance),
+            None => self.all.insert(drone.to_owned(), stance).unwrap_or_default(),
+        };
+        self.retiring -= usize::from(before.retire.is_some());
+        before
+    }
+
+    fn remove(&mut self, drone: &str) {
+        let before = self.all.remove(drone);
+        self.retiring -= usize::from(before.is_some_and(|before| before.retire.is_some()));
+    }
+}
+
+impl Stances {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, OfSwarm>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether there is none that the Swarm had better do without.
+    #[must_use]
+    pub fn calm(&self, swarm: &str) -> bool {
+        self.lock().get(swarm).is_none_or(|stances| stances.retiring == 0)
+    }
+
+    /// Whether this is news of a Drone that `is_there`, which is asked while nobody can be forgotten.
+    fn put(&self, swarm: &str, drone: &str, stance: Stance, is_there: impl FnOnce() -> bool) -> bool {
+        let mut all = self.lock();
+        // It may have gone since it was seen. Who goes is forgotten after this, or was before.
+        is_there() && all.entry(swarm.to_owned()).or_default().put(drone, stance) != stance
+    }
+
+    /// A Drone is gone.
+    pub fn forget(&self, drone: &Drone) {
+        let Some((swarm, _)) = owner(drone) else { return };
+        let mut all = self.lock();
+        if let Some(stances) = all.get_mut(swarm) {
+            stances.remove(uid(drone));
+            if stances.all.is_empty() {
+                all.remove(swarm);
+            }
+        }
+    }
+}
+
+/// Whether a Drone was found tired when it was looked at last.
+fn was_tired(context: &Context, swarm: &Swarm, seen: &Seen) -> bool {
+    let all = context.stances.lock();
+    let stance = all.get(uid(swarm)).and_then(|stances| stances.all.get(seen.uid()));
+    stance.is_some_and(|stance| stance.retire == Some(Retire::Tired))
+}
+
+/// Takes in what is seen of a Drone; has its Swarm looked at if its plan may depend on it. Says when to look again at the latest.
+pub fn see(context: &Context, seen: &Seen) -> Option<Duration> {
+    let swarm = owner(&seen.drone).and_then(|(uid, _)| context.world.swarm_of_uid(uid))?;
+    let policy = policy(&swarm);
+    let service = service(context, &swarm, seen);
+    let stance = stance(seen, &service, &policy);
+    let is_there = || context.world.is_member(uid(swarm.as_ref()), seen.uid());
+    if context.stances.put(uid(swarm.as_ref()), seen.uid(), stance, is_there) {
+        context.wakes.swarms.wake(Key::of(swarm.as_ref()));
+    }
+    let near = |percent: u8| percent > policy.rotate_at.get() && percent <= policy.rotate_at.get().saturating_add(NEAR);
+    let tiring = matches!(service.serving, Serving::Flying { .. }) && service.battery.is_some_and(|b| near(b.get()));
+    let lost = service.serving == Serving::Unknown && policy.replace_lost_after.is_some();
+    (tiring || lost).then_some(RELOOK)
+}
+
+/// A Drone of `swarm`, as its plan wants to know it.
+#[must_use]
+pub fn member(context: &Context, swarm: &Swarm, drone: &Arc<Drone>, now: Instant) -> Member {
+    let seen = Seen::of(context, Arc::clone(drone));
+    let service = service(context, swarm, &seen);
+    let stance = stance(&seen, &service, &policy(swarm));
+    let leaving = seen.facts.deleting || context.expectations.expects_deletion(seen.uid(), now);
+    Member {
+        serving: service.serving,
+        ready: stance.ready,
+        stuck: stance.stuck,
+        retire: stance.retire,
+        uid: seen.facts.uid,
+        name: drone.name_any(),
+        leaving,
+    }
+}
+
+/// What the vehicle of a Drone does, as far as its Swarm's plan goes.
+#[must_use]
+pub fn serving(seen: &Seen) -> Serving {
+    match seen.report.as_deref().and_then(|report| report.truth.flying()) {
+        _ if !seen.was_served() => Serving::NoVehicle,
+        Some(true) => Serving::Flying { battery: battery(seen) },
+        Some(false) => Serving::OnGround,
+        None => Serving::Unknown,
+    }
+}
+
+fn battery(seen: &Seen) -> Option<Percent> {
+    seen.report.as_ref()?.battery?.remaining
+}
+
+fn service(context: &Context, swarm: &Swarm, seen: &Seen) -> Service {
+    let report = seen.report.as_deref();
+    let serving = serving(seen);
+    Service {
+        serving,
+        over: report.is_some_and(Report::flight_is_over),
+        was_tired: was_tired(context, swarm, seen),
+        armed: report.is_some_and(|report| report.truth == FlightTruth::ArmedOnGround),
+        battery: battery(seen),
+        node: seen.usable,
+        unknown_for: unknown_for(&seen.drone, Timestamp::now()).filter(|_| serving == Serving::Unknown),
+        misplaced: placed(context, swarm, seen) == Placement::Misplaced,
+    }
+}
+
+/// What the node selector of `swarm` means for a Drone that it has.
+#[must_use]
+pub fn placed(context: &Context, swarm: &Swarm, seen: &Seen) -> Placement {
+    let wanted = swarm.spec.drone_node_selector();
+    let facts = seen.node.as_ref().and_then(|node| context.world.node_facts(node));
+    let place = match (&seen.drone.spec.node_name, &facts) {
+        (None, _) => Place::Nowhere,
+        (Some(_), Some(facts)) => Place::On(&facts.labels),
+        (Some(_), None) => Place::Unknown,
+    };
+    placement(&seen.drone.spec.node_selector, &wanted, place)
+}
+
+fn stance(seen: &Seen, service: &Service, policy: &Policy) -> Stance {
+    let known = Known {
+        uid: &seen.facts.uid,
+        generation: seen.facts.generation,
+        report: seen.report.as_deref(),
+        service,
+        deleting: seen.facts.deleting,
+        grounded: seen.facts.ground != Ground::No,
+        wished_up: seen.wished_up(),
+        none_free: seen.node.is_none() && condition(&seen.drone, "Assigned", "False").is_some(),
+    };
+    stance::stance(&known, policy)
+}
+
+/// Whether the agent of a Drone acts on its present spec.
+#[must_use]
+pub fn has_taken(seen: &Seen) -> bool {
+    stance::has_taken(seen.report.as_deref(), &seen.facts.uid, seen.facts.generation)
+}
+
+/// How long the status has said that nobody knows whether it flies.
+fn unknown_for(drone: &Drone, now: Timestamp) -> Option<Duration> {
+    let since = condition(drone, "Flying", "Unknown")?.last_transition_time.0;
+    Duration::try_from(now.duration_since(since)).ok()
+}
+
+fn condition<'a>(drone: &'a Drone, kind: &str, status: &str) -> Option<&'a Condition> {
+    let mut conditions = drone.status.as_ref()?.conditions.iter();
+    conditions.find(|c| c.type_ == kind && c.status == status)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+
+    fn drone(swarm: &str, uid: &str) -> Drone {
+        let mut drone = Drone::new(uid, crds::DroneSpec::default());
+        drone.metadata.uid = Some(uid.into());
+        drone.metadata.owner_references = Some(vec![OwnerReference {
+            api_version: "skein.dev/v1alpha1".into(),
+            kind: "Swarm".into(),
+            name: "alpha".into(),
+            uid: swarm.into(),
+            controller: Some(true),
+            block_owner_deletion: None,
+        }]);
+        drone
+    }
+
+    #[test]
+    fn a_swarm_is_looked_at_when_a_stance_changes_and_not_at_every_report() {
+        let stances = Stances::default();
+        let tired = Stance {
+            retire: Some(Retire::Tired),
+            ..Stance::default()
+        };
+        let put = |drone: &str, stance: Stance| stances.put("s", drone, stance, || true);
+        assert!(!put("a", Stance::default()), "nothing new");
+        assert!(stances.calm("s"));
+        assert!(put("a", tired) && put("b", tired));
+        assert!(!put("a", tired));
+        assert!(!stances.calm("s") && stances.calm("other"));
+        assert!(put("a", Stance::default()));
+        assert!(!stances.calm("s"), "there is another");
+        stances.forget(&drone("s", "a"));
+        stances.forget(&drone("s", "unheard-of"));
+        stances.forget(&drone("s", "b"));
+        assert!(stances.calm("s") && stances.lock().is_empty());
+    }
+
+    #[test]
+    fn one_that_went_while_it_was_looked_at_is_not_remembered() {
+        let stances = Stances::default();
+        let tired = Stance {
+            retire: Some(Retire::Tired),
+            ..Stance::default()
+        };
+        assert!(!stances.put("s", "a", tired, || false));
+        assert!(stances.calm("s") && stances.lock().is_empty());
+    }
+
+    #[test]
+    fn how_long_a_vehicle_is_lost_is_counted_from_the_status() {
+        let mut lost = drone("s", "a");
+        assert_eq!(unknown_for(&lost, Timestamp::UNIX_EPOCH), None);
+        let status = serde_json::json!({"conditions": [{
+            "type": "Flying", "status": "Unknown", "reason": "AgentSilent", "message": "",
+            "lastTransitionTime": "1970-01-01T00:01:00Z",
+        }]});
+        lost.status = Some(serde_json::from_value(status).unwrap());
+        let at = |second| Timestamp::from_second(second).unwrap();
+        assert_eq!(unknown_for(&lost, at(100)), Some(Duration::from_secs(40)));
+        assert_eq!(unknown_for(&lost, at(10)), None, "clocks may be set back");
+    }
+}

@@ -196,7 +196,7 @@ fn decide(context: &Context, node: &NodeName, gone: Option<&DroneUid>) -> Option
     let mut again = (!context.leadership.acts()).then_some(AFTER_DOUBT);
     let drones: Vec<Facts> = bound.iter().map(|drone| facts(context, drone)).collect();
     let drones = drones.into_iter().zip(&bound).map(|(known, drone)| {
-        let (known, wait) = take_turn(context, drone, seen);
+        let (known, wait) = take_turn(context, drone, known);
         again = [again, wait].into_iter().flatten().min();
         known
     });
@@ -208,7 +208,7 @@ fn decide(context: &Context, node: &NodeName, gone: Option<&DroneUid>) -> Option
 /// Has a Drone that stands ask for its turn to rise, where only that is missing; what is known of it then, and when to ask again.
 fn take_turn(context: &Context, drone: &Drone, known: Facts) -> (Facts, Option<Duration>) {
     let stands = known.truth == Some(FlightTruth::Disarmed);
-    let may = known.claim == Claimed::Ours && seen.guarded && !seen.deleting && seen.ground == Ground::No;
+    let may = known.claim == Claimed::Ours && known.guarded && !known.deleting && known.ground == Ground::No;
     let swarm = owner(drone).and_then(|(swarm, _)| context.world.swarm_of_uid(swarm));
     let Some(swarm) = swarm.filter(|_| stands && may) else {
         return (known, None);

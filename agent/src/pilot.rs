@@ -9,7 +9,7 @@ use crate::contact::{self, Contact};
 use crate::discovery::{Discovery, Sighted};
 use crate::kill::Kills;
 use crate::metadata::Fetch;
-use crate::normalise::{self, Normaliser};
+use crate::normalize::{self, Normalizer};
 use crate::outgoing::{GROUND_STATION_COMPONENT, Outgoing, Purpose, Written, ground_station_heartbeat, our_heartbeat};
 use crate::preflight::{Ours, Reader};
 use crate::recipe;
@@ -54,7 +54,7 @@ pub struct Pilot {
     node: NodeName,
     state: State,
     discovery: Discovery,
-    normaliser: Normaliser,
+    normalizer: Normalizer,
     streams: Streams,
     vehicle: Vehicle,
     memory: Memory,
@@ -93,7 +93,7 @@ impl Pilot {
             node,
             state,
             discovery: Discovery::staying_with(only),
-            normaliser: Normaliser::default(),
+            normalizer: Normalizer::default(),
             streams: Streams::default(),
             vehicle: Vehicle::default(),
             memory: Memory::default(),
@@ -157,7 +157,7 @@ impl Pilot {
                 Sighted::Ours => {}
                 Sighted::Found(identity) => {
                     info!(
-                        autopilot = normalise::name(identity.autopilot),
+                        autopilot = normalize::name(identity.autopilot),
                         system = identity.system.0,
                         component = identity.component.0,
                         "autopilot found"
@@ -175,7 +175,7 @@ impl Pilot {
         if !self.discovery.is_ours(frame.header) {
             return;
         }
-        let heard = self.normaliser.hear(&mut self.vehicle, &frame.message, now);
+        let heard = self.normalizer.hear(&mut self.vehicle, &frame.message, now);
         for text in heard.texts {
             debug!(text, "autopilot says");
         }
@@ -235,7 +235,7 @@ impl Pilot {
         }
     }
 
-    /// An order of `term` was heard, but cannot be taken now; whoever leads is there all the same.
+    /// An order of `term` was received, but cannot be taken now; the leader is there all the same.
     pub fn not_taken(&mut self, term: Term) {
         self.state.fence = self.state.fence.having_seen(term);
         if term >= self.state.fence.highest_term {
@@ -258,7 +258,7 @@ impl Pilot {
         self.observe(now);
     }
 
-    /// The agent is ending: the vehicle comes down first.
+    /// The agent is ending: the vehicle lands first.
     pub const fn terminate(&mut self) {
         self.terminating = true;
     }
@@ -375,7 +375,7 @@ impl Pilot {
         if let Step::TakeOff { altitude } | Step::ChangeHeight { altitude, .. } = &step {
             self.memory.asks_for(*altitude);
         }
-        // Whoever takes the vehicle up after us must know that its descent is ours.
+        // The agent that serves the vehicle after us must know that its descent is ours.
         self.observe(now);
         let permit = match step {
             Step::Arm(permit) => {
@@ -383,7 +383,7 @@ impl Pilot {
                 Some(permit)
             }
             Step::AskReasons => {
-                self.normaliser.asked_for_reasons();
+                self.normalizer.asked_for_reasons();
                 None
             }
             _ => None,
@@ -563,14 +563,14 @@ impl Pilot {
         let truth = self.vehicle.truth(now);
         let held = self.state.fence.held.as_ref();
         let record: FlightRecord = self.state.record.seen(held, truth, self.memory.landing_ours());
-        let down = self.situation(now).wished_down();
+        let down = self.situation(now).wants_ground();
         let mode = self.vehicle.mode(now);
         let record = record.watched(held, truth, mode, self.memory.descent_sent(), down);
         if held.is_some_and(|held| record.let_go(held) && !self.state.record.let_go(held)) {
             warn!(
                 ?mode,
                 takeovers = record.takeovers,
-                "somebody else has taken over; nothing is sent until told to go on"
+                "somebody else has taken over; nothing is sent until ordered to go on"
             );
         }
         let record = record.explained(&self.vehicle, now);

@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 #![allow(dead_code, reason = "the programs of the package use the rest")]
 
-#[path = "../../fuzz/src"]
+#[path = "../../crates/fuzz/src"]
 mod fuzz {
     pub mod bytes;
     pub mod flight;
@@ -66,7 +66,7 @@ fn all(seeds: &[Vec<u8>], longest: usize, target: fn(&[u8]) -> u64) -> u64 {
 
 #[test]
 fn no_input_makes_the_reader_lose_a_byte_or_believe_what_it_must_not() {
-    let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sitl/tests/recordings");
+    let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/sitl/tests/recordings");
     let seeds = seeds::reader(&recordings).unwrap();
     let read = all(&seeds, 4096, |input| reader::run(input).read);
     assert!(read > made(), "{read} frames could be read");

@@ -1,25 +1,25 @@
 //! What all parts of a leading coordinator share.
 //!
-//! Owns: putting it together; the word that a higher term was seen. Must not: act.
+//! Owns: putting it together; the news that a higher term was seen. Must not: act.
 
 use crate::Setup;
-use crate::confirm::Confirmed;
-use crate::drones::heights::Heights;
-use crate::drones::pacing::Paces;
-use crate::events;
+use crate::cluster::confirm::Confirmed;
+use crate::cluster::events;
+use crate::cluster::wake_set::WakeSet;
+use crate::cluster::world::{Wakes, World};
+use crate::controllers::drone::heights::Heights;
+use crate::controllers::drone::pacing::Paces;
+use crate::controllers::swarm::expectations::Expectations;
+use crate::controllers::swarm::members::Assessments;
+use crate::controllers::takeoff_slots::TakeoffSlots;
+use crate::controllers::upgrade::Upgrades;
 use crate::ground::Latch;
-use crate::kill::Kills;
+use crate::leadership::state::LeadershipState;
 use crate::metrics::Metrics;
-use crate::security::Security;
+use crate::server::security::Security;
 use crate::sessions::Sessions;
-use crate::standing::Standing;
-use crate::swarms::expectations::Expectations;
-use crate::swarms::members::Stances;
-use crate::turns::Turns;
-use crate::upgrades::Upgrades;
-use crate::wake_set::WakeSet;
-use crate::world::{Wakes, World};
-use fleet::deposition::Rumours;
+use crate::sessions::kill::Kills;
+use fleet::deposition::TermReports;
 use fleet::hearing::Hearing;
 use fleet::ids::{NodeName, Term};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -58,12 +58,12 @@ pub struct Context {
     /// Whether its term was raised on the report of agents just before.
     pub raised: bool,
     /// Whether we may act just now.
-    pub standing: Arc<Standing>,
+    pub leadership: Arc<LeadershipState>,
     /// Cancelled when this coordinator ends.
     pub ending: CancellationToken,
     /// What was seen of the cluster.
     pub world: Arc<World>,
-    /// What was heard of the agents.
+    /// What the agents report.
     pub sessions: Arc<Sessions>,
     /// What the API server itself has said of late.
     pub confirmed: Confirmed,
@@ -73,7 +73,7 @@ pub struct Context {
     pub latch: Latch,
     /// Codes to stop motors that were offered and not used yet.
     pub kills: Kills,
-    /// What has to be looked at again.
+    /// What has to be reconciled.
     pub wakes: Wakes,
     /// Events for people.
     pub events: events::Outbox,
@@ -85,12 +85,12 @@ pub struct Context {
     pub swarm_paces: Paces,
     /// Nodes whose objects may have to be made or marked, where agents become Nodes.
     pub node_objects: Option<WakeSet<NodeName>>,
-    /// Whose turn it is to rise.
-    pub turns: Turns,
+    /// Which Drones may take off.
+    pub takeoff_slots: TakeoffSlots,
     /// Which agents are being replaced by a newer version.
     pub upgrades: Upgrades,
-    /// Which Drones their Swarms had better do without.
-    pub stances: Stances,
+    /// The assessment of each Drone for its Swarm.
+    pub assessments: Assessments,
     /// Creations and deletions that the caches do not show yet.
     pub expectations: Expectations,
     /// What is counted.
@@ -99,8 +99,8 @@ pub struct Context {
     /// How well agents are heard.
     hearing: Mutex<Hearing>,
     /// What agents say of higher terms.
-    rumours: Mutex<Rumours>,
-    /// Whether agents are told from one another.
+    term_reports: Mutex<TermReports>,
+    /// Whether agents are authenticated.
     secured: bool,
     /// Whether a vehicle that is granted to no namespace is used by none.
     pub granted_only: bool,
@@ -137,7 +137,7 @@ impl Context {
     pub fn new(
         setup: &Setup,
         (term, raised): (Term, bool),
-        standing: Arc<Standing>,
+        leadership: Arc<LeadershipState>,
         world: Arc<World>,
         ending: CancellationToken,
     ) -> (Self, mpsc::Receiver<events::Message>) {
@@ -156,7 +156,7 @@ impl Context {
             raised,
             confirmed: Confirmed::default(),
             to_confirm: WakeSet::default(),
-            standing,
+            leadership,
             ending,
             world,
             sessions,
@@ -168,14 +168,14 @@ impl Context {
             heights: Heights::default(),
             swarm_paces: Paces::default(),
             node_objects: setup.agents_become_nodes.then(WakeSet::default),
-            turns: Turns::default(),
+            takeoff_slots: TakeoffSlots::default(),
             upgrades: Upgrades::new(setup.upgrades),
-            stances: Stances::default(),
+            assessments: Assessments::default(),
             expectations: Expectations::default(),
             metrics: setup.metrics.clone(),
             higher: watch::Sender::new(None),
             hearing: Mutex::default(),
-            rumours: Mutex::default(),
+            term_reports: Mutex::default(),
             secured: !matches!(setup.security, Security::Plaintext),
             granted_only: setup.granted_vehicles_only,
         };
@@ -190,12 +190,12 @@ impl Context {
         GRACE.checked_sub(passed).filter(|left| !left.is_zero())
     }
 
-    /// Whether too few agents are heard for the silence of one to say anything.
+    /// Whether so few agents report that the silence of one means nothing.
     #[must_use]
     pub fn is_deaf(&self) -> bool {
         let (agents, serving) = (self.sessions.how_many(), self.world.nodes_in_service());
         let mut hearing = self.hearing.lock().unwrap_or_else(PoisonError::into_inner);
-        hearing.is_deaf(agents, serving, self.standing.now())
+        hearing.is_deaf(agents, serving, self.leadership.now())
     }
 
     /// Whether a ground order keeps the vehicle of `node` for nobody.
@@ -210,7 +210,7 @@ impl Context {
         self.client.0.clone()
     }
 
-    /// The agent of `node` has connected or disconnected, or its autopilot is heard or not heard any more.
+    /// The agent of `node` has connected or disconnected, or the link to its autopilot has come or gone.
     pub fn agent_came_or_went(&self, node: &NodeName) {
         if let Some(wakes) = &self.node_objects {
             wakes.wake(node.clone());
@@ -218,16 +218,16 @@ impl Context {
     }
 
     /// The agent of `node` has seen term `seen`. If it is higher than ours and believed, we lead no more; one that nobody can
-    /// lead is not believed. Where links are not secured, nobody can be told from anybody, and the first word counts.
-    pub fn heard_of_term(&self, node: &NodeName, seen: Term) {
+    /// lead is not believed. Where links are not secured, agents cannot be distinguished, and the first report counts.
+    pub fn note_reported_term(&self, node: &NodeName, seen: Term) {
         if seen <= self.term || !seen.can_be() {
             return;
         }
         let leading = self.leading_since.get().map_or(Duration::ZERO, Instant::elapsed);
         let nodes = if self.secured { self.world.drone_nodes() } else { 1 };
-        let mut rumours = self.rumours.lock().unwrap_or_else(PoisonError::into_inner);
-        rumours.heard(node, seen);
-        match rumours.believed(self.term, nodes, leading, self.raised && self.secured) {
+        let mut term_reports = self.term_reports.lock().unwrap_or_else(PoisonError::into_inner);
+        term_reports.add(node, seen);
+        match term_reports.believed(self.term, nodes, leading, self.raised && self.secured) {
             Some(higher) if higher > self.term => {
                 self.higher.send_replace(Some(higher));
             }
@@ -246,8 +246,8 @@ impl Context {
             std::future::pending::<()>().await;
         }
         let most = || {
-            let rumours = self.rumours.lock().unwrap_or_else(PoisonError::into_inner);
-            rumours.are_most(self.world.drone_nodes())
+            let term_reports = self.term_reports.lock().unwrap_or_else(PoisonError::into_inner);
+            term_reports.are_most(self.world.drone_nodes())
         };
         if !most() {
             tokio::time::sleep(OTHERS).await;

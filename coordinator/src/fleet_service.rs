@@ -1,23 +1,23 @@
 //! The fleet service for people's tools, as `proto/fleet.proto` has it.
 //!
-//! Owns: List, Get, Watch, Ground, Release, Resume, Kill, each for those who may ([`crate::auth::right`]). Reads are from memory.
+//! Owns: List, Get, Watch, Ground, Release, Resume, Kill, each for those who may ([`crate::server::auth::right`]). Reads are from memory.
 //! Must not: hold rules of its own.
 
 mod orders;
 mod watcher;
 
-use crate::auth::{Auth, Refusal, Right, Who};
+use crate::cluster::key::Key;
+use crate::cluster::world::owner;
 use crate::context::Context;
-use crate::door::Ticket;
-use crate::drones::facts::Seen;
-use crate::key::Key;
-use crate::kill::{self, KillError};
-use crate::resume::{self, ResumeError};
-use crate::selection::Selection;
-use crate::serve::Gate;
+use crate::controllers::drone::facts::DroneSnapshot;
+use crate::ground::selection::Selection;
+use crate::server::Gate;
+use crate::server::admission::Ticket;
+use crate::server::auth::{Auth, Refusal, Right, Who};
 use crate::sessions;
+use crate::sessions::kill::{self, KillError};
+use crate::sessions::resume::{self, ResumeError};
 use crate::spans;
-use crate::world::owner;
 use crds::Drone;
 use fleet::drone::Claimed;
 use fleet::drone::status::{Binding, Kind, Question, status};
@@ -45,18 +45,18 @@ pub struct FleetService {
 }
 
 impl FleetService {
-    /// The service behind `gate`, for those whom `auth` lets.
+    /// The service behind `gate`, for those that `auth` admits.
     #[must_use]
     pub const fn new(gate: Gate, auth: Auth) -> Self {
         Self { gate, auth }
     }
 
-    /// Whether the caller may do it; orders are told to the log with who gave them.
+    /// Whether the caller may do it; orders are logged with who gave them.
     async fn allow<T>(&self, request: &Request<T>, right: &Right) -> Result<(), Status> {
         self.allow_any(request, std::slice::from_ref(right)).await
     }
 
-    /// Whether the caller has any of these rights; the first is the one to be told of.
+    /// Whether the caller has any of these rights; the first is the one named in a refusal.
     async fn allow_any<T>(&self, request: &Request<T>, rights: &[Right]) -> Result<(), Status> {
         let who = who(request)?;
         let mut refused: Option<Refusal> = None;
@@ -74,10 +74,10 @@ impl FleetService {
         Err(self.refuse(request, refused.unwrap_or(Refusal::NoCredentials)))
     }
 
-    /// The answer to a call that is refused; the log is told, too.
+    /// The answer to a call that is refused; it is logged, too.
     fn refuse<T>(&self, request: &Request<T>, refusal: Refusal) -> Status {
         if let Some(ticket) = request.extensions().get::<Ticket>() {
-            self.auth.told().refusal(ticket.remote(), "call refused", &refusal);
+            self.auth.refusals().refusal(ticket.remote(), "call refused", &refusal);
         }
         refusal.into()
     }
@@ -184,14 +184,14 @@ impl v1::fleet_server::Fleet for FleetService {
                 step: Some(v1::kill_response::Step::Offer(offer)),
             }));
         }
-        // On a task of its own: what came of it is told to others too, even if the caller hangs up.
+        // On a task of its own: the outcome is sent to others too, even if the caller hangs up.
         let (shared, target) = (Arc::clone(&context), key.clone());
         let span = spans::drone_of(&context, &key);
         let order = async move { kill::carry_out(&shared, &target, &asked.code).await };
         let order = tokio::spawn(order.instrument(span));
         let result = order
             .await
-            .map_err(|_| Status::internal("the order was cut off; look at the vehicle"))?;
+            .map_err(|_| Status::internal("the order was cut off; check the vehicle"))?;
         let (answer, drone) = result.map_err(|error| no_kill(&error))?;
         Ok(Response::new(v1::KillResponse {
             vehicle: Some(vehicle(&context, drone)),
@@ -285,19 +285,19 @@ fn list(context: &Context, selection: &Selection) -> v1::ListResponse {
         let mut idle = context.sessions.connected();
         idle.retain(|(node, _)| context.world.drones_on(node).is_empty());
         idle.sort_by(|a, b| a.0.cmp(&b.0));
-        vehicles.extend(idle.into_iter().map(|(node, seen)| v1::Vehicle {
+        vehicles.extend(idle.into_iter().map(|(node, snapshot)| v1::Vehicle {
             node: node.to_string(),
             phase: "Idle".into(),
-            message: idle_because(&seen).into(),
-            ..heard(&seen)
+            message: idle_because(&snapshot).into(),
+            ..heard(&snapshot)
         }));
     }
     v1::ListResponse { vehicles }
 }
 
-/// What people are told of a node whose agent is connected and which serves no Drone.
-fn idle_because(seen: &sessions::Seen) -> &'static str {
-    match &seen.report {
+/// The message about a node whose agent is connected and which serves no Drone.
+fn idle_because(snapshot: &sessions::SessionSnapshot) -> &'static str {
+    match &snapshot.report {
         None => "its agent has connected and not reported yet",
         Some((report, _)) if report.link_alive => "no Drone is bound to this node",
         Some((report, _)) if report.truth == FlightTruth::Unknown(WhyUnknown::NeverHeard) => {
@@ -309,14 +309,14 @@ fn idle_because(seen: &sessions::Seen) -> &'static str {
     }
 }
 
-fn heard(seen: &sessions::Seen) -> v1::Vehicle {
+fn heard(snapshot: &sessions::SessionSnapshot) -> v1::Vehicle {
     v1::Vehicle {
-        agent_connected: seen.connected,
-        report: seen
+        agent_connected: snapshot.connected,
+        report: snapshot
             .report
             .as_ref()
             .map(|(report, _)| v1::Report::from(report.as_ref())),
-        report_age_ms: seen
+        report_age_ms: snapshot
             .report
             .as_ref()
             .map_or(0, |(_, age)| u64::try_from(age.as_millis()).unwrap_or(u64::MAX)),
@@ -325,19 +325,21 @@ fn heard(seen: &sessions::Seen) -> v1::Vehicle {
 }
 
 fn vehicle(context: &Context, drone: Arc<Drone>) -> v1::Vehicle {
-    let seen = Seen::of(context, drone);
-    let swarm = owner(&seen.drone).map(|(_, name)| name.to_owned()).unwrap_or_default();
-    let (phase, message) = told(context, &seen);
-    let vehicle = seen
+    let snapshot = DroneSnapshot::of(context, drone);
+    let swarm = owner(&snapshot.drone)
+        .map(|(_, name)| name.to_owned())
+        .unwrap_or_default();
+    let (phase, message) = told(context, &snapshot);
+    let vehicle = snapshot
         .node
         .as_ref()
-        .map(|node| heard(&context.sessions.seen(node)))
+        .map(|node| heard(&context.sessions.snapshot(node)))
         .unwrap_or_default();
     v1::Vehicle {
-        drone_namespace: seen.key.namespace,
-        drone_name: seen.key.name,
+        drone_namespace: snapshot.key.namespace,
+        drone_name: snapshot.key.name,
         swarm,
-        node: seen.node.map(|node| node.to_string()).unwrap_or_default(),
+        node: snapshot.node.map(|node| node.to_string()).unwrap_or_default(),
         phase,
         message,
         ..vehicle
@@ -345,16 +347,16 @@ fn vehicle(context: &Context, drone: Arc<Drone>) -> v1::Vehicle {
 }
 
 /// Phase and message: of a bound Drone as of now, of another as its status has them.
-fn told(context: &Context, seen: &Seen) -> (String, String) {
-    match &seen.node {
-        Some(node) if seen.facts.claim == Claimed::Ours => {
+fn told(context: &Context, snapshot: &DroneSnapshot) -> (String, String) {
+    match &snapshot.node {
+        Some(node) if snapshot.facts.claim == Claimed::Ours => {
             let binding = Binding::Bound(node.clone());
             let question = Question {
-                drone: &seen.facts,
+                drone: &snapshot.facts,
                 binding: &binding,
-                report: seen.report.as_deref(),
+                report: snapshot.report.as_deref(),
                 kept: None,
-                height: context.heights.see(seen, context.standing.now()),
+                height: context.heights.see(snapshot, context.leadership.now()),
             };
             let now = status(&question);
             let ready = now.conditions.iter().find(|c| c.kind == Kind::Ready);
@@ -364,7 +366,7 @@ fn told(context: &Context, seen: &Seen) -> (String, String) {
             )
         }
         _ => {
-            let status = seen.drone.status.clone().unwrap_or_default();
+            let status = snapshot.drone.status.clone().unwrap_or_default();
             let ready = status.conditions.into_iter().find(|c| c.type_ == "Ready");
             (
                 status.phase.unwrap_or_else(|| "Pending".into()),
@@ -384,7 +386,7 @@ mod tests {
     fn a_node_whose_autopilot_is_not_heard_is_not_merely_without_a_drone() {
         let silent = Report::of_nothing(NodeName::parse("n").unwrap());
         let told = |report: Option<Report>| {
-            idle_because(&sessions::Seen {
+            idle_because(&sessions::SessionSnapshot {
                 connected: true,
                 report: report.map(|report| (Arc::new(report), Duration::ZERO)),
             })

@@ -1,4 +1,4 @@
-//! Ground orders: agents are told at once, from memory; the order is recorded as an object of its own, and the objects are marked,
+//! Ground orders: agents are notified at once, from memory; the order is recorded as an object of its own, and the objects are marked,
 //! through the API, for as long as it takes.
 //!
 //! Owns: which orders are in force ([`orders`]); writing them and `spec.grounded`, trying again while the API server is away
@@ -8,16 +8,17 @@
 mod in_force;
 mod latch;
 mod object;
+pub mod selection;
 
 pub use in_force::InForce;
 pub use latch::Latch;
 pub use object::{Kind, Marked, Recorded};
 
-use crate::api::{self, ApiError};
+use crate::cluster::api::{self, ApiError};
+use crate::cluster::key::Key;
+use crate::cluster::world::{owner, uid};
 use crate::context::Context;
-use crate::key::Key;
-use crate::selection::Selection;
-use crate::world::{owner, uid};
+use crate::ground::selection::Selection;
 use crds::ground_order::Scope as OfKind;
 use crds::{Drone, Swarm, labels};
 use fleet::ground::{GroundMark, GroundOrderId};
@@ -41,7 +42,7 @@ const CONCURRENCY: usize = 16;
 /// How often marks that could not be written are tried again.
 const RETRY: Duration = Duration::from_secs(2);
 
-/// So much of a uid tells objects under one number apart.
+/// So much of a uid distinguishes objects under one number.
 const PART: usize = 12;
 
 /// What an order is about.
@@ -109,7 +110,7 @@ pub enum GroundError {
         "{reached} agents were told, but the order could not be written to Kubernetes and is being tried again: {source}"
     )]
     NotWritten {
-        /// Agents told.
+        /// Agents notified.
         reached: usize,
         /// Why not.
         source: ApiError,
@@ -161,10 +162,10 @@ pub fn ordered_here(context: &Context, drone: &Drone) -> bool {
     orders(context).any(|order| context.latch.was_given_here(order.name()) && order.covers(&context.world, drone))
 }
 
-/// Grounds `target`, on the word of `by`: tells agents at once, then records the order and marks the objects.
+/// Grounds `target`, ordered by `by`: notifies agents at once, then records the order and marks the objects.
 ///
 /// # Errors
-/// [`GroundError`]; agents were told all the same, unless what is meant does not exist.
+/// [`GroundError`]; agents were notified all the same, unless what is meant does not exist.
 pub async fn ground(context: &Context, target: &Target, by: &str) -> Result<Reach, GroundError> {
     let marked = objects(context, target)?;
     context.metrics.person("ground");
@@ -254,7 +255,7 @@ fn nodes_of(context: &Context, object: &Marked) -> BTreeSet<String> {
     drones.iter().filter_map(|drone| drone.spec.node_name.clone()).collect()
 }
 
-/// Records all orders that stand nowhere yet. Tries all, returns the first failure.
+/// Records all orders that are not recorded yet. Tries all, returns the first failure.
 async fn record_all(context: &Context, call: Call) -> Result<(), ApiError> {
     let mut result = Ok(());
     for (given, order) in context.latch.unrecorded().iter() {
@@ -419,7 +420,7 @@ fn objects(context: &Context, target: &Target) -> Result<Vec<Marked>, GroundErro
             let drone = drone.ok_or_else(|| GroundError::NoSuchDrone(key.clone()))?;
             Ok(vec![Marked::drone(&drone)])
         }
-        Target::Node(node) if context.world.knows_node(node) || context.sessions.seen(node).connected => Ok(vec![]),
+        Target::Node(node) if context.world.knows_node(node) || context.sessions.snapshot(node).connected => Ok(vec![]),
         Target::Node(node) => Err(GroundError::NoSuchNode(node.clone())),
         Target::All => {
             let known =
@@ -436,7 +437,7 @@ fn objects(context: &Context, target: &Target) -> Result<Vec<Marked>, GroundErro
     }
 }
 
-/// Has everybody concerned looked at, and says how far an order reaches.
+/// Wakes all that an order concerns, and says how far it reaches.
 fn reach(context: &Context, target: &Target, marked: &[Marked]) -> Reach {
     let Target::Node(node) = target else {
         return wake(context, marked);
@@ -446,14 +447,14 @@ fn reach(context: &Context, target: &Target, marked: &[Marked]) -> Reach {
         context.wakes.drones.wake(Key::of(drone.as_ref()));
     }
     context.wakes.nodes.wake(node.clone());
-    let connected = !drones.is_empty() && context.sessions.seen(node).connected;
+    let connected = !drones.is_empty() && context.sessions.snapshot(node).connected;
     Reach {
         drones: drones.len(),
         agents: usize::from(connected),
     }
 }
 
-/// Has the agents of all Drones that `order` covers notified anew: they may forget its number.
+/// Wakes the agents of all Drones that `order` covers: they may forget its number.
 fn wake_covered(context: &Context, order: &InForce) {
     let drones = context.world.all_drones(None);
     for drone in drones.iter().filter(|drone| order.covers(&context.world, drone)) {
@@ -464,7 +465,7 @@ fn wake_covered(context: &Context, order: &InForce) {
     }
 }
 
-/// Has the agents of all Drones concerned told afresh, and counts them: one that is named itself and by its Swarm is one.
+/// Wakes the agents of all Drones concerned, and counts them: one that is named itself and by its Swarm is one.
 fn wake(context: &Context, marked: &[Marked]) -> Reach {
     let mut reach = Reach { drones: 0, agents: 0 };
     let mut counted = HashSet::new();
@@ -485,7 +486,7 @@ fn wake(context: &Context, marked: &[Marked]) -> Reach {
                 .as_deref()
                 .and_then(|node| NodeName::parse(node).ok())
             {
-                reach.agents += usize::from(context.sessions.seen(&node).connected);
+                reach.agents += usize::from(context.sessions.snapshot(&node).connected);
                 context.wakes.nodes.wake(node);
             }
         }
@@ -493,7 +494,7 @@ fn wake(context: &Context, marked: &[Marked]) -> Reach {
     reach
 }
 
-/// Drones of Swarms that were grounded one by one: for a release of all, by whomever; for that of a Swarm, by an order that a
+/// Drones of Swarms that were grounded one by one: for a release of all, by anybody; for that of a Swarm, by an order that a
 /// selector gave to some of its Drones, or that was given anew for some of them ([`remembered`]).
 fn singly_grounded(context: &Context, marked: &[Marked], target: &Target) -> Vec<Marked> {
     let drones = match target {
@@ -544,7 +545,7 @@ fn recorded(context: &Context, object: &Marked) -> Option<GroundOrderId> {
     order.map(|order| order.id)
 }
 
-/// What the agent that serves `drone` is to be told of the ground order that covers it, or of the one that it keeps.
+/// What is sent to the agent that serves `drone` of the ground order that covers it, or of the one that it keeps.
 #[must_use]
 pub fn mark(context: &Context, drone: &Drone, report: Option<&Report>) -> Option<GroundMark> {
     let swarm = owner(drone).map(|(swarm, _)| swarm);
@@ -576,7 +577,7 @@ fn kept_by(report: Option<&Report>, drone: &Drone) -> Option<GroundOrderId> {
 }
 
 /// The agent that serves `drone` keeps a ground order that nobody here knows of: a coordinator gave it, and was gone before
-/// it could be written. It is in force again, at once and for its Drone. It is the whole Swarm's when two agents tell the
+/// it could be written. It is in force again, at once and for its Drone. It is the whole Swarm's when two agents report the
 /// same, or when its only Drone's does: one agent alone grounds nobody else.
 pub fn remembered(context: &Context, drone: &Drone, id: GroundOrderId) {
     let swarm = owner(drone).and_then(|(swarm, _)| context.world.swarm_of_uid(swarm));
@@ -632,7 +633,7 @@ enum Change {
     Release(Option<GroundOrderId>),
 }
 
-/// Marks objects; those that were written, or are gone, leave the latch, and their agents hear of it. Tries all, returns the
+/// Marks objects; those that were written, or are gone, leave the latch, and their agents are notified. Tries all, returns the
 /// first failure.
 async fn write_all(context: &Context, changes: Vec<(Marked, Change)>, call: Call) -> Result<(), ApiError> {
     let writes = changes.into_iter().map(|(object, change)| async move {

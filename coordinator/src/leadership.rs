@@ -1,17 +1,20 @@
 //! The leadership of this coordinator: of several, one acts. It holds the Lease `skein-coordinator`, and its term is the
-//! Lease's `spec.leaseTransitions`, raised by whoever takes it.
+//! Lease's `spec.leaseTransitions`, raised by each that takes it.
 //!
 //! Owns: reading and writing the Lease, and what is noted on it: that the API server's store went back in time, which epoch its terms
 //! are of, that agents' reports raised them; each write fails if somebody else has written it since, so that no term is had twice.
 //! Must not: decide when it may be taken or for how long its holder may act ([`fleet::leadership`] does). Ready-made
 //! electors write without that condition and compare the clocks of two machines; a term must not come out of that.
 
-use crate::api::{self, ApiError};
-use crate::standing::Standing;
+pub mod endpoint;
+pub mod state;
+
+use crate::cluster::api::{self, ApiError};
+use crate::leadership::state::LeadershipState;
 use crds::labels;
 use fleet::freshness::{History, Knowledge, Reading};
 use fleet::ids::Term;
-use fleet::leadership::{LASTS, Lookout, RENEW_EVERY, Seen, next_look};
+use fleet::leadership::{LASTS, LeaseObservation, LeaseWatch, RENEW_EVERY, next_check};
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::ResourceExt;
@@ -35,7 +38,7 @@ const LONGEST_DELAY: Duration = Duration::from_secs(3);
 
 /// The Lease of one namespace, and who we are.
 #[derive(Clone)]
-pub struct Office {
+pub struct LeaderLease {
     leases: Api<Lease>,
     namespace: String,
     identity: String,
@@ -94,8 +97,8 @@ enum Tried<T> {
     WentBack(WentBack),
 }
 
-impl Office {
-    /// The Lease in `namespace`. `alone` is whether there is no other coordinator: then it is taken at once, whoever holds it,
+impl LeaderLease {
+    /// The Lease in `namespace`. `alone` is whether there is no other coordinator: then it is taken at once, whichever holds it,
     /// and not renewed.
     #[must_use]
     pub fn new(client: kube::Client, namespace: &str, identity: &str, alone: bool) -> Self {
@@ -111,27 +114,27 @@ impl Office {
     /// Takes the lead as soon as that may be; tries for as long as it takes.
     ///
     /// # Errors
-    /// The store went back in time while this coordinator stood by: its caches are of no use any more.
-    pub async fn take(&self, standing: &Standing) -> Result<Led, WentBack> {
-        let mut lookout = Lookout::new(&self.identity);
-        let mut told = None;
+    /// The store went back in time while this coordinator was on standby: its caches are of no use any more.
+    pub async fn take(&self, leadership: &LeadershipState) -> Result<Led, WentBack> {
+        let mut watch = LeaseWatch::new(&self.identity);
+        let mut logged = None;
         let mut failures = 0;
         loop {
-            let delay = match self.try_to_take(&mut lookout, standing).await {
+            let delay = match self.try_to_take(&mut watch, leadership).await {
                 Ok(Tried::Done(led)) => return Ok(led),
                 Ok(Tried::WentBack(what)) => {
                     self.note_that_it_went_back(&what).await;
                     return Err(what);
                 }
                 Ok(Tried::Not(Successor(holder))) => {
-                    if told.as_ref() != Some(&holder) {
+                    if logged.as_ref() != Some(&holder) {
                         tracing::info!(leader = holder, "standing by");
-                        told = Some(holder);
+                        logged = Some(holder);
                     }
                     failures = 0;
-                    next_look(rand::random())
+                    next_check(rand::random())
                 }
-                Err(error) if error.is_overtaken() => next_look(rand::random()),
+                Err(error) if error.is_overtaken() => next_check(rand::random()),
                 Err(error) => {
                     failures += 1;
                     // Often enough to be seen, not so often as to hide all else.
@@ -139,7 +142,7 @@ impl Office {
                         let namespace = &self.namespace;
                         tracing::warn!(%error, namespace, failures, "cannot take the lead yet; will be tried again");
                     }
-                    let delay = crate::retry::RETRY.delay(failures, rand::random::<f64>());
+                    let delay = crate::cluster::retry::RETRY.delay(failures, rand::random::<f64>());
                     delay.min(LONGEST_DELAY)
                 }
             };
@@ -147,21 +150,23 @@ impl Office {
         }
     }
 
-    async fn try_to_take(&self, lookout: &mut Lookout, standing: &Standing) -> Result<Tried<Led>, ApiError> {
+    async fn try_to_take(&self, watch: &mut LeaseWatch, leadership: &LeadershipState) -> Result<Tried<Led>, ApiError> {
         let existing = self.read().await?;
         if let Some(what) = self.went_back(existing.as_ref()) {
             return Ok(Tried::WentBack(what));
         }
         let made = existing.is_none();
-        let seen = existing.as_ref().map(seen);
-        if !lookout.may_take(seen, standing.now()) && !self.alone {
-            let holder = seen.and_then(|seen| seen.holder).unwrap_or_default();
+        let observation = existing.as_ref().map(observe);
+        if !watch.may_take(observation, leadership.now()) && !self.alone {
+            let holder = observation
+                .and_then(|observation| observation.holder)
+                .unwrap_or_default();
             return Ok(Tried::Not(Successor(holder.to_owned())));
         }
-        let sent = standing.now();
+        let sent = leadership.now();
         let lease = self.write(next(existing, &self.namespace, &self.identity)).await?;
         if !self.alone {
-            standing.confirm(sent);
+            leadership.confirm(sent);
         }
         let term = term(&lease);
         let noted = |key: &str| lease.annotations().get(key);
@@ -188,7 +193,7 @@ impl Office {
         })
     }
 
-    /// Notes it on the Lease, for whoever leads next: nothing takes off until a person has removed the note.
+    /// Notes it on the Lease, for the next leader: nothing takes off until a person has removed the note.
     async fn note_that_it_went_back(&self, what: &WentBack) {
         tracing::error!(
             what = what.0,
@@ -216,7 +221,7 @@ impl Office {
     }
 
     /// Renews the Lease for as long as nobody else has it.
-    pub async fn keep(&self, led: &Led, standing: &Standing) -> Lost {
+    pub async fn keep(&self, led: &Led, leadership: &LeadershipState) -> Lost {
         if self.alone && !led.went_back {
             return std::future::pending().await;
         }
@@ -225,13 +230,13 @@ impl Office {
         loop {
             let delay = if lease.is_some() { RENEW_EVERY } else { AGAIN };
             tokio::time::sleep(delay).await;
-            let sent = standing.now();
+            let sent = leadership.now();
             match self.renew(led.term, lease.take()).await {
                 Ok(Tried::Done(renewed)) => {
                     if !self.alone {
-                        standing.confirm(sent);
+                        leadership.confirm(sent);
                     }
-                    confirm_by_person(standing, &renewed);
+                    confirm_by_person(leadership, &renewed);
                     lease = Some(renewed);
                     if std::mem::take(&mut doubted) {
                         tracing::info!("the Lease is renewed again");
@@ -242,7 +247,7 @@ impl Office {
                     self.note_that_it_went_back(&what).await;
                     return Lost::WentBack(what);
                 }
-                Err(error) if !standing.leads() && !doubted => {
+                Err(error) if !leadership.leads() && !doubted => {
                     doubted = true;
                     tracing::warn!(%error, "the Lease cannot be renewed, so another may lead: no flight is begun until it can; \
                          vehicles go on as assigned, and a ground order still goes through");
@@ -263,7 +268,7 @@ impl Office {
         }
         match renewed(lease, term, &self.namespace, &self.identity) {
             Err(successor) => Ok(Tried::Not(successor)),
-            // Overtaken: what is there is looked at next time.
+            // Overtaken: what is there is read next time.
             Ok(lease) => self.write(lease).await.map(Tried::Done),
         }
     }
@@ -318,11 +323,11 @@ async fn in_time<T>(what: &'static str, call: impl Future<Output = Result<T, Api
         .unwrap_or(Err(ApiError::TimedOut { what }))
 }
 
-fn seen(lease: &Lease) -> Seen<'_> {
+fn observe(lease: &Lease) -> LeaseObservation<'_> {
     let spec = lease.spec.as_ref();
     let holder = spec.and_then(|spec| spec.holder_identity.as_deref());
     let lasts = spec.and_then(|spec| spec.lease_duration_seconds);
-    Seen {
+    LeaseObservation {
         holder: holder.filter(|holder| !holder.is_empty()),
         version: lease.metadata.resource_version.as_deref().unwrap_or_default(),
         lasts: lasts
@@ -369,19 +374,19 @@ fn reading(lease: &Lease) -> Reading {
 }
 
 /// Where the store had gone back: whether a person has confirmed what it holds.
-fn confirm_by_person(standing: &Standing, lease: &Lease) {
+fn confirm_by_person(leadership: &LeadershipState, lease: &Lease) {
     let noted = lease.annotations().contains_key(labels::WENT_BACK);
-    match (standing.knowledge(), noted) {
+    match (leadership.knowledge(), noted) {
         (Knowledge::WentBack, false) => {
             tracing::warn!("a person has confirmed what the store of the API server holds; vehicles fly by it again");
-            standing.knows(Knowledge::BeforeLeading);
+            leadership.knows(Knowledge::BeforeLeading);
         }
         (Knowledge::BeforeLeading | Knowledge::Current, true) => {
             tracing::error!(
                 annotation = labels::WENT_BACK,
                 "it is noted on the Lease that the store went back; nothing takes off"
             );
-            standing.knows(Knowledge::WentBack);
+            leadership.knows(Knowledge::WentBack);
         }
         _ => {}
     }
@@ -420,7 +425,7 @@ fn renewed(existing: Option<Lease>, term: Term, namespace: &str, identity: &str)
         with_term(lease, term)
     });
     if !is_ours(&lease, term, identity) {
-        let holder = seen(&lease).holder.unwrap_or("nobody").to_owned();
+        let holder = observe(&lease).holder.unwrap_or("nobody").to_owned();
         return Err(Successor(format!("{holder} (term {})", self::term(&lease))));
     }
     lease.metadata.managed_fields = None;
@@ -453,7 +458,7 @@ fn released(mut lease: Lease, term: Term, identity: &str, raise: Option<Raise>) 
 }
 
 fn is_ours(lease: &Lease, term: Term, identity: &str) -> bool {
-    seen(lease).holder == Some(identity) && self::term(lease) == term
+    observe(lease).holder == Some(identity) && self::term(lease) == term
 }
 
 fn empty(namespace: &str) -> Lease {

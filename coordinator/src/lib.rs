@@ -1,71 +1,46 @@
-//! The coordinator: watches Swarms, Drones and drone nodes, binds Drones to vehicles, and tells each node's agent what
+//! The coordinator: watches Swarms, Drones and drone nodes, binds Drones to vehicles, and sends each node's agent what
 //! should be true.
 //!
 //! Owns: the controllers, the agents' sessions, the claims to nodes, the leadership term, the fleet service.
 //! Must not: talk MAVLink, or decide by itself: the decisions are pure functions in `fleet`. An API server that is away
 //! changes nothing in the air, and the end of this process lands nobody.
 
-pub mod api;
-pub mod auth;
-pub mod claims;
-pub mod confirm;
+pub mod cluster;
 pub mod context;
-pub mod controller;
-pub mod door;
-pub mod drones;
-pub mod endpoint;
-pub mod events;
-pub mod file_limit;
+pub mod controllers;
 pub mod fleet_service;
 pub mod ground;
-pub mod key;
-pub mod keys;
-pub mod kill;
 pub mod leadership;
 pub mod logging;
 pub mod metrics;
-pub mod node_objects;
 pub mod options;
-pub mod orders;
-pub mod queue;
-pub mod resume;
-pub mod retry;
-pub mod security;
-pub mod selection;
-pub mod serve;
+pub mod server;
 pub mod sessions;
 pub mod shutdown;
 pub mod spans;
-pub mod standing;
-pub mod swarms;
-pub mod turns;
-pub mod upgrades;
-pub mod uplink;
-pub mod wake_set;
-pub mod watching;
-pub mod world;
 
 pub use metrics::Metrics;
 pub use options::Options;
-pub use security::Security;
-pub use serve::Listeners;
+pub use server::Listeners;
+pub use server::security::Security;
 pub use shutdown::shutdown_signal;
 
 use anyhow::Context as _;
+use cluster::world::{Wakes, World};
+use cluster::{api, events, watching};
 use context::{Context, Higher};
 use fleet::freshness::Knowledge;
 use fleet::upgrade::Pace;
-use leadership::{Led, Lost, Office, Raise, Successor, WentBack};
-use standing::Standing;
+use leadership::state::LeadershipState;
+use leadership::{LeaderLease, Led, Lost, Raise, Successor, WentBack};
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use world::{Wakes, World};
 
-/// What a coordinator stands on.
+/// What a coordinator needs.
 #[derive(Clone)]
 pub struct Setup {
     /// The Kubernetes API.
@@ -74,11 +49,11 @@ pub struct Setup {
     pub namespace: String,
     /// Who this process is, as holder of the Lease. No other coordinator may have the same.
     pub identity: String,
-    /// There is no other coordinator: the lead is taken at once, whoever holds the Lease, and it is not renewed.
+    /// There is no other coordinator: the lead is taken at once, whichever holds the Lease, and it is not renewed.
     pub alone: bool,
-    /// Address of this coordinator's Pod, for the EndpointSlice that leads to whoever leads; `None` outside a cluster.
+    /// Address of this coordinator's Pod, for the EndpointSlice that points to the leader; `None` outside a cluster.
     pub pod_ip: Option<IpAddr>,
-    /// Where there is no cluster: a Node object is kept for each agent that connects ([`node_objects`]).
+    /// Where there is no cluster: a Node object is kept for each agent that connects ([`controllers::node`]).
     pub agents_become_nodes: bool,
     /// How agents are replaced by a newer version; `None` where nothing but their owner does that.
     pub upgrades: Option<Pace>,
@@ -97,7 +72,7 @@ pub struct Setup {
 pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
     // Fails only if a provider is installed already, which is as good.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-    file_limit::raise();
+    server::file_limit::raise();
     let metrics = Metrics::default();
     let setup = Setup {
         security: options.security()?,
@@ -111,12 +86,12 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
         granted_vehicles_only: options.granted_vehicles_only,
         metrics: metrics.clone(),
     };
-    let grpc = serve::bind(options.listen).await?;
+    let grpc = server::bind(options.listen).await?;
     if let Some(path) = &options.listen_file {
-        serve::tell_address(&grpc, path)?;
+        server::write_address(&grpc, path)?;
     }
     let health = match options.health_listen {
-        Some(address) => Some(serve::bind(address).await?),
+        Some(address) => Some(server::bind(address).await?),
         None => None,
     };
     let listeners = Listeners { grpc, health };
@@ -125,7 +100,7 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     };
     let port = metrics::serve::bind(address).await?;
     if let Some(path) = &options.metrics_listen_file {
-        serve::tell_address(&port, path)?;
+        server::write_address(&port, path)?;
     }
     let ending = CancellationToken::new();
     let serving = tokio::spawn(metrics::serve::serve(port, metrics, ending.clone()));
@@ -149,13 +124,13 @@ pub async fn run_with(
     stop: impl Future<Output = ()>,
 ) -> anyhow::Result<()> {
     let ending = CancellationToken::new();
-    let gate = serve::Gate::default();
+    let gate = server::Gate::default();
     let listeners = listeners.into();
     let here = listeners.grpc.local_addr()?;
     let here = setup.pod_ip.map(|ip| SocketAddr::new(ip, here.port()));
-    let mut server = tokio::spawn(serve::serve(listeners, gate.clone(), setup.clone(), ending.clone()));
+    let mut server = tokio::spawn(server::serve(listeners, gate.clone(), setup.clone(), ending.clone()));
 
-    // Whoever cannot serve agents must neither count as ready nor lead: the one that it would relieve serves them still.
+    // One that cannot serve agents must neither count as ready nor lead: the one that it would relieve serves them still.
     let mut lead = std::pin::pin!(async {
         match ending.run_until_cancelled(gate.able()).await {
             Some(()) => lead(setup, here, gate.clone(), ending.clone()).await,
@@ -164,7 +139,7 @@ pub async fn run_with(
     });
     let result = tokio::select! {
         result = &mut lead => result,
-        // Without it no agent is told anything: somebody else must lead.
+        // Without it no agent gets an order: another must lead.
         served = &mut server => {
             ending.cancel();
             lead.await?;
@@ -183,7 +158,7 @@ pub async fn run_with(
     result
 }
 
-/// Stands by until it can take the lead, and keeps the fleet as wished until `ending`; an error when deposed. Agents and tools
+/// Is on standby until it can take the lead, and keeps the fleet as desired until `ending`; an error when deposed. Agents and tools
 /// find it at `here`. All of a coordinator but its listeners, which a simulated network brings itself: `gate` is what they
 /// serve.
 ///
@@ -192,12 +167,12 @@ pub async fn run_with(
 pub async fn lead(
     setup: Setup,
     here: Option<SocketAddr>,
-    gate: serve::Gate,
+    gate: server::Gate,
     ending: CancellationToken,
 ) -> anyhow::Result<()> {
     let Setup { client, namespace, .. } = &setup;
-    let office = Office::new(client.clone(), namespace, &setup.identity, setup.alone);
-    let standing = Arc::new(Standing::default());
+    let leader_lease = LeaderLease::new(client.clone(), namespace, &setup.identity, setup.alone);
+    let leadership = Arc::new(LeadershipState::default());
     let world = Arc::new(World::new(Wakes::default()));
     let mut tasks = tokio::task::JoinSet::new();
     let (stores, relist) = watching::start(client, namespace, &world, &ending, &mut tasks);
@@ -210,7 +185,7 @@ pub async fn lead(
         gate.warm().await;
         setup.metrics.knows_the_fleet();
         tokio::select! {
-            led = office.take(&standing) => led.map_err(Over::WentBack),
+            led = leader_lease.take(&leadership) => led.map_err(Over::WentBack),
             _ = tasks.join_next() => Err(Over::Broken),
         }
     };
@@ -221,15 +196,15 @@ pub async fn lead(
         Some(Ok(led)) => {
             tracing::info!(term = %led.term, "leading");
             if led.went_back {
-                standing.knows(Knowledge::WentBack);
+                leadership.knows(Knowledge::WentBack);
             }
             let leading = (led.term, led.raised);
-            let context = Context::new(&setup, leading, Arc::clone(&standing), world, ending.clone());
+            let context = Context::new(&setup, leading, Arc::clone(&leadership), world, ending.clone());
             let serving = serve_fleet(context, (stores, relist), here, &gate, &mut tasks);
             let over = ending.run_until_cancelled(async {
                 tokio::select! {
                     over = serving => over,
-                    lost = office.keep(&led, &standing) => match lost {
+                    lost = leader_lease.keep(&led, &leadership) => match lost {
                         Lost::To(successor) => Over::Succeeded(successor),
                         Lost::WentBack(what) => Over::WentBack(what),
                     },
@@ -244,18 +219,18 @@ pub async fn lead(
     ending.cancel();
     setup.metrics.leads_no_more();
     while tasks.join_next().await.is_some() {}
-    end(&office, led.as_ref(), over).await
+    end(&leader_lease, led.as_ref(), over).await
 }
 
 /// Lets go of the Lease, now that nothing acts any more, and says why it is over.
-async fn end(office: &Office, led: Option<&Led>, over: Option<Over>) -> anyhow::Result<()> {
+async fn end(leader_lease: &LeaderLease, led: Option<&Led>, over: Option<Over>) -> anyhow::Result<()> {
     if let Some(led) = led {
         let raise = match &over {
             // The Lease may have been lost or restored: the next start has to lead with a higher term than all before.
             Some(Over::Deposed(Higher { term, most })) => Some(Raise { to: *term, most: *most }),
             Some(Over::Succeeded(_) | Over::Broken | Over::WentBack(_)) | None => None,
         };
-        office.let_go(led, raise).await;
+        leader_lease.let_go(led, raise).await;
     }
     let ours = led.map_or_else(|| "none".to_owned(), |led| led.term.to_string());
     match over {
@@ -271,7 +246,7 @@ async fn end(office: &Office, led: Option<&Led>, over: Option<Over>) -> anyhow::
             "deposed: the Lease is held by {by}, this coordinator led term {ours}; ending so that it cannot command anything"
         ),
         Some(Over::Broken) => anyhow::bail!(
-            "a part of the coordinator has ended by a fault of its own, told above; ending so that it is started afresh; vehicles go on as assigned"
+            "a part of the coordinator has ended by a fault of its own, logged above; ending so that it is started afresh; vehicles go on as assigned"
         ),
     }
 }
@@ -294,7 +269,7 @@ async fn serve_fleet(
     (context, published): (Context, mpsc::Receiver<events::Message>),
     (stores, relist): (watching::Stores, watching::Relist),
     here: Option<SocketAddr>,
-    gate: &serve::Gate,
+    gate: &server::Gate,
     tasks: &mut tokio::task::JoinSet<()>,
 ) -> Over {
     let context = &Arc::new(context);
@@ -308,23 +283,23 @@ async fn serve_fleet(
     // It is set once.
     let _ = context.leading_since.set(tokio::time::Instant::now());
     let forgetting = Arc::downgrade(context);
-    context.world.tell_of_partings(move |drone| {
+    context.world.on_departure(move |drone| {
         if let Some(context) = forgetting.upgrade() {
-            context.turns.forget(&context, drone);
-            context.stances.forget(drone);
+            context.takeoff_slots.forget(&context, drone);
+            context.assessments.forget(drone);
         }
     });
-    context.turns.begin(context);
+    context.takeoff_slots.begin(context);
     tasks.spawn(know_the_present(Arc::clone(context), relist));
     ground::start(context, tasks);
-    node_objects::start(context, tasks);
-    orders::start(context, tasks);
-    drones::start(context, stores.drones, tasks);
-    swarms::start(context, stores.swarms, tasks);
-    upgrades::start(context, tasks);
+    controllers::node::start(context, tasks);
+    sessions::orders::start(context, tasks);
+    controllers::drone::start(context, stores.drones, tasks);
+    controllers::swarm::start(context, stores.swarms, tasks);
+    controllers::upgrade::start(context, tasks);
     gate.open(Arc::clone(context)).await;
     if let Some(here) = here {
-        endpoint::start(context, here, tasks);
+        leadership::endpoint::start(context, here, tasks);
     }
     tokio::select! {
         higher = context.deposed() => Over::Deposed(higher),
@@ -338,20 +313,20 @@ const SLOW: Duration = Duration::from_secs(10);
 /// Lists everything after the Lease was taken, and again after a person has confirmed what a restored store holds: until then only
 /// what keeps the present state is ordered (invariant 16).
 async fn know_the_present(context: Arc<Context>, relist: watching::Relist) {
-    let standing = &context.standing;
+    let leadership = &context.leadership;
     let work = async {
         loop {
-            standing.until(Knowledge::BeforeLeading).await;
+            leadership.until(Knowledge::BeforeLeading).await;
             let mut listing = std::pin::pin!(relist.all());
             while tokio::time::timeout(SLOW, &mut listing).await.is_err() {
                 tracing::warn!(
                     "not everything could be listed yet since the lead was taken: nothing takes off, and what flies goes on"
                 );
             }
-            if standing.knowledge() == Knowledge::BeforeLeading {
-                // Who has got a vehicle since counts as up, too, until its agent has reported that it is not.
-                context.turns.begin(&context);
-                standing.knows(Knowledge::Current);
+            if leadership.knowledge() == Knowledge::BeforeLeading {
+                // A Drone that has got a vehicle since counts as up, too, until its agent has reported that it is not.
+                context.takeoff_slots.begin(&context);
+                leadership.knows(Knowledge::Current);
                 tracing::info!("everything was listed since the lead was taken");
                 context.world.wake_all();
             }

@@ -1,11 +1,16 @@
-//! The sessions of agents: which nodes are connected, what they reported last, what they are to be told.
+//! The sessions of agents: which nodes are connected, what they reported last, what is sent to them.
 //!
-//! Owns: one session per node, the newest; who has to look again when a report says something new.
-//! Must not: decide what an agent is told ([`crate::orders`]) or speak gRPC ([`crate::uplink`]).
+//! Owns: one session per node, the newest; what has to be reconciled when a report says something new.
+//! Must not: decide what an agent is sent ([`crate::sessions::orders`]) or speak gRPC ([`crate::sessions::uplink`]).
 
+pub mod kill;
+pub mod orders;
+pub mod resume;
+pub mod uplink;
+
+use crate::cluster::wake_set::WakeSet;
+use crate::cluster::world::World;
 use crate::metrics::{self, Metrics};
-use crate::wake_set::WakeSet;
-use crate::world::World;
 use fleet::assignment::{Held, Order};
 use fleet::ids::{DroneUid, NodeName};
 use fleet::kill::KillAnswer;
@@ -74,7 +79,7 @@ pub enum NotOpened {
 /// A session just opened.
 #[derive(Debug)]
 pub struct Opened {
-    /// Tells it from other sessions of the same node.
+    /// Distinguishes it from other sessions of the same node.
     pub epoch: u64,
     /// The order to send, whenever it changes.
     pub orders: watch::Receiver<Option<Order>>,
@@ -93,13 +98,13 @@ pub struct KillShot {
     pub uid: DroneUid,
     /// It is not sent after this.
     pub until: Instant,
-    /// Whom to tell what came of it.
+    /// Where the outcome is sent.
     pub answer: oneshot::Sender<KillAnswer>,
 }
 
 /// What a node's agent holds, by its own report on the open session.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Holding {
+pub enum HeldByAgent {
     /// The agent is not connected.
     Silent,
     /// It is connected and has not reported yet.
@@ -119,7 +124,7 @@ pub struct Connected {
 
 /// A node with what its agent said last.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct SessionSnapshot {
     /// Whether its stream is open.
     pub connected: bool,
     /// The last report and its age, if there was one.
@@ -169,7 +174,7 @@ impl Sessions {
             self.connected.fetch_add(1, Ordering::Relaxed);
         }
         let (kills, kills_out) = mpsc::channel(1);
-        // Who shows its credentials again was there all the while.
+        // One that shows its credentials again was there all the while.
         let before = old
             .as_ref()
             .filter(|old| old.connected && old.life == life && life != 0);
@@ -234,8 +239,8 @@ impl Sessions {
         self.metrics.report();
         let old = session.report.as_ref().map(|(old, _)| old);
         if let Some(old) = old {
-            if let Some(turn) = metrics::turn(session.flew, old.truth, report.truth) {
-                self.metrics.turn(turn);
+            if let Some(transition) = metrics::transition(session.flew, old.truth, report.truth) {
+                self.metrics.transition(transition);
             }
             // The count begins anew with each Drone.
             if uid(old) == uid(report) {
@@ -303,35 +308,35 @@ impl Sessions {
         let session = inner.get(node).filter(|s| s.connected)?;
         Some(Connected {
             connected_for: session.since.elapsed(),
-            report: session.seen().report.filter(|_| session.current),
+            report: session.snapshot().report.filter(|_| session.current),
         })
     }
 
     /// What the agent of `node` holds.
     #[must_use]
-    pub fn holding(&self, node: &NodeName) -> Holding {
+    pub fn held(&self, node: &NodeName) -> HeldByAgent {
         let inner = self.lock();
         match inner.get(node).filter(|s| s.connected) {
-            None => Holding::Silent,
+            None => HeldByAgent::Silent,
             Some(Session {
                 current: true,
                 report: Some((report, _)),
                 ..
-            }) => Holding::Reported(report.held.clone()),
-            Some(_) => Holding::NotYetReported,
+            }) => HeldByAgent::Reported(report.held.clone()),
+            Some(_) => HeldByAgent::NotYetReported,
         }
     }
 
     /// What was seen of `node`, for people.
     #[must_use]
-    pub fn seen(&self, node: &NodeName) -> Seen {
+    pub fn snapshot(&self, node: &NodeName) -> SessionSnapshot {
         let inner = self.lock();
         inner.get(node).map_or(
-            Seen {
+            SessionSnapshot {
                 connected: false,
                 report: None,
             },
-            Session::seen,
+            Session::snapshot,
         )
     }
 
@@ -343,12 +348,12 @@ impl Sessions {
 
     /// All nodes with an open session.
     #[must_use]
-    pub fn connected(&self) -> Vec<(NodeName, Seen)> {
+    pub fn connected(&self) -> Vec<(NodeName, SessionSnapshot)> {
         let inner = self.lock();
         inner
             .iter()
             .filter(|(_, s)| s.connected)
-            .map(|(node, s)| (node.clone(), s.seen()))
+            .map(|(node, s)| (node.clone(), s.snapshot()))
             .collect()
     }
 
@@ -363,14 +368,14 @@ impl Sessions {
 
     /// Whether `order` would be new to the agent of `node`.
     #[must_use]
-    pub fn would_tell(&self, node: &NodeName, order: &Order) -> bool {
+    pub fn would_send(&self, node: &NodeName, order: &Order) -> bool {
         let inner = self.lock();
         let session = inner.get(node).filter(|s| s.connected);
         session.is_some_and(|session| session.orders.borrow().as_ref() != Some(order))
     }
 
     /// Has `order` sent to the agent of `node`, if it is connected; says whether it was new.
-    pub fn tell(&self, node: &NodeName, order: &Order) -> bool {
+    pub fn send(&self, node: &NodeName, order: &Order) -> bool {
         let inner = self.lock();
         let Some(session) = inner.get(node).filter(|s| s.connected) else {
             return false;
@@ -386,12 +391,12 @@ impl Sessions {
 }
 
 impl Session {
-    fn seen(&self) -> Seen {
+    fn snapshot(&self) -> SessionSnapshot {
         let report = self
             .report
             .as_ref()
             .map(|(report, at)| (Arc::clone(report), at.elapsed()));
-        Seen {
+        SessionSnapshot {
             connected: self.connected,
             report,
         }

@@ -10,9 +10,9 @@
 //!
 //! They are of the highest level, so that lines have them whatever `RUST_LOG` leaves out.
 
+use crate::cluster::key::Key;
+use crate::cluster::world::uid;
 use crate::context::Context;
-use crate::key::Key;
-use crate::world::uid;
 use crds::Drone;
 use fleet::assignment::Assignment;
 use fleet::ids::NodeName;

@@ -36,7 +36,7 @@ use place::{Coordinator, Place, Security};
 use serde_json::json;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
-use tests::ServedBy;
+use testkit::ServedBy;
 
 /// How large everything is.
 struct Size {

@@ -26,7 +26,7 @@ use flight::{Flight, NODES};
 use mavlink::dialects::ardupilotmega::MavCmd;
 use stage::PATIENCE;
 use std::time::{Duration, Instant};
-use tests::wait_for;
+use testkit::wait_for;
 
 const fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use tests::{ControlPlane, Embedded};
+use testkit::{ControlPlane, Embedded};
 
 /// How long one program may take on a machine that is busy with something else.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -33,7 +33,7 @@ fn program(name: &str) -> PathBuf {
 
 fn run(mut command: Command, namespace: &str, kubeconfig: &Path) {
     command.arg(namespace).env("KUBECONFIG", kubeconfig);
-    let output = tests::run::output(command, None, PATIENCE).unwrap();
+    let output = testkit::run::output(command, None, PATIENCE).unwrap();
     let told = [output.stdout, output.stderr]
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
         .concat();

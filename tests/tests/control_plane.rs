@@ -1,6 +1,6 @@
 //! The test control plane itself: it is a real one, it is guarded, and nothing of it stays behind.
 //!
-//! Owns: the promises of `tests::ControlPlane`. Must not: know of swarms or drones.
+//! Owns: the promises of `testkit::ControlPlane`. Must not: know of swarms or drones.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -8,8 +8,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
-use tests::process::Signal;
-use tests::{ControlPlane, Launch, Scratch, wait_for};
+use testkit::process::Signal;
+use testkit::{ControlPlane, Launch, Scratch, wait_for};
 
 /// A kind that is known before the controllers start, so that the garbage collector sees its objects from the start.
 const NESTS: &str = r#"

@@ -85,8 +85,8 @@ use selectors::{
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
-use tests::process::Signal;
-use tests::{Launch, ServedBy};
+use testkit::process::Signal;
+use testkit::{Launch, ServedBy};
 
 /// Each of these tests once on a real API server and once on the embedded one.
 macro_rules! on_both {
@@ -94,14 +94,14 @@ macro_rules! on_both {
         mod on_kubernetes {
             $(#[tokio::test(flavor = "multi_thread")]
             async fn $name() {
-                super::$name(super::Field::clean(tests::ServedBy::Kubernetes).await).await;
+                super::$name(super::Field::clean(testkit::ServedBy::Kubernetes).await).await;
             })+
         }
 
         mod on_embedded {
             $(#[tokio::test(flavor = "multi_thread")]
             async fn $name() {
-                super::$name(super::Field::clean(tests::ServedBy::Embedded).await).await;
+                super::$name(super::Field::clean(testkit::ServedBy::Embedded).await).await;
             })+
         }
     };

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tests::{ControlPlane, Kubectl, wait_for};
+use testkit::{ControlPlane, Kubectl, wait_for};
 
 /// One for all tests of this file, each in a namespace of its own; it ends with this process.
 static PLANE: LazyLock<ControlPlane> = LazyLock::new(|| ControlPlane::builder().manifests(["crds"]).start().unwrap());

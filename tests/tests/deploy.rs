@@ -23,8 +23,8 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use serde_json::Value;
-use tests::control_plane::workspace_root;
-use tests::{ControlPlane, Helm, manifests, wait_for};
+use testkit::control_plane::workspace_root;
+use testkit::{ControlPlane, Helm, manifests, wait_for};
 
 const SYSTEM: &str = "skein-system";
 const DRONE: (&str, &str) = ("node-role.kubernetes.io/drone", "");

@@ -5,9 +5,9 @@
 
 use std::io::Write;
 
-use tests::autopilots::{Firmware, Stack};
-use tests::differ::{Count, Plan, run};
-use tests::launch::workspace_binary;
+use testkit::autopilots::{Firmware, Stack};
+use testkit::differ::{Count, Plan, run};
+use testkit::launch::workspace_binary;
 
 /// Their seeds; the scripts last about as long as the time allows.
 const ARDUPILOT: (u64, u64, u32) = (1, 3, 10);

@@ -18,7 +18,7 @@ use serde_json::Value;
 use stage::{PATIENCE, Stage, condition, swarm};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use tests::{ServedBy, wait_for};
+use testkit::{ServedBy, wait_for};
 
 /// Each of these tests once on a real API server and once on the embedded one.
 macro_rules! on_both {
@@ -26,14 +26,14 @@ macro_rules! on_both {
         mod on_kubernetes {
             $(#[test]
             fn $name() -> anyhow::Result<()> {
-                super::$name(tests::ServedBy::Kubernetes)
+                super::$name(testkit::ServedBy::Kubernetes)
             })+
         }
 
         mod on_embedded {
             $(#[test]
             fn $name() -> anyhow::Result<()> {
-                super::$name(tests::ServedBy::Embedded)
+                super::$name(testkit::ServedBy::Embedded)
             })+
         }
     };

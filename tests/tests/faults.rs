@@ -17,7 +17,7 @@ use nix::sys::signal::Signal;
 use proto::v1::{Activity, DiversionWhy, FlightTruth, Report};
 use std::path::PathBuf;
 use std::time::Duration;
-use tests::{Launch, Process, Scratch};
+use testkit::{Launch, Process, Scratch};
 
 /// How long anything may take on a machine that is busy with something else.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -56,7 +56,7 @@ impl Flight {
             .logs_in(&logs)
             .start()?;
         simulator.wait_for_line(PATIENCE, |line| line.contains(NODE))?;
-        let uplink = tests::ports::free_tcp_port()?;
+        let uplink = testkit::ports::free_tcp_port()?;
         let coordinator = Coordinator::serve(uplink)?;
         let port = scratch.path().join("ports").join(NODE);
         let agent = Launch::workspace("skein-agent")?

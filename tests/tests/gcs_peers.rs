@@ -15,7 +15,7 @@ use proto::v1::{Activity, FlightTruth};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
-use tests::{Launch, Process, Scratch};
+use testkit::{Launch, Process, Scratch};
 
 /// Set by `cargo xtask test` to the Python of the environment made from `tests/peers/requirements.txt`.
 const PYTHON: &str = "SKEIN_TEST_PYTHON";
@@ -45,10 +45,10 @@ impl Flight {
             .logs_in(&logs)
             .start()?;
         simulator.wait_for_line(PATIENCE, |line| line.contains(NODE))?;
-        let [uplink, tcp] = tests::ports::free_tcp_ports(2)?
+        let [uplink, tcp] = testkit::ports::free_tcp_ports(2)?
             .try_into()
             .map_err(|_| anyhow::anyhow!("two ports were asked for"))?;
-        let udp = tests::ports::free_udp_port()?;
+        let udp = testkit::ports::free_udp_port()?;
         let coordinator = Coordinator::serve(uplink)?;
         let agent = Launch::workspace("skein-agent")?
             .env("NODE", NODE)
@@ -98,7 +98,7 @@ impl Flight {
             .current_dir(folder)
             .env("PYTHONUNBUFFERED", "1")
             .env("HOME", self.scratch.folder("home")?);
-        let output = tests::run::output(command, None, PATIENCE * 2)?;
+        let output = testkit::run::output(command, None, PATIENCE * 2)?;
         let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         ensure!(
             output.status.success(),

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use tests::control_plane::workspace_root;
+use testkit::control_plane::workspace_root;
 
 /// What each crate may use of the workspace. Arrows point down: programs, then wire crates, then the domain.
-/// `cli` composes programs, `tests` and `xtask` start them; nobody uses those.
-const ARROWS: [(&str, &[&str]); 12] = [
+/// `cli` composes programs, `tests` and `xtask` start them by `testkit`; nobody uses those.
+const ARROWS: [(&str, &[&str]); 13] = [
     ("fleet", &[]),
     ("crds", &["fleet"]),
     ("proto", &["fleet"]),
@@ -36,8 +36,9 @@ const ARROWS: [(&str, &[&str]); 12] = [
             "embedded-api",
         ],
     ),
+    ("testkit", &[]),
     ("tests", &[]),
-    ("xtask", &["tests"]),
+    ("xtask", &["testkit"]),
 ];
 
 /// What a crate must never use, of all that is published.
@@ -120,7 +121,10 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let name = |value: &Value| value["name"].as_str().unwrap().to_owned();
+    let name = |value: &Value| {
+        let name = value["name"].as_str().unwrap();
+        name.strip_prefix("skein-").unwrap_or(name).to_owned()
+    };
     let uses = |package: &Value| {
         let all = package["dependencies"].as_array().unwrap().iter();
         all.filter(|dependency| dependency["kind"].is_null())
@@ -139,7 +143,9 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
 fn sources() -> Vec<PathBuf> {
     let mut found = Vec::new();
     for (name, _) in ARROWS {
-        collect(&workspace_root().join(name), &mut found);
+        let folders = ["", "crates"].map(|above| workspace_root().join(above).join(name));
+        let folder = folders.into_iter().find(|folder| folder.is_dir());
+        collect(&folder.unwrap(), &mut found);
     }
     assert!(found.len() > 20, "too few sources found: {found:?}");
     found.sort();

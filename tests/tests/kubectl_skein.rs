@@ -21,7 +21,7 @@ use place::{PATIENCE, Place};
 use serde_json::json;
 use std::process::Output;
 use std::sync::atomic::Ordering;
-use tests::{Launch, wait_for};
+use testkit::{Launch, wait_for};
 
 fn said(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

@@ -26,9 +26,9 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use field::Field;
-use tests::nodes::installed::SYSTEM;
-use tests::nodes::why_not;
-use tests::wait_for;
+use testkit::nodes::installed::SYSTEM;
+use testkit::nodes::why_not;
+use testkit::wait_for;
 
 /// How long anything may take on a machine that is busy with something else.
 const PATIENCE: Duration = Duration::from_secs(180);

@@ -18,7 +18,7 @@ use anyhow::ensure;
 use field::{Field, PATIENCE};
 use nix::sys::signal::Signal;
 use serde_json::json;
-use tests::{Launch, Scratch, wait_for};
+use testkit::{Launch, Scratch, wait_for};
 use wire::Wire;
 
 #[test]
@@ -265,8 +265,8 @@ fn a_second_ctrl_c_ends_at_once_and_says_what_becomes_of_the_vehicles() -> anyho
 fn a_station_has_what_an_agent_has_and_shows_its_fleet_and_an_example() -> anyhow::Result<()> {
     let mut field = Field::with(&["alpha"], "px4")?;
     let flights = field.data().with_file_name("flights");
-    let metrics = format!("127.0.0.1:{}", tests::ports::free_tcp_port()?);
-    let guests = format!("tcp:127.0.0.1:{}", tests::ports::free_tcp_port()?);
+    let metrics = format!("127.0.0.1:{}", testkit::ports::free_tcp_port()?);
+    let guests = format!("tcp:127.0.0.1:{}", testkit::ports::free_tcp_port()?);
     let folder = flights.display().to_string();
     let flags = [
         ["--flight-log-dir", &folder],
@@ -307,7 +307,7 @@ fn http_get(address: &str, path: &str) -> anyhow::Result<String> {
 #[test]
 fn a_node_whose_autopilot_was_never_heard_is_not_ready_and_says_what_to_check() -> anyhow::Result<()> {
     let mut field = Field::with(&["alpha"], "px4")?;
-    let ghost = format!("ghost=udp-listen:127.0.0.1:{}", tests::ports::free_udp_port()?);
+    let ghost = format!("ghost=udp-listen:127.0.0.1:{}", testkit::ports::free_udp_port()?);
     field.start_up_with(&["alpha"], &["--node", &ghost])?;
     field.wait_readiness("alpha", "True", "AgentConnected")?;
     field.wait_readiness("ghost", "False", "AutopilotSilent")?;

@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
-use tests::ServedBy;
+use testkit::ServedBy;
 
 /// How long the upgrade of all may take.
 const LONG: Duration = Duration::from_secs(180);

@@ -41,7 +41,7 @@ impl Out {
         }
     }
 
-    /// A frame of `guest`, to be written when it is its turn. `beat`: it is a heartbeat.
+    /// A frame of `guest`, to be written when it is the next. `beat`: it is a heartbeat.
     pub fn push(&self, guest: GuestId, frame: Arc<RawFrame>, beat: bool) {
         self.look().push(guest, frame, beat, Instant::now());
         self.news.notify_one();
@@ -77,7 +77,7 @@ impl Hub {
         }
     }
 
-    /// Hands frames on until the link or the guests' doors have ended.
+    /// Hands frames on until the link or the admission of guests has ended.
     pub async fn run(mut self, mut tap: Tap, mut guests: mpsc::Receiver<FromGuest>) {
         let mut lost = tap.lost();
         loop {
@@ -98,7 +98,7 @@ impl Hub {
                         self.switch.join(guest, Instant::now());
                         self.queues.insert(guest, queue);
                     }
-                    Some(FromGuest::Heard(guest, frame)) => self.hear_guest(guest, &frame),
+                    Some(FromGuest::Received(guest, frame)) => self.hear_guest(guest, &frame),
                     Some(FromGuest::Left(guest)) => {
                         self.switch.leave(guest);
                         self.queues.remove(&guest);
@@ -137,7 +137,7 @@ impl Hub {
                 let (system, component) = (frame.system, frame.component);
                 info!(
                     system,
-                    component, "the autopilot now hears the heartbeats of this ground station"
+                    component, "the autopilot now receives the heartbeats of this ground station"
                 );
             }
         }

@@ -3,7 +3,7 @@
 //! Owns: the guests of one socket. Must not: answer anybody else than the guests, or leave one guest unheard because of
 //! another: what a guest says beyond what it may is thrown away. Only a flood of what is thrown away slows all of them.
 
-use super::guest::{Door, Guest, Pace};
+use super::guest::{Guest, GuestAdmission, Pace};
 use link::framing::Framer;
 use link::raw::LONGEST;
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ struct Present {
 
 struct Table {
     socket: UdpSocket,
-    door: Door,
+    admission: GuestAdmission,
     news: Arc<Notify>,
     guests: BTreeMap<SocketAddr, Present>,
     /// The one guest that we speak to first; it is always there, and nobody else is.
@@ -45,11 +45,11 @@ struct Table {
     thrown_away: Pace,
 }
 
-/// Serves guests for ever: `known` alone, or whoever speaks to the socket.
-pub async fn serve(socket: UdpSocket, known: Option<SocketAddr>, door: Door) -> Infallible {
-    let mut table = Table::new(socket, known, door);
+/// Serves guests for ever: `known` alone, or all that speak to the socket.
+pub async fn serve(socket: UdpSocket, known: Option<SocketAddr>, admission: GuestAdmission) -> Infallible {
+    let mut table = Table::new(socket, known, admission);
     if let Some(address) = known {
-        table.enter(address).await;
+        table.admit(address).await;
     }
     // Sending never waits later on; here the socket is made ready for it.
     let _ = table.socket.writable().await;
@@ -66,7 +66,7 @@ pub async fn serve(socket: UdpSocket, known: Option<SocketAddr>, door: Door) -> 
                     let wait = table.hear(from, heard.get(..n).unwrap_or_default()).await;
                     quiet_until = Instant::now() + wait;
                 }
-                // Linux tells here of errors on the way to some guest; that one falls silent, or comes back.
+                // Linux reports here errors on the way to some guest; that one falls silent, or comes back.
                 Err(error) => {
                     debug!(%error, "nothing was received");
                     quiet_until = Instant::now() + AGAIN;
@@ -79,10 +79,10 @@ pub async fn serve(socket: UdpSocket, known: Option<SocketAddr>, door: Door) -> 
 }
 
 impl Table {
-    fn new(socket: UdpSocket, known: Option<SocketAddr>, door: Door) -> Self {
+    fn new(socket: UdpSocket, known: Option<SocketAddr>, admission: GuestAdmission) -> Self {
         Self {
             socket,
-            door,
+            admission,
             news: Arc::default(),
             guests: BTreeMap::new(),
             known,
@@ -91,9 +91,9 @@ impl Table {
         }
     }
 
-    async fn enter(&mut self, address: SocketAddr) {
+    async fn admit(&mut self, address: SocketAddr) {
         let name = format!("udp:{address}");
-        if let Some(guest) = self.door.enter(name, Arc::clone(&self.news)).await {
+        if let Some(guest) = self.admission.admit(name, Arc::clone(&self.news)).await {
             let last_heard = Instant::now();
             let present = Present {
                 guest,
@@ -108,9 +108,9 @@ impl Table {
     async fn hear(&mut self, from: SocketAddr, bytes: &[u8]) -> Duration {
         let now = Instant::now();
         let may_enter = self.known.is_none_or(|known| known == from);
-        // Whoever speaks no MAVLink gets none.
+        // A sender of no MAVLink gets none.
         if may_enter && !self.guests.contains_key(&from) && speaks_mavlink(bytes) {
-            self.enter(from).await;
+            self.admit(from).await;
         }
         match self.guests.get_mut(&from) {
             Some(present) if now >= present.unheard_until => {
@@ -121,7 +121,7 @@ impl Table {
             unheard => {
                 if let Some(present) = unheard {
                     present.last_heard = now;
-                    self.door.counters().skipped(bytes.len() as u64);
+                    self.admission.counters().skipped(bytes.len() as u64);
                 }
                 self.thrown_away.spend(THROWN_AWAY, now)
             }
@@ -136,7 +136,7 @@ impl Table {
                     break;
                 }
                 if self.socket.try_send_to(&self.buffer, *address).is_err() {
-                    self.door.counters().lost_by_guests(frames);
+                    self.admission.counters().lost_by_guests(frames);
                 }
             }
         }
@@ -146,8 +146,8 @@ impl Table {
         let now = Instant::now();
         if let Some(known) = self.known {
             // There was no room for it at first.
-            if !self.guests.contains_key(&known) && self.door.has_room() {
-                self.enter(known).await;
+            if !self.guests.contains_key(&known) && self.admission.has_room() {
+                self.admit(known).await;
             }
             return;
         }
@@ -158,7 +158,7 @@ impl Table {
     }
 }
 
-/// Looks no further than one frame reaches: anybody may send here, and as much as he likes.
+/// Reads no further than one frame reaches: anybody may send here, any amount.
 fn speaks_mavlink(datagram: &[u8]) -> bool {
     let mut framer = Framer::default();
     framer.push(datagram.get(..LONGEST).unwrap_or(datagram));
@@ -173,7 +173,7 @@ mod tests {
 
     async fn table(hub: mpsc::Sender<crate::gcs::guest::FromGuest>) -> Table {
         let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
-        Table::new(socket, None, Door::new(hub, Arc::default()))
+        Table::new(socket, None, GuestAdmission::new(hub, Arc::default()))
     }
 
     #[tokio::test(start_paused = true)]
@@ -183,7 +183,7 @@ mod tests {
         let mut table = table(hub).await;
         let (loud, quiet) = (([127, 0, 0, 1], 1).into(), ([127, 0, 0, 1], 2).into());
         let ping = frame((255, 190), &ping()).bytes;
-        let heard = |table: &Table| table.door.counters().snapshot().heard;
+        let heard = |table: &Table| table.admission.counters().snapshot().heard;
         for who in [loud, quiet] {
             assert_eq!(table.hear(who, &ping).await, Duration::ZERO);
         }

@@ -48,7 +48,7 @@ fn give(kills: &mut Kills, order: &KillOrder, to: Option<&Identity>) -> Option<S
         failsafe: Failsafe::default(),
         resume_after: 0,
         ground_mark: None,
-        told: fleet::flight_record::Told::default(),
+        reported_flight: fleet::flight_record::ReportedFlight::default(),
     };
     let used = kills.used().clone();
     let question = KillQuestion {
@@ -212,7 +212,12 @@ fn nothing_but_this_file_can_make_a_command_that_disarms() {
     assert_eq!(files_with("src", &["21196", "21_196", "0x52CC"]), ["kill.rs"]);
     assert_eq!(files_with("src", &["FLIGHTTERMINATION"]), [""; 0]);
     assert_eq!(files_with("src", &["KillPermit"]), ["kill.rs"]);
-    for other in ["../link/src", "../coordinator/src", "../cli/src", "../proto/src"] {
+    for other in [
+        "../crates/link/src",
+        "../coordinator/src",
+        "../crates/cli/src",
+        "../proto/src",
+    ] {
         assert_eq!(
             files_with(other, &["ARM_DISARM", "21196", "KillPermit"]),
             [""; 0],
@@ -222,7 +227,7 @@ fn nothing_but_this_file_can_make_a_command_that_disarms() {
     let recipe = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/recipe.rs")).unwrap();
     let (program, _) = recipe.split_once("#[cfg(test)]").unwrap();
     let arm = "Command::long(MavCmd::MAV_CMD_COMPONENT_ARM_DISARM, [1.0, 0.0, 0.0, 0.0])";
-    // What tells a command that may arm from others makes none.
+    // What distinguishes a command that may arm makes none.
     let tells = "MavCmd::MAV_CMD_COMPONENT_ARM_DISARM => param1.abs() > 0.0 || param1.is_nan(),";
     let code: String = program
         .lines()

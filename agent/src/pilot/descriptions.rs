@@ -5,7 +5,7 @@
 
 use super::Pilot;
 use crate::command::{Outstanding, Patience};
-use crate::metadata::{Done, Fetch, Job, Shelf};
+use crate::metadata::{Done, Fetch, Job, MetadataCache};
 use crate::outgoing::{Outgoing, Purpose};
 use crate::recipe::{Command, Form, Place};
 use fleet::time::Moment;
@@ -13,15 +13,15 @@ use fleet::vehicle::{Autopilot, FlightTruth};
 use link::dialect::{MavCmd, MavMessage, REQUEST_EVENT_DATA};
 
 impl Pilot {
-    /// A pilot that reads PX4's own descriptions of its events and keeps them on `shelf`. Without them it knows the arming
+    /// A pilot that reads PX4's own descriptions of its events and keeps them in `cache`. Without them it knows the arming
     /// checks that are built in.
     #[must_use]
-    pub fn keeping_descriptions(mut self, shelf: Shelf) -> Self {
-        self.descriptions = Fetch::new(Some(shelf));
+    pub fn keeping_descriptions(mut self, cache: MetadataCache) -> Self {
+        self.descriptions = Fetch::new(Some(cache));
         self
     }
 
-    /// Work that takes longer than the pilot may: do it elsewhere, one at a time, and tell [`Self::job_done`].
+    /// Work that takes longer than the pilot may: do it elsewhere, one at a time, and report its end by [`Self::job_done`].
     pub const fn take_job(&mut self) -> Option<Job> {
         self.descriptions.take_job()
     }
@@ -29,7 +29,7 @@ impl Pilot {
     /// A job has ended; `None` when it broke off.
     pub fn job_done(&mut self, done: Option<Done>, now: Moment, jitter: f64) {
         if let Some(table) = self.descriptions.done(done, now, jitter) {
-            self.normaliser.events_described(table);
+            self.normalizer.events_described(table);
         }
     }
 
@@ -39,7 +39,7 @@ impl Pilot {
         if !free || identity.autopilot != Autopilot::Px4 || !self.vehicle.link_alive(now) {
             return None;
         }
-        if let Some((first_sequence, last_sequence)) = self.normaliser.events_missed(now) {
+        if let Some((first_sequence, last_sequence)) = self.normalizer.events_missed(now) {
             return Some(self.aside(MavMessage::REQUEST_EVENT(REQUEST_EVENT_DATA {
                 first_sequence,
                 last_sequence,

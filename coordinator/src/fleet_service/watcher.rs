@@ -1,9 +1,9 @@
-//! Whoever watches the fleet, and for how long they may.
+//! One person who watches the fleet, and for how long they may.
 //!
 //! Owns: asking for their right again. Must not: send them anything.
 
-use crate::auth::{Auth, Door, Refusal, Right, Who};
-use crate::door::Ticket;
+use crate::server::admission::Ticket;
+use crate::server::auth::{Auth, CallKind, Refusal, Right, Who};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use tonic::Status;
@@ -14,7 +14,7 @@ const ASKED_AGAIN: Duration = Duration::from_secs(60);
 /// A watcher shows its credentials again after this.
 const LONGEST_WATCH: Duration = Duration::from_secs(3600);
 
-/// Whoever watches.
+/// One who watches.
 #[derive(Debug)]
 pub(super) struct Watcher {
     pub(super) who: Who,
@@ -46,7 +46,7 @@ impl Watcher {
         // The API server knows nothing of a certificate of ours.
         if let (Who::Operator { .. }, Some(ticket)) = (&self.who, &self.ticket) {
             self.auth
-                .who(Door::People { safe: false }, None, ticket.caller())
+                .who(CallKind::People { safe: false }, None, ticket.caller())
                 .await?;
         }
         self.auth.may(&self.who, &self.right).await
@@ -56,8 +56,8 @@ impl Watcher {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::scripted::Scripted;
-    use crate::security::Security;
+    use crate::server::auth::scripted::Scripted;
+    use crate::server::security::Security;
     use std::sync::Arc;
     use std::time::SystemTime;
     use tokio::sync::watch;

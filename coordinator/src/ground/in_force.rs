@@ -3,10 +3,10 @@
 //! Owns: [`InForce`], a `GroundOrder` as decisions read it; the object that an order becomes. Must not: decide what is covered or what
 //! a release does ([`fleet::ground_order`] does), or keep what is not written yet ([`super::latch`] does).
 
-use crate::api::{self, ApiError};
+use crate::cluster::api::{self, ApiError};
+use crate::cluster::world::{Change, World, owner, uid};
 use crate::context::Context;
-use crate::selection::Selection;
-use crate::world::{Change, World, owner, uid};
+use crate::ground::selection::Selection;
 use crds::ground_order::Scope as Kind;
 use crds::{Drone, GroundOrder, GroundOrderSpec, labels};
 use fleet::ground::GroundOrderId;
@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-/// So many selected objects and so many nodes stand in an order, as the CRD has it; a selector covers the rest by what it selects.
+/// So many selected objects and so many nodes are in an order, as the CRD has it; a selector covers the rest by what it selects.
 const MOST_OBJECTS: usize = 2000;
 const MOST_NODES: usize = 10_000;
 /// Lengths that the CRD allows.
@@ -243,7 +243,7 @@ pub(super) async fn end(context: &Context, order: &InForce) -> Result<(), ApiErr
     let deleted = api(context);
     let deleted = deleted.delete(order.name(), &params);
     gone(api::call("remove a released ground order", deleted).await.map(drop))?;
-    let key = crate::key::Key::new("", order.name());
+    let key = crate::cluster::key::Key::new("", order.name());
     context.world.ground_order(Change::Gone(key));
     Ok(())
 }

@@ -23,7 +23,7 @@ pub(super) type Unrecorded = Vec<(Call, Arc<InForce>)>;
 #[derive(Debug, Default)]
 pub struct Latch {
     orders: Mutex<HashMap<String, Latched>>,
-    /// Orders that are in force and stand nowhere yet.
+    /// Orders that are in force and not recorded yet.
     unrecorded: Mutex<Arc<Unrecorded>>,
     /// Names of the orders that were given to this leader.
     here: Mutex<HashSet<String>>,
@@ -151,7 +151,7 @@ impl Latch {
 mod tests {
     use super::super::object::Kind;
     use super::*;
-    use crate::key::Key;
+    use crate::cluster::key::Key;
 
     fn swarm(uid: &str) -> Marked {
         Marked {

@@ -4,8 +4,8 @@
 //! that an agent which was away meanwhile, and a coordinator that was started since, know that it is done.
 //! Must not: call the API.
 
-use crate::key::Key;
-use crate::world::uid;
+use crate::cluster::key::Key;
+use crate::cluster::world::uid;
 use crds::labels;
 use crds::{Drone, Swarm};
 use fleet::ground::GroundOrderId;
@@ -77,7 +77,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// What stands on `object`; `None` when nothing does, or nothing that can be understood.
+    /// What is recorded on `object`; `None` when nothing does, or nothing that can be understood.
     #[must_use]
     pub fn on(object: &impl ResourceExt) -> Option<Self> {
         let mut words = object.annotations().get(labels::GROUND_ORDER)?.split(' ');

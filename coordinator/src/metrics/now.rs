@@ -3,10 +3,10 @@
 //! Owns: reading them from the caches, once for each scrape. Must not: keep a coordinator alive that has ended.
 
 use crate::context::Context;
-use crate::sessions::Seen;
+use crate::sessions::SessionSnapshot;
 use fleet::freshness::Knowledge;
 use fleet::ids::NodeName;
-use fleet::upgrade::standing::Busy;
+use fleet::upgrade::node_snapshot::Busy;
 use fleet::vehicle::FlightTruth;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
@@ -87,7 +87,7 @@ fn number(count: usize) -> f64 {
 }
 
 fn knowledge(encoder: &mut DescriptorEncoder<'_>, context: &Context) -> Result<(), Error> {
-    let now = context.standing.knowledge();
+    let now = context.leadership.knowledge();
     let states = [
         ("before_leading", Knowledge::BeforeLeading),
         ("current", Knowledge::Current),
@@ -113,7 +113,7 @@ fn waiting(encoder: &mut DescriptorEncoder<'_>, context: &Context) -> Result<(),
     gauges(
         encoder,
         "skein_waiting_objects",
-        "Objects that wait to be looked at, by kind",
+        "Objects that wait to be reconciled, by kind",
         waiting
             .into_iter()
             .map(|(kind, count)| ([("kind", kind)], number(count))),
@@ -164,7 +164,7 @@ fn objects(encoder: &mut DescriptorEncoder<'_>, context: &Context) -> Result<(),
 }
 
 fn upgrades(encoder: &mut DescriptorEncoder<'_>, context: &Context) -> Result<(), Error> {
-    let standing = context.upgrades.standing();
+    let plan = context.upgrades.plan();
     let mut gauge = |name, help, count| {
         let value = ConstGauge::new(number(count));
         value.encode(encoder.encode_descriptor(name, help, None, MetricType::Gauge)?)
@@ -172,30 +172,30 @@ fn upgrades(encoder: &mut DescriptorEncoder<'_>, context: &Context) -> Result<()
     gauge(
         "skein_agents_outdated",
         "Agents of an older version than that of the DaemonSet skein-agent",
-        standing.outdated,
+        plan.outdated,
     )?;
     gauge(
         "skein_agent_upgrades_under_way",
         "Nodes whose agent is being replaced by a newer version, or has not come back",
-        standing.under_way,
+        plan.under_way,
     )?;
     gauge(
         "skein_agent_upgrades_stuck",
         "Nodes whose replaced agent has not come back in time; while there is one, no other is replaced",
-        standing.stuck.len(),
+        plan.stuck.len(),
     )?;
     gauges(
         encoder,
         "skein_agent_upgrades_waiting",
         "Agents of an older version that are not replaced just now, by why",
         Busy::ALL.into_iter().map(|why| {
-            let count = standing.waiting.get(&why).copied().unwrap_or_default();
+            let count = plan.waiting.get(&why).copied().unwrap_or_default();
             ([("why", why.word())], number(count))
         }),
     )
 }
 
-type Connected = [(NodeName, Seen)];
+type Connected = [(NodeName, SessionSnapshot)];
 
 fn agents(encoder: &mut DescriptorEncoder<'_>, connected: &Connected) -> Result<(), Error> {
     let agents = ConstGauge::new(number(connected.len()));
@@ -206,8 +206,8 @@ fn agents(encoder: &mut DescriptorEncoder<'_>, connected: &Connected) -> Result<
         MetricType::Gauge,
     )?)?;
     let mut states = BTreeMap::from(["armed_on_ground", "disarmed", "flying", "unknown"].map(|state| (state, 0_usize)));
-    for (_, seen) in connected {
-        let truth = seen.report.as_ref().map(|(report, _)| report.truth);
+    for (_, snapshot) in connected {
+        let truth = snapshot.report.as_ref().map(|(report, _)| report.truth);
         let state = match truth {
             Some(FlightTruth::Disarmed) => "disarmed",
             Some(FlightTruth::ArmedOnGround) => "armed_on_ground",
@@ -230,7 +230,7 @@ fn vehicles(encoder: &mut DescriptorEncoder<'_>, connected: &Connected) -> Resul
     let reports = || {
         connected
             .iter()
-            .filter_map(|(node, seen)| Some((node, seen.report.as_ref()?)))
+            .filter_map(|(node, snapshot)| Some((node, snapshot.report.as_ref()?)))
     };
     let label = |node: &NodeName| [("node", node.as_str().to_owned())];
     gauges(
@@ -242,7 +242,7 @@ fn vehicles(encoder: &mut DescriptorEncoder<'_>, connected: &Connected) -> Resul
     gauges(
         encoder,
         "skein_vehicle_link_alive",
-        "1 while the agent hears its autopilot, else 0",
+        "1 while the agent receives its autopilot, else 0",
         reports().map(|(node, (report, _))| (label(node), f64::from(u8::from(report.link_alive)))),
     )?;
     gauges(
@@ -260,7 +260,7 @@ fn vehicles(encoder: &mut DescriptorEncoder<'_>, connected: &Connected) -> Resul
     counters(
         encoder,
         "skein_vehicle_link_frames",
-        "MAVLink frames that the agent has heard of its autopilot's link since it started",
+        "MAVLink frames that the agent has received on its autopilot's link since it started",
         link(|link| link.frames),
     )?;
     counters(
@@ -272,7 +272,7 @@ fn vehicles(encoder: &mut DescriptorEncoder<'_>, connected: &Connected) -> Resul
     counters(
         encoder,
         "skein_vehicle_link_damaged_frames",
-        "What looked like a MAVLink frame but for its checksum",
+        "MAVLink frames with a wrong checksum",
         link(|link| link.damaged),
     )
 }

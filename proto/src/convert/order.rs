@@ -9,13 +9,13 @@ use crate::v1;
 use fleet::assignment::{
     Assignment, Desired, Failsafe, GroundedWhy, OnCoordinatorLoss, OnLowBattery, Order, Preflight, USUAL_RESERVE,
 };
-use fleet::flight_record::{SoFar, Told};
+use fleet::flight_record::{ReportedFlight, SoFar};
 use fleet::ground::{GroundMark, GroundOrderId};
 use fleet::ids::{DroneName, DroneUid, Term};
 use fleet::units::{AltitudeAboveHome, Percent};
 use std::time::Duration;
 
-/// The highest takeoff altitude that is taken off the wire, in metres above home; the API allows no more either.
+/// The highest takeoff altitude that is taken off the wire, in meters above home; the API allows no more either.
 const HIGHEST_ALTITUDE_M: f64 = 120.0;
 
 impl From<&Order> for v1::ToAgent {
@@ -62,8 +62,8 @@ impl From<&Assignment> for v1::Assignment {
             failsafe: Some((&a.failsafe).into()),
             resume_after_takeovers: a.resume_after,
             ground_mark: a.ground_mark.map(Into::into),
-            told_takeovers: a.told.takeovers,
-            told_so_far: v1::FlightSoFar::from(a.told.so_far).into(),
+            told_takeovers: a.reported_flight.takeovers,
+            told_so_far: v1::FlightSoFar::from(a.reported_flight.so_far).into(),
         }
     }
 }
@@ -89,7 +89,7 @@ impl TryFrom<v1::Assignment> for Assignment {
             Desired::Grounded { .. } => failsafe.unwrap_or_default(),
         };
         // A word that is not known yet must not keep a vehicle up.
-        let told = Told {
+        let reported_flight = ReportedFlight {
             takeovers: a.told_takeovers,
             so_far: a.told_so_far().into(),
         };
@@ -105,7 +105,7 @@ impl TryFrom<v1::Assignment> for Assignment {
             failsafe,
             resume_after: a.resume_after_takeovers,
             ground_mark: a.ground_mark.and_then(ground_mark),
-            told,
+            reported_flight,
         })
     }
 }
@@ -152,16 +152,16 @@ fn ground_mark(mark: v1::GroundMark) -> Option<GroundMark> {
     }
 }
 
-fn altitude(metres: f64) -> Result<AltitudeAboveHome, BadMessage> {
+fn altitude(meters: f64) -> Result<AltitudeAboveHome, BadMessage> {
     // NaN and the infinities are not in the range either.
-    if metres > 0.0 && metres <= HIGHEST_ALTITUDE_M {
-        return Ok(AltitudeAboveHome(metres));
+    if meters > 0.0 && meters <= HIGHEST_ALTITUDE_M {
+        return Ok(AltitudeAboveHome(meters));
     }
     let field = "assigned.flying.altitude_above_home_m";
     Err(BadMessage::OutOfRange {
         field,
-        got: metres,
-        must: "above 0 and at most 120 metres",
+        got: meters,
+        must: "above 0 and at most 120 meters",
     })
 }
 
@@ -311,23 +311,42 @@ mod tests {
             false => GroundMark::Given(GroundOrderId(id)),
         }));
         let so_far = prop::sample::select(vec![SoFar::Fresh, SoFar::Flown, SoFar::Over, SoFar::Killed]);
-        let before = (any::<u32>(), so_far).prop_map(|(takeovers, so_far)| Told { takeovers, so_far });
-        let told = (any::<u32>(), mark, before);
-        (any::<u64>(), ".+", ".*", ".*", any::<i64>(), desired, failsafe, told).prop_map(
-            |(term, uid, namespace, name, generation, desired, failsafe, (resume_after, ground_mark, told))| {
-                Assignment {
-                    resume_after,
-                    ground_mark,
-                    told,
-                    term: Term(term),
-                    uid: DroneUid(uid),
-                    name: DroneName { namespace, name },
+        let before = (any::<u32>(), so_far).prop_map(|(takeovers, so_far)| ReportedFlight { takeovers, so_far });
+        let reported = (any::<u32>(), mark, before);
+        (
+            any::<u64>(),
+            ".+",
+            ".*",
+            ".*",
+            any::<i64>(),
+            desired,
+            failsafe,
+            reported,
+        )
+            .prop_map(
+                |(
+                    term,
+                    uid,
+                    namespace,
+                    name,
                     generation,
                     desired,
                     failsafe,
-                }
-            },
-        )
+                    (resume_after, ground_mark, reported_flight),
+                )| {
+                    Assignment {
+                        resume_after,
+                        ground_mark,
+                        reported_flight,
+                        term: Term(term),
+                        uid: DroneUid(uid),
+                        name: DroneName { namespace, name },
+                        generation,
+                        desired,
+                        failsafe,
+                    }
+                },
+            )
     }
 
     proptest! {
@@ -339,12 +358,12 @@ mod tests {
         }
 
         #[test]
-        fn no_altitude_beyond_the_safe_range_comes_off_the_wire(metres in any::<f64>()) {
-            match flying(metres) {
+        fn no_altitude_beyond_the_safe_range_comes_off_the_wire(meters in any::<f64>()) {
+            match flying(meters) {
                 Ok(Order::Assigned(Assignment { desired: Desired::Flying { altitude }, .. })) => {
                     prop_assert!(altitude.0 > 0.0 && altitude.0 <= 120.0);
                 }
-                other => prop_assert!(other.is_err() && !(metres > 0.0 && metres <= 120.0)),
+                other => prop_assert!(other.is_err() && !(meters > 0.0 && meters <= 120.0)),
             }
         }
     }
@@ -394,7 +413,7 @@ mod tests {
 
     #[test]
     fn heights_that_are_no_takeoff_altitude_are_refused() {
-        for metres in [
+        for meters in [
             0.0,
             -0.0,
             -1.0,
@@ -404,13 +423,13 @@ mod tests {
             f64::INFINITY,
             f64::NEG_INFINITY,
         ] {
-            let refusal = flying(metres).unwrap_err();
-            assert!(matches!(refusal, BadMessage::OutOfRange { .. }), "{metres}: {refusal}");
+            let refusal = flying(meters).unwrap_err();
+            assert!(matches!(refusal, BadMessage::OutOfRange { .. }), "{meters}: {refusal}");
         }
         let text = flying(400.0).unwrap_err().to_string();
         assert_eq!(
             text,
-            "assigned.flying.altitude_above_home_m is 400; it must be above 0 and at most 120 metres"
+            "assigned.flying.altitude_above_home_m is 400; it must be above 0 and at most 120 meters"
         );
         assert!(flying(120.0).is_ok());
     }

@@ -8,7 +8,7 @@ use crds::Drone;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
 use std::path::Path;
-use tests::{ControlPlane, Embedded};
+use testkit::{ControlPlane, Embedded};
 
 /// A server and its client.
 pub struct Side {
@@ -28,7 +28,7 @@ impl Side {
     pub async fn kubernetes() -> anyhow::Result<Self> {
         let plane = ControlPlane::builder().durable(true).manifests(["crds"]).start()?;
         let drones = client(plane.kubeconfig()).await?;
-        let [etcd, api_server, ..] = plane.processes().map(tests::Process::pid);
+        let [etcd, api_server, ..] = plane.processes().map(testkit::Process::pid);
         Ok(Self {
             drones,
             pids: vec![etcd, api_server],

@@ -12,7 +12,7 @@ use mavlink::dialects::ardupilotmega::MavCmd;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use tests::{ControlPlane, Launch, Process, Scratch, wait_for};
+use testkit::{ControlPlane, Launch, Process, Scratch, wait_for};
 use tokio::runtime::Runtime;
 
 /// How long anything may take before the measurement is given up.
@@ -155,9 +155,9 @@ impl Side {
     /// Waits until `count` vehicles have told the coordinator that their arming checks pass.
     pub fn wait_until_ready(&self, count: usize) -> anyhow::Result<()> {
         wait_for("all vehicles to be ready", PATIENCE, || {
-            let mut command = std::process::Command::new(tests::launch::workspace_binary("skein")?);
+            let mut command = std::process::Command::new(testkit::launch::workspace_binary("skein")?);
             command.args(["--server", &self.server, "status", "-o", "json"]);
-            let output = tests::run::output(command, None, Duration::from_secs(10))?;
+            let output = testkit::run::output(command, None, Duration::from_secs(10))?;
             let status: Value = serde_json::from_slice(&output.stdout).context("skein status prints no JSON")?;
             let vehicles = status.as_array().or_else(|| status["vehicles"].as_array());
             let ready = vehicles.map_or(0, |all| all.iter().filter(|vehicle| vehicle["ready"] == true).count());
@@ -212,5 +212,5 @@ async fn swarms(kubeconfig: &Path) -> anyhow::Result<Api<Swarm>> {
 }
 
 fn free_address() -> anyhow::Result<String> {
-    Ok(format!("127.0.0.1:{}", tests::ports::free_tcp_port()?))
+    Ok(format!("127.0.0.1:{}", testkit::ports::free_tcp_port()?))
 }

@@ -14,7 +14,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::time::Duration;
-use tests::{Cluster, Launch, Process, ServedBy, wait_for};
+use testkit::{Cluster, Launch, Process, ServedBy, wait_for};
 
 use crate::agents::node;
 use crate::way;

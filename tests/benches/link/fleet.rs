@@ -7,7 +7,7 @@ use crate::machine;
 use anyhow::{Context, ensure};
 use serde_json::Value;
 use std::time::{Duration, Instant};
-use tests::{Launch, Scratch, wait_for};
+use testkit::{Launch, Scratch, wait_for};
 
 /// No step may be later than this.
 pub const LATEST: Duration = Duration::from_millis(100);
@@ -80,7 +80,7 @@ fn try_once(wire: Wire, count: usize, span: Duration) -> anyhow::Result<Seen> {
     let simulator = Launch::program("taskset")
         .named("skein-sitl")
         .args(["--cpu-list", "0"])
-        .arg(tests::launch::workspace_binary("skein-sitl")?)
+        .arg(testkit::launch::workspace_binary("skein-sitl")?)
         .args([
             "--autopilot",
             "px4",

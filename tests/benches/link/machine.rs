@@ -25,7 +25,7 @@ pub fn describe() -> anyhow::Result<String> {
                     m.version('pymavlink') + ', Python', platform.python_version())";
     let mut command = Command::new(python()?);
     command.args(["-c", versions]);
-    let output = tests::run::output(command, None, std::time::Duration::from_secs(30))?;
+    let output = testkit::run::output(command, None, std::time::Duration::from_secs(30))?;
     ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Ok(format!(
         "{model}, {} cores, Linux {}, load average at the start {}\nskein-agent and skein-sitl {}, {}",

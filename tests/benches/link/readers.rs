@@ -10,7 +10,7 @@ use nix::sys::signal::Signal;
 use proto::v1::Activity;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tests::{Launch, Process, Scratch};
+use testkit::{Launch, Process, Scratch};
 
 const PATIENCE: Duration = Duration::from_secs(120);
 const AGENTS: &str = "agents";
@@ -71,7 +71,7 @@ pub fn measure(span: Duration) -> anyhow::Result<[Seen; 2]> {
         .start()?;
     simulator.wait_for_line(PATIENCE, |line| line.contains(PEERS))?;
 
-    let uplink = tests::ports::free_tcp_port()?;
+    let uplink = testkit::ports::free_tcp_port()?;
     let coordinator = Coordinator::serve(uplink)?;
     let flights = scratch.folder("flights")?;
     let agent = Launch::workspace("skein-agent")?

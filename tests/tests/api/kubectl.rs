@@ -35,7 +35,7 @@ impl Session {
         let mut command: Command = self.side().kubectl().command(&all);
         // Fewer words than a terminal would be offered, and no colours.
         command.envs(env.iter().copied()).env("TERM", "dumb");
-        let output = tests::run::output(command, stdin, PATIENCE).unwrap();
+        let output = testkit::run::output(command, stdin, PATIENCE).unwrap();
         let [stdout, stderr] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         // Its log is for its makers: a watch that a busy server began late is told there, now and then.
         let stderr: String = stderr.split_inclusive('\n').filter(|line| !is_log(line)).collect();

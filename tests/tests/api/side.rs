@@ -10,7 +10,7 @@ use http_body_util::BodyExt;
 use kube::Client;
 use kube::client::Body;
 use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
-use tests::{ControlPlane, Embedded, Kubectl};
+use testkit::{ControlPlane, Embedded, Kubectl};
 use tokio::runtime::Runtime;
 
 /// How long any one answer may take on a machine that is busy with something else.

@@ -14,7 +14,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tests::{Cluster, ControlPlane, ServedBy, wait_for};
+use testkit::{Cluster, ControlPlane, ServedBy, wait_for};
 
 pub const NODES: [&str; 2] = ["node-1", "node-2"];
 const SWARM: &str = "alpha";

@@ -5,7 +5,7 @@ use crate::session::assert_refused;
 use crate::tokens;
 use proto::v1;
 use std::time::{Duration, Instant};
-use tests::process::Signal;
+use testkit::process::Signal;
 use tonic::{Code, Status};
 
 fn all() -> v1::GroundRequest {

@@ -7,7 +7,7 @@ use futures::StreamExt;
 use proto::v1;
 use proto::v1::from_agent::Message;
 use std::time::{Duration, Instant};
-use tests::process::Signal;
+use testkit::process::Signal;
 use tonic::{Code, Status};
 
 #[tokio::test(flavor = "multi_thread")]

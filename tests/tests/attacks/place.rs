@@ -9,7 +9,7 @@ use crate::tokens;
 use crate::way::Way;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use tests::{ControlPlane, Launch, Process, wait_for};
+use testkit::{ControlPlane, Launch, Process, wait_for};
 use trust::Bundle;
 
 pub use crate::waiting::{PATIENCE, until};

@@ -9,7 +9,7 @@ use rustls::SignatureScheme;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
 use serde_json::Value;
-use tests::ControlPlane;
+use testkit::ControlPlane;
 
 pub const AUDIENCE: &str = "skein-coordinator";
 

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
-use tests::ControlPlane;
+use testkit::ControlPlane;
 use trust::authorities::{LIFE, OVERLAP};
 use trust::{Authorities, Bundle, Validity};
 

@@ -6,7 +6,7 @@
 use crate::kept;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use std::sync::atomic::{AtomicU32, Ordering};
-use tests::{ControlPlane, Launch, Process};
+use testkit::{ControlPlane, Launch, Process};
 use tokio::sync::{Mutex, MutexGuard};
 use tonic::transport::Endpoint;
 use tonic_health::pb::HealthCheckRequest;
@@ -59,7 +59,7 @@ impl Coordinator {
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let kubeconfig = plane().service_account_kubeconfig(SYSTEM, "skein-coordinator").unwrap();
         let file = plane().scratch().path().join(format!("address-{number}"));
-        let health = tests::ports::free_tcp_port().unwrap();
+        let health = testkit::ports::free_tcp_port().unwrap();
         let process = Launch::workspace("skein-coordinator")
             .unwrap()
             .named(format!("coordinator-{number}"))

@@ -3,8 +3,8 @@
 use crate::kept::{DAY, authorities, bundle, forget, one, write_secret};
 use crate::place::{Coordinator, SYSTEM, alone, plane, until};
 use crate::way::Way;
-use coordinator::keys::{self, Keys};
-use coordinator::security::{ClusterSecurity, SESSION_LIFE};
+use coordinator::server::keys::{self, Keys};
+use coordinator::server::security::{ClusterSecurity, SESSION_LIFE};
 use futures::future::join_all;
 use std::time::SystemTime;
 use tokio_util::sync::CancellationToken;

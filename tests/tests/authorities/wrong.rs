@@ -6,7 +6,7 @@ use crate::session::Bystander;
 use crate::tokens;
 use crate::way::Way;
 use std::time::{Duration, SystemTime};
-use tests::process::Signal;
+use testkit::process::Signal;
 use trust::Authorities;
 
 /// One with three years to go, whose coordinator looks at it every ten minutes.

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tests::control_plane::Request;
-use tests::{Cluster, ControlPlane, Launch, Process, ServedBy, wait_for};
+use testkit::control_plane::Request;
+use testkit::{Cluster, ControlPlane, Launch, Process, ServedBy, wait_for};
 
 /// How long anything may take on a machine that is busy with something else.
 pub const PATIENCE: Duration = Duration::from_secs(40);

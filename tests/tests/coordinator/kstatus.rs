@@ -10,7 +10,7 @@ use proto::v1::ReasonClass;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
-use tests::GoTool;
+use testkit::GoTool;
 
 /// kstatus itself.
 const KSTATUS: GoTool = GoTool {
@@ -31,7 +31,7 @@ fn said(field: &Field) -> anyhow::Result<BTreeMap<String, String>> {
     std::fs::write(&input, all)?;
     let mut command = std::process::Command::new(KSTATUS.find_or_build()?);
     command.arg(&input);
-    let output = tests::run::output(command, None, WITHIN)?;
+    let output = testkit::run::output(command, None, WITHIN)?;
     let words = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     anyhow::ensure!(output.status.success(), "{words}");
     let pair = |line: &str| {

@@ -11,7 +11,7 @@ use kube::api::{Api, Patch, PatchParams};
 use proto::v1;
 use serde_json::json;
 use std::time::{Duration, Instant};
-use tests::process::Signal;
+use testkit::process::Signal;
 use tonic::Code;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};

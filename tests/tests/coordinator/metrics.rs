@@ -8,8 +8,8 @@ use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
-use tests::GoTool;
-use tests::control_plane::workspace_root;
+use testkit::GoTool;
+use testkit::control_plane::workspace_root;
 
 /// Prometheus's own parser and engine.
 const PROMQL: GoTool = GoTool {
@@ -129,7 +129,7 @@ fn judge(field: &Field, scrapes: &[String]) {
     }
     command.arg("--rules").arg(monitoring.join("alerts.yaml"));
     command.arg("--dashboard").arg(monitoring.join("fleet-dashboard.json"));
-    let output = tests::run::output(command, None, WITHIN).unwrap();
+    let output = testkit::run::output(command, None, WITHIN).unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(
         output.status.success(),

@@ -9,7 +9,7 @@ use proto::v1;
 use proto::v1::kill_response::Step;
 use serde_json::json;
 use std::time::{Duration, Instant};
-use tests::process::Signal;
+use testkit::process::Signal;
 use tonic::Code;
 use tonic::transport::Channel;
 

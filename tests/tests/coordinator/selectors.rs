@@ -12,7 +12,7 @@ use proto::v1;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
-use tests::process::Signal;
+use testkit::process::Signal;
 use tonic::Code;
 use tonic::transport::Channel;
 

@@ -3,8 +3,8 @@
 //! Owns: equivalence, settings and their words. Must not: install it (`install.rs`).
 
 use serde_json::{Value, json};
-use tests::control_plane::workspace_root;
-use tests::manifests;
+use testkit::control_plane::workspace_root;
+use testkit::manifests;
 
 use super::{HELM, PLANE, folder, kubectl, object, objects, rendered};
 
@@ -33,7 +33,7 @@ fn sorted(mut objects: Vec<Value>) -> Vec<Value> {
 /// What `kubectl apply -k` would send of `deploy` with these components.
 fn kustomized(components: &[&str]) -> Vec<Value> {
     // Kustomizations reach only what lies below them, or beside them as a folder: so one of ours above a copy.
-    let scratch = tests::Scratch::new("skein-kustomize-").unwrap();
+    let scratch = testkit::Scratch::new("skein-kustomize-").unwrap();
     let top = scratch.folder("top").unwrap();
     for file in ["deploy", "crds"] {
         let copied = std::process::Command::new("cp")
@@ -151,7 +151,7 @@ fn whatever_can_be_set_is_accepted_by_the_api_server_without_a_warning() {
         ];
         let command = PLANE.kubectl().command(args);
         let deadline = std::time::Duration::from_secs(60);
-        let output = tests::run::output(command, Some(&rendered(settings)), deadline).unwrap();
+        let output = testkit::run::output(command, Some(&rendered(settings)), deadline).unwrap();
         let words = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success() && words.is_empty(), "{settings:?}: {words}");
     }

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tests::{ControlPlane, manifests, wait_for};
+use testkit::{ControlPlane, manifests, wait_for};
 
 use super::{HELM, SYSTEM};
 
@@ -21,7 +21,7 @@ fn helm(plane: &ControlPlane, args: &[&str]) -> String {
         .arg(SYSTEM)
         .arg("--kubeconfig")
         .arg(plane.kubectl().kubeconfig());
-    let output = tests::run::output(command, None, Duration::from_secs(120)).unwrap();
+    let output = testkit::run::output(command, None, Duration::from_secs(120)).unwrap();
     let words = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{words}");
     String::from_utf8(output.stdout).unwrap()

@@ -236,7 +236,7 @@ fn in_the_namespace_of_skein_only_an_agent_may_what_an_agent_needs() {
     let agent = pod_template("daemonset/skein-agent")["spec"].clone();
     let coordinator = pod_template("deployment/skein-coordinator")["spec"].clone();
     // A policy counts from some moments after it was made.
-    tests::wait_for("the policy to be in force", std::time::Duration::from_secs(60), || {
+    testkit::wait_for("the policy to be in force", std::time::Duration::from_secs(60), || {
         anyhow::ensure!(refusal_at_home("skein-coordinator", &agent).is_some());
         Ok(())
     })
@@ -365,7 +365,7 @@ fn a_container_for_debugging_gets_no_more_than_the_others_of_its_pod() {
             "--dry-run=server",
         ])
     };
-    tests::wait_for("the policy to be in force", std::time::Duration::from_secs(60), || {
+    testkit::wait_for("the policy to be in force", std::time::Duration::from_secs(60), || {
         let refusal = debug(json!({"privileged": true})).err();
         let refusal = refusal.map(|error| error.to_string()).unwrap_or_default();
         anyhow::ensure!(

@@ -3,7 +3,7 @@
 //! Owns: flags and environment variables, whatever is set. Must not: run the programs further than to their help.
 
 use serde_json::Value;
-use tests::launch::workspace_binary;
+use testkit::launch::workspace_binary;
 
 use super::{object, objects, rendered};
 
@@ -22,7 +22,7 @@ fn containers(kind: &str, name: &str) -> Vec<Value> {
 fn answer(program: &str, args: &[&str]) -> (bool, String) {
     let mut command = std::process::Command::new(workspace_binary(program).unwrap());
     command.args(args).env_clear();
-    let output = tests::run::output(command, None, std::time::Duration::from_secs(30)).unwrap();
+    let output = testkit::run::output(command, None, std::time::Duration::from_secs(30)).unwrap();
     let text = [output.stdout, output.stderr].concat();
     (output.status.success(), String::from_utf8(text).unwrap())
 }

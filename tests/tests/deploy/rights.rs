@@ -5,7 +5,7 @@
 
 use super::{PLANE, SYSTEM, kubectl, object, objects, rendered};
 use std::time::Duration;
-use tests::wait_for;
+use testkit::wait_for;
 
 /// Whether the ServiceAccount may do this.
 fn may(account: &str, request: &str) -> bool {

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
-use tests::{Cluster, Launch, Process, ServedBy, wait_for};
+use testkit::{Cluster, Launch, Process, ServedBy, wait_for};
 
 /// How long anything may take on a machine that is busy with something else.
 pub const PATIENCE: Duration = Duration::from_secs(90);
@@ -88,7 +88,7 @@ impl Stage {
         for vehicle in vehicles {
             simulator.wait_for_line(PATIENCE, |line| line.contains(&format!("\"{vehicle}\"")))?;
         }
-        let port = tests::ports::free_tcp_port()?;
+        let port = testkit::ports::free_tcp_port()?;
         let mut stage = Self {
             agents: BTreeMap::new(),
             coordinator: None,
@@ -214,11 +214,11 @@ impl Stage {
 
     /// What the readiness probe of the agent of a node says. Errors: it is not ready.
     pub fn probe(&self, node: &str) -> anyhow::Result<()> {
-        let mut command = std::process::Command::new(tests::launch::workspace_binary("skein-agent")?);
+        let mut command = std::process::Command::new(testkit::launch::workspace_binary("skein-agent")?);
         command
             .arg("--check-ready")
             .env("SKEIN_READY_FILE", self.ready_file(node));
-        let output = tests::run::output(command, None, Duration::from_secs(5))?;
+        let output = testkit::run::output(command, None, Duration::from_secs(5))?;
         ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         Ok(())
     }
@@ -296,14 +296,14 @@ impl Stage {
 
     /// Runs `skein`; what it printed. Errors: it failed.
     pub fn skein(&self, args: &[&str]) -> anyhow::Result<String> {
-        let mut command = std::process::Command::new(tests::launch::workspace_binary("skein")?);
+        let mut command = std::process::Command::new(testkit::launch::workspace_binary("skein")?);
         command.args(["--server", &self.server()]);
         if self.is_secured() {
             // The person's credential; the authority is read from the cluster.
             command.arg("--kubeconfig").arg(self.cluster.kubeconfig());
         }
         command.args(args);
-        let output = tests::run::output(command, None, Duration::from_secs(15))?;
+        let output = testkit::run::output(command, None, Duration::from_secs(15))?;
         ensure!(
             output.status.success(),
             "skein {args:?}: {}",

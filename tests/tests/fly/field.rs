@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};
-use tests::autopilots::{Autopilot, Firmware, Instance, Settings, Stack};
-use tests::control_plane::Binaries;
-use tests::{Embedded, Kubectl, Launch, Process, wait_for};
+use testkit::autopilots::{Autopilot, Firmware, Instance, Settings, Stack};
+use testkit::control_plane::Binaries;
+use testkit::{Embedded, Kubectl, Launch, Process, wait_for};
 
 use crate::objects::{Objects, is};
 use crate::pilot::Pilot;
@@ -91,7 +91,7 @@ impl Field {
             api,
             stack: firmware.stack(),
             speedup,
-            port: tests::ports::free_tcp_port()?,
+            port: testkit::ports::free_tcp_port()?,
             setup,
         };
         field.start_coordinator()?;
@@ -282,11 +282,11 @@ impl Field {
 
     /// Runs `skein`; what it printed. Errors: it failed.
     pub fn skein(&self, args: &[&str]) -> anyhow::Result<String> {
-        let mut command = std::process::Command::new(tests::launch::workspace_binary("skein")?);
+        let mut command = std::process::Command::new(testkit::launch::workspace_binary("skein")?);
         command
             .args(["--server", &format!("http://127.0.0.1:{}", self.port)])
             .args(args);
-        let output = tests::run::output(command, None, Duration::from_secs(30))?;
+        let output = testkit::run::output(command, None, Duration::from_secs(30))?;
         let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
         ensure!(output.status.success(), "skein {args:?}: {said}");
         Ok(said)

@@ -28,7 +28,7 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use scenario::Scenario;
-use tests::autopilots::{Firmware, Stack};
+use testkit::autopilots::{Firmware, Stack};
 
 /// A speed that two cores carry beside something else.
 const SHORT_SPEEDUP: u32 = 5;

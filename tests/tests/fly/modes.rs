@@ -2,7 +2,7 @@
 //!
 //! Owns: the few that the scenarios name. Must not: be taken from the agent's own table.
 
-use tests::autopilots::Stack;
+use testkit::autopilots::Stack;
 
 /// ArduCopter's number; PX4's main and sub mode.
 #[derive(Clone, Copy, Debug)]

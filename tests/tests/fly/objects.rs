@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde_json::Value;
-use tests::{Kubectl, Launch, Process};
+use testkit::{Kubectl, Launch, Process};
 
 use crate::wire::now;
 

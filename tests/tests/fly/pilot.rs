@@ -15,8 +15,8 @@ use mavlink::dialects::ardupilotmega::{
     PARAM_SET_DATA, RC_CHANNELS_OVERRIDE_DATA, SETUP_SIGNING_DATA,
 };
 use mavlink::{MavHeader, MavlinkVersion};
-use tests::autopilots::{Autopilot, Stack};
-use tests::wait_for;
+use testkit::autopilots::{Autopilot, Stack};
+use testkit::wait_for;
 
 /// As ground stations have it.
 const SYSTEM: u32 = 255;

@@ -2,7 +2,7 @@
 //!
 //! Owns: setting the field up and tearing it down around the run. Must not: know what runs.
 
-use tests::autopilots::{Firmware, Stack};
+use testkit::autopilots::{Firmware, Stack};
 
 use crate::field::{Field, Setup};
 use crate::figures::Figures;

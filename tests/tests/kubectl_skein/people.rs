@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
-use tests::wait_for;
+use testkit::wait_for;
 use trust::Validity;
 
 const DAY: Duration = Duration::from_secs(86_400);

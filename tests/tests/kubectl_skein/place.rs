@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
-use tests::{ControlPlane, Launch, Process, Scratch, wait_for};
+use testkit::{ControlPlane, Launch, Process, Scratch, wait_for};
 
 pub const PATIENCE: Duration = Duration::from_secs(60);
 pub const SYSTEM: &str = "skein-system";
@@ -54,7 +54,7 @@ impl Place {
         let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         let plane = plane()?;
         let scratch = Scratch::new("kubectl-skein-")?;
-        let port = tests::ports::free_tcp_port()?;
+        let port = testkit::ports::free_tcp_port()?;
         let coordinator = start(plane, &scratch, port)?;
         let kubelet = Kubelet::start(([127, 0, 0, 1], port).into());
         let endpoint = json!({"status": {
@@ -94,7 +94,7 @@ impl Place {
 
     /// Ends the coordinator and starts it again at the same port.
     pub fn roll(&mut self) -> anyhow::Result<()> {
-        self.coordinator.signal(tests::process::Signal::SIGTERM)?;
+        self.coordinator.signal(testkit::process::Signal::SIGTERM)?;
         self.coordinator.wait_for_exit(PATIENCE)?;
         self.coordinator = start(self.plane, &self.scratch, self.port)?;
         Ok(())
@@ -135,7 +135,7 @@ impl Place {
 
     /// `kubectl skein ...` with this kubeconfig, by kubectl itself.
     pub fn kubectl_skein(&self, kubeconfig: &Path, args: &[&str]) -> anyhow::Result<Output> {
-        tests::run::output(self.plugin(kubeconfig, args)?, None, Duration::from_secs(30))
+        testkit::run::output(self.plugin(kubeconfig, args)?, None, Duration::from_secs(30))
     }
 
     /// The same, running.
@@ -155,7 +155,7 @@ impl Place {
         let folder = self.scratch.folder("plugins")?;
         let plugin = folder.join("kubectl-skein");
         if !plugin.exists() {
-            std::os::unix::fs::symlink(tests::launch::workspace_binary("skein")?, &plugin)?;
+            std::os::unix::fs::symlink(testkit::launch::workspace_binary("skein")?, &plugin)?;
         }
         let mut command = Command::new(self.plane.binaries().path("kubectl"));
         let path = format!("{}:/usr/bin:/bin", folder.display());

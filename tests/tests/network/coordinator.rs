@@ -1,14 +1,14 @@
 //! A coordinator of the simulation: the real one, from leadership to uplink service, behind a listener of the simulated
 //! network. When it ends, because it was deposed, it is started again, as a cluster does.
 //!
-//! Owns: the listener and the gRPC server, which `coordinator::serve` otherwise owns together with TLS and the door.
+//! Owns: the listener and the gRPC server, which `coordinator::server` otherwise owns together with TLS and admission.
 //! Must not: decide anything.
 
 use crate::api::Cluster;
-use coordinator::auth::{Auth, AuthLayer};
 use coordinator::fleet_service::FleetService;
-use coordinator::serve::Gate;
-use coordinator::uplink::Uplink;
+use coordinator::server::Gate;
+use coordinator::server::auth::{Auth, AuthLayer};
+use coordinator::sessions::uplink::Uplink;
 use coordinator::{Metrics, Security, Setup};
 use futures::Stream;
 use proto::v1::fleet_server::FleetServer;
@@ -26,7 +26,7 @@ use tonic::transport::server::Connected;
 use turmoil::net::{TcpListener, TcpStream};
 
 pub const PORT: u16 = 50051;
-/// As in `coordinator::serve`.
+/// As in `coordinator::server`.
 const KEEPALIVE: Duration = Duration::from_secs(5);
 const RESTART: Duration = Duration::from_secs(1);
 

@@ -7,8 +7,8 @@
 
 use serde_json::{Value, json};
 use std::path::Path;
-use tests::nodes::{Device, RealCluster, Source, Spec, images};
-use tests::{Scratch, wait_for};
+use testkit::nodes::{Device, RealCluster, Source, Spec, images};
+use testkit::{Scratch, wait_for};
 
 use crate::PATIENCE;
 

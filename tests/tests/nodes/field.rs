@@ -4,9 +4,9 @@
 
 use anyhow::ensure;
 use serde_json::Value;
-use tests::nodes::installed::SYSTEM;
-use tests::nodes::{Installed, Wish};
-use tests::wait_for;
+use testkit::nodes::installed::SYSTEM;
+use testkit::nodes::{Installed, Wish};
+use testkit::wait_for;
 
 use crate::PATIENCE;
 use crate::wire::Wire;

@@ -7,8 +7,8 @@ use std::process::Command;
 
 use anyhow::ensure;
 use serde_json::json;
-use tests::nodes::installed::SYSTEM;
-use tests::{Scratch, launch, run, wait_for};
+use testkit::nodes::installed::SYSTEM;
+use testkit::{Scratch, launch, run, wait_for};
 
 use crate::PATIENCE;
 use crate::field::Field;

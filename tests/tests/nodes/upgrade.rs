@@ -6,8 +6,8 @@
 use crate::field::Field;
 use crate::{PATIENCE, wire};
 use anyhow::{Context, ensure};
-use tests::nodes::installed::SYSTEM;
-use tests::wait_for;
+use testkit::nodes::installed::SYSTEM;
+use testkit::wait_for;
 
 pub fn the_one_that_stands_first_and_the_other_once_it_has_landed() -> anyhow::Result<()> {
     let field = Field::start(2)?;

@@ -8,9 +8,9 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tests::control_plane::Binaries;
-use tests::process::Signal;
-use tests::{Kubectl, Launch, Process, Scratch, wait_for};
+use testkit::control_plane::Binaries;
+use testkit::process::Signal;
+use testkit::{Kubectl, Launch, Process, Scratch, wait_for};
 
 /// How long anything may take on a machine that is busy with something else.
 pub const PATIENCE: Duration = Duration::from_secs(90);
@@ -65,7 +65,7 @@ impl Field {
             agent: None,
             _simulator: simulator,
             vehicles: vehicles.iter().map(|vehicle| (*vehicle).to_owned()).collect(),
-            port: tests::ports::free_tcp_port()?,
+            port: testkit::ports::free_tcp_port()?,
             kubectl,
             scratch,
             _one: one,
@@ -87,7 +87,7 @@ impl Field {
         let shell = Launch::program("/bin/sh")
             .named("skein")
             .args(["-c", &format!("exec \"$0\" \"$@\" {redirection}")])
-            .arg(tests::launch::workspace_binary("skein")?);
+            .arg(testkit::launch::workspace_binary("skein")?);
         Ok(self.on_this_laptop(shell, vehicles))
     }
 
@@ -115,14 +115,14 @@ impl Field {
         let own = tempfile::tempdir()?;
         let token = own.path().join("token");
         std::fs::write(&token, "guessed")?;
-        let mut command = std::process::Command::new(tests::launch::workspace_binary("skein")?);
+        let mut command = std::process::Command::new(testkit::launch::workspace_binary("skein")?);
         command
             .args(["--server", server, "--server-ca"])
             .arg(self.data().join("operator/ca.crt"))
             .arg("--token-file")
             .arg(token)
             .arg("status");
-        tests::run::output(command, None, Duration::from_secs(15))
+        testkit::run::output(command, None, Duration::from_secs(15))
     }
 
     /// The laptop's data folder.
@@ -261,12 +261,12 @@ impl Field {
 
     /// What `skein` prints, asked about this laptop's station.
     pub fn skein_says(&self, args: &[&str]) -> anyhow::Result<String> {
-        let mut command = std::process::Command::new(tests::launch::workspace_binary("skein")?);
+        let mut command = std::process::Command::new(testkit::launch::workspace_binary("skein")?);
         command
             .args(args)
             .env("SKEIN_STATION", self.data())
             .env_remove("KUBECONFIG");
-        let output = tests::run::output(command, None, Duration::from_secs(15))?;
+        let output = testkit::run::output(command, None, Duration::from_secs(15))?;
         ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         Ok(String::from_utf8(output.stdout)?)
     }

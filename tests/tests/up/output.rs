@@ -9,8 +9,8 @@ use nix::sys::stat::Mode;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
-use tests::process::Signal;
-use tests::wait_for;
+use testkit::process::Signal;
+use testkit::wait_for;
 
 #[test]
 fn a_station_whose_log_cannot_be_written_flies_and_lands_all_the_same() -> anyhow::Result<()> {

@@ -13,7 +13,7 @@ use serde_json::json;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
-use tests::control_plane::workspace_root;
+use testkit::control_plane::workspace_root;
 use tokio::task::JoinHandle;
 
 const LABEL: &str = "app.kubernetes.io/name=skein-agent";

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use serde_json::json;
-use tests::autopilots::Stack;
+use testkit::autopilots::Stack;
 
 use crate::field::{Field, NODES, SWARM, Setup};
 use crate::figures::Figures;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use mavlink::dialects::ardupilotmega::MavCmd;
 use serde_json::json;
-use tests::autopilots::Stack;
+use testkit::autopilots::Stack;
 
 use crate::field::{Field, NODES, SWARM};
 use crate::figures::Figures;

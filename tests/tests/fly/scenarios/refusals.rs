@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use mavlink::dialects::ardupilotmega::MavCmd;
-use tests::autopilots::Stack;
+use testkit::autopilots::Stack;
 
 use crate::field::{Field, NODES, SWARM};
 use crate::figures::Figures;

@@ -1,0 +1,267 @@
+//! From MAVLink messages of our autopilot to the facts of [`Vehicle`], the same for ArduPilot and PX4.
+//!
+//! Owns: [`Normalizer`]: what each message means, and which values cannot be true (noise gets through a 16-bit checksum
+//! now and then). Must not: send, decide, or believe any component but the latched autopilot; the caller sees to that.
+
+mod alarms;
+mod batteries;
+mod boot_clock;
+mod classes;
+pub mod modes;
+mod px4_events;
+mod reasons;
+mod text;
+
+use crate::metadata::Table;
+use fleet::time::{Moment, Sighting};
+use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
+use fleet::vehicle::{Autopilot, Battery, Charge, FlightTruth, Heartbeat, LandedState, Position, SystemState, Vehicle};
+use link::dialect::{
+    AUTOPILOT_VERSION_DATA, GLOBAL_POSITION_INT_DATA, HEARTBEAT_DATA, MavLandedState, MavMessage, MavModeFlag,
+    MavState, MavSysStatusSensor, SYS_STATUS_DATA,
+};
+use mavlink::Message;
+use px4_events::Said;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Two heights of home agree when they are this near; estimates on the ground wander by a meter or two.
+const HOME_AGREES_WITHIN_M: f64 = 3.0;
+
+/// A longer silence says nothing of the rate at which the link carries landed_state.
+const LANDED_GAP_AT_MOST: Duration = Duration::from_secs(10);
+
+/// Turns messages into facts.
+#[derive(Clone, Debug, Default)]
+pub struct Normalizer {
+    texts: text::TextJoiner,
+    events: px4_events::Events,
+    reasons: reasons::Reasons,
+    alarms: alarms::Alarms,
+    clocks: boot_clock::BootClocks,
+    batteries: batteries::Batteries,
+    home_heard: Option<AltitudeAmsl>,
+}
+
+/// What a message did beyond changing facts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Effects {
+    /// The autopilot has rebooted: all that was known was forgotten before this message was taken.
+    pub rebooted: bool,
+    /// Texts for the log.
+    pub texts: Vec<String>,
+}
+
+impl Normalizer {
+    /// Takes a message of our autopilot.
+    pub fn hear(&mut self, vehicle: &mut Vehicle, message: &MavMessage, now: Moment) -> Effects {
+        let mut heard = Effects::default();
+        // PX4 repeats old events on request of others; their time proves nothing.
+        let tells_time = !matches!(message, MavMessage::EVENT(_));
+        let boot_ms = link::backlog::boot_ms(message).filter(|_| tells_time);
+        if boot_ms.is_some_and(|ms| self.clocks.went_back(message.message_id(), ms)) {
+            heard.rebooted = true;
+            let identity = vehicle
+                .identity
+                .take()
+                .map(|id| fleet::vehicle::Identity { firmware: None, ..id });
+            *vehicle = Vehicle {
+                identity,
+                ..Vehicle::default()
+            };
+            *self = Self {
+                clocks: std::mem::take(&mut self.clocks),
+                ..Self::default()
+            };
+        }
+        match message {
+            MavMessage::HEARTBEAT(m) => heartbeat(vehicle, m, now),
+            MavMessage::EXTENDED_SYS_STATE(m) => {
+                if let Some(last) = &vehicle.landed {
+                    let gap = now.since(last.at).min(LANDED_GAP_AT_MOST);
+                    vehicle.landed_every = (vehicle.landed_every * 3 + gap) / 4;
+                }
+                vehicle.landed = Some(Sighting::new(landed_state(m.landed_state), now));
+            }
+            MavMessage::SYS_STATUS(m) => self.sys_status(vehicle, m, now),
+            MavMessage::BATTERY_STATUS(m) => {
+                vehicle.battery = Some(Sighting::new(self.batteries.hear(m, now), now));
+            }
+            MavMessage::GLOBAL_POSITION_INT(m) => {
+                if let Some(home) = global_position(vehicle, m, now) {
+                    self.home(vehicle, home, now);
+                }
+            }
+            MavMessage::HOME_POSITION(m) => {
+                self.home(vehicle, AltitudeAmsl(f64::from(m.altitude) / 1000.0), now);
+            }
+            MavMessage::AUTOPILOT_VERSION(m) => {
+                if let Some(identity) = &mut vehicle.identity {
+                    identity.firmware = Some(firmware(m));
+                }
+            }
+            MavMessage::STATUSTEXT(m) => {
+                heard.texts = self.texts.hear(m, now);
+            }
+            _ => {}
+        }
+        heard.texts.extend(self.texts.overdue(now));
+        for said in self.events.hear(message, now) {
+            match said {
+                Said::ChecksBegin => self.reasons.expect_anew(),
+                Said::Blocks { code, text } => {
+                    self.alarms.explains(vehicle, &text, now);
+                    self.reasons.reason(&mut vehicle.reasons, &text, Some(code), now);
+                }
+                Said::Denied(reason) => self.reasons.reason(&mut vehicle.reasons, &reason, None, now),
+                Said::Line(text) => heard.texts.push(text),
+                Said::Failsafe(text) => {
+                    self.alarms.begins(vehicle, &text, now);
+                    heard.texts.push(text);
+                }
+            }
+        }
+        for text in &heard.texts {
+            self.reasons.text(&mut vehicle.reasons, text, now);
+            self.alarms.text(vehicle, text, now);
+        }
+        heard
+    }
+
+    /// The autopilot was asked why it does not arm: what it says next replaces what is known.
+    pub const fn asked_for_reasons(&mut self) {
+        self.reasons.expect_anew();
+    }
+
+    /// The autopilot's own descriptions of its events are there.
+    pub fn events_described(&mut self, table: Arc<Table>) {
+        self.events.described(table);
+    }
+
+    /// First and last number of events that were missed and are to be asked for now, once.
+    pub fn events_missed(&mut self, now: Moment) -> Option<(u16, u16)> {
+        self.events.missed(now)
+    }
+
+    /// Home is taken while on the ground; in flight only if nothing is known, because it wanders by meters. A height that
+    /// comes alone may be noise, and a takeoff goes by it: it counts only with one before it that says the same.
+    fn home(&mut self, vehicle: &mut Vehicle, amsl: AltitudeAmsl, now: Moment) {
+        let on_ground = matches!(vehicle.truth(now), FlightTruth::Disarmed | FlightTruth::ArmedOnGround);
+        let agreed = self
+            .home_heard
+            .is_some_and(|before| (before.0 - amsl.0).abs() <= HOME_AGREES_WITHIN_M);
+        self.home_heard = Some(amsl);
+        if agreed && (-1000.0..=10_000.0).contains(&amsl.0) && (on_ground || vehicle.home.is_none()) {
+            vehicle.home = Some(amsl);
+        }
+    }
+
+    fn sys_status(&self, vehicle: &mut Vehicle, m: &SYS_STATUS_DATA, now: Moment) {
+        let ready = m
+            .onboard_control_sensors_health
+            .contains(MavSysStatusSensor::MAV_SYS_STATUS_PREARM_CHECK);
+        let was = vehicle.ready.map(|r| r.value);
+        if ready && was != Some(true) {
+            vehicle.reasons.clear();
+        }
+        vehicle.ready = Some(Sighting::new(ready, now));
+        if self.batteries.heard_lately(now) {
+            return;
+        }
+        let volts = match m.voltage_battery {
+            0 | u16::MAX => None,
+            millivolts => Some(f64::from(millivolts) / 1000.0),
+        };
+        let remaining = batteries::remaining(m.battery_remaining, volts);
+        if volts.is_some() || remaining.is_some() {
+            let battery = Battery {
+                remaining,
+                volts,
+                charge: Charge::Unknown,
+            };
+            vehicle.battery = Some(Sighting::new(battery, now));
+        }
+    }
+}
+
+fn heartbeat(vehicle: &mut Vehicle, m: &HEARTBEAT_DATA, now: Moment) {
+    let Some(autopilot) = vehicle.identity.as_ref().map(|id| id.autopilot) else {
+        return;
+    };
+    let armed = m.base_mode.contains(MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED);
+    let mode = modes::mode(autopilot, m.custom_mode);
+    if armed && !vehicle.heartbeat.as_ref().is_some_and(|h| h.value.armed) {
+        vehicle.reasons.clear();
+    }
+    if vehicle.heartbeat.as_ref().is_none_or(|h| h.value.mode != mode) {
+        // The arming checks are those of the mode: what they said before, in another or in an unknown one, says nothing
+        // about this one.
+        vehicle.ready = None;
+    }
+    vehicle.heartbeat = Some(Sighting::new(Heartbeat { armed, mode }, now));
+    let state = match m.system_status {
+        MavState::MAV_STATE_CRITICAL => SystemState::Critical,
+        MavState::MAV_STATE_EMERGENCY => SystemState::Emergency,
+        MavState::MAV_STATE_FLIGHT_TERMINATION => SystemState::Terminated,
+        _ => SystemState::Normal,
+    };
+    vehicle.state = Some(Sighting::new(state, now));
+    if !armed {
+        vehicle.alarm = None;
+    }
+}
+
+const fn landed_state(state: MavLandedState) -> Option<LandedState> {
+    match state {
+        MavLandedState::MAV_LANDED_STATE_UNDEFINED => None,
+        MavLandedState::MAV_LANDED_STATE_ON_GROUND => Some(LandedState::OnGround),
+        MavLandedState::MAV_LANDED_STATE_IN_AIR => Some(LandedState::InAir),
+        MavLandedState::MAV_LANDED_STATE_TAKEOFF => Some(LandedState::TakingOff),
+        MavLandedState::MAV_LANDED_STATE_LANDING => Some(LandedState::Landing),
+    }
+}
+
+/// Takes the position, if it can be true; returns the height of home that follows from it.
+fn global_position(vehicle: &mut Vehicle, m: &GLOBAL_POSITION_INT_DATA, now: Moment) -> Option<AltitudeAmsl> {
+    let at = Wgs84 {
+        latitude_deg: f64::from(m.lat) / 1e7,
+        longitude_deg: f64::from(m.lon) / 1e7,
+    };
+    let amsl = AltitudeAmsl(f64::from(m.alt) / 1000.0);
+    let above_home = AltitudeAboveHome(f64::from(m.relative_alt) / 1000.0);
+    let plausible = at.latitude_deg.abs() <= 90.0
+        && at.longitude_deg.abs() <= 180.0
+        && (m.lat, m.lon) != (0, 0)
+        && (-1000.0..=20_000.0).contains(&amsl.0)
+        && above_home.0.abs() <= 10_000.0;
+    if plausible {
+        vehicle.position = Some(Sighting::new(Position { at, amsl, above_home }, now));
+        vehicle.sink_m_s = Some(Sighting::new(f64::from(m.vz) / 100.0, now));
+    }
+    plausible.then_some(AltitudeAmsl(amsl.0 - above_home.0))
+}
+
+/// AUTOPILOT_VERSION.flight_sw_version: major, minor, patch, FIRMWARE_VERSION_TYPE.
+fn firmware(m: &AUTOPILOT_VERSION_DATA) -> String {
+    let [major, minor, patch, kind] = m.flight_sw_version.to_be_bytes();
+    let kind = match kind {
+        0..=63 => "-dev",
+        64..=127 => "-alpha",
+        128..=191 => "-beta",
+        192..=254 => "-rc",
+        255 => "",
+    };
+    format!("{major}.{minor}.{patch}{kind}")
+}
+
+/// The name of an autopilot, for people.
+#[must_use]
+pub const fn name(autopilot: Autopilot) -> &'static str {
+    match autopilot {
+        Autopilot::ArduPilot => "ArduPilot",
+        Autopilot::Px4 => "PX4",
+    }
+}
+
+#[cfg(test)]
+mod tests;

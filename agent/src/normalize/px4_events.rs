@@ -1,0 +1,233 @@
+//! PX4's EVENT (410): why it does not arm, which it reports to a companion computer in no other way.
+//!
+//! Owns: what an event says about arming: by the autopilot's own descriptions once they are there ([`Table`]), and until then
+//! by a table of the arming checks that were recorded from PX4 (main of August 2025), and how their arguments are laid
+//! out: `navigation_mode_group_t` (u32, the modes that the check blocks), the health component (u8), then the check's own.
+//! Must not: decide. An event that neither describes keeps its number.
+//!
+//! A report of the checks is a burst: the arming summary, one event for each failing check, the health summary.
+
+use super::classes::class;
+use crate::command::OUR_COMPONENT;
+use crate::metadata::{Sequence, Subject, Table};
+use fleet::time::Moment;
+use link::dialect::{EVENT_DATA, MavEventCurrentSequenceFlags, MavMessage};
+use std::sync::Arc;
+
+/// First of a burst: `commander_arming_check_summary`.
+const ARMING_SUMMARY: u32 = 27_825_120;
+/// Last of a burst: `commander_health_summary`.
+const HEALTH_SUMMARY: u32 = 18_691_879;
+/// `commander_arm_denied_resolve_failures`.
+const ARM_DENIED: u32 = 16_910_493;
+/// Bit of AUTO.LOITER in `navigation_mode_group_t`: the mode in which we arm.
+const LOITER: u32 = 1 << 4;
+/// External log level up to which a check blocks: error. Warnings and information do not.
+const ERROR: u8 = 3;
+/// External log level up to which an event is worth a line in the log: information. Then come debugging and protocols.
+const INFORMATION: u8 = 6;
+/// A description of at most this many characters is shown with the message.
+const SHORT: usize = 120;
+/// `commander_failsafe_enter_hold`: mode (u32), action (u8), wait in seconds (u16), cause (u8).
+const FAILSAFE_HOLD: u32 = 30_481_910;
+/// `commander_failsafe_enter`: mode (u32), action (u8), cause (u8).
+const FAILSAFE: u32 = 26_528_394;
+/// `commander_failsafe_enter_generic_hold` and `commander_failsafe_enter_generic`: the same without a cause.
+const FAILSAFE_GENERIC_HOLD: u32 = 21_279_712;
+const FAILSAFE_GENERIC: u32 = 31_382_480;
+const FAILSAFES: [u32; 4] = [FAILSAFE_HOLD, FAILSAFE, FAILSAFE_GENERIC_HOLD, FAILSAFE_GENERIC];
+/// `commander_gcs_lost`.
+const GCS_LOST: u32 = 27_571_288;
+/// `commander_failsafe_enter_low_bat`.
+const LOW_BATTERY: u32 = 28_993_875;
+/// Causes of a failsafe, `failsafe_reason_t`.
+const CAUSES: [&str; 6] = [
+    "",
+    "manual control loss",
+    "ground station loss",
+    "low battery level",
+    "critical battery level",
+    "emergency battery level",
+];
+const DENIED: [&str; 2] = ["Arming denied: ", "Arming denied! "];
+
+/// Events of failing arming checks: id, and PX4's own text.
+const CHECKS: [(u32, &str); 15] = [
+    (30_612_409, "Navigation error: No valid position estimate"),
+    (26_788_467, "Navigation error: No valid global position estimate"),
+    (29_467_116, "Navigation error: No valid altitude estimate"),
+    (27_227_279, "No valid attitude estimate"),
+    (17_154_777, "No valid mission available"),
+    (19_865_031, "No offboard signal"),
+    (17_231_145, "No manual control input"),
+    (23_579_003, "No connection to the ground control station"),
+    (MAGNETOMETERS, "Found too few compasses"),
+    (18_648_929, "Mode not suitable for arming"),
+    (21_826_980, "Low battery"),
+    (19_404_811, "Critical battery"),
+    (28_121_863, "Emergency battery level"),
+    // `check_gf_violation` and `check_gf_violation_max_alt`.
+    (29_908_441, "Geofence violation"),
+    (30_700_832, "Geofence violation: above the maximum altitude"),
+];
+/// `check_mag_sys_has_mag_missing`: "Found {3} compass (required: {4})".
+const MAGNETOMETERS: u32 = 22_720_449;
+
+/// What an event says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// A new report of the checks begins; earlier reasons are out of date.
+    ChecksBegin,
+    /// This check fails and blocks arming in our mode.
+    Blocks {
+        /// Id of the event.
+        code: u32,
+        /// What it says.
+        text: String,
+    },
+    /// Arming was denied, for reasons reported elsewhere or for this one.
+    Denied(String),
+    /// Nothing about arming; a line for the log.
+    Line(String),
+    /// A failsafe begins: it waits in Hold, or acts.
+    Failsafe(String),
+}
+
+/// Reads events in their order.
+#[derive(Clone, Debug, Default)]
+pub struct Events {
+    in_report: bool,
+    sequence: Sequence,
+    table: Option<Arc<Table>>,
+}
+
+impl Events {
+    /// Events are read by the autopilot's own descriptions from now on.
+    pub fn described(&mut self, table: Arc<Table>) {
+        self.table = Some(table);
+    }
+
+    /// First and last number of events that were missed and are to be asked for now, once.
+    pub fn missed(&mut self, now: Moment) -> Option<(u16, u16)> {
+        self.sequence.wanted(now)
+    }
+
+    /// Takes a message; what the events that can be read now say, in their order.
+    pub fn hear(&mut self, message: &MavMessage, now: Moment) -> Vec<Said> {
+        let mut events = match message {
+            MavMessage::EVENT(m) => self.sequence.hear(m, now),
+            MavMessage::RESPONSE_EVENT_ERROR(m) if m.target_component == OUR_COMPONENT => {
+                self.sequence.lost(m.sequence, m.sequence_oldest_available)
+            }
+            MavMessage::CURRENT_EVENT_SEQUENCE(m) => {
+                let anew = MavEventCurrentSequenceFlags::MAV_EVENT_CURRENT_SEQUENCE_FLAGS_RESET;
+                self.sequence.current(m.sequence, m.flags.contains(anew), now);
+                Vec::new()
+            }
+            _ => Vec::new(),
+        };
+        events.extend(self.sequence.at(now));
+        let ours = |event: &&EVENT_DATA| [0, OUR_COMPONENT].contains(&event.destination_component);
+        events
+            .iter()
+            .filter(ours)
+            .filter_map(|event| self.read(event))
+            .collect()
+    }
+
+    fn read(&mut self, event: &EVENT_DATA) -> Option<Said> {
+        match self.table.clone() {
+            Some(table) => self.by_description(&table, event),
+            None => self.built_in(event),
+        }
+    }
+
+    fn by_description(&mut self, table: &Table, event: &EVENT_DATA) -> Option<Said> {
+        let Some(told) = table.describe(event.id, &event.arguments) else {
+            return self.built_in(event);
+        };
+        let level = event.log_levels & 0x0F;
+        match told.subject {
+            Subject::ReportBegins { chunk } => {
+                self.in_report = true;
+                (chunk == 0).then_some(Said::ChecksBegin)
+            }
+            Subject::ReportEnds => {
+                self.in_report = false;
+                None
+            }
+            Subject::Check { in_hold } => (level <= ERROR && in_hold).then(|| Said::Blocks {
+                code: event.id,
+                text: with_description(told.message, &told.description),
+            }),
+            Subject::Other if told.name.starts_with("commander_arm_denied") => {
+                let reason = DENIED.iter().find_map(|prefix| told.message.strip_prefix(prefix));
+                Some(Said::Denied(reason.unwrap_or(&told.message).to_owned()))
+            }
+            Subject::Other if FAILSAFES.contains(&event.id) => Some(Said::Failsafe(told.message)),
+            Subject::Other => (level <= INFORMATION).then_some(Said::Line(told.message)),
+        }
+    }
+
+    /// What an event says that the autopilot has not described.
+    fn built_in(&mut self, event: &EVENT_DATA) -> Option<Said> {
+        match event.id {
+            ARMING_SUMMARY => {
+                self.in_report = true;
+                return Some(Said::ChecksBegin);
+            }
+            HEALTH_SUMMARY => {
+                self.in_report = false;
+                return None;
+            }
+            FAILSAFE_HOLD => return Some(Said::Failsafe(failsafe(event.arguments.get(7).copied(), true))),
+            FAILSAFE => return Some(Said::Failsafe(failsafe(event.arguments.get(5).copied(), false))),
+            FAILSAFE_GENERIC_HOLD => return Some(Said::Failsafe(failsafe(None, true))),
+            FAILSAFE_GENERIC => return Some(Said::Failsafe(failsafe(None, false))),
+            GCS_LOST => return Some(Said::Line("Connection to ground station lost".to_owned())),
+            LOW_BATTERY => return Some(Said::Line("Low battery level".to_owned())),
+            ARM_DENIED => return Some(Said::Denied("Resolve system health failures first".to_owned())),
+            _ => {}
+        }
+        let known = CHECKS.iter().find(|(id, _)| *id == event.id).map(|(_, text)| *text);
+        if known.is_none() && !self.in_report {
+            return None;
+        }
+        let a = &event.arguments;
+        let modes = u32::from_le_bytes([a[0], a[1], a[2], a[3]]);
+        if event.log_levels & 0x0F > ERROR || modes & LOITER == 0 {
+            return None;
+        }
+        let text = match known {
+            Some(_) if event.id == MAGNETOMETERS => format!("Found {} compass (required: {})", a[5], a[6]),
+            Some(text) => text.to_owned(),
+            None => format!("PX4 event 0x{:08x}", event.id),
+        };
+        Some(Said::Blocks { code: event.id, text })
+    }
+}
+
+/// What an event that a failsafe begins says, by PX4's number of its cause.
+fn failsafe(cause: Option<u8>, waits: bool) -> String {
+    let cause = cause
+        .and_then(|cause| CAUSES.get(usize::from(cause)))
+        .filter(|cause| !cause.is_empty());
+    let because = cause.map_or_else(String::new, |cause| format!(" ({cause})"));
+    let waits = if waits { ", waiting in Hold" } else { "" };
+    format!("Failsafe activated{because}{waits}")
+}
+
+/// The message, and the description behind it if that is short and does not change for which mode or person the reason is: the class of a
+/// reason is read from its text, and advice on calibrating makes no position estimate a matter for a person.
+fn with_description(message: String, description: &str) -> String {
+    let whole = format!("{message}: {description}");
+    let fits = !description.is_empty() && description.chars().count() <= SHORT;
+    if fits && class(&whole) == class(&message) {
+        whole
+    } else {
+        message
+    }
+}
+
+#[cfg(test)]
+mod tests;

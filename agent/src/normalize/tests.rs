@@ -1,0 +1,301 @@
+//! Tests of the normalizer.
+
+use super::*;
+use fleet::units::{ComponentId, SystemId};
+use fleet::vehicle::{Identity, Mode};
+use link::dialect::BATTERY_STATUS_DATA;
+use link::dialect::{EXTENDED_SYS_STATE_DATA, HOME_POSITION_DATA, STATUSTEXT_DATA};
+use std::time::Duration;
+
+fn at(ms: u64) -> Moment {
+    Moment::at(Duration::from_millis(ms))
+}
+
+fn vehicle(autopilot: Autopilot) -> Vehicle {
+    let identity = Identity {
+        autopilot,
+        system: SystemId(1),
+        component: ComponentId(1),
+        firmware: None,
+    };
+    Vehicle {
+        identity: Some(identity),
+        ..Vehicle::default()
+    }
+}
+
+fn beat(custom_mode: u32, armed: bool) -> MavMessage {
+    let mut base_mode = MavModeFlag::MAV_MODE_FLAG_CUSTOM_MODE_ENABLED;
+    base_mode.set(MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED, armed);
+    MavMessage::HEARTBEAT(HEARTBEAT_DATA {
+        custom_mode,
+        base_mode,
+        ..HEARTBEAT_DATA::default()
+    })
+}
+
+fn landed(landed_state: MavLandedState) -> MavMessage {
+    MavMessage::EXTENDED_SYS_STATE(EXTENDED_SYS_STATE_DATA {
+        landed_state,
+        ..EXTENDED_SYS_STATE_DATA::default()
+    })
+}
+
+fn position(time_boot_ms: u32, alt: i32, relative_alt: i32) -> MavMessage {
+    MavMessage::GLOBAL_POSITION_INT(GLOBAL_POSITION_INT_DATA {
+        time_boot_ms,
+        lat: 473_977_420,
+        lon: 85_455_940,
+        alt,
+        relative_alt,
+        ..GLOBAL_POSITION_INT_DATA::default()
+    })
+}
+
+fn ready(is: bool) -> MavMessage {
+    let mut health = MavSysStatusSensor::empty();
+    health.set(MavSysStatusSensor::MAV_SYS_STATUS_PREARM_CHECK, is);
+    MavMessage::SYS_STATUS(SYS_STATUS_DATA {
+        onboard_control_sensors_health: health,
+        voltage_battery: 12_600,
+        battery_remaining: 80,
+        ..SYS_STATUS_DATA::default()
+    })
+}
+
+fn text(words: &str) -> MavMessage {
+    MavMessage::STATUSTEXT(STATUSTEXT_DATA {
+        text: words.into(),
+        ..STATUSTEXT_DATA::default()
+    })
+}
+
+fn hear(vehicle: &mut Vehicle, messages: &[MavMessage]) -> Normalizer {
+    let mut normalizer = Normalizer::default();
+    for message in messages {
+        normalizer.hear(vehicle, message, at(0));
+    }
+    normalizer
+}
+
+const GROUND: MavLandedState = MavLandedState::MAV_LANDED_STATE_ON_GROUND;
+
+#[test]
+fn heartbeat_and_landed_state_tell_whether_it_flies() {
+    let mut v = vehicle(Autopilot::Px4);
+    hear(
+        &mut v,
+        &[
+            beat(0x0204_0000, true),
+            landed(MavLandedState::MAV_LANDED_STATE_TAKEOFF),
+        ],
+    );
+    assert_eq!(v.truth(at(0)).flying(), Some(true));
+    assert_eq!(v.mode(at(0)), Some(Mode::Takeoff));
+    hear(&mut v, &[landed(MavLandedState::MAV_LANDED_STATE_UNDEFINED)]);
+    assert_eq!(v.truth(at(0)).flying(), None);
+}
+
+#[test]
+fn arming_checks_that_passed_in_another_mode_say_nothing_about_this_one() {
+    let (stabilize, guided) = (0, 4);
+    let mut v = vehicle(Autopilot::ArduPilot);
+    hear(&mut v, &[beat(stabilize, false), ready(true), beat(stabilize, false)]);
+    assert_eq!(v.ready(at(0)), Some(true));
+    hear(&mut v, &[beat(guided, false)]);
+    assert_eq!(v.ready(at(0)), None);
+    hear(&mut v, &[ready(false)]);
+    assert_eq!(v.ready(at(0)), Some(false));
+}
+
+#[test]
+fn home_is_taken_on_the_ground_and_kept_in_the_air() {
+    let mut v = vehicle(Autopilot::Px4);
+    hear(
+        &mut v,
+        &[
+            beat(0x0304_0000, false),
+            landed(GROUND),
+            position(1000, 488_500, 500),
+            position(1500, 488_500, 500),
+        ],
+    );
+    assert_eq!(v.home, Some(AltitudeAmsl(488.0)));
+    let home = MavMessage::HOME_POSITION(HOME_POSITION_DATA {
+        altitude: 488_700,
+        ..HOME_POSITION_DATA::default()
+    });
+    hear(&mut v, &[home.clone(), home]);
+    assert_eq!(v.home, Some(AltitudeAmsl(488.7)));
+    hear(
+        &mut v,
+        &[
+            beat(0x0304_0000, true),
+            landed(MavLandedState::MAV_LANDED_STATE_IN_AIR),
+            position(9000, 499_000, 9000),
+            position(9500, 499_000, 9000),
+        ],
+    );
+    assert_eq!(
+        v.home,
+        Some(AltitudeAmsl(488.7)),
+        "in the air it wanders and is not taken"
+    );
+}
+
+#[test]
+fn one_height_of_home_that_nothing_agrees_with_is_not_taken() {
+    let mut v = vehicle(Autopilot::Px4);
+    let quiet = [beat(0x0304_0000, false), landed(GROUND), position(1000, 488_500, 500)];
+    hear(&mut v, &quiet);
+    assert_eq!(v.home, None, "it came alone");
+    let noise = [
+        position(1500, 488_500, 500),
+        position(2000, 788_500, 500),
+        position(2500, 489_500, 500),
+    ];
+    hear(&mut v, &[quiet.as_slice(), &noise].concat());
+    assert_eq!(
+        v.home,
+        Some(AltitudeAmsl(488.0)),
+        "neither the noise nor the first word after it"
+    );
+}
+
+#[test]
+fn values_that_cannot_be_true_are_not_taken() {
+    let mut v = vehicle(Autopilot::ArduPilot);
+    let nowhere = GLOBAL_POSITION_INT_DATA {
+        lat: 0,
+        lon: 0,
+        ..GLOBAL_POSITION_INT_DATA::default()
+    };
+    let north = GLOBAL_POSITION_INT_DATA {
+        lat: 1_000_000_000,
+        lon: 1,
+        ..GLOBAL_POSITION_INT_DATA::default()
+    };
+    hear(
+        &mut v,
+        &[
+            MavMessage::GLOBAL_POSITION_INT(nowhere),
+            MavMessage::GLOBAL_POSITION_INT(north),
+            position(1, i32::MAX, 0),
+        ],
+    );
+    assert_eq!((v.position, v.home), (None, None));
+}
+
+#[test]
+fn reasons_are_cleared_when_the_vehicle_becomes_ready_and_not_by_staying_so() {
+    let mut v = vehicle(Autopilot::ArduPilot);
+    hear(&mut v, &[ready(false), text("PreArm: Need Position Estimate")]);
+    assert_eq!(v.reasons.len(), 1);
+    hear(&mut v, &[ready(true)]);
+    assert!(v.reasons.is_empty());
+    hear(&mut v, &[text("Arm: Compass not healthy"), ready(true)]);
+    assert_eq!(v.reasons.len(), 1, "refused although the bit says ready");
+    hear(&mut v, &[beat(4, true)]);
+    assert!(v.reasons.is_empty());
+}
+
+#[test]
+fn the_battery_is_the_one_of_battery_status_while_that_is_heard() {
+    let mut v = vehicle(Autopilot::ArduPilot);
+    let mut voltages = [u16::MAX; 10];
+    voltages[0] = 4000;
+    voltages[1] = 4100;
+    let battery = MavMessage::BATTERY_STATUS(BATTERY_STATUS_DATA {
+        voltages,
+        battery_remaining: -1,
+        ..BATTERY_STATUS_DATA::default()
+    });
+    hear(&mut v, &[battery, ready(true)]);
+    assert_eq!(
+        v.battery.map(|b| b.value),
+        Some(Battery {
+            charge: fleet::vehicle::Charge::Unknown,
+            remaining: None,
+            volts: Some(8.1)
+        })
+    );
+    let mut only_sys_status = vehicle(Autopilot::ArduPilot);
+    hear(&mut only_sys_status, &[ready(true)]);
+    assert_eq!(only_sys_status.battery.map(|b| b.value.volts), Some(Some(12.6)));
+}
+
+#[test]
+fn a_clock_that_goes_back_is_a_reboot_and_forgets_all_but_who_it_is() {
+    let mut v = vehicle(Autopilot::ArduPilot);
+    let mut n = hear(&mut v, &[beat(4, false), landed(GROUND), position(60_000, 488_000, 0)]);
+    assert!(
+        !n.hear(&mut v, &position(500, 488_000, 0), at(1)).rebooted,
+        "one odd value is not enough"
+    );
+    assert!(n.hear(&mut v, &position(1000, 488_000, 0), at(2)).rebooted);
+    assert!(v.identity.is_some() && v.heartbeat.is_none() && v.landed.is_none());
+    assert!(!n.hear(&mut v, &position(1500, 488_000, 0), at(3)).rebooted);
+}
+
+#[test]
+fn messages_whose_clocks_differ_are_no_reboot() {
+    let attitude = |ms| {
+        MavMessage::ATTITUDE(link::dialect::ATTITUDE_DATA {
+            time_boot_ms: ms,
+            ..link::dialect::ATTITUDE_DATA::default()
+        })
+    };
+    // One message that never gives the time, and one whose clock is a minute and a half behind.
+    for behind in [100_000, 90_000] {
+        let (mut n, mut v) = (Normalizer::default(), vehicle(Autopilot::Px4));
+        for s in 0..60_u32 {
+            let now = at(u64::from(s) * 1000);
+            let ms = 100_000 + s * 1000;
+            let slow = if behind == 100_000 { 0 } else { ms - behind };
+            for message in [
+                attitude(ms),
+                attitude(ms + 20),
+                position(slow, 488_000, 0),
+                position(slow, 488_000, 0),
+            ] {
+                assert!(
+                    !n.hear(&mut v, &message, now).rebooted,
+                    "after {s} s, {behind} ms behind"
+                );
+            }
+        }
+        // A true one is still seen.
+        n.hear(&mut v, &attitude(500), at(61_000));
+        assert!(n.hear(&mut v, &attitude(520), at(61_000)).rebooted);
+        for ms in [540, 1040] {
+            let again = n.hear(&mut v, &position(ms, 488_000, 0), at(61_000 + u64::from(ms)));
+            assert!(!again.rebooted, "once");
+        }
+    }
+}
+
+#[test]
+fn a_single_broken_time_is_no_reboot() {
+    let mut v = vehicle(Autopilot::ArduPilot);
+    let mut n = Normalizer::default();
+    for ms in [10_000, 4_000_000_000, 10_500, 3, 11_000, 11_500, 12_000] {
+        assert!(!n.hear(&mut v, &position(ms, 488_000, 0), at(0)).rebooted, "{ms}");
+    }
+}
+
+#[test]
+fn firmware_versions_read_as_people_write_them() {
+    for (number, text) in [
+        (0x0407_0000, "4.7.0-dev"),
+        (0x0111_0040, "1.17.0-alpha"),
+        (0x0105_03FF, "1.5.3"),
+    ] {
+        let mut v = vehicle(Autopilot::Px4);
+        let m = AUTOPILOT_VERSION_DATA {
+            flight_sw_version: number,
+            ..AUTOPILOT_VERSION_DATA::default()
+        };
+        hear(&mut v, &[MavMessage::AUTOPILOT_VERSION(m)]);
+        assert_eq!(v.identity.unwrap().firmware.as_deref(), Some(text));
+    }
+}

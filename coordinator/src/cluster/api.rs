@@ -1,0 +1,202 @@
+//! Calls to the Kubernetes API, each under a deadline.
+//!
+//! Owns: the client, the deadline, the error. Must not: retry; the caller does.
+
+use crate::metrics::api_calls::ApiCalls;
+use anyhow::Context;
+use kube::client::ClientBuilder;
+use std::future::Future;
+use std::time::Duration;
+
+/// One call takes at most this long, whatever the network does.
+pub const DEADLINE: Duration = Duration::from_secs(10);
+
+/// A connection on which nothing comes for so long while something is awaited is given up. A list may take its time; one that will
+/// never come must not be waited for. A watch says something more often ([`crate::cluster::watching`]).
+pub const SILENCE: Duration = Duration::from_secs(30);
+
+/// A call to the Kubernetes API that brought no result.
+#[derive(Debug, thiserror::Error)]
+pub enum ApiError {
+    /// The API server refused it, or could not be reached.
+    #[error("cannot {what}: {}", story(refusal.as_ref()))]
+    Refused {
+        /// What was to be done.
+        what: &'static str,
+        /// Why not. All of it is in the text, so it is no source to be printed once more.
+        refusal: Box<kube::Error>,
+    },
+    /// No answer came within [`DEADLINE`], or what less the caller had to spare.
+    #[error("cannot {what}: no answer of the API server in time")]
+    TimedOut {
+        /// What was to be done.
+        what: &'static str,
+    },
+}
+
+impl ApiError {
+    fn status(&self) -> Option<&kube::core::Status> {
+        match self {
+            Self::Refused { refusal, .. } => match refusal.as_ref() {
+                kube::Error::Api(status) => Some(status),
+                _ => None,
+            },
+            Self::TimedOut { .. } => None,
+        }
+    }
+
+    /// The object does not exist.
+    #[must_use]
+    pub fn is_not_found(&self) -> bool {
+        self.status().is_some_and(kube::core::Status::is_not_found)
+    }
+
+    /// Somebody else was first: the object changed since it was read, or its uid is another.
+    #[must_use]
+    pub fn is_conflict(&self) -> bool {
+        self.status().is_some_and(kube::core::Status::is_conflict)
+    }
+
+    /// An object of that name exists.
+    #[must_use]
+    pub fn is_already_exists(&self) -> bool {
+        self.status().is_some_and(kube::core::Status::is_already_exists)
+    }
+
+    /// The API server will not do it, now or later, until somebody changes something.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        // An admission webhook that names no code of its own denies with 400.
+        self.status()
+            .is_some_and(|status| status.is_invalid() || status.is_forbidden() || status.code == 400)
+    }
+
+    /// The world is another than was thought: it exists, has changed, or is gone.
+    #[must_use]
+    pub fn is_overtaken(&self) -> bool {
+        self.is_already_exists() || self.is_conflict() || self.is_not_found()
+    }
+}
+
+/// An error with its sources, each said once: the reason for "client error" is at the very end. An answer of the API server is
+/// given in the server's words, where kube prints the fields of its own structure.
+#[must_use]
+pub fn story(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut told = error.to_string();
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let text = error.to_string();
+        match error.downcast_ref::<kube::Error>() {
+            Some(kube::Error::Api(status)) => {
+                let answer = answer(status);
+                told = if told.contains(&text) {
+                    told.replace(&text, &answer)
+                } else {
+                    format!("{told}: {answer}")
+                };
+                // Its own source is the same status.
+                break;
+            }
+            _ if told.contains(&text) => {}
+            _ => told = format!("{told}: {text}"),
+        }
+        next = error.source();
+    }
+    told
+}
+
+/// What the API server answered, with its code.
+fn answer(status: &kube::core::Status) -> String {
+    let words = [&status.message, &status.reason];
+    let words = words.into_iter().find(|text| !text.is_empty());
+    let words = words.map_or("the API server refused it without a word", String::as_str);
+    match status.code {
+        0 => words.to_owned(),
+        code => format!("{words} ({code})"),
+    }
+}
+
+/// Awaits `call` for at most [`DEADLINE`]; `what` completes "cannot …".
+///
+/// # Errors
+/// [`ApiError`].
+pub async fn call<T>(what: &'static str, call: impl Future<Output = Result<T, kube::Error>>) -> Result<T, ApiError> {
+    match tokio::time::timeout(DEADLINE, call).await {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(refusal)) => Err(ApiError::Refused {
+            what,
+            refusal: Box::new(refusal),
+        }),
+        Err(_) => Err(ApiError::TimedOut { what }),
+    }
+}
+
+/// A client for the cluster of KUBECONFIG, or of the pod that this runs in, whose calls are counted. Does not connect yet.
+///
+/// # Errors
+/// There is no usable configuration.
+pub async fn client(calls: &ApiCalls) -> anyhow::Result<kube::Client> {
+    let mut config = kube::Config::infer().await.map_err(|error| {
+        // Its sources say the same again, so they are left out.
+        let advice = "set KUBECONFIG to a kubeconfig file, or run in a cluster with a ServiceAccount";
+        anyhow::anyhow!("no Kubernetes configuration; {advice} ({error})")
+    })?;
+    config.read_timeout = Some(SILENCE);
+    // The caller tries again by a schedule of its own. The ready-made one doubles without a cap that is of use (1000 s), and waits
+    // for as long as a server asks, be it an hour.
+    config.default_retry = false;
+    let builder = ClientBuilder::try_from(config).context("the Kubernetes configuration cannot be used")?;
+    Ok(builder.with_layer(calls).build())
+}
+
+/// `resourceVersion` as a number, for comparing two of the same resource (Kubernetes 1.35 and later promise that order;
+/// etcd's revisions have always had it). `None` where it is no number.
+#[must_use]
+pub fn version(metadata: &kube::core::ObjectMeta) -> Option<u64> {
+    metadata.resource_version.as_deref()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_told_in_the_words_of_the_api_server_and_never_as_a_structure() {
+        let status = kube::core::Status::failure("nodes \"a\" not found", "NotFound").with_code(404);
+        let api = || kube::Error::Api(Box::new(status.clone()));
+        let refusal = ApiError::Refused {
+            what: "read a Node",
+            refusal: Box::new(api()),
+        };
+        let watch = kube::runtime::watcher::Error::WatchStartFailed(api());
+        let outer = anyhow::Error::new(refusal).context("no start");
+        let told = [story(&api()), story(&watch), format!("{outer:#}")];
+        for text in &told {
+            assert!(
+                text.contains("nodes \"a\" not found (404)") && !text.contains("Status {"),
+                "{text}"
+            );
+        }
+        assert_eq!(told[2], "no start: cannot read a Node: nodes \"a\" not found (404)");
+    }
+
+    #[test]
+    fn what_admission_denies_is_refused_and_what_fails_is_not() {
+        let refusal = |code, reason: &str| {
+            let status = kube::core::Status::failure("denied", reason).with_code(code);
+            let refusal = Box::new(kube::Error::Api(Box::new(status)));
+            ApiError::Refused { what: "try", refusal }.is_refusal()
+        };
+        for (code, reason) in [(403, "Forbidden"), (422, "Invalid"), (400, ""), (400, "BadRequest")] {
+            assert!(refusal(code, reason), "{code} {reason}");
+        }
+        for (code, reason) in [
+            (409, "Conflict"),
+            (404, "NotFound"),
+            (429, "TooManyRequests"),
+            (500, "InternalError"),
+        ] {
+            assert!(!refusal(code, reason), "{code} {reason}");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Claims: one Lease per drone node, naming the Drone that its vehicle serves. They make binding atomic, also between two
+//! coordinators that do not know of each other.
+//!
+//! Owns: creating and taking over claims. A claim is never deleted; one whose holder is gone, or is bound to another
+//! node, can be taken over, after the API server itself has said so.
+//! Must not: choose nodes.
+
+use crate::cluster::api::{self, ApiError};
+use crate::cluster::key::Key;
+use crate::cluster::world::{Change, Claim};
+use crate::context::Context;
+use crds::{Drone, labels};
+use fleet::binding;
+use fleet::ids::{DroneUid, NodeName};
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use kube::ResourceExt;
+use kube::api::{Api, PostParams};
+use kube::core::ObjectMeta;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Label on claims, for the watch.
+pub const LABEL: &str = "skein.dev/claim";
+
+/// Annotation on a claim: the node. Its name may be too long for the Lease's own name.
+pub const NODE: &str = "skein.dev/node";
+
+/// Annotation on a claim: namespace of the Drone that holds it.
+pub const DRONE_NAMESPACE: &str = "skein.dev/drone-namespace";
+
+/// Annotation on a claim: name of the Drone that holds it.
+pub const DRONE_NAME: &str = "skein.dev/drone-name";
+
+const LONGEST_NAME: usize = 253;
+
+/// How often a lost race is run again within one call.
+const ROUNDS: usize = 5;
+
+/// What became of the request for a claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is ours.
+    Ours,
+    /// Another Drone holds it.
+    Taken(Key),
+}
+
+/// Name of the claim to `node`. Two node names that agree in their first 248 characters share a claim, which can make a
+/// node seem taken but never gives one to two.
+#[must_use]
+pub fn name(node: &str) -> String {
+    let mut name = format!("node-{node}");
+    name.truncate(LONGEST_NAME);
+    name.trim_end_matches(['-', '.']).to_owned()
+}
+
+/// Node and claim of a Lease; `None` for a Lease that is no claim.
+#[must_use]
+pub fn parse(lease: &Lease) -> Option<(String, Claim)> {
+    let notes = lease.annotations();
+    let holder = Key::new(notes.get(DRONE_NAMESPACE)?, notes.get(DRONE_NAME)?);
+    let uid = lease.spec.as_ref()?.holder_identity.clone()?;
+    Some((
+        notes.get(NODE)?.clone(),
+        Claim {
+            uid,
+            holder,
+            version: lease.metadata.resource_version.clone(),
+        },
+    ))
+}
+
+/// Gets the claim to `node` for the Drone `key` with `uid`, if it can be had.
+///
+/// # Errors
+/// [`ApiError`]; nothing is known then, and it may be tried again.
+pub async fn obtain(context: &Context, node: &NodeName, key: &Key, uid: &str) -> Result<Outcome, ApiError> {
+    let leases: Api<Lease> = Api::namespaced(context.client(), &context.namespace);
+    let params = PostParams {
+        field_manager: Some(labels::COORDINATOR.into()),
+        ..PostParams::default()
+    };
+    let (me, name) = (DroneUid(uid.to_owned()), name(node.as_str()));
+    let mut claim = context.world.claim(node.as_str());
+    let mut holder_stands = None;
+    let mut lost = 0;
+    loop {
+        let holder = claim.as_ref().map(|claim| DroneUid(claim.uid.clone()));
+        let version = claim.as_ref().and_then(|claim| claim.version.clone());
+        let lease = build(context, node, key, uid, version);
+        let written = match (binding::claim(&me, holder.as_ref(), holder_stands), &claim) {
+            (binding::Claim::Ours, _) => return Ok(Outcome::Ours),
+            (binding::Claim::Taken(_), Some(claim)) => return Ok(Outcome::Taken(claim.holder.clone())),
+            (binding::Claim::AskForHolder(_), Some(claim)) => {
+                holder_stands = Some(stands(context, claim, node).await?);
+                continue;
+            }
+            (binding::Claim::TakeOver, _) => {
+                api::call("take over a claim", leases.replace(&name, &params, &lease)).await
+            }
+            // Without a claim there is no holder to ask for or to be taken by.
+            _ => api::call("create a claim", leases.create(&params, &lease)).await,
+        };
+        match written {
+            Ok(lease) => {
+                context.world.lease(Change::Is(Arc::new(lease)));
+                return Ok(Outcome::Ours);
+            }
+            // Another was first, or our cache is old: read what is there, and decide again.
+            Err(error) if lost < ROUNDS && error.is_overtaken() => {
+                lost += 1;
+                let existing = api::call("read a claim", leases.get_opt(&name)).await?;
+                claim = existing.as_ref().and_then(parse).map(|(_, claim)| claim);
+                holder_stands = None;
+                if let Some(lease) = existing {
+                    context.world.lease(Change::Is(Arc::new(lease)));
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Whether the holder of `claim` exists and can still be served by `node`, by asking the API server.
+async fn stands(context: &Context, claim: &Claim, node: &NodeName) -> Result<bool, ApiError> {
+    let drones: Api<Drone> = Api::namespaced(context.client(), &claim.holder.namespace);
+    let holder = api::call("look for the holder of a claim", drones.get_opt(&claim.holder.name)).await?;
+    Ok(holder.is_some_and(|drone| {
+        let same = drone.metadata.uid.as_deref() == Some(claim.uid.as_str());
+        same && drone
+            .spec
+            .node_name
+            .as_deref()
+            .is_none_or(|bound| bound == node.as_str())
+    }))
+}
+
+fn build(context: &Context, node: &NodeName, key: &Key, uid: &str, version: Option<String>) -> Lease {
+    let text = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
+        pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()
+    };
+    Lease {
+        metadata: ObjectMeta {
+            name: Some(name(node.as_str())),
+            namespace: Some(context.namespace.clone()),
+            resource_version: version,
+            labels: Some(text(&[(LABEL, "node"), (labels::MANAGED_BY, labels::COORDINATOR)])),
+            annotations: Some(text(&[
+                (NODE, node.as_str()),
+                (DRONE_NAMESPACE, &key.namespace),
+                (DRONE_NAME, &key.name),
+            ])),
+            ..ObjectMeta::default()
+        },
+        spec: Some(LeaseSpec {
+            holder_identity: Some(uid.to_owned()),
+            acquire_time: Some(MicroTime(k8s_openapi::jiff::Timestamp::now())),
+            ..LeaseSpec::default()
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_claim_is_one_that_kubernetes_takes() {
+        assert_eq!(name("pi-1.field"), "node-pi-1.field");
+        assert!(name(&"x".repeat(253)).len() <= LONGEST_NAME);
+    }
+}

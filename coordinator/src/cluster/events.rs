@@ -1,0 +1,177 @@
+//! Kubernetes Events on Drones, and on the agents' DaemonSet, for `kubectl describe` and `kubectl events`.
+//!
+//! Owns: a bounded outbox and the one task that empties it. Must not: hold up anything: when the outbox is full, Events are
+//! dropped and counted; status says the same.
+
+use crate::cluster::api;
+use crate::metrics::Metrics;
+use crds::{Drone, labels};
+use futures::FutureExt;
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::Resource;
+use kube::runtime::events::{Event, EventType, Recorder, Reporter};
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// So many Events may wait for the API server.
+const OUTBOX: usize = 1024;
+
+/// What an Event says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// Whether a person should check it.
+    pub warning: bool,
+    /// One word: what happened.
+    pub reason: &'static str,
+    /// A sentence.
+    pub text: String,
+}
+
+impl Note {
+    /// Something ordinary.
+    #[must_use]
+    pub fn normal(reason: &'static str, text: impl Into<String>) -> Self {
+        Self {
+            warning: false,
+            reason,
+            text: text.into(),
+        }
+    }
+
+    /// Something that a person should check.
+    #[must_use]
+    pub fn warning(reason: &'static str, text: impl Into<String>) -> Self {
+        Self {
+            warning: true,
+            reason,
+            text: text.into(),
+        }
+    }
+}
+
+/// An Event about an object.
+#[derive(Debug)]
+pub struct Message {
+    about: ObjectReference,
+    related: Option<ObjectReference>,
+    note: Note,
+}
+
+/// Where Events are put.
+#[derive(Debug)]
+pub struct Outbox {
+    sender: mpsc::Sender<Message>,
+    dropped: AtomicU64,
+    metrics: Metrics,
+}
+
+/// An outbox and its other end.
+#[must_use]
+pub fn channel(metrics: Metrics) -> (Outbox, mpsc::Receiver<Message>) {
+    let (sender, receiver) = mpsc::channel(OUTBOX);
+    (
+        Outbox {
+            sender,
+            dropped: AtomicU64::new(0),
+            metrics,
+        },
+        receiver,
+    )
+}
+
+impl Outbox {
+    /// Records `note` about `drone` as an Event.
+    pub fn record(&self, drone: &Drone, note: Note) {
+        self.record_about(drone.object_ref(&()), None, note);
+    }
+
+    /// Records `note` about another object, and one that it has to do with. Of two with the same reason about the same objects
+    /// only the first is shown, and how often there was another; a warning with another text counts as another reason.
+    pub fn record_about(&self, about: ObjectReference, related: Option<ObjectReference>, note: Note) {
+        let message = Message { about, related, note };
+        if self.sender.try_send(message).is_err() {
+            self.metrics.event(false);
+            let dropped = self.dropped.fetch_add(1, Ordering::Relaxed) + 1;
+            if dropped.is_power_of_two() {
+                tracing::warn!(dropped, "Events are dropped because the API server is slow or away");
+            }
+        }
+    }
+}
+
+/// Publishes what is put into the outbox.
+pub async fn publish(
+    client: kube::Client,
+    mut messages: mpsc::Receiver<Message>,
+    metrics: Metrics,
+    ending: CancellationToken,
+) {
+    let recorder = Recorder::new(client, Reporter::from(labels::COORDINATOR));
+    loop {
+        let Message { about, related, note } = tokio::select! {
+            () = ending.cancelled() => return,
+            message = messages.recv() => match message {
+                Some(message) => message,
+                None => return,
+            },
+        };
+        let event = Event {
+            type_: if note.warning {
+                EventType::Warning
+            } else {
+                EventType::Normal
+            },
+            reason: note.reason.to_owned(),
+            action: action(&note),
+            note: Some(clipped(note.text)),
+            secondary: related,
+        };
+        // Boxed: the recorder's future is large.
+        let published = api::call("publish an Event", recorder.publish(&event, &about).boxed()).await;
+        metrics.event(published.is_ok());
+        if let Err(error) = published {
+            tracing::debug!(%error, reason = event.reason, "Event lost");
+        }
+    }
+}
+
+/// Of two Events with the same reason and action the recorder publishes only the first one's text. A warning with another text is
+/// therefore another action: the second reason not to arm must not hide behind the first. Numbers make no other text.
+fn action(note: &Note) -> String {
+    if !note.warning {
+        return note.reason.to_owned();
+    }
+    let bytes = note.text.bytes().filter(|byte| !byte.is_ascii_digit());
+    let hash = bytes.fold(0x811c_9dc5_u32, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    });
+    format!("{}-{hash:08x}", note.reason)
+}
+
+/// Events hold at most 1 kB of text.
+fn clipped(mut text: String) -> String {
+    const MOST: usize = 1000;
+    if text.len() > MOST {
+        let end = (0..=MOST).rev().find(|&i| text.is_char_boundary(i)).unwrap_or_default();
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warning_with_another_text_is_another_event_and_one_with_other_numbers_is_not() {
+        let warned = |text: &str| action(&Note::warning("ArmingRefused", text));
+        assert_ne!(
+            warned("Need Position Estimate"),
+            warned("Throttle (RC3) is not neutral")
+        );
+        assert_eq!(warned("battery at 15 %"), warned("battery at 7 %"));
+        assert_eq!(action(&Note::normal("Flying", "in the air and holding")), "Flying");
+    }
+}

@@ -1,0 +1,327 @@
+//! The watches that keep the caches filled.
+//!
+//! Owns: listing and watching Drones, Swarms, drone nodes and claims, finding out what went away while a watch was broken, and
+//! the stores from which the controllers see which Drones and Swarms exist; listing all afresh when asked to ([`Relist`]). A store and the [`World`](crate::cluster::world::World)
+//! share their objects, and a store is filled first. Must not: decide. An API server that is away only makes the caches older.
+
+use crate::cluster::api::story;
+use crate::cluster::claims;
+use crate::cluster::key::Key;
+use crate::cluster::retry::WATCH;
+use crate::cluster::world::{Change, World};
+use crds::{Drone, GroundOrder, Swarm, labels};
+use futures::StreamExt;
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::Node;
+use kube::runtime::reflector::store::Writer;
+use kube::runtime::reflector::{ObjectRef, Store};
+use kube::runtime::watcher::{self, Event};
+use kube::runtime::{WatchStreamExt, watcher as watch};
+use kube::{Api, Resource, ResourceExt};
+use serde::de::DeserializeOwned;
+use std::collections::HashSet;
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch as latest;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// The API server ends a watch after so many seconds, and it is begun again where it was. One that is open but dead is found out by
+/// that: nothing else is sure to be said on it. kube waits 5 s longer, which is still less than [`crate::cluster::api::SILENCE`].
+pub(crate) const WATCH_SECONDS: u32 = 20;
+
+/// After so long without trouble, the next failure of a watch is the first in a row. Longer than any try takes.
+const CALM: Duration = Duration::from_secs(60);
+
+/// The Drones and Swarms that exist, as kube's controllers want to see them.
+#[derive(Clone, Debug)]
+pub struct Stores {
+    /// All Drones.
+    pub drones: Store<Drone>,
+    /// All Swarms.
+    pub swarms: Store<Swarm>,
+}
+
+/// Lists everything afresh, where watches may be late: each list is asked for without a resourceVersion, so that the API server
+/// answers with nothing older than the question.
+#[derive(Clone, Debug, Default)]
+pub struct Relist {
+    asked: latest::Sender<u64>,
+    done: latest::Sender<Vec<u64>>,
+}
+
+impl Relist {
+    /// Done once all kinds were listed by requests that were sent after this was called.
+    pub async fn all(&self) {
+        let mut done = self.done.subscribe();
+        self.asked.send_modify(|count| *count += 1);
+        let now = *self.asked.borrow();
+        // Fails only if the sender is gone, and that is ourselves.
+        let _ = done.wait_for(|done| done.iter().all(|count| *count >= now)).await;
+    }
+
+    /// For one more watch.
+    fn another(&self) -> Asked {
+        let mut kind = 0;
+        self.done.send_modify(|done| {
+            kind = done.len();
+            done.push(0);
+        });
+        Asked {
+            asked: self.asked.subscribe(),
+            done: self.done.clone(),
+            kind,
+            now: 0,
+        }
+    }
+}
+
+/// One watch's part in a [`Relist`].
+#[derive(Debug)]
+pub(crate) struct Asked {
+    asked: latest::Receiver<u64>,
+    done: latest::Sender<Vec<u64>>,
+    kind: usize,
+    now: u64,
+}
+
+impl Asked {
+    /// A list is about to be asked for.
+    fn begin(&mut self) {
+        self.now = *self.asked.borrow_and_update();
+    }
+
+    /// Done when a list is asked for that was not begun yet.
+    async fn again(&mut self) {
+        if self.asked.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// The list that was begun last is complete, or one after it.
+    fn complete(&self) {
+        self.done.send_modify(|done| {
+            if let Some(count) = done.get_mut(self.kind) {
+                *count = self.now;
+            }
+        });
+    }
+}
+
+/// Starts all watches. `namespace` is that of the claims.
+pub fn start(
+    client: &kube::Client,
+    namespace: &str,
+    world: &Arc<World>,
+    ending: &CancellationToken,
+    tasks: &mut JoinSet<()>,
+) -> (Stores, Relist) {
+    let relist = Relist::default();
+    let again = || relist.another();
+    let client = || client.clone();
+    let ending = || ending.clone();
+    let shared = world;
+    let all = || watcher::Config::default().timeout(WATCH_SECONDS);
+    let (drones, swarms) = (Writer::<Drone>::default(), Writer::<Swarm>::default());
+    let stores = Stores {
+        drones: drones.as_reader(),
+        swarms: swarms.as_reader(),
+    };
+    let world = Arc::clone(shared);
+    let api = Api::<Drone>::all(client());
+    tasks.spawn(follow_afresh(api, all(), Some(drones), again(), ending(), move |c| {
+        world.drone(c);
+    }));
+    let world = Arc::clone(shared);
+    let api = Api::<Swarm>::all(client());
+    tasks.spawn(follow_afresh(api, all(), Some(swarms), again(), ending(), move |c| {
+        world.swarm(c);
+    }));
+    // Of nodes and claims only a few facts are kept.
+    let world = Arc::clone(shared);
+    let api = Api::<Node>::all(client());
+    let drone_nodes = all().labels(labels::DRONE_NODE);
+    tasks.spawn(follow_afresh(api, drone_nodes, None, again(), ending(), move |c| {
+        world.node(c)
+    }));
+    let world = Arc::clone(shared);
+    let api = Api::<GroundOrder>::all(client());
+    tasks.spawn(follow_afresh(api, all(), None, again(), ending(), move |c| {
+        world.ground_order(c);
+    }));
+    let world = Arc::clone(shared);
+    let api = Api::<Lease>::namespaced(client(), namespace);
+    let claims = all().labels(claims::LABEL);
+    tasks.spawn(follow_afresh(api, claims, None, again(), ending(), move |c| {
+        world.lease(c)
+    }));
+    (stores, relist)
+}
+
+/// Calls `tell` with every change, for ever, after putting it into `store`. After a break it reports what is gone, too.
+pub(crate) async fn follow<K>(
+    api: Api<K>,
+    config: watcher::Config,
+    store: Option<Writer<K>>,
+    ending: CancellationToken,
+    tell: impl Fn(Change<K>) + Send,
+) where
+    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
+{
+    let alone = Relist::default();
+    follow_afresh(api, config, store, alone.another(), ending, tell).await;
+}
+
+/// The same, and lists afresh whenever it is `asked` to.
+async fn follow_afresh<K>(
+    api: Api<K>,
+    config: watcher::Config,
+    store: Option<Writer<K>>,
+    mut asked: Asked,
+    ending: CancellationToken,
+    tell: impl Fn(Change<K>) + Send,
+) where
+    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
+{
+    let kind = K::kind(&());
+    let begin = || Box::pin(watch(api.clone(), config.clone()).modify(make_lean));
+    asked.begin();
+    let mut events = begin();
+    let mut known = Known::new(store);
+    let mut trouble = Trouble::default();
+    let mut broken = false;
+    loop {
+        let event = tokio::select! {
+            () = ending.cancelled() => return,
+            () = asked.again() => {
+                asked.begin();
+                events = begin();
+                continue;
+            }
+            event = events.next() => event,
+        };
+        match event {
+            Some(Ok(event)) => {
+                // That a list is asked for is reported before it is there.
+                if broken && !matches!(event, Event::Init) {
+                    broken = false;
+                    tracing::info!(%kind, "watch is back");
+                }
+                let complete = matches!(event, Event::InitDone);
+                known.take(event, &tell);
+                if complete {
+                    asked.complete();
+                }
+            }
+            Some(Err(error)) => {
+                if !std::mem::replace(&mut broken, true) {
+                    tracing::warn!(%kind, error = story(&error), "watch is broken; will be tried again, vehicles go on as assigned");
+                }
+                if is_expired(&error) {
+                    asked.begin();
+                    events = begin();
+                }
+                let rest = trouble.rest(Instant::now(), rand::random());
+                if ending.run_until_cancelled(tokio::time::sleep(rest)).await.is_none() {
+                    return;
+                }
+            }
+            None => return,
+        }
+    }
+}
+
+/// Whether a watch was refused because what it would go on from is forgotten. kube lists afresh when the watch itself says so, but
+/// would ask for the same again and again where it is the status of the answer.
+fn is_expired(error: &watcher::Error) -> bool {
+    matches!(error, watcher::Error::WatchStartFailed(kube::Error::Api(status)) if status.code == 410)
+}
+
+/// Failures of a watch in a row.
+#[derive(Debug, Default)]
+struct Trouble {
+    times: u32,
+    last: Option<Instant>,
+}
+
+impl Trouble {
+    /// How long to wait after a failure at `now`, `jitter` being in 0.0..=1.0. That a list went well does not end the row: the
+    /// watch after it may fail each time.
+    fn rest(&mut self, now: Instant, jitter: f64) -> Duration {
+        let calm = self.last.is_none_or(|last| now - last > CALM);
+        self.times = if calm { 1 } else { self.times.saturating_add(1) };
+        self.last = Some(now);
+        WATCH.delay(self.times, jitter)
+    }
+}
+
+/// What exists, for finding out at a fresh list what went away unseen.
+struct Known<K: Resource<DynamicType = ()> + Clone + 'static> {
+    now: HashSet<Key>,
+    listed: HashSet<Key>,
+    store: Option<Writer<K>>,
+}
+
+impl<K: Resource<DynamicType = ()> + Clone + 'static> Known<K> {
+    fn new(store: Option<Writer<K>>) -> Self {
+        Self {
+            now: HashSet::new(),
+            listed: HashSet::new(),
+            store,
+        }
+    }
+
+    fn take(&mut self, event: Event<K>, tell: impl Fn(Change<K>)) {
+        if let Some(store) = &mut self.store {
+            store.apply_watcher_event(&event);
+        }
+        match event {
+            Event::Init => self.listed.clear(),
+            Event::InitApply(object) => {
+                self.listed.insert(Key::of(&object));
+                // A store shows a list as a whole, once it is complete.
+                if self.store.is_none() {
+                    tell(Change::Is(Arc::new(object)));
+                }
+            }
+            Event::InitDone => {
+                let listed = std::mem::take(&mut self.listed);
+                for gone in self.now.difference(&listed) {
+                    tell(Change::Gone(gone.clone()));
+                }
+                self.now = listed;
+                let stored = self.store.as_ref().map(|store| store.as_reader().state());
+                for object in stored.into_iter().flatten() {
+                    tell(Change::Is(object));
+                }
+                tell(Change::Filled);
+            }
+            Event::Apply(object) => {
+                self.now.insert(Key::of(&object));
+                tell(Change::Is(self.shared(object)));
+            }
+            Event::Delete(object) => {
+                let key = Key::of(&object);
+                self.now.remove(&key);
+                tell(Change::Gone(key));
+            }
+        }
+    }
+
+    /// `object` as the store has it, so that it is not kept twice.
+    fn shared(&self, object: K) -> Arc<K> {
+        let store = self.store.as_ref().map(Writer::as_reader);
+        let stored = store.and_then(|store| store.get(&ObjectRef::from_obj(&object)));
+        stored.unwrap_or_else(|| Arc::new(object))
+    }
+}
+
+/// Removes the bookkeeping of field managers, which is half of an object and of no use here.
+fn make_lean<K: ResourceExt>(object: &mut K) {
+    object.managed_fields_mut().clear();
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,701 @@
+//! What the coordinator has seen of the cluster, indexed so that no decision has to go through everything.
+//!
+//! Owns: the caches of Drones, Swarms, drone nodes and claims; what has to be reconciled when one of them changes; the
+//! reservations that keep two Drones of this process from choosing one node at a time.
+//! Must not: call the API. What it does not know it says it does not know: nothing is concluded before all caches are
+//! filled ([`World::synced`]).
+
+mod index;
+mod nodes;
+mod pending;
+
+pub use nodes::NodeFacts;
+pub use pending::{Found, Shortlist, VehicleRequest};
+
+use index::Inner;
+
+use crate::cluster::api;
+use crate::cluster::key::Key;
+use crate::cluster::wake_set::WakeSet;
+use crate::ground::InForce;
+use crds::{Drone, GroundOrder, Swarm, labels};
+use fleet::binding::selects;
+use fleet::ids::NodeName;
+use fleet::node_use::NodeUse;
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::Node;
+use kube::ResourceExt;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// What has to be reconciled.
+#[derive(Clone, Debug, Default)]
+pub struct Wakes {
+    /// Drones, for the Drone controller.
+    pub drones: Arc<WakeSet<Key>>,
+    /// Swarms, for the Swarm controller.
+    pub swarms: Arc<WakeSet<Key>>,
+    /// Nodes whose agent may need another order.
+    pub nodes: Arc<WakeSet<NodeName>>,
+}
+
+/// A change of one object, from a watch.
+#[derive(Debug)]
+pub enum Change<K> {
+    /// It is there, as it is now.
+    Is(Arc<K>),
+    /// It is gone.
+    Gone(Key),
+    /// All that exist have been reported.
+    Filled,
+}
+
+/// The claim to a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// `metadata.uid` of the Drone that holds it.
+    pub uid: String,
+    /// Its namespace and name.
+    pub holder: Key,
+    /// The claim object's resourceVersion.
+    pub version: Option<String>,
+}
+
+/// The caches.
+pub struct World {
+    inner: Mutex<Inner>,
+    wakes: Wakes,
+    filled: watch::Sender<u8>,
+    orders: Mutex<Arc<Vec<Arc<InForce>>>>,
+    partings: Mutex<Option<Tell>>,
+}
+
+/// Takes in that a Drone has left its Swarm.
+type Tell = Arc<dyn Fn(&Drone) + Send + Sync>;
+
+impl fmt::Debug for World {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("World")
+            .field("inner", &self.inner)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Bits of `filled`.
+const ALL: u8 = 0b1_1111;
+
+/// The Swarm that controls a Drone: uid and name.
+#[must_use]
+pub fn owner(drone: &Drone) -> Option<(&str, &str)> {
+    let references = drone.metadata.owner_references.as_deref().unwrap_or_default();
+    references
+        .iter()
+        .find(|r| r.controller == Some(true) && r.kind == "Swarm" && r.api_version.starts_with("skein.dev/"))
+        .map(|r| (r.uid.as_str(), r.name.as_str()))
+}
+
+/// The uid of the Swarm that controls a Drone.
+fn of_swarm(drone: &Drone) -> Option<&str> {
+    owner(drone).map(|(swarm, _)| swarm)
+}
+
+/// `metadata.uid`; every object read from the API server has one.
+pub fn uid(object: &impl ResourceExt) -> &str {
+    object.meta().uid.as_deref().unwrap_or_default()
+}
+
+impl World {
+    /// Empty caches.
+    #[must_use]
+    pub fn new(wakes: Wakes) -> Self {
+        Self {
+            inner: Mutex::default(),
+            wakes,
+            filled: watch::Sender::new(0),
+            orders: Mutex::default(),
+            partings: Mutex::default(),
+        }
+    }
+
+    /// What has to be reconciled.
+    #[must_use]
+    pub fn wakes(&self) -> Wakes {
+        self.wakes.clone()
+    }
+
+    /// Done once all caches have been filled for the first time.
+    pub async fn synced(&self) {
+        // Fails only if the sender is gone, and that is ourselves.
+        let _ = self.filled.subscribe().wait_for(|bits| *bits == ALL).await;
+    }
+
+    fn fill(&self, bit: u8) {
+        self.filled.send_modify(|bits| *bits |= 1 << bit);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls `tell`, from now on, with each Drone that leaves its Swarm: it is gone, or is another's.
+    pub fn on_departure(&self, tell: impl Fn(&Drone) + Send + Sync + 'static) {
+        let mut partings = self.partings.lock().unwrap_or_else(PoisonError::into_inner);
+        *partings = Some(Arc::new(tell));
+    }
+
+    fn parted(&self, drone: &Drone) {
+        let tell = self.partings.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(tell) = tell else { return };
+        tell(drone);
+        // It was woken when the Drone left, and may have been reconciled before that was taken in.
+        if let Some((swarm, _)) = owner(drone)
+            && let Some(swarm) = self.lock().swarm_of_uid.get(swarm)
+        {
+            self.wakes.swarms.wake(swarm.clone());
+        }
+    }
+
+    /// A Drone changed.
+    pub fn drone(&self, change: Change<Drone>) {
+        match change {
+            Change::Is(drone) => self.put_drone(drone, false),
+            Change::Gone(key) => {
+                let mut inner = self.lock();
+                let Some(old) = inner.drones.remove(&key) else { return };
+                inner.unindex(&key, &old);
+                self.wake_around(&inner, &key, &old);
+                self.pass_on(&mut inner, &old, None);
+                drop(inner);
+                self.parted(&old);
+            }
+            Change::Filled => self.fill(0),
+        }
+    }
+
+    /// With `only_known`, nothing is taken in of a Drone that is not known, or is known no more.
+    fn put_drone(&self, drone: Arc<Drone>, only_known: bool) {
+        let key = Key::of(drone.as_ref());
+        let mut inner = self.lock();
+        let old = inner.drones.get(&key).cloned();
+        if only_known && old.as_deref().is_none_or(|old| uid(old) != uid(drone.as_ref())) {
+            return;
+        }
+        if let Some(old) = &old {
+            if is_older(&drone.metadata, &old.metadata) {
+                return;
+            }
+            inner.unindex(&key, old);
+            self.wake_around(&inner, &key, old);
+        }
+        inner.index(&key, &drone);
+        inner.drones.insert(key.clone(), Arc::clone(&drone));
+        self.wake_around(&inner, &key, &drone);
+        if let Some(old) = &old {
+            self.pass_on(&mut inner, old, Some(&drone));
+        }
+        drop(inner);
+        let stays = |old: &Drone| uid(old) == uid(drone.as_ref()) && of_swarm(old) == of_swarm(&drone);
+        if let Some(old) = old.filter(|old| !stays(old)) {
+            self.parted(&old);
+        }
+    }
+
+    /// Whether the Drone with the uid `drone` exists and belongs to the Swarm with the uid `swarm`.
+    #[must_use]
+    pub fn is_member(&self, swarm: &str, drone: &str) -> bool {
+        let inner = self.lock();
+        let found = inner.drone_of_uid.get(drone).and_then(|key| inner.drones.get(key));
+        found.is_some_and(|found| of_swarm(found) == Some(swarm))
+    }
+
+    /// Takes in the answer to a write of our own, so that the next decision does not rest on what was before it. Only of
+    /// a Drone that is known: one that is gone by now must not come back.
+    pub fn learn_drone(&self, drone: Drone) {
+        self.put_drone(Arc::new(drone), true);
+    }
+
+    /// Others have what the Drone `old` has no more, which is `new` now, or gone: its vehicle, and what it was woken for if it looks
+    /// for none any more.
+    fn pass_on(&self, inner: &mut Inner, old: &Drone, new: Option<&Drone>) {
+        if let Some(node) = inner.left_behind(old, new) {
+            self.offer(inner, &node);
+        }
+        let request = VehicleRequest::looking(old)
+            .filter(|request| new.and_then(VehicleRequest::looking).as_ref() != Some(request));
+        if let Some(key) = request.and_then(|request| inner.pending.passed_on(&request)) {
+            self.wakes.drones.wake(key);
+        }
+    }
+
+    fn wake_around(&self, inner: &Inner, key: &Key, drone: &Drone) {
+        self.wakes.drones.wake(key.clone());
+        if let Some(swarm) = owner(drone).and_then(|(uid, _)| inner.swarm_of_uid.get(uid)) {
+            self.wakes.swarms.wake(swarm.clone());
+        }
+        if let Some(node) = drone.spec.node_name.as_deref() {
+            self.wake_node(inner, node, Some(key));
+        }
+    }
+
+    /// Has the agent of `node` and all Drones on it, but for `except`, reconciled.
+    fn wake_node(&self, inner: &Inner, node: &str, except: Option<&Key>) {
+        for key in inner
+            .on_node
+            .get(node)
+            .into_iter()
+            .flatten()
+            .filter(|key| Some(*key) != except)
+        {
+            self.wakes.drones.wake(key.clone());
+        }
+        if let Ok(node) = NodeName::parse(node) {
+            self.wakes.nodes.wake(node);
+        }
+    }
+
+    /// Has Drones without a vehicle reconciled that the one of `node` would do for: it may be free.
+    pub fn a_vehicle_may_be_free(&self, node: &NodeName) {
+        self.offer(&mut self.lock(), node.as_str());
+    }
+
+    /// Those whose nodeSelector it does not match would find nothing.
+    fn offer(&self, inner: &mut Inner, node: &str) {
+        let Some(facts) = NodeName::parse(node)
+            .ok()
+            .and_then(|node| inner.nodes.get(&node).cloned())
+        else {
+            return;
+        };
+        let wants = |request: &VehicleRequest| selects(&request.selector, &facts.labels);
+        for key in inner.pending.may_be_free(&facts.name, wants) {
+            self.wakes.drones.wake(key);
+        }
+    }
+
+    /// Has the Drones on `node` reconciled.
+    pub fn wake_drones_on(&self, node: &NodeName) {
+        let inner = self.lock();
+        for key in inner.on_node.get(node.as_str()).into_iter().flatten() {
+            self.wakes.drones.wake(key.clone());
+        }
+    }
+
+    /// A Swarm changed.
+    pub fn swarm(&self, change: Change<Swarm>) {
+        self.put_swarm(change, false);
+    }
+
+    /// With `only_known`, nothing is taken in of a Swarm that is not known, or is known no more.
+    fn put_swarm(&self, change: Change<Swarm>, only_known: bool) {
+        let mut inner = self.lock();
+        let (key, id) = match change {
+            Change::Filled => return self.fill(1),
+            Change::Gone(key) => {
+                let Some(old) = inner.swarms.remove(&key) else { return };
+                let id = uid(old.as_ref()).to_owned();
+                inner.swarm_of_uid.remove(&id);
+                (key, id)
+            }
+            Change::Is(swarm) => {
+                let (key, id) = (Key::of(swarm.as_ref()), uid(swarm.as_ref()).to_owned());
+                let known = inner.swarms.get(&key);
+                if known.is_some_and(|old| is_older(&swarm.metadata, &old.metadata))
+                    || (only_known && known.is_none_or(|old| uid(old.as_ref()) != id))
+                {
+                    return;
+                }
+                let before = inner.swarms.insert(key.clone(), Arc::clone(&swarm));
+                inner.swarm_of_uid.insert(id.clone(), key.clone());
+                self.wakes.swarms.wake(key.clone());
+                match before {
+                    // Made anew under its name, and that the one before went was not reported: that one's Drones are not its own.
+                    Some(before) if uid(before.as_ref()) != id => {
+                        let gone = uid(before.as_ref());
+                        inner.swarm_of_uid.remove(gone);
+                        inner.pending.doubt(gone);
+                        self.wake_swarm(&inner, gone);
+                    }
+                    Some(before) if same_for_drones(&before, &swarm) => return,
+                    Some(_) | None => {}
+                }
+                (key, id)
+            }
+        };
+        self.wakes.swarms.wake(key);
+        inner.pending.doubt(&id);
+        self.wake_swarm(&inner, &id);
+    }
+
+    /// Has all Drones of the Swarm with this uid, and their agents, reconciled.
+    pub fn wake_drones_of_swarm(&self, swarm: &str) {
+        self.wake_swarm(&self.lock(), swarm);
+    }
+
+    fn wake_swarm(&self, inner: &Inner, swarm: &str) {
+        for (key, drone) in inner.of_swarm.get(swarm).into_iter().flatten() {
+            self.wakes.drones.wake(key.clone());
+            let node = drone
+                .spec
+                .node_name
+                .as_deref()
+                .and_then(|node| NodeName::parse(node).ok());
+            if let Some(node) = node {
+                self.wakes.nodes.wake(node);
+            }
+        }
+    }
+
+    /// Takes in the answer to a write of our own to a Swarm that is known.
+    pub fn learn_swarm(&self, swarm: Swarm) {
+        self.put_swarm(Change::Is(Arc::new(swarm)), true);
+    }
+
+    /// What may be done with the vehicle of `node` has changed: has its agent, the Drones on it and their Swarms reconciled.
+    fn wake_use(&self, inner: &Inner, node: &NodeName) {
+        self.wake_node(inner, node.as_str(), None);
+        for key in inner.on_node.get(node.as_str()).into_iter().flatten() {
+            let swarm = inner.drones.get(key).and_then(|drone| owner(drone));
+            if let Some(swarm) = swarm.and_then(|(uid, _)| inner.swarm_of_uid.get(uid)) {
+                self.wakes.swarms.wake(swarm.clone());
+            }
+        }
+    }
+
+    /// A node with the drone label changed. It matters for choosing, and for what is on the ground; what flies does so without its Node
+    /// object.
+    pub fn node(&self, change: Change<Node>) {
+        let mut inner = self.lock();
+        match change {
+            Change::Filled => return self.fill(2),
+            Change::Gone(key) => {
+                if let Ok(name) = NodeName::parse(&key.name)
+                    && inner.nodes.remove(&name).is_some()
+                {
+                    self.wake_use(&inner, &name);
+                }
+            }
+            Change::Is(node) => {
+                let Some(facts) = NodeFacts::of(&node) else { return };
+                if inner.nodes.get(&facts.name).is_some_and(|old| **old == facts) {
+                    return;
+                }
+                let (name, facts) = (facts.name.clone(), Arc::new(facts));
+                let before = inner.nodes.insert(name.clone(), Arc::clone(&facts));
+                if before.is_none_or(|before| before.usable != facts.usable || before.labels != facts.labels) {
+                    self.wake_use(&inner, &name);
+                }
+                self.offer(&mut inner, name.as_str());
+            }
+        }
+        // Those that it does not do for say so of it.
+        for key in inner.pending.changed() {
+            self.wakes.drones.wake(key);
+        }
+    }
+
+    /// A claim changed.
+    pub fn lease(&self, change: Change<Lease>) {
+        let mut inner = self.lock();
+        match change {
+            Change::Filled => self.fill(3),
+            Change::Gone(key) => {
+                let lost: Vec<String> = inner
+                    .claims
+                    .keys()
+                    .filter(|n| crate::cluster::claims::name(n) == key.name)
+                    .cloned()
+                    .collect();
+                for node in lost {
+                    inner.set_claim(&node, None);
+                    self.wake_node(&inner, &node, None);
+                    self.offer(&mut inner, &node);
+                }
+            }
+            Change::Is(lease) => {
+                let Some((node, claim)) = crate::cluster::claims::parse(&lease) else {
+                    return;
+                };
+                let number = |claim: &Claim| claim.version.as_deref().and_then(|v| v.parse::<u64>().ok());
+                if inner
+                    .claims
+                    .get(&node)
+                    .is_some_and(|old| old == &claim || number(&claim) < number(old))
+                {
+                    return;
+                }
+                inner.set_claim(&node, Some(claim));
+                self.wake_node(&inner, &node, None);
+            }
+        }
+    }
+
+    /// A ground order changed. What it covers is reconciled, and that may be anything.
+    pub fn ground_order(&self, change: Change<GroundOrder>) {
+        let mut orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut now: Vec<Arc<InForce>> = Vec::clone(&orders);
+        match change {
+            Change::Filled => return self.fill(4),
+            Change::Gone(key) => now.retain(|order| order.name() != key.name),
+            Change::Is(object) => {
+                let known = now.iter().position(|order| order.name() == object.name_any());
+                let is_old = |known: usize| {
+                    let known = &now[known].object.metadata;
+                    known.resource_version == object.metadata.resource_version || is_older(&object.metadata, known)
+                };
+                if known.is_some_and(is_old) {
+                    return;
+                }
+                let order = Arc::new(InForce::of(object.as_ref().clone()));
+                match known {
+                    Some(known) => now[known] = order,
+                    None => now.push(order),
+                }
+            }
+        }
+        *orders = Arc::new(now);
+        drop(orders);
+        // Which vehicles would do has changed, for all.
+        let _all_are_woken = self.lock().pending.changed();
+        self.wake_all();
+    }
+
+    /// The ground orders that are recorded: those in force.
+    #[must_use]
+    pub fn ground_orders(&self) -> Arc<Vec<Arc<InForce>>> {
+        Arc::clone(&self.orders.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Has everything reconciled.
+    pub fn wake_all(&self) {
+        let inner = self.lock();
+        for key in inner.swarms.keys() {
+            self.wakes.swarms.wake(key.clone());
+        }
+        for key in inner.drones.keys() {
+            self.wakes.drones.wake(key.clone());
+        }
+        for node in inner.nodes.keys() {
+            self.wakes.nodes.wake(node.clone());
+        }
+        let others = inner.on_node.keys().filter_map(|node| NodeName::parse(node).ok());
+        for node in others.filter(|node| !inner.nodes.contains_key(node)) {
+            self.wakes.nodes.wake(node);
+        }
+    }
+
+    /// The claim to `node`, as far as is known.
+    #[must_use]
+    pub fn claim(&self, node: &str) -> Option<Claim> {
+        self.lock().claims.get(node).cloned()
+    }
+
+    /// One Drone.
+    #[must_use]
+    pub fn get_drone(&self, key: &Key) -> Option<Arc<Drone>> {
+        self.lock().drones.get(key).cloned()
+    }
+
+    /// All Drones of a namespace, or of all, by namespace and name.
+    #[must_use]
+    pub fn all_drones(&self, namespace: Option<&str>) -> Vec<Arc<Drone>> {
+        let inner = self.lock();
+        inner
+            .drones
+            .iter()
+            .filter(|(k, _)| namespace.is_none_or(|n| k.namespace == n))
+            .map(|(_, d)| Arc::clone(d))
+            .collect()
+    }
+
+    /// Whether there is a node of this name with the drone label.
+    #[must_use]
+    pub fn knows_node(&self, node: &NodeName) -> bool {
+        self.lock().nodes.contains_key(node)
+    }
+
+    /// Whether there is a node of this name with the drone label, and whether Kubernetes sees it as Ready.
+    #[must_use]
+    pub fn node_ready(&self, node: &NodeName) -> Option<bool> {
+        self.lock().nodes.get(node).map(|facts| facts.ready)
+    }
+
+    /// Whether a Drone is bound to `node`.
+    #[must_use]
+    pub fn is_bound(&self, node: &NodeName) -> bool {
+        self.lock().on_node.contains_key(node.as_str())
+    }
+
+    /// What is known of a node with the drone label.
+    #[must_use]
+    pub fn node_facts(&self, node: &NodeName) -> Option<Arc<NodeFacts>> {
+        self.lock().nodes.get(node).cloned()
+    }
+
+    /// How many nodes have the drone label.
+    #[must_use]
+    pub fn drone_nodes(&self) -> usize {
+        self.lock().nodes.len()
+    }
+
+    /// How many nodes have a Drone.
+    #[must_use]
+    pub fn nodes_in_service(&self) -> usize {
+        self.lock().on_node.len()
+    }
+
+    /// What may be done with the vehicle of `node`.
+    #[must_use]
+    pub fn node_use(&self, node: &NodeName) -> NodeUse {
+        let inner = self.lock();
+        inner.nodes.get(node).map_or(NodeUse::Gone, |facts| facts.usable)
+    }
+
+    /// The Drones bound to a node; more than one only if people set `spec.nodeName` themselves.
+    #[must_use]
+    pub fn drones_on(&self, node: &NodeName) -> Vec<Arc<Drone>> {
+        let inner = self.lock();
+        let keys = inner.on_node.get(node.as_str()).into_iter().flatten();
+        keys.filter_map(|key| inner.drones.get(key).cloned()).collect()
+    }
+
+    /// The Drones that the Swarm with this uid owns, by namespace and name.
+    #[must_use]
+    pub fn drones_of_swarm(&self, swarm: &str) -> Vec<Arc<Drone>> {
+        let inner = self.lock();
+        inner
+            .of_swarm
+            .get(swarm)
+            .map_or_else(Vec::new, |members| members.values().cloned().collect())
+    }
+
+    /// How many Drones a Swarm owns.
+    #[must_use]
+    pub fn size_of_swarm(&self, key: &Key) -> usize {
+        let inner = self.lock();
+        let swarm = inner.swarms.get(key);
+        let members = swarm.and_then(|swarm| inner.of_swarm.get(uid(swarm.as_ref())));
+        members.map_or(0, BTreeMap::len)
+    }
+
+    /// Whether a Drone of that name exists.
+    #[must_use]
+    pub fn drone_exists(&self, key: &Key) -> bool {
+        self.lock().drones.contains_key(key)
+    }
+
+    /// One Swarm.
+    #[must_use]
+    pub fn get_swarm(&self, key: &Key) -> Option<Arc<Swarm>> {
+        self.lock().swarms.get(key).cloned()
+    }
+
+    /// The Swarm with this uid.
+    #[must_use]
+    pub fn swarm_of_uid(&self, swarm: &str) -> Option<Arc<Swarm>> {
+        let inner = self.lock();
+        inner
+            .swarm_of_uid
+            .get(swarm)
+            .and_then(|key| inner.swarms.get(key))
+            .cloned()
+    }
+
+    /// All Swarms.
+    #[must_use]
+    pub fn all_swarms(&self) -> Vec<Arc<Swarm>> {
+        self.lock().swarms.values().cloned().collect()
+    }
+
+    /// All drone nodes, each with whether a Drone has it; and how many changes had been seen by then. It takes the longer the more
+    /// there are: what is found among them is kept for others ([`World::keep`]).
+    #[must_use]
+    pub fn candidates(&self) -> (Vec<(Arc<NodeFacts>, bool)>, u64) {
+        let inner = self.lock();
+        let nodes = inner.nodes.values();
+        let nodes = nodes.map(|node| (Arc::clone(node), inner.taken(node.name.as_str(), "")));
+        (nodes.collect(), inner.pending.changes())
+    }
+
+    /// What is known of the vehicles that do for those with this request.
+    #[must_use]
+    pub fn find(&self, request: &VehicleRequest, now: Instant) -> Found {
+        self.lock().pending.find(request, now)
+    }
+
+    /// Keeps what was found for those with this request, while there are any.
+    pub fn keep(&self, request: &VehicleRequest, list: Shortlist) {
+        self.lock().pending.keep(request, list);
+    }
+
+    /// The node that the Drone `me` has a claim to.
+    #[must_use]
+    pub fn claimed_by(&self, me: &str) -> Option<NodeName> {
+        let inner = self.lock();
+        inner.claimed_by.get(me).and_then(|node| NodeName::parse(node).ok())
+    }
+
+    /// Reserves `node` for the Drone `me`, so that no other Drone of this process takes it until the reservation is dropped, if it
+    /// `suits`, which gets whether another Drone has it. `suits` must not ask the world: that answers nobody meanwhile.
+    pub fn reserve(
+        self: &Arc<Self>,
+        me: &str,
+        node: &NodeName,
+        suits: impl FnOnce(&NodeFacts, bool) -> bool,
+    ) -> Option<Reservation> {
+        let mut inner = self.lock();
+        let taken = inner.taken(node.as_str(), me);
+        let facts = inner.nodes.get(node).filter(|facts| suits(facts, taken))?;
+        let node = facts.name.clone();
+        inner.reserved.insert(node.as_str().to_owned(), me.to_owned());
+        Some(Reservation {
+            world: Arc::clone(self),
+            me: me.to_owned(),
+            node,
+        })
+    }
+}
+
+/// A node set aside for one Drone while its claim is being written.
+#[derive(Debug)]
+pub struct Reservation {
+    world: Arc<World>,
+    me: String,
+    /// The node.
+    pub node: NodeName,
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        let mut inner = self.world.lock();
+        inner.reserved.remove(self.node.as_str());
+        // One that is gone does not try again.
+        if !inner.drone_of_uid.contains_key(&self.me) {
+            self.world.offer(&mut inner, self.node.as_str());
+        }
+    }
+}
+
+/// Whether what a Swarm wants of the Drones that it has is the same: all but their number.
+fn same_for_drones(one: &Swarm, other: &Swarm) -> bool {
+    let desired = |swarm: &Swarm| crds::SwarmSpec {
+        replicas: 0,
+        ..swarm.spec.clone()
+    };
+    desired(one) == desired(other)
+}
+
+fn is_older(new: &kube::core::ObjectMeta, old: &kube::core::ObjectMeta) -> bool {
+    matches!((api::version(new), api::version(old)), (Some(new), Some(old)) if new < old)
+}
+
+/// Whether `drone` carries the finalizer that waits for its landing.
+#[must_use]
+pub fn is_guarded(drone: &Drone) -> bool {
+    drone.finalizers().iter().any(|f| f == labels::LANDED_FINALIZER)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+//! The caches themselves, with their indexes.
+//!
+//! Owns: keeping the indexes true to the objects, and whether a node is taken. Must not: wake anybody or lock anything.
+
+use super::pending::{Pending, VehicleRequest};
+use super::{Claim, NodeFacts, owner, uid};
+use crate::cluster::key::Key;
+use crds::{Drone, Swarm};
+use fleet::ids::NodeName;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+#[derive(Debug, Default)]
+pub(super) struct Inner {
+    pub(super) drones: BTreeMap<Key, Arc<Drone>>,
+    pub(super) drone_of_uid: HashMap<String, Key>,
+    pub(super) on_node: HashMap<String, BTreeSet<Key>>,
+    pub(super) of_swarm: HashMap<String, BTreeMap<Key, Arc<Drone>>>,
+    pub(super) pending: Pending,
+    pub(super) swarms: BTreeMap<Key, Arc<Swarm>>,
+    pub(super) swarm_of_uid: HashMap<String, Key>,
+    pub(super) nodes: BTreeMap<NodeName, Arc<NodeFacts>>,
+    pub(super) claims: HashMap<String, Claim>,
+    pub(super) claimed_by: HashMap<String, String>,
+    pub(super) reserved: HashMap<String, String>,
+}
+
+impl Inner {
+    pub(super) fn index(&mut self, key: &Key, drone: &Arc<Drone>) {
+        self.drone_of_uid.insert(uid(drone.as_ref()).to_owned(), key.clone());
+        if let Some((swarm, _)) = owner(drone) {
+            let members = self.of_swarm.entry(swarm.to_owned()).or_default();
+            members.insert(key.clone(), Arc::clone(drone));
+        }
+        match &drone.spec.node_name {
+            Some(node) => {
+                self.on_node.entry(node.clone()).or_default().insert(key.clone());
+            }
+            None => {
+                if let Some(request) = VehicleRequest::looking(drone) {
+                    self.pending.insert(request, key.clone());
+                }
+            }
+        }
+    }
+
+    pub(super) fn unindex(&mut self, key: &Key, drone: &Drone) {
+        self.drone_of_uid.remove(uid(drone));
+        if let Some((swarm, _)) = owner(drone)
+            && let Some(members) = self.of_swarm.get_mut(swarm)
+        {
+            members.remove(key);
+            if members.is_empty() {
+                self.of_swarm.remove(swarm);
+            }
+        }
+        match &drone.spec.node_name {
+            Some(node) => {
+                if let Some(keys) = self.on_node.get_mut(node) {
+                    keys.remove(key);
+                    if keys.is_empty() {
+                        self.on_node.remove(node);
+                    }
+                }
+            }
+            None => {
+                if let Some(request) = VehicleRequest::looking(drone) {
+                    self.pending.remove(&request, key);
+                }
+            }
+        }
+    }
+
+    pub(super) fn set_claim(&mut self, node: &str, claim: Option<Claim>) {
+        let old = match claim {
+            Some(claim) => {
+                self.claimed_by.insert(claim.uid.clone(), node.to_owned());
+                let uid = claim.uid.clone();
+                self.claims.insert(node.to_owned(), claim).filter(|old| old.uid != uid)
+            }
+            None => self.claims.remove(node),
+        };
+        if let Some(old) = old {
+            self.claimed_by.remove(&old.uid);
+        }
+    }
+
+    /// The node that the Drone `old` was bound to or had claimed, if it has it no more: it is `new` now, or gone.
+    pub(super) fn left_behind(&self, old: &Drone, new: Option<&Drone>) -> Option<String> {
+        let had = old.spec.node_name.as_ref().or_else(|| self.claimed_by.get(uid(old)))?;
+        let has = new.filter(|new| uid(*new) == uid(old));
+        let has = has.is_some_and(|new| new.spec.node_name.as_ref().is_none_or(|node| node == had));
+        (!has).then(|| had.clone())
+    }
+
+    /// Whether another Drone than `me` has `node`: is bound to it, has it reserved, or holds a valid claim. A claim
+    /// whose holder is not known here does not count; a Drone that wants it asks the API server.
+    pub(super) fn taken(&self, node: &str, me: &str) -> bool {
+        if self.reserved.get(node).is_some_and(|other| other != me) {
+            return true;
+        }
+        let bound = self
+            .on_node
+            .get(node)
+            .into_iter()
+            .flatten()
+            .filter_map(|key| self.drones.get(key));
+        if bound.into_iter().any(|drone| uid(drone.as_ref()) != me) {
+            return true;
+        }
+        let holder = self.claims.get(node).filter(|claim| claim.uid != me);
+        let holder = holder
+            .and_then(|claim| self.drone_of_uid.get(&claim.uid))
+            .and_then(|key| self.drones.get(key));
+        holder.is_some_and(|drone| drone.spec.node_name.as_deref().is_none_or(|bound| bound == node))
+    }
+}

@@ -1,0 +1,387 @@
+//! Giving a Drone its vehicle: choose a node, claim it, then write it into `spec.nodeName`, once.
+//!
+//! Owns: the order of these steps. Each can fail or be cut off after any of them; the next reconcile goes on from what is there.
+//! Must not: send orders; the agent gets its order once the claim, the finalizer and the binding are all seen.
+
+use crate::cluster::api::{self, ApiError};
+use crate::cluster::claims::{self, Outcome};
+use crate::cluster::confirm;
+use crate::cluster::events::Note;
+use crate::cluster::world::{Found, NodeFacts, Reservation, Shortlist, VehicleRequest, owner};
+use crate::context::Context;
+use crate::controllers::drone::facts::DroneSnapshot;
+use crate::controllers::takeoff_slots::policy;
+use crds::{Drone, labels};
+use fleet::binding::{Candidate, NoVehicle, Wanted, choose, suits};
+use fleet::drone::Claimed;
+use fleet::drone::status::Binding;
+use fleet::ids::NodeName;
+use fleet::report::Report;
+use fleet::units::{Percent, Wgs84};
+use kube::ResourceExt;
+use kube::api::{Api, Patch, PatchParams};
+use serde_json::json;
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Nodes tried within one reconcile before the Drone waits for the next.
+const TRIES: usize = 4;
+
+/// A Drone without a vehicle is woken when one may be free; this is for the wake-up that was lost, as when a reservation
+/// was given up after a call that failed.
+const RECHECK: Duration = Duration::from_secs(60);
+
+/// When all tries were lost to others.
+const AFTER_LOSING: Duration = Duration::from_secs(1);
+
+/// What is said then.
+const OTHERS_WERE_FASTER: &str = "other Drones were faster; trying again";
+
+/// So many of the best nodes are kept for those that request the same.
+const SHORT: usize = 1024;
+
+/// Nodes of a shortlist that one Drone tries before it waits for the next reconcile.
+const MOST_LOOKS: usize = 2 * SHORT;
+
+/// Binds the Drone if it is not bound, or makes sure of its claim if it is. Returns what is seen then, what the binding
+/// has come to, and when to reconcile again at the latest.
+///
+/// # Errors
+/// [`ApiError`].
+pub async fn reconcile(
+    context: &Arc<Context>,
+    snapshot: DroneSnapshot,
+) -> Result<(DroneSnapshot, Binding, Option<Duration>), ApiError> {
+    match (&snapshot.drone.spec.node_name, snapshot.node.clone()) {
+        (None, _) => bind(context, snapshot).await,
+        (Some(_), Some(node)) if snapshot.facts.claim == Claimed::Ours || snapshot.was_served() => {
+            let (snapshot, outcome) = hold(context, snapshot, &node).await?;
+            Ok((snapshot, binding(node, outcome), None))
+        }
+        (Some(request), _) => {
+            let request = request.clone();
+            requested(context, snapshot, &request).await
+        }
+    }
+}
+
+fn binding(node: NodeName, outcome: Outcome) -> Binding {
+    match outcome {
+        Outcome::Ours => Binding::Bound(node),
+        Outcome::Taken(by) => Binding::NodeTaken {
+            node: node.to_string(),
+            by: by.to_string(),
+        },
+    }
+}
+
+/// Makes sure of finalizer and claim of a Drone that is bound.
+async fn hold(
+    context: &Context,
+    snapshot: DroneSnapshot,
+    node: &NodeName,
+) -> Result<(DroneSnapshot, Outcome), ApiError> {
+    let snapshot = if snapshot.facts.guarded {
+        snapshot
+    } else {
+        guard(context, &snapshot, None).await?
+    };
+    if snapshot.facts.claim == Claimed::Ours {
+        return Ok((snapshot, Outcome::Ours));
+    }
+    let outcome = claims::obtain(context, node, &snapshot.key, snapshot.uid()).await?;
+    let snapshot = DroneSnapshot::of(context, Arc::clone(&snapshot.drone));
+    Ok((snapshot, outcome))
+}
+
+/// A user wrote `spec.nodeName`: that node and no other, if its vehicle is free.
+async fn requested(
+    context: &Arc<Context>,
+    snapshot: DroneSnapshot,
+    node: &str,
+) -> Result<(DroneSnapshot, Binding, Option<Duration>), ApiError> {
+    // Whether it is taken is for the claim to say: several Drones may name the same node.
+    let wanted = Wanted {
+        only: Some(node),
+        ..wanted(context, &snapshot)
+    };
+    let name = NodeName::parse(node).ok();
+    let reservation = name
+        .as_ref()
+        .and_then(|node| reserve(context, &snapshot, node, wanted, |_| false));
+    let Some(reservation) = reservation else {
+        let facts = name.as_ref().and_then(|node| context.world.node_facts(node));
+        let none = judge(context, wanted, facts.iter().map(|facts| (facts, false)), 1);
+        let claim = context.world.claim(node).filter(|claim| claim.uid != snapshot.uid());
+        let holder = claim.filter(|c| {
+            context
+                .world
+                .get_drone(&c.holder)
+                .is_some_and(|d| crate::cluster::world::uid(d.as_ref()) == c.uid)
+        });
+        let (binding, again) = match (holder, none) {
+            (Some(claim), _) => {
+                let by = claim.holder.to_string();
+                (
+                    Binding::NodeTaken {
+                        node: node.to_owned(),
+                        by,
+                    },
+                    RECHECK,
+                )
+            }
+            (None, Err(none)) => (Binding::NoFreeVehicle(none.to_string()), RECHECK),
+            // It does now.
+            (None, Ok(_)) => (Binding::NoFreeVehicle(OTHERS_WERE_FASTER.to_owned()), AFTER_LOSING),
+        };
+        return Ok((snapshot, binding, Some(again)));
+    };
+    let node = reservation.node.clone();
+    let (snapshot, outcome) = hold(context, snapshot, &node).await?;
+    if outcome == Outcome::Ours {
+        context.wakes.nodes.wake(node.clone());
+        context.events.record(
+            &snapshot.drone,
+            Note::normal("Bound", format!("bound to the vehicle of node {node}")),
+        );
+    }
+    Ok((snapshot, binding(node, outcome), None))
+}
+
+async fn bind(
+    context: &Arc<Context>,
+    snapshot: DroneSnapshot,
+) -> Result<(DroneSnapshot, Binding, Option<Duration>), ApiError> {
+    let mut lost = HashSet::new();
+    for _ in 0..TRIES {
+        let reservation = match find(context, &snapshot, &lost) {
+            Ok(reservation) => reservation,
+            Err((why, again)) => return Ok((snapshot, Binding::NoFreeVehicle(why), Some(again))),
+        };
+        let node = &reservation.node;
+        if !is_still_free(context, &snapshot, node).await? {
+            lost.insert(node.clone());
+            continue;
+        }
+        match claims::obtain(context, node, &snapshot.key, snapshot.uid()).await? {
+            Outcome::Taken(by) => {
+                tracing::debug!(to = %node, %by, "node is claimed by another Drone");
+                lost.insert(node.clone());
+            }
+            Outcome::Ours => {
+                let snapshot = guard(context, &snapshot, Some(node)).await?;
+                tracing::info!(to = %node, "bound");
+                context.events.record(
+                    &snapshot.drone,
+                    Note::normal("Bound", format!("bound to the vehicle of node {node}")),
+                );
+                return Ok((snapshot, Binding::Bound(node.clone()), None));
+            }
+        }
+    }
+    Ok((
+        snapshot,
+        Binding::NoFreeVehicle(OTHERS_WERE_FASTER.to_owned()),
+        Some(AFTER_LOSING),
+    ))
+}
+
+/// Whether a node that was chosen still does, by asking the API server: a cordon may not have reached the cache.
+async fn is_still_free(context: &Context, snapshot: &DroneSnapshot, node: &NodeName) -> Result<bool, ApiError> {
+    if !confirm::node(context, node).await? {
+        return Ok(false);
+    }
+    let facts = context.world.node_facts(node);
+    let report = context.sessions.current(node);
+    Ok(facts.is_some_and(|facts| {
+        suits(
+            wanted(context, snapshot),
+            &candidate(context, &facts, false, report.as_deref()),
+        )
+    }))
+}
+
+/// Reserves the best node that there is, but for those `lost`; or why there is none, and when to try again. All nodes are gone
+/// through once for all Drones that request the same, and what was found is judged anew for each Drone.
+fn find(
+    context: &Arc<Context>,
+    snapshot: &DroneSnapshot,
+    lost: &HashSet<NodeName>,
+) -> Result<Reservation, (String, Duration)> {
+    let wanted = wanted(context, snapshot);
+    let is_lost = |node: &NodeName| lost.contains(node);
+    // A claim from an earlier, unfinished try comes first, so that it does not keep its node from others.
+    let claimed = context.world.claimed_by(snapshot.uid());
+    let again = claimed.and_then(|node| reserve(context, snapshot, &node, wanted, is_lost));
+    if let Some(reservation) = again {
+        return Ok(reservation);
+    }
+    let (request, mut made) = (VehicleRequest::of(&snapshot.drone), false);
+    for _ in 0..MOST_LOOKS {
+        match context.world.find(&request, Instant::now()) {
+            Found::Try(node) => {
+                if let Some(reservation) = reserve(context, snapshot, &node, wanted, is_lost) {
+                    return Ok(reservation);
+                }
+            }
+            Found::Gone(again) => return Err((OTHERS_WERE_FASTER.to_owned(), again)),
+            Found::None(why, again) => return Err((why.to_string(), again.unwrap_or(RECHECK))),
+            // Others have emptied the list, or this Drone requests something else now.
+            Found::Nothing if made => break,
+            Found::Nothing => {
+                made = true;
+                let list = shortlist(context, snapshot, wanted);
+                let why = list.none.as_ref().map(ToString::to_string);
+                context.world.keep(&request, list);
+                if let Some(why) = why {
+                    return Err((why, RECHECK));
+                }
+            }
+        }
+    }
+    Err((OTHERS_WERE_FASTER.to_owned(), AFTER_LOSING))
+}
+
+/// Goes through all nodes.
+fn shortlist(context: &Context, snapshot: &DroneSnapshot, wanted: Wanted<'_>) -> Shortlist {
+    let at = Instant::now();
+    let near = where_others_fly(context, snapshot);
+    let (nodes, changes) = context.world.candidates();
+    let candidates = nodes.iter().map(|(facts, taken)| (facts, *taken));
+    let found = judge(context, Wanted { near, ..wanted }, candidates, SHORT);
+    let (nodes, none) = match found {
+        Ok(nodes) => (VecDeque::from(nodes), None),
+        Err(none) => (VecDeque::new(), Some(none)),
+    };
+    Shortlist {
+        cut: nodes.len() == SHORT,
+        nodes,
+        none,
+        at,
+        changes,
+    }
+}
+
+/// What a Drone asks of its node, but for where the others fly.
+fn wanted<'a>(context: &Context, snapshot: &'a DroneSnapshot) -> Wanted<'a> {
+    Wanted {
+        selector: &snapshot.drone.spec.node_selector,
+        only: None,
+        more_than: least_battery(context, snapshot),
+        near: None,
+        namespace: &snapshot.key.namespace,
+        granted_only: context.granted_only,
+    }
+}
+
+/// Where a Drone of the same Swarm flies, if one does.
+fn where_others_fly(context: &Context, snapshot: &DroneSnapshot) -> Option<Wgs84> {
+    let (swarm, _) = owner(&snapshot.drone)?;
+    let others = context.world.drones_of_swarm(swarm);
+    let nodes = others
+        .iter()
+        .filter_map(|other| NodeName::parse(other.spec.node_name.as_deref()?).ok());
+    let mut reports = nodes.filter_map(|node| context.sessions.current(&node));
+    reports.find_map(|report| {
+        report
+            .position
+            .filter(|_| report.truth.flying() == Some(true))
+            .map(|p| p.at)
+    })
+}
+
+/// On the ground a vehicle is given up again at the charge at which it would be relieved ([`fleet::swarm::replacement`]). It is chosen only
+/// with this many percent more, so that a reading that wavers by one does not have it chosen and given up again and again.
+const ABOVE_RELIEF: u8 = 2;
+
+/// A vehicle that would have to be relieved as soon as it is up is of no use to a Swarm, and two such would replace each other for ever.
+fn least_battery(context: &Context, snapshot: &DroneSnapshot) -> Percent {
+    let reserve = snapshot.facts.failsafe.reserve;
+    let swarm = owner(&snapshot.drone).and_then(|(swarm, _)| context.world.swarm_of_uid(swarm));
+    swarm.map_or(reserve, |swarm| {
+        let relief = policy(&swarm).rotate_at.max(reserve);
+        let above = Percent::new(relief.get().saturating_add(ABOVE_RELIEF).min(99)).unwrap_or(relief);
+        relief.max(above)
+    })
+}
+
+fn judge<'a>(
+    context: &Context,
+    wanted: Wanted<'_>,
+    nodes: impl Iterator<Item = (&'a Arc<NodeFacts>, bool)>,
+    most: usize,
+) -> Result<Vec<NodeName>, NoVehicle> {
+    let nodes: Vec<_> = nodes
+        .map(|(facts, taken)| (facts, taken, context.sessions.current(&facts.name)))
+        .collect();
+    let candidates = nodes
+        .iter()
+        .map(|(facts, taken, report)| candidate(context, facts, *taken, report.as_deref()));
+    choose(wanted, candidates, most).map(|best| best.into_iter().cloned().collect())
+}
+
+fn candidate<'a>(context: &Context, facts: &'a NodeFacts, taken: bool, report: Option<&'a Report>) -> Candidate<'a> {
+    Candidate {
+        node: &facts.name,
+        labels: &facts.labels,
+        ready: facts.ready,
+        cordoned: facts.cordoned,
+        tainted: facts.tainted,
+        taken,
+        upgrading: context.upgrades.holds(&facts.name),
+        grounded: context.ground_orders_keep(facts.name.as_str()),
+        report,
+    }
+}
+
+/// Reserves `node` if it does now. The caches are locked while it is judged. One that a user named is not asked whether it is taken.
+fn reserve(
+    context: &Arc<Context>,
+    snapshot: &DroneSnapshot,
+    node: &NodeName,
+    wanted: Wanted<'_>,
+    lost: impl Fn(&NodeName) -> bool,
+) -> Option<Reservation> {
+    let report = context.sessions.current(node);
+    context.world.reserve(snapshot.uid(), node, |facts, taken| {
+        let taken = (taken && wanted.only.is_none()) || lost(node);
+        suits(wanted, &candidate(context, facts, taken, report.as_deref()))
+    })
+}
+
+/// Puts the finalizer on, and the node in, in one write that fails if the object has changed since it was seen.
+async fn guard(
+    context: &Context,
+    snapshot: &DroneSnapshot,
+    node: Option<&NodeName>,
+) -> Result<DroneSnapshot, ApiError> {
+    let drones: Api<Drone> = Api::namespaced(context.client(), &snapshot.key.namespace);
+    let mut finalizers = snapshot.drone.finalizers().to_vec();
+    if !snapshot.facts.guarded {
+        finalizers.push(labels::LANDED_FINALIZER.to_owned());
+    }
+    let mut patch = json!({"metadata": {
+        "uid": snapshot.uid(),
+        "resourceVersion": snapshot.drone.metadata.resource_version,
+        "finalizers": finalizers,
+    }});
+    if let Some(node) = node {
+        patch["spec"] = json!({"nodeName": node.as_str()});
+    }
+    let params = PatchParams {
+        field_manager: Some(labels::COORDINATOR.into()),
+        ..PatchParams::default()
+    };
+    let bound = api::call(
+        "bind a Drone",
+        drones.patch(&snapshot.key.name, &params, &Patch::Merge(&patch)),
+    )
+    .await?;
+    context.world.learn_drone(bound.clone());
+    Ok(DroneSnapshot::of(context, Arc::new(bound)))
+}
+
+#[cfg(test)]
+mod tests;

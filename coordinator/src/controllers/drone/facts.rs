@@ -1,0 +1,206 @@
+//! What is known of one Drone: its object, its claim, its ground orders, its agent's report.
+//!
+//! Owns: gathering it from the caches. Must not: call the API or decide.
+
+use crate::cluster::key::Key;
+use crate::cluster::world::{is_guarded, owner, uid};
+use crate::context::Context;
+use crate::controllers::drone::status;
+use crate::ground;
+use crds::drone::{OnCoordinatorLoss as Loss, OnLowBattery as Low, Preflight as Look};
+use crds::{Drone, labels};
+use fleet::assignment::{Failsafe, Held, OnCoordinatorLoss, OnLowBattery, Preflight, USUAL_RESERVE};
+use fleet::drone::{Claimed, Facts, Ground};
+use fleet::flight_record::SoFar;
+use fleet::ground::GroundMark;
+use fleet::ids::{DroneName, DroneUid, NodeName};
+use fleet::node_use::{self, Lift, NoLift, NodeUse};
+use fleet::report::Report;
+use fleet::units::{AltitudeAboveHome, Percent};
+use fleet::vehicle::FlightTruth;
+use kube::ResourceExt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// One Drone as it is seen now.
+#[derive(Clone, Debug)]
+pub struct DroneSnapshot {
+    /// Namespace and name.
+    pub key: Key,
+    /// The object.
+    pub drone: Arc<Drone>,
+    /// What decisions are made from.
+    pub facts: Facts,
+    /// The node it is bound to, if that is a name a node can have.
+    pub node: Option<NodeName>,
+    /// What may be done with that node's vehicle.
+    pub usable: Option<NodeUse>,
+    /// What the agent on that node reports, on its open session.
+    pub report: Option<Arc<Report>>,
+}
+
+impl DroneSnapshot {
+    /// Gathers what is known of `drone`.
+    #[must_use]
+    pub fn of(context: &Context, drone: Arc<Drone>) -> Self {
+        let node = drone
+            .spec
+            .node_name
+            .as_deref()
+            .and_then(|node| NodeName::parse(node).ok());
+        let report = report(context, &drone);
+        let facts = facts(context, &drone);
+        Self {
+            key: Key::of(drone.as_ref()),
+            drone,
+            facts,
+            usable: node.as_ref().map(|node| context.world.node_use(node)),
+            node,
+            report,
+        }
+    }
+
+    /// `metadata.uid`.
+    #[must_use]
+    pub fn uid(&self) -> &str {
+        uid(self.drone.as_ref())
+    }
+
+    /// Whether the agent of its node says that it serves this Drone.
+    #[must_use]
+    pub fn held_by_agent(&self) -> bool {
+        self.report
+            .as_ref()
+            .and_then(|r| r.held.as_ref())
+            .is_some_and(|held| held.uid == self.facts.uid)
+    }
+
+    /// Whether it wants flight: its vehicle takes off as soon as it may, or stays up.
+    #[must_use]
+    pub fn wants_flight(&self) -> bool {
+        let soon = matches!(
+            self.facts.lift,
+            Lift::Free | Lift::Stay(NoLift::Doubt | NoLift::TakeoffSlot)
+        );
+        !self.facts.deleting && self.facts.ground == Ground::No && soon
+    }
+
+    /// Whether a vehicle serves it or may have served it: it has the claim, its status says so, or the agent says so. A
+    /// Drone that merely names a node has never been anybody's.
+    #[must_use]
+    pub fn was_served(&self) -> bool {
+        let told = self
+            .drone
+            .status
+            .as_ref()
+            .is_some_and(|status| status.node_name.is_some());
+        self.node.is_some() && (self.facts.claim == Claimed::Ours || told || self.held_by_agent())
+    }
+}
+
+/// What the agent of the node that `drone` names reports, on its open session.
+fn report(context: &Context, drone: &Drone) -> Option<Arc<Report>> {
+    let node = NodeName::parse(drone.spec.node_name.as_deref()?).ok()?;
+    context.sessions.current(&node)
+}
+
+/// The facts of `drone`.
+#[must_use]
+pub fn facts(context: &Context, drone: &Drone) -> Facts {
+    let me = uid(drone);
+    let claim = drone
+        .spec
+        .node_name
+        .as_deref()
+        .and_then(|node| context.world.claim(node));
+    let swarm = match owner(drone) {
+        // Orphaned: its Swarm may have been grounded, and that is not known now. What flies goes on, what is on the ground stays.
+        None if drone.labels().contains_key(labels::SWARM) => None,
+        None => Some(false),
+        Some((swarm, _)) => context.world.swarm_of_uid(swarm).map(|swarm| swarm.spec.grounded),
+    };
+    let report = report(context, drone);
+    let ground_mark = ground::mark(context, drone, report.as_deref());
+    let ordered = matches!(ground_mark, Some(GroundMark::Given(_))) || ground::covering(context, drone).is_some();
+    Facts {
+        uid: DroneUid(me.to_owned()),
+        name: DroneName::from(&Key::of(drone)),
+        generation: drone.metadata.generation.unwrap_or_default(),
+        deleting: drone.metadata.deletion_timestamp.is_some(),
+        guarded: is_guarded(drone),
+        claim: match claim {
+            Some(claim) if claim.uid == me => Claimed::Ours,
+            Some(_) => Claimed::Other,
+            None => Claimed::Nobody,
+        },
+        altitude: AltitudeAboveHome(drone.spec.takeoff_altitude_meters),
+        failsafe: drone
+            .spec
+            .failsafe
+            .as_ref()
+            .map_or_else(Failsafe::default, |failsafe| Failsafe {
+                on_coordinator_loss: match failsafe.on_coordinator_loss {
+                    Loss::Continue => OnCoordinatorLoss::Continue,
+                    Loss::Hold => OnCoordinatorLoss::Hold,
+                    Loss::Return => OnCoordinatorLoss::Return,
+                    Loss::Land => OnCoordinatorLoss::Land,
+                },
+                after: Duration::from_secs(u64::try_from(failsafe.coordinator_loss_seconds).unwrap_or(60)),
+                on_low_battery: match failsafe.on_low_battery {
+                    Low::Continue => OnLowBattery::Continue,
+                    Low::Return => OnLowBattery::Return,
+                    Low::Land => OnLowBattery::Land,
+                },
+                reserve: u8::try_from(failsafe.reserve_percent)
+                    .ok()
+                    .and_then(Percent::new)
+                    .unwrap_or(USUAL_RESERVE),
+                preflight: match failsafe.preflight {
+                    Look::Ignore => Preflight::Ignore,
+                    Look::Warn => Preflight::Warn,
+                    Look::Refuse => Preflight::Refuse,
+                },
+            }),
+        resume_after: u32::try_from(drone.spec.resume_after_takeovers).unwrap_or(0),
+        ground_mark,
+        reported_flight: drone.status.as_ref().map(status::reported_flight).unwrap_or_default(),
+        lift: lift(context, drone, report.as_deref()),
+        truth: report.map(|report| report.truth),
+        ground: Ground::of(drone.spec.grounded, swarm, ordered),
+    }
+}
+
+/// Whether the flight of `drone` has come to its end by itself: its agent says so, or said so before it lost its memory.
+fn flight_is_over(drone: &Drone, report: Option<&Report>) -> bool {
+    let Some(report) = report else { return false };
+    let serves = |held: &Held| held.uid.0 == uid(drone);
+    match &report.held {
+        Some(held) if serves(held) => report.flight_is_over(),
+        Some(_) => false,
+        None => {
+            let reported = drone.status.as_ref().map(status::reported_flight).unwrap_or_default();
+            matches!(reported.so_far, SoFar::Over | SoFar::Killed)
+        }
+    }
+}
+
+/// Whether the vehicle of `drone` may take off, as far as its node and its Swarm go.
+fn lift(context: &Context, drone: &Drone, report: Option<&Report>) -> Lift {
+    let node = drone.spec.node_name.as_deref().map(NodeName::parse);
+    let Some(Ok(node)) = node else { return Lift::Free };
+    let swarm = owner(drone).filter(|(swarm, _)| context.world.swarm_of_uid(swarm).is_some());
+    let flies = report.is_some_and(|report| matches!(report.truth, FlightTruth::Airborne(_)));
+    // It stays down by itself, and an order to would make it forget that.
+    let over = flight_is_over(drone, report);
+    match node_use::lift(context.world.node_use(&node), swarm.is_some()) {
+        Lift::Down => Lift::Down,
+        _ if over => Lift::Free,
+        Lift::Stay(why) => Lift::Stay(why),
+        Lift::Free if !context.leadership.acts() => Lift::Stay(NoLift::Doubt),
+        Lift::Free if context.upgrades.holds(&node) => Lift::Stay(NoLift::Upgrade),
+        Lift::Free if swarm.is_some_and(|(swarm, _)| !context.takeoff_slots.has(swarm, uid(drone), flies)) => {
+            Lift::Stay(NoLift::TakeoffSlot)
+        }
+        Lift::Free => Lift::Free,
+    }
+}

@@ -1,0 +1,71 @@
+//! Which vehicles are on their way to the height that they were asked for, and since when.
+//!
+//! Owns: keeping that, by the Drone's uid, for as long as the Drone exists. Must not: judge ([`fleet::drone::height`] does).
+
+use crate::controllers::drone::facts::DroneSnapshot;
+use fleet::drone::Ground;
+use fleet::drone::height::{Climb, Height};
+use fleet::report::{Activity, Report};
+use fleet::time::Moment;
+use fleet::vehicle::FlightTruth;
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// A vehicle on its way is checked this often: reports are no news for their position alone.
+const ON_ITS_WAY: Duration = Duration::from_secs(1);
+
+/// One that has not arrived in time is checked this often.
+const LATE: Duration = Duration::from_secs(5);
+
+/// The ways of all vehicles that are in the air for a Drone.
+#[derive(Debug, Default)]
+pub struct Heights(Mutex<HashMap<String, Climb>>);
+
+impl Heights {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Climb>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where the vehicle of a Drone is on its way, `now`.
+    pub fn see(&self, snapshot: &DroneSnapshot, now: Moment) -> Height {
+        let mut ways = self.lock();
+        let at = snapshot
+            .report
+            .as_deref()
+            .filter(|report| is_to_be_there(snapshot, report));
+        let Some(at) = at.and_then(|report| report.position) else {
+            ways.remove(snapshot.uid());
+            return Height::There;
+        };
+        let before = ways.get(snapshot.uid()).copied();
+        let (climb, height) = Climb::seen(before, snapshot.facts.altitude, at.above_home, now);
+        ways.insert(snapshot.uid().to_owned(), climb);
+        height
+    }
+
+    /// A Drone is gone.
+    pub fn forget(&self, uid: &str) {
+        self.lock().remove(uid);
+    }
+}
+
+/// Whether its agent flies it as this Drone wants now.
+fn is_to_be_there(snapshot: &DroneSnapshot, report: &Report) -> bool {
+    let taken =
+        |held: &fleet::assignment::Held| held.uid == snapshot.facts.uid && held.generation >= snapshot.facts.generation;
+    let flies = matches!(report.truth, FlightTruth::Airborne(_));
+    let by_us = matches!(report.activity, Activity::TakingOff | Activity::Holding);
+    let desired = !snapshot.facts.deleting && snapshot.facts.ground != Ground::Ordered;
+    desired && flies && by_us && report.held.as_ref().is_some_and(taken)
+}
+
+/// After which time a vehicle is checked again although nothing reports it.
+#[must_use]
+pub const fn check_again(height: Height) -> Option<Duration> {
+    match height {
+        Height::There => None,
+        Height::UnderWay => Some(ON_ITS_WAY),
+        Height::NotReached { .. } => Some(LATE),
+    }
+}

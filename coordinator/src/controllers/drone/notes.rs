@@ -1,0 +1,62 @@
+//! Which Events a change of a Drone's status is worth.
+//!
+//! Owns: [`notes`]. Must not: send them.
+
+use crate::cluster::events::Note;
+use crds::DroneStatus;
+use fleet::drone::status::deviations::{ALARMS, FELL};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+
+/// Which Events to record when a status changes from `old` to `new`.
+#[must_use]
+pub fn notes(old: &DroneStatus, new: &DroneStatus) -> Vec<Note> {
+    let mut notes = vec![];
+    let told = |kind: &str| find(new, kind).map(|c| c.message.clone()).unwrap_or_default();
+    if old.phase != new.phase {
+        let note = match new.phase.as_deref() {
+            Some("Pending") if is(new, "Assigned", "NodeTaken") => Some(Note::warning("NodeTaken", told("Assigned"))),
+            Some("Pending") if is(new, "Assigned", "Refused") => Some(Note::warning("Refused", told("Assigned"))),
+            Some("Pending") => Some(Note::warning("NoFreeVehicle", told("Assigned"))),
+            Some("TakingOff") => Some(Note::normal("TakingOff", told("Ready"))),
+            Some("Flying") => Some(Note::normal("Flying", told("Ready"))),
+            Some("Landing") => Some(Note::normal("Landing", told("Ready"))),
+            Some("Grounded") => Some(Note::normal("Landed", told("Ready"))),
+            Some("Interrupted") => Some(Note::warning("Interrupted", told("Ready"))),
+            // Before its first report a Drone has not been lost.
+            Some("Unknown") if old.phase.is_some() => Some(Note::warning("Lost", told("Ready"))),
+            _ => None,
+        };
+        notes.extend(note);
+    }
+    let alarm = |status| {
+        let ready = find(status, "Ready").map_or("", |c| c.reason.as_str());
+        ALARMS.into_iter().find(|reason| *reason == ready)
+    };
+    // With another phase it is recorded already.
+    if let Some(reason) =
+        alarm(new).filter(|reason| alarm(old) != Some(*reason) && (old.phase == new.phase || *reason == FELL))
+    {
+        notes.push(Note::warning(reason, told("Ready")));
+    }
+    let late = |status| is(status, "Ready", "AltitudeNotReached");
+    if late(new) && !late(old) {
+        notes.push(Note::warning("AltitudeNotReached", told("Ready")));
+    }
+    let refused = |status| {
+        find(status, "Armable")
+            .filter(|c| c.reason == "ArmingChecksFail")
+            .map(|c| &c.message)
+    };
+    if let Some(words) = refused(new).filter(|words| refused(old) != Some(words)) {
+        notes.push(Note::warning("ArmingRefused", words.clone()));
+    }
+    notes
+}
+
+fn find<'a>(status: &'a DroneStatus, kind: &str) -> Option<&'a Condition> {
+    status.conditions.iter().find(|c| c.type_ == kind)
+}
+
+fn is(status: &DroneStatus, kind: &str, reason: &str) -> bool {
+    find(status, kind).is_some_and(|c| c.reason == reason)
+}

@@ -1,0 +1,111 @@
+//! When a changed status is written: at once if it matters, otherwise a little later together with what else changes.
+//!
+//! Owns: the delays. Must not: know what a status says.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How much a change matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Urgency {
+    /// Nothing changed that is worth a write.
+    None,
+    /// It can wait for company.
+    Soon,
+    /// Somebody waits for it.
+    Now,
+}
+
+/// Whether to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Due {
+    /// There is nothing to write.
+    Never,
+    /// Write.
+    Now,
+    /// Check again after this time.
+    In(Duration),
+}
+
+/// A change that can wait does so for this long, so that what follows from it is written with it.
+pub const SETTLE: Duration = Duration::from_secs(1);
+
+/// Least time between a write and a later one that can wait.
+pub const GAP: Duration = Duration::from_secs(2);
+
+/// When each object's status was written last, by uid.
+#[derive(Debug, Default)]
+pub struct Paces(Mutex<HashMap<String, Pace>>);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Pace {
+    wanted: Option<Instant>,
+    written: Option<Instant>,
+}
+
+impl Paces {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Pace>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the status of `uid` is to be written now.
+    pub fn due(&self, uid: &str, urgency: Urgency, now: Instant) -> Due {
+        let mut paces = self.lock();
+        let pace = paces.entry(uid.to_owned()).or_default();
+        match urgency {
+            Urgency::None => {
+                pace.wanted = None;
+                Due::Never
+            }
+            Urgency::Now => Due::Now,
+            Urgency::Soon => {
+                let settled = *pace.wanted.get_or_insert(now) + SETTLE;
+                let at = pace.written.map_or(settled, |written| settled.max(written + GAP));
+                if at <= now { Due::Now } else { Due::In(at - now) }
+            }
+        }
+    }
+
+    /// The status of `uid` was written.
+    pub fn written(&self, uid: &str, now: Instant) {
+        self.lock().insert(
+            uid.to_owned(),
+            Pace {
+                wanted: None,
+                written: Some(now),
+            },
+        );
+    }
+
+    /// `uid` is gone.
+    pub fn forget(&self, uid: &str) {
+        self.lock().remove(uid);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_matters_is_written_at_once_and_the_rest_waits_for_company() {
+        let (paces, start) = (Paces::default(), Instant::now());
+        let at = |ms| start + Duration::from_millis(ms);
+        assert_eq!(paces.due("a", Urgency::Soon, at(0)), Due::In(SETTLE));
+        assert_eq!(
+            paces.due("a", Urgency::Soon, at(400)),
+            Due::In(Duration::from_millis(600))
+        );
+        assert_eq!(paces.due("a", Urgency::Now, at(500)), Due::Now);
+        paces.written("a", at(500));
+        assert_eq!(
+            paces.due("a", Urgency::Soon, at(600)),
+            Due::In(Duration::from_millis(1900))
+        );
+        assert_eq!(paces.due("a", Urgency::Soon, at(2500)), Due::Now);
+        assert_eq!(paces.due("a", Urgency::None, at(2600)), Due::Never);
+        assert_eq!(paces.due("b", Urgency::Now, at(0)), Due::Now);
+    }
+}

@@ -1,0 +1,121 @@
+//! Why an autopilot does not arm, as `status.armingRefusals`.
+//!
+//! Owns: the mapping from a report's reasons, when each was first reported, and which changes are no news: autopilots put
+//! measured values into their texts, and a value that wanders must not cost a write each time.
+//! Must not: classify reasons; the agent does.
+
+use crds::drone::ArmingRefusal;
+use fleet::report::Report;
+use fleet::vehicle::ReasonClass;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+
+/// The refusals in `report`, `old` being those in the status now.
+#[must_use]
+pub fn told(old: &[ArmingRefusal], report: &Report, now: Timestamp) -> Vec<ArmingRefusal> {
+    if report.ready != Some(false) {
+        return Vec::new();
+    }
+    report
+        .reasons
+        .iter()
+        .map(|reason| {
+            let class = match reason.class {
+                ReasonClass::WillHeal => "WillHeal",
+                ReasonClass::NeedsHuman => "NeedsHuman",
+                ReasonClass::Unclear => "Unclear",
+            };
+            let new = ArmingRefusal {
+                message: reason.text.clone(),
+                class: class.to_owned(),
+                code: reason.code.map(i64::from),
+                since: since(report, reason.first, now),
+            };
+            let known = |was: &&ArmingRefusal| {
+                same_but_for_numbers(&was.message, &new.message) && (&was.class, was.code) == (&new.class, new.code)
+            };
+            old.iter().find(known).cloned().unwrap_or(new)
+        })
+        .collect()
+}
+
+/// When a moment of the agent's clock was, by ours; in whole seconds, as Kubernetes keeps them.
+fn since(report: &Report, first: fleet::time::Moment, now: Timestamp) -> Option<Time> {
+    let ago = SignedDuration::try_from(report.made.since(first)).ok()?;
+    let at = now.checked_sub(ago).ok()?;
+    Timestamp::from_second(at.as_second()).ok().map(Time)
+}
+
+/// Whether two texts differ in nothing but the digits of their numbers.
+#[must_use]
+pub fn same_but_for_numbers(one: &str, other: &str) -> bool {
+    let shape = |text: &str| {
+        let mut shape = String::with_capacity(text.len());
+        for c in text.chars() {
+            match c {
+                '0'..='9' if shape.ends_with('0') => {}
+                '0'..='9' => shape.push('0'),
+                _ => shape.push(c),
+            }
+        }
+        shape
+    };
+    one == other || shape(one) == shape(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fleet::ids::NodeName;
+    use fleet::time::Moment;
+    use fleet::vehicle::ArmingReason;
+    use std::time::Duration;
+
+    fn second(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn report(ready: Option<bool>, texts: &[&str]) -> Report {
+        let at = |s| Moment::at(Duration::from_secs(s));
+        Report {
+            made: at(100),
+            ready,
+            reasons: texts
+                .iter()
+                .map(|text| ArmingReason::told((*text).to_owned(), at(90)))
+                .collect(),
+            ..Report::of_nothing(NodeName::parse("n").unwrap())
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_told_with_the_time_when_the_autopilot_first_gave_it() {
+        let now = told(&[], &report(Some(false), &["Need Position Estimate"]), second(1000));
+        assert_eq!(now[0].since, Some(Time(second(990))));
+        assert_eq!(
+            (now[0].message.as_str(), now[0].class.as_str()),
+            ("Need Position Estimate", "Unclear")
+        );
+        let later = told(&now, &report(Some(false), &["Need Position Estimate"]), second(1007));
+        assert_eq!(later, now);
+    }
+
+    #[test]
+    fn a_value_that_wanders_in_a_text_is_no_news() {
+        let first = told(&[], &report(Some(false), &["GPS hdop 2.31 (needs 1.4)"]), second(1000));
+        let later = told(
+            &first,
+            &report(Some(false), &["GPS hdop 12.4 (needs 1.4)"]),
+            second(1015),
+        );
+        assert_eq!(later, first);
+        assert!(!same_but_for_numbers("Battery 1 low", "Battery 1 unhealthy"));
+    }
+
+    #[test]
+    fn a_vehicle_that_is_ready_or_unheard_has_no_refusals() {
+        for ready in [Some(true), None] {
+            assert!(told(&[], &report(ready, &["old words"]), second(1000)).is_empty());
+        }
+    }
+}

@@ -1,0 +1,537 @@
+//! The Drone's status object: put together from what is known, and written when it says something new.
+//!
+//! Owns: the mapping to the CRD's types, what is kept from the status before, and which change is worth a write.
+//! Must not: decide what is the case; [`fleet::drone::status`] does.
+
+use crate::cluster::api::{self, ApiError};
+use crate::context::Context;
+use crate::controllers::drone::facts::DroneSnapshot;
+use crate::controllers::drone::heights::check_again;
+use crate::controllers::drone::notes::notes;
+use crate::controllers::drone::pacing::{Due, Urgency};
+use crate::controllers::drone::refusals::{self, same_but_for_numbers};
+use crds::drone::{BatteryStatus, PositionStatus, VehicleIdentity};
+use crds::{Drone, DroneStatus, labels};
+use fleet::drone::status::deviations::ALARMS;
+use fleet::drone::status::{Binding, Phase, Question, Status, status};
+use fleet::flight_record::{ReportedFlight, SoFar};
+use fleet::report::Report;
+use fleet::safety::Keep;
+use fleet::vehicle::Autopilot;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use k8s_openapi::jiff::Timestamp;
+use kube::api::{Api, Patch, PatchParams};
+use serde_json::json;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// A battery change of this many percent is worth a write of its own: a whole charge then costs three writes at most, so that a
+/// long flight keeps to its budget of eight. Live figures come with the fleet service.
+const BATTERY_STEP: i32 = 25;
+
+/// Writes the Drone's status if it says something new, or says when to reconcile again.
+///
+/// # Errors
+/// [`ApiError`].
+pub async fn write(
+    context: &Context,
+    snapshot: &DroneSnapshot,
+    binding: &Binding,
+    kept: Option<Keep>,
+) -> Result<Option<Duration>, ApiError> {
+    let report = snapshot.report.as_deref();
+    let height = context.heights.see(snapshot, context.leadership.now());
+    let again = check_again(height);
+    let sooner = |delay| Some(again.map_or(delay, |again| again.min(delay)));
+    let new = status(&Question {
+        drone: &snapshot.facts,
+        binding,
+        report,
+        kept,
+        height,
+    });
+    let old = snapshot.drone.status.clone().unwrap_or_default();
+    if let Some(grace) = grace(context, snapshot).filter(|_| old.phase.is_some() && old.node_name.is_some()) {
+        return Ok(sooner(grace));
+    }
+    let next = assemble(
+        &old,
+        &new,
+        binding,
+        report,
+        snapshot.held_by_agent(),
+        snapshot.facts.generation,
+        Timestamp::now(),
+    );
+    match context
+        .drone_paces
+        .due(snapshot.uid(), urgency(&old, &next), Instant::now())
+    {
+        Due::Never => return Ok(again),
+        Due::In(delay) => return Ok(sooner(delay)),
+        Due::Now => {}
+    }
+    let drones: Api<Drone> = Api::namespaced(context.client(), &snapshot.key.namespace);
+    let patch = json!({
+        "apiVersion": "skein.dev/v1alpha1",
+        "kind": "Drone",
+        "metadata": {"name": snapshot.key.name, "uid": snapshot.uid()},
+        "status": next,
+    });
+    if context.ending.is_cancelled() {
+        // Sessions end because we do; that says nothing about vehicles.
+        return Ok(None);
+    }
+    let params = PatchParams::apply(labels::COORDINATOR).force();
+    let written = api::call(
+        "write the status of a Drone",
+        drones.patch_status(&snapshot.key.name, &params, &Patch::Apply(&patch)),
+    )
+    .await?;
+    context.drone_paces.written(snapshot.uid(), Instant::now());
+    context.world.learn_drone(written);
+    let (from, to) = (
+        old.phase.as_deref().unwrap_or("none"),
+        next.phase.as_deref().unwrap_or("none"),
+    );
+    if from != to {
+        tracing::info!(from, to, "phase changed");
+    }
+    for note in notes(&old, &next) {
+        context.events.record(&snapshot.drone, note);
+    }
+    Ok(again)
+}
+
+/// While agents find their way to a coordinator that has just started, their silence is no news; how long that still holds.
+/// It only holds back what people are shown: nothing is decided on an old report.
+fn grace(context: &Context, snapshot: &DroneSnapshot) -> Option<Duration> {
+    let node = snapshot.node.as_ref()?;
+    let unheard = context.sessions.snapshot(node).report.is_none();
+    context.grace_left().filter(|_| unheard)
+}
+
+/// How much the change from `old` to `next` matters. A mode that changes on the way up or down goes with the next write.
+fn urgency(old: &DroneStatus, next: &DroneStatus) -> Urgency {
+    let ready = |s: &DroneStatus| s.conditions.iter().any(|c| c.type_ == "Ready" && c.status == "True");
+    let deviates = |s: &DroneStatus| {
+        let ready = s.conditions.iter().find(|c| c.type_ == "Ready");
+        ready.is_some_and(|c| ALARMS.contains(&c.reason.as_str()))
+    };
+    let alarming = matches!(next.phase.as_deref(), Some("Interrupted" | "Unknown"));
+    let under_way = matches!(
+        next.phase.as_deref(),
+        Some("Preparing" | "Arming" | "TakingOff" | "Landing")
+    );
+    let flight = old.flying.is_some() && old.flying != next.flying;
+    let alarm = alarming && old.phase != next.phase && old.phase.is_some();
+    if old == next
+        || (under_way
+            && *old
+                == (DroneStatus {
+                    mode: old.mode.clone(),
+                    ..next.clone()
+                }))
+    {
+        Urgency::None
+    } else if flight || alarm || (ready(next) && !ready(old)) || (deviates(next) && !deviates(old)) {
+        Urgency::Now
+    } else {
+        Urgency::Soon
+    }
+}
+
+fn assemble(
+    old: &DroneStatus,
+    new: &Status,
+    binding: &Binding,
+    report: Option<&Report>,
+    held: bool,
+    generation: i64,
+    now: Timestamp,
+) -> DroneStatus {
+    // Of this Drone's flight only an agent that holds it can report.
+    let holder = report.filter(|_| held);
+    let node_name = match binding {
+        Binding::Bound(node) => Some(node.to_string()),
+        // What may have served it once is never forgotten: its finalizer depends on it.
+        _ => old.node_name.clone(),
+    };
+    let phase = Some(new.phase.text().to_owned());
+    let transition = old.phase != phase || old.flying != new.flying;
+    // The vehicle's identity and its last known place, where a person may search for it, stay when the agent falls silent. Its battery
+    // goes on draining meanwhile: an old charge is not shown.
+    let same_node = old.node_name == node_name;
+    let before = if same_node { old.clone() } else { DroneStatus::default() };
+    let vehicle = report.and_then(identity).or(before.vehicle);
+    let battery = match report.and_then(battery) {
+        Some(now) if transition || far_from(before.battery.as_ref(), &now) => Some(now),
+        None if new.phase == Phase::Unknown => None,
+        _ => before.battery,
+    };
+    let position = match report.and_then(position) {
+        Some(now) if transition || before.position.is_none() => Some(now),
+        _ => before.position,
+    };
+    DroneStatus {
+        phase,
+        flying: new.flying,
+        node_name,
+        vehicle,
+        mode: report.and_then(|r| r.mode.clone()),
+        battery,
+        position,
+        takeovers: holder.map_or(before.takeovers, |r| {
+            i32::try_from(r.takeovers).ok().filter(|&count| count > 0)
+        }),
+        flight: holder.map_or(before.flight, |r| so_far(r.so_far).map(str::to_owned)),
+        arming_refusals: report.map_or_else(Vec::new, |r| refusals::told(&before.arming_refusals, r, now)),
+        preflight_warnings: warnings(before.preflight_warnings, report),
+        observed_generation: Some(generation),
+        conditions: new
+            .conditions
+            .iter()
+            .map(|c| {
+                condition(
+                    &old.conditions,
+                    c.kind.text(),
+                    c.value,
+                    c.reason,
+                    &c.message,
+                    generation,
+                    now,
+                )
+            })
+            .collect(),
+    }
+}
+
+/// An agent that was restarted in flight has yet to read the autopilot's parameters: what was found before the flight is kept.
+fn warnings(before: Vec<String>, report: Option<&Report>) -> Vec<String> {
+    match report {
+        Some(r) if !r.warnings.is_empty() || r.truth.flying() != Some(true) => r.warnings.clone(),
+        Some(_) | None => before,
+    }
+}
+
+const FLOWN: &str = "Flown";
+const OVER: &str = "Over";
+const KILLED: &str = "Killed";
+
+const fn so_far(told: SoFar) -> Option<&'static str> {
+    match told {
+        SoFar::Fresh => None,
+        SoFar::Flown => Some(FLOWN),
+        SoFar::Over => Some(OVER),
+        SoFar::Killed => Some(KILLED),
+    }
+}
+
+/// What agents reported of the flight, as `status` has kept it.
+#[must_use]
+pub fn reported_flight(status: &DroneStatus) -> ReportedFlight {
+    ReportedFlight {
+        takeovers: status
+            .takeovers
+            .and_then(|count| u32::try_from(count).ok())
+            .unwrap_or(0),
+        so_far: match status.flight.as_deref() {
+            Some(FLOWN) => SoFar::Flown,
+            Some(OVER) => SoFar::Over,
+            Some(KILLED) => SoFar::Killed,
+            Some(_) | None => SoFar::Fresh,
+        },
+    }
+}
+
+/// A condition; the time of its last transition is kept while its status is the same.
+pub(crate) fn condition(
+    old: &[Condition],
+    kind: &str,
+    value: Option<bool>,
+    reason: &str,
+    message: &str,
+    generation: i64,
+    now: Timestamp,
+) -> Condition {
+    let status = match value {
+        Some(true) => "True",
+        Some(false) => "False",
+        None => "Unknown",
+    };
+    let before = old.iter().find(|c| c.type_ == kind && c.status == status);
+    // A message whose numbers alone have changed is no news.
+    let message = before
+        .filter(|c| c.reason == reason && same_but_for_numbers(&c.message, message))
+        .map_or(message, |c| &c.message);
+    // Kubernetes keeps whole seconds; what is compared must be the same before and after it was written.
+    let now = Timestamp::from_second(now.as_second()).unwrap_or(now);
+    Condition {
+        type_: kind.to_owned(),
+        status: status.to_owned(),
+        reason: reason.to_owned(),
+        message: message.to_owned(),
+        observed_generation: Some(generation),
+        last_transition_time: before.map_or(Time(now), |c| c.last_transition_time.clone()),
+    }
+}
+
+fn identity(report: &Report) -> Option<VehicleIdentity> {
+    report.identity.as_ref().map(|id| VehicleIdentity {
+        autopilot: match id.autopilot {
+            Autopilot::ArduPilot => "ArduPilot".into(),
+            Autopilot::Px4 => "PX4".into(),
+        },
+        system_id: i32::from(id.system.0),
+        firmware: id.firmware.clone(),
+    })
+}
+
+fn battery(report: &Report) -> Option<BatteryStatus> {
+    let remaining = report.battery?.remaining?;
+    Some(BatteryStatus {
+        remaining_percent: Some(i32::from(remaining.get())),
+    })
+}
+
+fn far_from(before: Option<&BatteryStatus>, now: &BatteryStatus) -> bool {
+    match (before.and_then(|b| b.remaining_percent), now.remaining_percent) {
+        (Some(before), Some(now)) => (before - now).abs() >= BATTERY_STEP,
+        (before, now) => before != now,
+    }
+}
+
+fn position(report: &Report) -> Option<PositionStatus> {
+    report.position.map(|p| PositionStatus {
+        latitude_degrees: p.at.latitude_deg,
+        longitude_degrees: p.at.longitude_deg,
+        altitude_above_home_meters: (p.above_home.0 * 10.0).round() / 10.0,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fleet::drone::status::{Condition as Said, Kind};
+    use fleet::ids::NodeName;
+    use fleet::units::Percent;
+    use fleet::vehicle::{Battery, Charge, FlightTruth};
+
+    fn said(phase: Phase, flying: Option<bool>, ready: bool) -> Status {
+        let ready = Said {
+            kind: Kind::Ready,
+            value: Some(ready),
+            reason: phase.text(),
+            message: phase.text().into(),
+        };
+        Status {
+            phase,
+            flying,
+            conditions: vec![ready],
+        }
+    }
+
+    fn report(percent: u8, mode: &str) -> Report {
+        Report {
+            link_alive: true,
+            truth: FlightTruth::Disarmed,
+            mode: Some(mode.into()),
+            battery: Some(Battery {
+                charge: Charge::Unknown,
+                remaining: Percent::new(percent),
+                volts: None,
+            }),
+            ..Report::of_nothing(NodeName::parse("n").unwrap())
+        }
+    }
+
+    fn next(old: &DroneStatus, said: &Status, report: Option<&Report>, second: i64) -> DroneStatus {
+        let binding = Binding::Bound(NodeName::parse("n").unwrap());
+        assemble(
+            old,
+            said,
+            &binding,
+            report,
+            true,
+            1,
+            Timestamp::from_second(second).unwrap(),
+        )
+    }
+
+    #[test]
+    fn what_was_told_of_a_flight_is_kept_until_an_agent_that_holds_the_drone_says_otherwise() {
+        let binding = Binding::Bound(NodeName::parse("n").unwrap());
+        let says = |old: &DroneStatus, report: Option<&Report>, held| {
+            let now = Timestamp::from_second(9).unwrap();
+            assemble(old, &said(Phase::Unknown, None, false), &binding, report, held, 1, now)
+        };
+        for so_far in [SoFar::Fresh, SoFar::Flown, SoFar::Over, SoFar::Killed] {
+            let report = Report {
+                takeovers: 2,
+                so_far,
+                ..report(80, "GUIDED")
+            };
+            let kept = says(&DroneStatus::default(), Some(&report), true);
+            assert_eq!(reported_flight(&kept), ReportedFlight { takeovers: 2, so_far });
+            let forgetful = Report::of_nothing(NodeName::parse("n").unwrap());
+            for later in [says(&kept, None, false), says(&kept, Some(&forgetful), false)] {
+                assert_eq!(reported_flight(&later), reported_flight(&kept));
+            }
+            assert_eq!(
+                reported_flight(&says(&kept, Some(&forgetful), true)),
+                ReportedFlight::default()
+            );
+        }
+    }
+
+    #[test]
+    fn a_battery_is_written_at_transitions_and_when_it_has_changed_by_a_quarter() {
+        let flying = said(Phase::Flying, Some(true), true);
+        let first = next(&DroneStatus::default(), &flying, Some(&report(80, "GUIDED")), 10);
+        let later = next(&first, &flying, Some(&report(56, "GUIDED")), 20);
+        assert_eq!((urgency(&first, &later), &later), (Urgency::None, &first));
+        let low = next(&first, &flying, Some(&report(55, "GUIDED")), 30);
+        assert_eq!(urgency(&first, &low), Urgency::Soon);
+        let landing = next(
+            &first,
+            &said(Phase::Landing, Some(true), false),
+            Some(&report(79, "LAND")),
+            40,
+        );
+        assert_eq!(landing.battery.unwrap().remaining_percent, Some(79));
+        let unheard = next(&first, &said(Phase::Unknown, None, false), None, 50);
+        assert_eq!(unheard.battery, None, "an old charge is not shown");
+        assert_eq!(unheard.vehicle, first.vehicle);
+    }
+
+    #[test]
+    fn what_preflight_found_stands_while_an_agent_that_was_restarted_in_flight_reads_it_again() {
+        let found = vec!["NAV_DLL_ACT is 0".to_owned()];
+        let with = |truth, warnings: &[String]| Report {
+            truth,
+            warnings: warnings.to_vec(),
+            ..report(80, "GUIDED")
+        };
+        let flying = FlightTruth::Airborne(fleet::vehicle::Airborne::InAir);
+        assert_eq!(warnings(found.clone(), Some(&with(flying, &[]))), found);
+        assert_eq!(warnings(found.clone(), None), found);
+        assert!(warnings(found.clone(), Some(&with(FlightTruth::Disarmed, &[]))).is_empty());
+        assert_eq!(warnings(vec![], Some(&with(flying, &found))), found);
+    }
+
+    #[test]
+    fn the_time_of_a_condition_is_that_of_its_last_change_of_status() {
+        let first = next(
+            &DroneStatus::default(),
+            &said(Phase::Preparing, Some(false), false),
+            None,
+            10,
+        );
+        let other_reason = next(&first, &said(Phase::Arming, Some(false), false), None, 20);
+        assert_eq!(
+            other_reason.conditions[0].last_transition_time,
+            first.conditions[0].last_transition_time
+        );
+        let ready = next(&other_reason, &said(Phase::Flying, Some(true), true), None, 30);
+        assert_eq!(ready.conditions[0].last_transition_time.0.as_second(), 30);
+    }
+
+    #[test]
+    fn takeoff_readiness_and_loss_are_written_at_once_and_the_rest_can_wait() {
+        let preparing = next(
+            &DroneStatus::default(),
+            &said(Phase::Preparing, Some(false), false),
+            None,
+            0,
+        );
+        let to = |phase, flying, ready| next(&preparing, &said(phase, flying, ready), None, 0);
+        assert_eq!(urgency(&DroneStatus::default(), &preparing), Urgency::Soon);
+        assert_eq!(
+            urgency(&preparing, &to(Phase::Arming, Some(false), false)),
+            Urgency::Soon
+        );
+        assert_eq!(
+            urgency(&preparing, &to(Phase::TakingOff, Some(true), false)),
+            Urgency::Now
+        );
+        assert_eq!(urgency(&preparing, &to(Phase::Unknown, None, false)), Urgency::Now);
+        assert_eq!(
+            urgency(&preparing, &to(Phase::Interrupted, Some(false), false)),
+            Urgency::Now
+        );
+        let climbing = to(Phase::TakingOff, Some(true), false);
+        let holding = next(&climbing, &said(Phase::Flying, Some(true), true), None, 0);
+        assert_eq!(urgency(&climbing, &holding), Urgency::Now);
+    }
+
+    #[test]
+    fn a_mode_that_changes_on_the_way_down_costs_no_write_of_its_own() {
+        let landing = said(Phase::Landing, Some(true), false);
+        let first = next(&DroneStatus::default(), &landing, Some(&report(80, "GUIDED")), 0);
+        let later = next(&first, &landing, Some(&report(80, "LAND")), 0);
+        assert_eq!(urgency(&first, &later), Urgency::None);
+        let flying = said(Phase::Flying, Some(true), true);
+        let first = next(&DroneStatus::default(), &flying, Some(&report(80, "GUIDED")), 0);
+        let later = next(&first, &flying, Some(&report(80, "LOITER")), 0);
+        assert_eq!(urgency(&first, &later), Urgency::Soon);
+    }
+
+    #[test]
+    fn a_node_that_may_have_served_is_never_forgotten() {
+        let bound = next(&DroneStatus::default(), &said(Phase::Flying, Some(true), true), None, 0);
+        let taken = Binding::NodeTaken {
+            node: "n".into(),
+            by: "x/y".into(),
+        };
+        let now = Timestamp::from_second(0).unwrap();
+        let after = assemble(
+            &bound,
+            &said(Phase::Pending, Some(false), false),
+            &taken,
+            None,
+            false,
+            1,
+            now,
+        );
+        assert_eq!(after.node_name.as_deref(), Some("n"));
+    }
+
+    #[test]
+    fn a_flight_that_leaves_its_order_is_written_at_once_and_is_an_event_with_its_reason() {
+        let reasons =
+            |old: &DroneStatus, new: &DroneStatus| notes(old, new).iter().map(|n| n.reason).collect::<Vec<_>>();
+        let because = |phase, reason| {
+            let mut said = said(phase, Some(true), false);
+            said.conditions[0].reason = reason;
+            said
+        };
+        let flying = next(&DroneStatus::default(), &said(Phase::Flying, Some(true), true), None, 0);
+        let low = next(&flying, &because(Phase::Flying, "AltitudeLost"), None, 0);
+        assert_eq!(urgency(&flying, &low), Urgency::Now);
+        assert_eq!(reasons(&flying, &low), ["AltitudeLost"]);
+        assert_eq!(reasons(&low, &low), [""; 0]);
+        let other_mode = next(&flying, &because(Phase::Interrupted, "OtherMode"), None, 0);
+        let battery = next(&other_mode, &because(Phase::Interrupted, "BatteryFailsafe"), None, 0);
+        assert_eq!(reasons(&other_mode, &battery), ["BatteryFailsafe"]);
+        let fell = next(&flying, &because(Phase::Interrupted, "Fell"), None, 0);
+        assert_eq!(reasons(&flying, &fell), ["Interrupted", "Fell"]);
+    }
+
+    #[test]
+    fn each_change_of_phase_is_one_event() {
+        let reasons =
+            |old: &DroneStatus, new: &DroneStatus| notes(old, new).iter().map(|n| n.reason).collect::<Vec<_>>();
+        let preparing = next(
+            &DroneStatus::default(),
+            &said(Phase::Preparing, Some(false), false),
+            None,
+            0,
+        );
+        let flying = next(&preparing, &said(Phase::Flying, Some(true), true), None, 0);
+        let lost = next(&flying, &said(Phase::Unknown, None, false), None, 0);
+        assert_eq!(reasons(&DroneStatus::default(), &preparing), [""; 0]);
+        assert_eq!(reasons(&preparing, &flying), ["Flying"]);
+        assert_eq!(reasons(&flying, &flying), [""; 0]);
+        assert_eq!(reasons(&flying, &lost), ["Lost"]);
+    }
+}

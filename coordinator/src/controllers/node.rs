@@ -1,0 +1,182 @@
+//! Where there is no cluster, agents become Nodes: somebody has to make the object that a kubelet makes elsewhere.
+//!
+//! Owns: reconciling a node whenever its agent comes or goes or its object changes, and the two writes there are: the object
+//! itself, and its Ready condition. [`next`] decides. Must not: run in a cluster, where Nodes belong to kubelets.
+//!
+//! A Node that a person deletes comes back at once while its agent is connected, else when it connects. What a person
+//! puts on it, labels, a cordon, taints, stays.
+
+pub mod next;
+
+use crate::cluster::api::{self, ApiError};
+use crate::cluster::watching;
+use crate::cluster::world::{Change, uid};
+use crate::context::Context;
+use crate::controllers::queue;
+use crds::labels;
+use fleet::ids::NodeName;
+use k8s_openapi::api::core::v1::{Node, NodeCondition};
+use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
+use kube::api::{Api, Patch, PatchParams, PostParams};
+use kube::runtime::reflector::store::Writer;
+use kube::runtime::reflector::{ObjectRef, Store};
+use kube::runtime::watcher;
+use next::{Agent, Step};
+use serde_json::json;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+/// Nodes worked on at a time.
+const AT_A_TIME: usize = 8;
+
+/// After losing to another writer, the watch brings the news within this time.
+const AFTER_CONFLICT: Duration = Duration::from_millis(100);
+
+/// What one reconcile needs to know.
+struct Keeper {
+    context: Arc<Context>,
+    /// All Nodes there are.
+    nodes: Store<Node>,
+    /// Since when the agents of Nodes of ours are gone, or do not receive their autopilots.
+    silent: Mutex<HashMap<NodeName, (Silence, Instant)>>,
+}
+
+/// What of a node is not heard.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Silence {
+    Agent,
+    Autopilot,
+}
+
+/// Starts keeping Nodes, if agents become Nodes here.
+pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) {
+    if context.node_objects.is_none() {
+        return;
+    }
+    let writer = Writer::<Node>::default();
+    let keeper = Arc::new(Keeper {
+        context: Arc::clone(context),
+        nodes: writer.as_reader(),
+        silent: Mutex::default(),
+    });
+    let waker = Arc::clone(context);
+    let wake = move |change: Change<Node>| {
+        let name = match &change {
+            Change::Is(node) => node.name_any(),
+            Change::Gone(key) => key.name.clone(),
+            Change::Filled => return,
+        };
+        if let Ok(node) = NodeName::parse(&name) {
+            waker.agent_came_or_went(&node);
+        }
+    };
+    let api = Api::<Node>::all(context.client());
+    let config = watcher::Config::default();
+    tasks.spawn(watching::follow(
+        api,
+        config,
+        Some(writer),
+        context.ending.clone(),
+        wake,
+    ));
+    tasks.spawn(async move {
+        let Some(wakes) = &keeper.context.node_objects else {
+            return;
+        };
+        let ending = &keeper.context.ending;
+        // Until the watch has filled the store, an object that exists would seem to be missing.
+        let filled = ending.run_until_cancelled(keeper.nodes.wait_until_ready()).await;
+        if !matches!(filled, Some(Ok(()))) {
+            return;
+        }
+        let keeper = &keeper;
+        queue::work_off(wakes, AT_A_TIME, ending, |node| keeper.reconcile(node)).await;
+    });
+}
+
+impl Keeper {
+    async fn reconcile(&self, node: NodeName) -> Result<Option<Duration>, ApiError> {
+        let object = self.nodes.get(&ObjectRef::new(node.as_str()));
+        let agent = self.agent(&node, object.as_deref());
+        let done = match next::step(object.as_deref(), agent) {
+            Step::Rest => return Ok(None),
+            Step::CheckAgain(after) => return Ok(Some(after)),
+            Step::Register => self.register(&node).await,
+            Step::Write(state) => match object {
+                Some(object) => {
+                    self.write_condition(&object, state.condition(&object, Timestamp::now()))
+                        .await
+                }
+                None => return Ok(None),
+            },
+        };
+        match done {
+            Err(error) if error.is_overtaken() => Ok(Some(AFTER_CONFLICT)),
+            done => done.map(|()| None),
+        }
+    }
+
+    fn agent(&self, node: &NodeName, object: Option<&Node>) -> Agent {
+        let mut silent = self.silent.lock().unwrap_or_else(PoisonError::into_inner);
+        let connected = self.context.sessions.snapshot(node).connected;
+        let silence = match self.context.sessions.current(node) {
+            Some(report) if connected && report.link_alive => {
+                silent.remove(node);
+                return Agent::Connected;
+            }
+            _ if connected => Silence::Autopilot,
+            _ => Silence::Agent,
+        };
+        // Only of Nodes of ours, so that an agent which connected once is not remembered for ever.
+        let since = if object.is_some_and(next::is_ours) {
+            let entry = silent.entry(node.clone()).or_insert_with(|| (silence, Instant::now()));
+            if entry.0 != silence {
+                *entry = (silence, Instant::now());
+            }
+            entry.1.elapsed()
+        } else {
+            silent.remove(node);
+            Duration::ZERO
+        };
+        match silence {
+            Silence::Autopilot => Agent::NoAutopilot { since },
+            Silence::Agent => Agent::Gone { since },
+        }
+    }
+
+    async fn register(&self, node: &NodeName) -> Result<(), ApiError> {
+        let params = PostParams {
+            field_manager: Some(labels::COORDINATOR.into()),
+            ..PostParams::default()
+        };
+        let nodes: Api<Node> = Api::all(self.context.client());
+        api::call("create a Node", nodes.create(&params, &next::object(node))).await?;
+        tracing::info!(%node, "an agent connected for which there was no Node; there is one now");
+        Ok(())
+    }
+
+    async fn write_condition(&self, node: &Node, condition: NodeCondition) -> Result<(), ApiError> {
+        let name = node.name_any();
+        tracing::info!(
+            node = name,
+            ready = condition.status,
+            reason = condition.reason,
+            "Node is marked"
+        );
+        let patch = json!({
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": name, "uid": uid(node)},
+            "status": {"conditions": [condition]},
+        });
+        let params = PatchParams::apply(labels::COORDINATOR).force();
+        let nodes: Api<Node> = Api::all(self.context.client());
+        let patch = Patch::Apply(patch);
+        let written = nodes.patch_status(&name, &params, &patch);
+        api::call("write the status of a Node", written).await.map(drop)
+    }
+}

@@ -1,0 +1,303 @@
+//! What to do next about one Node object, where agents become Nodes.
+//!
+//! Owns: the decision, and the form of such an object. Must not: call the API, read a clock.
+
+use crds::labels;
+use fleet::ids::NodeName;
+use k8s_openapi::api::core::v1::{Node, NodeCondition};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
+use kube::core::ObjectMeta;
+use std::time::Duration;
+
+/// An agent that comes back within this time is never reported as gone: it reconnects within 5 s, and as a program that
+/// is started again within a few more. The same for an autopilot that is not heard, which reboots within this time.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// Longest value of a label.
+const LONGEST_LABEL: usize = 63;
+
+const READY: &str = "Ready";
+
+/// The agent of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Agent {
+    /// Its stream is open, and it receives its autopilot.
+    Connected,
+    /// Its stream is open, and it does not receive its autopilot, as far as is known for this long.
+    NoAutopilot {
+        /// How long.
+        since: Duration,
+    },
+    /// It is not, as far as is known for this long.
+    Gone {
+        /// How long.
+        since: Duration,
+    },
+}
+
+/// What to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Nothing until something changes.
+    Rest,
+    /// Nothing yet; check again after this time.
+    CheckAgain(Duration),
+    /// Make the object.
+    Register,
+    /// Write the Ready condition.
+    Write(ReadyState),
+}
+
+/// What the Ready condition says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadyState {
+    /// The agent is connected and receives its autopilot.
+    Connected,
+    /// The agent is connected and does not receive its autopilot: there is no vehicle that could be used.
+    NoAutopilot,
+    /// The agent is not connected. What its vehicle does is not known then, so neither is this.
+    Gone,
+}
+
+/// The next step for the Node `object`, if there is one, of an agent.
+#[must_use]
+pub fn step(object: Option<&Node>, agent: Agent) -> Step {
+    let Some(node) = object else {
+        return match agent {
+            Agent::Connected | Agent::NoAutopilot { .. } => Step::Register,
+            Agent::Gone { .. } => Step::Rest,
+        };
+    };
+    if !is_ours(node) || node.metadata.deletion_timestamp.is_some() {
+        return Step::Rest;
+    }
+    let state = match agent {
+        Agent::Connected => ReadyState::Connected,
+        Agent::NoAutopilot { .. } => ReadyState::NoAutopilot,
+        Agent::Gone { .. } => ReadyState::Gone,
+    };
+    if state.is_written_on(node) {
+        return Step::Rest;
+    }
+    match agent {
+        Agent::Gone { since } if since < GRACE && ready(node).is_some() => Step::CheckAgain(GRACE - since),
+        // An agent that has just started or connected again has not received anything yet.
+        Agent::NoAutopilot { since } if since < GRACE => Step::CheckAgain(GRACE - since),
+        Agent::Gone { .. } | Agent::NoAutopilot { .. } | Agent::Connected => Step::Write(state),
+    }
+}
+
+/// Whether we made it, by its label; a person who removes that keeps the Node for themselves.
+#[must_use]
+pub fn is_ours(node: &Node) -> bool {
+    node.labels()
+        .get(labels::MANAGED_BY)
+        .is_some_and(|by| by == labels::COORDINATOR)
+}
+
+/// The object for an agent that has none.
+#[must_use]
+pub fn object(node: &NodeName) -> Node {
+    // A longer name is no label value.
+    let hostname = Some(("kubernetes.io/hostname", node.as_str())).filter(|(_, name)| name.len() <= LONGEST_LABEL);
+    let labels = [(labels::DRONE_NODE, ""), (labels::MANAGED_BY, labels::COORDINATOR)];
+    let labels = labels.into_iter().chain(hostname);
+    Node {
+        metadata: ObjectMeta {
+            name: Some(node.to_string()),
+            labels: Some(labels.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()),
+            ..ObjectMeta::default()
+        },
+        ..Node::default()
+    }
+}
+
+impl ReadyState {
+    const fn text(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::Connected => ("True", "AgentConnected", "the agent of this node is connected"),
+            Self::NoAutopilot => (
+                "False",
+                "AutopilotSilent",
+                "the agent of this node is connected but receives nothing from an autopilot; check cable, port, baud rate and power",
+            ),
+            Self::Gone => (
+                "Unknown",
+                "AgentGone",
+                "the agent of this node is not connected; check that it runs and reaches the coordinator",
+            ),
+        }
+    }
+
+    fn is_written_on(self, node: &Node) -> bool {
+        let (status, reason, message) = self.text();
+        ready(node).is_some_and(|c| {
+            c.status == status && c.reason.as_deref() == Some(reason) && c.message.as_deref() == Some(message)
+        })
+    }
+
+    /// The Ready condition of `node` as it is to be. The time of its last transition is kept while its status is the same.
+    #[must_use]
+    pub fn condition(self, node: &Node, now: Timestamp) -> NodeCondition {
+        let (status, reason, message) = self.text();
+        let since = ready(node).filter(|c| c.status == status);
+        // Kubernetes keeps whole seconds.
+        let now = Time(Timestamp::from_second(now.as_second()).unwrap_or(now));
+        NodeCondition {
+            type_: READY.to_owned(),
+            status: status.to_owned(),
+            reason: Some(reason.to_owned()),
+            message: Some(message.to_owned()),
+            last_transition_time: since
+                .and_then(|c| c.last_transition_time.clone())
+                .or_else(|| Some(now.clone())),
+            last_heartbeat_time: Some(now),
+        }
+    }
+}
+
+fn ready(node: &Node) -> Option<&NodeCondition> {
+    let conditions = node.status.as_ref()?.conditions.as_deref()?;
+    conditions.iter().find(|c| c.type_ == READY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use k8s_openapi::api::core::v1::{NodeSpec, NodeStatus};
+
+    const GONE_LONG: Agent = Agent::Gone {
+        since: Duration::from_secs(3600),
+    };
+
+    fn name() -> NodeName {
+        NodeName::parse("alpha").unwrap()
+    }
+
+    /// A Node of ours on which this was written last.
+    fn written(state: ReadyState, second: i64) -> Node {
+        let node = object(&name());
+        let condition = state.condition(&node, Timestamp::from_second(second).unwrap());
+        Node {
+            status: Some(NodeStatus {
+                conditions: Some(vec![condition]),
+                ..NodeStatus::default()
+            }),
+            ..node
+        }
+    }
+
+    #[test]
+    fn an_agent_without_a_node_gets_one_that_drones_can_be_bound_to() {
+        assert_eq!(step(None, Agent::Connected), Step::Register);
+        let node = object(&name());
+        assert!(node.labels().contains_key(labels::DRONE_NODE) && is_ours(&node));
+        assert_eq!(step(Some(&node), Agent::Connected), Step::Write(ReadyState::Connected));
+        let facts = crate::cluster::world::NodeFacts::of(&written(ReadyState::Connected, 0)).unwrap();
+        assert!(facts.ready && !facts.cordoned && !facts.tainted);
+        assert!(
+            !crate::cluster::world::NodeFacts::of(&written(ReadyState::Gone, 0))
+                .unwrap()
+                .ready
+        );
+    }
+
+    #[test]
+    fn a_node_whose_name_is_longer_than_a_label_may_be_has_no_label_that_would_be_refused() {
+        let hostname = |name: &str| {
+            let node = object(&NodeName::parse(name).unwrap());
+            assert!(node.labels().values().all(|value| value.len() <= LONGEST_LABEL) && is_ours(&node));
+            node.labels().get("kubernetes.io/hostname").cloned()
+        };
+        let longest = "a".repeat(LONGEST_LABEL);
+        assert_eq!(hostname(&longest), Some(longest.clone()));
+        assert_eq!(hostname(&format!("{longest}.field.example")), None);
+    }
+
+    #[test]
+    fn nothing_is_written_while_nothing_changes() {
+        assert_eq!(
+            step(Some(&written(ReadyState::Connected, 0)), Agent::Connected),
+            Step::Rest
+        );
+        assert_eq!(step(Some(&written(ReadyState::Gone, 0)), GONE_LONG), Step::Rest);
+    }
+
+    #[test]
+    fn an_agent_that_is_gone_for_a_moment_costs_no_write_and_one_that_stays_away_is_told() {
+        let node = written(ReadyState::Connected, 0);
+        let gone = |seconds| Agent::Gone {
+            since: Duration::from_secs(seconds),
+        };
+        assert_eq!(step(Some(&node), gone(4)), Step::CheckAgain(Duration::from_secs(6)));
+        assert_eq!(step(Some(&node), gone(10)), Step::Write(ReadyState::Gone));
+        assert_eq!(
+            step(Some(&written(ReadyState::Gone, 0)), Agent::Connected),
+            Step::Write(ReadyState::Connected)
+        );
+    }
+
+    #[test]
+    fn a_node_whose_autopilot_is_not_heard_is_not_ready_and_says_what_to_check() {
+        let deaf = |seconds| Agent::NoAutopilot {
+            since: Duration::from_secs(seconds),
+        };
+        let new = object(&name());
+        assert_eq!(step(None, deaf(0)), Step::Register);
+        assert_eq!(step(Some(&new), deaf(1)), Step::CheckAgain(Duration::from_secs(9)));
+        assert_eq!(step(Some(&new), deaf(10)), Step::Write(ReadyState::NoAutopilot));
+        let node = written(ReadyState::Connected, 0);
+        assert_eq!(step(Some(&node), deaf(4)), Step::CheckAgain(Duration::from_secs(6)));
+        assert_eq!(step(Some(&node), deaf(10)), Step::Write(ReadyState::NoAutopilot));
+        let node = written(ReadyState::NoAutopilot, 0);
+        assert_eq!(step(Some(&node), deaf(60)), Step::Rest);
+        assert_eq!(step(Some(&node), Agent::Connected), Step::Write(ReadyState::Connected));
+        assert_eq!(step(Some(&node), GONE_LONG), Step::Write(ReadyState::Gone));
+        let written = ready(&node).unwrap();
+        assert_eq!(
+            (written.status.as_str(), written.reason.as_deref()),
+            ("False", Some("AutopilotSilent"))
+        );
+        assert!(!crate::cluster::world::NodeFacts::of(&node).unwrap().ready);
+    }
+
+    #[test]
+    fn a_deleted_node_stays_away_until_its_agent_is_there() {
+        assert_eq!(step(None, GONE_LONG), Step::Rest);
+        let mut going = written(ReadyState::Connected, 0);
+        going.metadata.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
+        assert_eq!(step(Some(&going), GONE_LONG), Step::Rest);
+    }
+
+    #[test]
+    fn a_node_that_somebody_else_made_or_took_over_is_not_touched() {
+        let mut node = written(ReadyState::Gone, 0);
+        node.labels_mut().remove(labels::MANAGED_BY);
+        assert_eq!(step(Some(&node), Agent::Connected), Step::Rest);
+        assert_eq!(step(Some(&Node::default()), Agent::Connected), Step::Rest);
+    }
+
+    #[test]
+    fn what_a_person_put_on_a_node_is_no_reason_to_write() {
+        let mut node = written(ReadyState::Connected, 0);
+        node.labels_mut().remove(labels::DRONE_NODE);
+        node.labels_mut().insert("site".into(), "north".into());
+        node.spec = Some(NodeSpec {
+            unschedulable: Some(true),
+            ..NodeSpec::default()
+        });
+        assert_eq!(step(Some(&node), Agent::Connected), Step::Rest);
+    }
+
+    #[test]
+    fn the_time_of_the_condition_is_that_of_its_last_change_of_status() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let node = written(ReadyState::Connected, 10);
+        let same = ReadyState::Connected.condition(&node, at(20));
+        assert_eq!(same.last_transition_time.unwrap().0, at(10));
+        let other = ReadyState::Gone.condition(&node, at(20));
+        assert_eq!(other.last_transition_time.unwrap().0, at(20));
+    }
+}

@@ -1,0 +1,333 @@
+//! The Swarm controller: keeps as many Drones as are desired, and removes its own, and only its own, when it goes.
+//!
+//! Owns: one reconcile of one Swarm, as observe, plan, apply, status. Which Drones are its own follows from the owner
+//! reference's uid, not by labels. Must not: bind Drones or hold their finalizers.
+
+pub mod expectations;
+pub mod members;
+pub mod rollout;
+pub mod status;
+
+use crate::cluster::api::{self, ApiError};
+use crate::cluster::key::Key;
+use crate::cluster::world::uid;
+use crate::context::Context;
+use crate::controllers;
+use crate::controllers::drone::{AFTER_DOUBT, overtaken_is_no_failure};
+use crate::controllers::takeoff_slots::bounds;
+use crate::spans;
+use crds::{Drone, Swarm, labels};
+use fleet::hearing::SETTLES;
+use fleet::ids::DroneUid;
+use fleet::names::drone_names;
+use fleet::swarm::replacement::Replace;
+use fleet::swarm::{Member, Serving, mark_stuck, plan};
+use futures::StreamExt;
+use futures::stream;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::runtime::reflector::Store;
+use kube::{Resource, ResourceExt};
+use members::member;
+use serde_json::json;
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tracing::{Instrument, Span};
+
+/// Swarms worked on at a time.
+const AT_A_TIME: u16 = 4;
+
+/// Drones made or deleted in one reconcile of a Swarm; the rest follows in the next.
+const BATCH: usize = 50;
+
+/// Calls under way at a time for one Swarm.
+const CONCURRENCY: usize = 8;
+
+/// A reconcile of a Swarm goes through its Drones, and each of them may wake it. After one it rests for this long for each,
+/// which is some times what the reconcile took: a large Swarm in motion takes no more than a part of one core.
+const REST_FOR_EACH: Duration = Duration::from_micros(10);
+
+/// Names tried beyond those needed, before giving up until the cache shows what is in the way.
+const SPARE_NAMES: usize = 20_000;
+
+/// Put on an object by the API server when it is deleted with `--cascade=orphan`.
+const ORPHAN: &str = "orphan";
+
+/// Starts the controller.
+pub fn start(context: &Arc<Context>, swarms: Store<Swarm>, tasks: &mut JoinSet<()>) {
+    let shared = Arc::clone(context);
+    let world = Arc::clone(&context.world);
+    let rest =
+        move |key: &Key| REST_FOR_EACH.saturating_mul(u32::try_from(world.size_of_swarm(key)).unwrap_or(u32::MAX));
+    tasks.spawn(controllers::run(
+        swarms,
+        Arc::clone(&context.wakes.swarms),
+        AT_A_TIME,
+        context.ending.clone(),
+        context.metrics.reconciles_of("Swarm"),
+        rest,
+        move |key| {
+            let context = Arc::clone(&shared);
+            let swarm = context.world.get_swarm(&key);
+            let span = swarm.map_or_else(Span::none, |swarm| spans::object(swarm.as_ref()));
+            async move { overtaken_is_no_failure(Box::pin(reconcile(&context, &key)).await) }.instrument(span)
+        },
+    ));
+}
+
+async fn reconcile(context: &Context, key: &Key) -> Result<Option<Duration>, ApiError> {
+    if !context.leadership.acts() {
+        return Ok(Some(AFTER_DOUBT));
+    }
+    let Some(swarm) = context.world.get_swarm(key) else {
+        return Ok(None);
+    };
+    let drones = context.world.drones_of_swarm(uid(swarm.as_ref()));
+    let guarded = swarm.finalizers().iter().any(|f| f == labels::DRONES_FINALIZER);
+    if swarm.metadata.deletion_timestamp.is_some() {
+        if !guarded {
+            return Ok(None);
+        }
+        let orphaning = swarm.finalizers().iter().any(|f| f == ORPHAN);
+        let expected = context
+            .expectations
+            .expects_creations(uid(swarm.as_ref()), Instant::now());
+        if orphaning || (drones.is_empty() && !expected) {
+            set_finalizers(context, &swarm, |f| f.retain(|f| f != labels::DRONES_FINALIZER)).await?;
+            context.swarm_paces.forget(uid(swarm.as_ref()));
+            context.takeoff_slots.forget_swarm(uid(swarm.as_ref()));
+            context.expectations.forget(uid(swarm.as_ref()));
+            tracing::info!(orphaning, "released");
+            return Ok(None);
+        }
+    } else if !guarded {
+        set_finalizers(context, &swarm, |f| f.push(labels::DRONES_FINALIZER.to_owned())).await?;
+        // The Drones come with the next reconcile, of a Swarm that is known to wait for them.
+        return Ok(Some(Duration::ZERO));
+    }
+    let rolled = rollout::roll(context, &swarm, &drones).await;
+    let converged = converge(context, &swarm, &drones).await;
+    let converged = converged.and_then(|later| rolled.map(|()| later));
+    let trouble = converged
+        .as_ref()
+        .err()
+        .filter(|error| error.is_refusal())
+        .map(ToString::to_string);
+    let later = status::write(context, &swarm, trouble).await?;
+    Ok([converged?, later].into_iter().flatten().min())
+}
+
+/// Makes and deletes Drones as planned.
+async fn converge(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Result<Option<Duration>, ApiError> {
+    let bounds = bounds(swarm);
+    let desired = bounds.replicas;
+    let now = Instant::now();
+    let unseen = context.expectations.unseen_creations(uid(swarm), drones, now);
+    let stays = |drone: &&Arc<Drone>| {
+        drone.metadata.deletion_timestamp.is_none() && !context.expectations.expects_deletion(uid(drone.as_ref()), now)
+    };
+    // One that was made and is gone before it was seen would be counted on for ever: reconcile again when it is given up.
+    let recheck = (!unseen.is_empty()).then_some(expectations::BELIEVE);
+    let calm = context.assessments.calm(uid(swarm)) || swarm.metadata.deletion_timestamp.is_some();
+    if calm && drones.iter().filter(stays).count() + unseen.len() == desired {
+        context.takeoff_slots.lost(uid(swarm), 0);
+        return Ok(recheck);
+    }
+    let mut members: Vec<Member> = drones.iter().map(|drone| member(context, swarm, drone, now)).collect();
+    members.extend(unseen.iter().map(|(name, uid)| Member {
+        uid: DroneUid(uid.clone()),
+        name: name.clone(),
+        serving: Serving::NoVehicle,
+        ready: false,
+        stuck: false,
+        replace: None,
+        leaving: false,
+    }));
+    let full = context.takeoff_slots.are_full(swarm);
+    mark_stuck(&mut members, full, |drone| {
+        context.takeoff_slots.has(uid(swarm), &drone.0, false)
+    });
+    let lost = members
+        .iter()
+        .filter(|m| !m.leaving && m.replace == Some(Replace::Lost));
+    let lost = lost.count();
+    context.takeoff_slots.lost(uid(swarm), lost);
+    let deaf = lost > 0 && context.is_deaf();
+    // A Swarm that is being deleted lets all go anyway.
+    let grace = context
+        .grace_left()
+        .filter(|_| swarm.metadata.deletion_timestamp.is_none());
+    let mut plan = plan(bounds, &members, grace.is_none());
+    if deaf {
+        plan = plan.while_deaf(&members);
+    }
+    let key = Key::of(swarm);
+    if plan.create > 0 {
+        let names = free_names(context, swarm, &unseen, plan.create.min(BATCH));
+        tracing::info!(desired, making = names.len(), "making Drones");
+        run(names.into_iter().map(|name| create(context, swarm, name))).await?;
+    }
+    if !plan.delete.is_empty() {
+        let chosen: HashSet<&DroneUid> = plan.delete.iter().take(BATCH).collect();
+        tracing::info!(desired, removing = chosen.len(), "removing Drones");
+        let chosen: Vec<Member> = members.iter().filter(|m| chosen.contains(&m.uid)).cloned().collect();
+        run(chosen
+            .into_iter()
+            .map(|member| delete(context, key.namespace.clone(), member)))
+        .await?;
+    }
+    let more = plan.create > BATCH || plan.delete.len() > BATCH;
+    // Just started: what flies and what is idle is known once the agents have found their way here.
+    let unsure = grace.filter(|_| plan.unsure);
+    let deaf = deaf.then_some(SETTLES);
+    Ok(more.then_some(Duration::ZERO).or(unsure).or(deaf).or(recheck))
+}
+
+fn free_names(context: &Context, swarm: &Swarm, unseen: &[(String, String)], count: usize) -> Vec<String> {
+    let namespace = swarm.namespace().unwrap_or_default();
+    let mut names: Vec<String> = Vec::with_capacity(count);
+    for name in drone_names(&swarm.name_any(), uid(swarm)).take(count + SPARE_NAMES) {
+        if names.len() == count {
+            break;
+        }
+        let used = context.world.drone_exists(&Key::new(&namespace, &name)) || unseen.iter().any(|(n, _)| *n == name);
+        if !used && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Runs calls a few at a time, all of them; returns the first failure.
+async fn run(calls: impl Iterator<Item = impl Future<Output = Result<(), ApiError>>>) -> Result<(), ApiError> {
+    let results: Vec<_> = stream::iter(calls).buffer_unordered(CONCURRENCY).collect().await;
+    results.into_iter().collect()
+}
+
+async fn create(context: &Context, swarm: &Swarm, name: String) -> Result<(), ApiError> {
+    let namespace = swarm.namespace().unwrap_or_default();
+    let drones: Api<Drone> = Api::namespaced(context.client(), &namespace);
+    let params = PostParams {
+        field_manager: Some(labels::COORDINATOR.into()),
+        ..PostParams::default()
+    };
+    match api::call("create a Drone", drones.create(&params, &build(swarm, &name))).await {
+        Ok(made) => {
+            context
+                .expectations
+                .created(uid(swarm), &name, uid(&made), Instant::now());
+            Ok(())
+        }
+        // Another coordinator, or we with an older cache, thought of the same name: then it is there.
+        Err(error) if error.is_already_exists() => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+async fn delete(context: &Context, namespace: String, member: Member) -> Result<(), ApiError> {
+    let drones: Api<Drone> = Api::namespaced(context.client(), &namespace);
+    let uid = member.uid.0;
+    let precondition = Preconditions {
+        uid: Some(uid.clone()),
+        resource_version: None,
+    };
+    let params = DeleteParams {
+        preconditions: Some(precondition),
+        ..DeleteParams::default()
+    };
+    match api::call("delete a Drone", drones.delete(&member.name, &params)).await {
+        Ok(_) => {
+            context.expectations.deleted(&uid, Instant::now());
+            Ok(())
+        }
+        // It is gone, or another object has its name: either way it leaves.
+        Err(error) if error.is_not_found() || error.is_conflict() => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// A new Drone of `swarm`.
+fn build(swarm: &Swarm, name: &str) -> Drone {
+    let template = swarm.spec.template.metadata.clone().unwrap_or_default();
+    let mut drone = Drone::new(name, swarm.spec.drone_spec());
+    let mut all = template.labels;
+    all.insert(labels::MANAGED_BY.to_owned(), labels::COORDINATOR.to_owned());
+    all.extend(status::selector(swarm));
+    drone.metadata.namespace = swarm.namespace();
+    drone.metadata.labels = Some(all);
+    drone.metadata.annotations = Some(template.annotations).filter(|a| !a.is_empty());
+    drone.metadata.finalizers = Some(vec![labels::LANDED_FINALIZER.to_owned()]);
+    drone.metadata.owner_references = Some(vec![OwnerReference {
+        api_version: Swarm::api_version(&()).into_owned(),
+        kind: Swarm::kind(&()).into_owned(),
+        name: swarm.name_any(),
+        uid: uid(swarm).to_owned(),
+        controller: Some(true),
+        block_owner_deletion: Some(true),
+    }]);
+    drone
+}
+
+async fn set_finalizers(
+    context: &Context,
+    swarm: &Swarm,
+    change: impl FnOnce(&mut Vec<String>),
+) -> Result<(), ApiError> {
+    let swarms: Api<Swarm> = Api::namespaced(context.client(), &swarm.namespace().unwrap_or_default());
+    let mut finalizers = swarm.finalizers().to_vec();
+    change(&mut finalizers);
+    let patch = json!({"metadata": {
+        "uid": uid(swarm),
+        "resourceVersion": swarm.metadata.resource_version,
+        "finalizers": finalizers,
+    }});
+    let params = PatchParams {
+        field_manager: Some(labels::COORDINATOR.into()),
+        ..PatchParams::default()
+    };
+    match api::call(
+        "set the finalizer of a Swarm",
+        swarms.patch(&swarm.name_any(), &params, &Patch::Merge(&patch)),
+    )
+    .await
+    {
+        Ok(written) => {
+            context.world.learn_swarm(written);
+            Ok(())
+        }
+        Err(error) if error.is_not_found() => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crds::SwarmSpec;
+
+    #[test]
+    fn a_drone_is_owned_by_its_swarm_labeled_and_held_until_it_has_landed() {
+        let mut swarm = Swarm::new(
+            "alpha",
+            SwarmSpec {
+                replicas: 1,
+                ..SwarmSpec::default()
+            },
+        );
+        swarm.metadata.namespace = Some("field".into());
+        swarm.metadata.uid = Some("u-1".into());
+        let mut metadata = crds::swarm::TemplateMetadata::default();
+        metadata.labels.insert("team".into(), "red".into());
+        metadata.labels.insert(labels::SWARM.into(), "somebody-elses".into());
+        swarm.spec.template.metadata = Some(metadata);
+        let drone = build(&swarm, "alpha-good-bird");
+        assert_eq!(drone.labels()["team"], "red");
+        assert_eq!(drone.labels()[labels::SWARM], "alpha", "the Swarm's own label wins");
+        assert_eq!(drone.finalizers(), [labels::LANDED_FINALIZER]);
+        assert_eq!(crate::cluster::world::owner(&drone), Some(("u-1", "alpha")));
+        assert_eq!(drone.owner_references()[0].block_owner_deletion, Some(true));
+    }
+}

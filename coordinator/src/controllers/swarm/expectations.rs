@@ -1,0 +1,115 @@
+//! What was asked of the API server and is not in the cache yet, so that an old cache does not make it be asked twice.
+//!
+//! Owns: creations by Swarm and deletions by Drone uid. Each is forgotten once seen, or after a while: then the cache is
+//! believed again.
+
+use crate::cluster::world::uid;
+use crds::Drone;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// A watch that has not shown a write after this time is broken, and will be listed afresh.
+pub(super) const BELIEVE: Duration = Duration::from_secs(60);
+
+/// All expectations.
+#[derive(Debug, Default)]
+pub struct Expectations(Mutex<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    /// By the Swarm's uid, then the Drone's uid: its name, and when it was made.
+    made: HashMap<String, HashMap<String, (String, Instant)>>,
+    /// By the Drone's uid: when it was deleted.
+    deleted: HashMap<String, Instant>,
+}
+
+impl Expectations {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A Drone was made for the Swarm with this uid.
+    pub fn created(&self, swarm: &str, name: &str, drone: &str, now: Instant) {
+        let mut inner = self.lock();
+        inner
+            .made
+            .entry(swarm.to_owned())
+            .or_default()
+            .insert(drone.to_owned(), (name.to_owned(), now));
+    }
+
+    /// Name and uid of the Drones made for a Swarm that are not among `seen`.
+    pub fn unseen_creations(&self, swarm: &str, observed: &[Arc<Drone>], now: Instant) -> Vec<(String, String)> {
+        let mut inner = self.lock();
+        let Some(made) = inner.made.get_mut(swarm) else {
+            return vec![];
+        };
+        if made.is_empty() {
+            return vec![];
+        }
+        let observed: HashSet<&str> = observed.iter().map(|drone| uid(drone.as_ref())).collect();
+        made.retain(|drone, (_, at)| !observed.contains(drone.as_str()) && now - *at < BELIEVE);
+        made.iter()
+            .map(|(drone, (name, _))| (name.clone(), drone.clone()))
+            .collect()
+    }
+
+    /// Whether Drones made for a Swarm may still show up.
+    pub fn expects_creations(&self, swarm: &str, now: Instant) -> bool {
+        self.lock()
+            .made
+            .get(swarm)
+            .is_some_and(|made| made.values().any(|(_, at)| now - *at < BELIEVE))
+    }
+
+    /// The deletion of a Drone was asked for.
+    pub fn deleted(&self, drone: &str, now: Instant) {
+        let mut inner = self.lock();
+        inner.deleted.retain(|_, at| now - *at < BELIEVE);
+        inner.deleted.insert(drone.to_owned(), now);
+    }
+
+    /// Whether the deletion of a Drone was asked for.
+    pub fn expects_deletion(&self, drone: &str, now: Instant) -> bool {
+        self.lock().deleted.get(drone).is_some_and(|at| now - *at < BELIEVE)
+    }
+
+    /// A Swarm is gone.
+    pub fn forget(&self, swarm: &str) {
+        self.lock().made.remove(swarm);
+    }
+}
+
+/// A Drone's name and uid, for tests.
+#[cfg(test)]
+fn drone(name: &str, uid: &str) -> Arc<Drone> {
+    let mut drone = Drone::new(name, crds::DroneSpec::default());
+    drone.metadata.uid = Some(uid.into());
+    Arc::new(drone)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[test]
+    fn a_drone_just_made_counts_until_the_cache_shows_it() {
+        let (expectations, now) = (Expectations::default(), Instant::now());
+        expectations.created("swarm", "a", "1", now);
+        expectations.created("swarm", "b", "2", now);
+        assert_eq!(expectations.unseen_creations("swarm", &[], now).len(), 2);
+        let left = expectations.unseen_creations("swarm", &[drone("a", "1")], now);
+        assert_eq!(left, [("b".to_owned(), "2".to_owned())]);
+        assert!(expectations.unseen_creations("swarm", &[], now + BELIEVE).is_empty());
+    }
+
+    #[test]
+    fn a_deletion_asked_for_is_remembered_until_it_is_seen() {
+        let (expectations, now) = (Expectations::default(), Instant::now());
+        assert!(!expectations.expects_deletion("1", now));
+        expectations.deleted("1", now);
+        assert!(expectations.expects_deletion("1", now));
+        assert!(!expectations.expects_deletion("1", now + BELIEVE));
+    }
+}

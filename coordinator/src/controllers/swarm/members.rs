@@ -1,0 +1,287 @@
+//! A Swarm's Drones as its plan wants to know them.
+//!
+//! Owns: gathering it for [`fleet::swarm::assessment`], [`member`], and [`Assessments`]: which of them should be replaced, so
+//! that it is reconciled when that changes and not at every report. Must not: decide.
+
+use crate::cluster::key::Key;
+use crate::cluster::world::{owner, uid};
+use crate::context::Context;
+use crate::controllers::drone::facts::DroneSnapshot;
+use crate::controllers::takeoff_slots::policy;
+use crds::{Drone, Swarm};
+use fleet::drone::Ground;
+use fleet::report::Report;
+use fleet::swarm::assessment::{self, Assessment, Known};
+use fleet::swarm::placement::{Place, Placement, placement};
+use fleet::swarm::replacement::{Policy, Replace, Service};
+use fleet::swarm::{Member, Serving};
+use fleet::units::Percent;
+use fleet::vehicle::FlightTruth;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// So much above the charge at which it is relieved, a vehicle's battery is checked now and then: reports are news only every
+/// ten percent.
+const NEAR: u8 = 11;
+
+/// How often something is checked that no news reports.
+const RECHECK: Duration = Duration::from_secs(5);
+
+/// The assessments of all Drones, by the Swarm's uid.
+#[derive(Debug, Default)]
+pub struct Assessments(Mutex<HashMap<String, OfSwarm>>);
+
+/// Those of one Swarm, by the Drone's uid.
+#[derive(Debug, Default)]
+struct OfSwarm {
+    all: HashMap<String, Assessment>,
+    /// How many of them should be replaced.
+    to_replace: usize,
+}
+
+impl OfSwarm {
+    fn put(&mut self, drone: &str, assessment: Assessment) -> Assessment {
+        self.to_replace += usize::from(assessment.replace.is_some());
+        let before = match self.all.get_mut(drone) {
+            Some(known) => std::mem::replace(known, assessment),
+            None => self.all.insert(drone.to_owned(), assessment).unwrap_or_default(),
+        };
+        self.to_replace -= usize::from(before.replace.is_some());
+        before
+    }
+
+    fn remove(&mut self, drone: &str) {
+        let before = self.all.remove(drone);
+        self.to_replace -= usize::from(before.is_some_and(|before| before.replace.is_some()));
+    }
+}
+
+impl Assessments {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, OfSwarm>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether there is none that should be replaced.
+    #[must_use]
+    pub fn calm(&self, swarm: &str) -> bool {
+        self.lock()
+            .get(swarm)
+            .is_none_or(|assessments| assessments.to_replace == 0)
+    }
+
+    /// Whether this is news of a Drone that `is_there`, which is asked while nobody can be forgotten.
+    fn put(&self, swarm: &str, drone: &str, assessment: Assessment, is_there: impl FnOnce() -> bool) -> bool {
+        let mut all = self.lock();
+        // It may have gone since the snapshot. What goes is forgotten after this, or was before.
+        is_there() && all.entry(swarm.to_owned()).or_default().put(drone, assessment) != assessment
+    }
+
+    /// A Drone is gone.
+    pub fn forget(&self, drone: &Drone) {
+        let Some((swarm, _)) = owner(drone) else { return };
+        let mut all = self.lock();
+        if let Some(assessments) = all.get_mut(swarm) {
+            assessments.remove(uid(drone));
+            if assessments.all.is_empty() {
+                all.remove(swarm);
+            }
+        }
+    }
+}
+
+/// Whether a Drone was found tired at the last reconcile.
+fn was_tired(context: &Context, swarm: &Swarm, snapshot: &DroneSnapshot) -> bool {
+    let all = context.assessments.lock();
+    let assessment = all
+        .get(uid(swarm))
+        .and_then(|assessments| assessments.all.get(snapshot.uid()));
+    assessment.is_some_and(|assessment| assessment.replace == Some(Replace::Tired))
+}
+
+/// Takes in the snapshot of a Drone; wakes its Swarm if its plan may depend on it. Says when to check again at the latest.
+pub fn see(context: &Context, snapshot: &DroneSnapshot) -> Option<Duration> {
+    let swarm = owner(&snapshot.drone).and_then(|(uid, _)| context.world.swarm_of_uid(uid))?;
+    let policy = policy(&swarm);
+    let service = service(context, &swarm, snapshot);
+    let assessment = assess(snapshot, &service, &policy);
+    let is_there = || context.world.is_member(uid(swarm.as_ref()), snapshot.uid());
+    if context
+        .assessments
+        .put(uid(swarm.as_ref()), snapshot.uid(), assessment, is_there)
+    {
+        context.wakes.swarms.wake(Key::of(swarm.as_ref()));
+    }
+    let near = |percent: u8| percent > policy.rotate_at.get() && percent <= policy.rotate_at.get().saturating_add(NEAR);
+    let tiring = matches!(service.serving, Serving::Flying { .. }) && service.battery.is_some_and(|b| near(b.get()));
+    let lost = service.serving == Serving::Unknown && policy.replace_lost_after.is_some();
+    (tiring || lost).then_some(RECHECK)
+}
+
+/// A Drone of `swarm`, as its plan wants to know it.
+#[must_use]
+pub fn member(context: &Context, swarm: &Swarm, drone: &Arc<Drone>, now: Instant) -> Member {
+    let snapshot = DroneSnapshot::of(context, Arc::clone(drone));
+    let service = service(context, swarm, &snapshot);
+    let assessment = assess(&snapshot, &service, &policy(swarm));
+    let leaving = snapshot.facts.deleting || context.expectations.expects_deletion(snapshot.uid(), now);
+    Member {
+        serving: service.serving,
+        ready: assessment.ready,
+        stuck: assessment.stuck,
+        replace: assessment.replace,
+        uid: snapshot.facts.uid,
+        name: drone.name_any(),
+        leaving,
+    }
+}
+
+/// What the vehicle of a Drone does, as far as its Swarm's plan goes.
+#[must_use]
+pub fn serving(snapshot: &DroneSnapshot) -> Serving {
+    match snapshot.report.as_deref().and_then(|report| report.truth.flying()) {
+        _ if !snapshot.was_served() => Serving::NoVehicle,
+        Some(true) => Serving::Flying {
+            battery: battery(snapshot),
+        },
+        Some(false) => Serving::OnGround,
+        None => Serving::Unknown,
+    }
+}
+
+fn battery(snapshot: &DroneSnapshot) -> Option<Percent> {
+    snapshot.report.as_ref()?.battery?.remaining
+}
+
+fn service(context: &Context, swarm: &Swarm, snapshot: &DroneSnapshot) -> Service {
+    let report = snapshot.report.as_deref();
+    let serving = serving(snapshot);
+    Service {
+        serving,
+        over: report.is_some_and(Report::flight_is_over),
+        was_tired: was_tired(context, swarm, snapshot),
+        armed: report.is_some_and(|report| report.truth == FlightTruth::ArmedOnGround),
+        battery: battery(snapshot),
+        node: snapshot.usable,
+        unknown_for: unknown_for(&snapshot.drone, Timestamp::now()).filter(|_| serving == Serving::Unknown),
+        misplaced: placed(context, swarm, snapshot) == Placement::Misplaced,
+    }
+}
+
+/// What the node selector of `swarm` means for a Drone that it has.
+#[must_use]
+pub fn placed(context: &Context, swarm: &Swarm, snapshot: &DroneSnapshot) -> Placement {
+    let wanted = swarm.spec.drone_node_selector();
+    let facts = snapshot.node.as_ref().and_then(|node| context.world.node_facts(node));
+    let place = match (&snapshot.drone.spec.node_name, &facts) {
+        (None, _) => Place::Nowhere,
+        (Some(_), Some(facts)) => Place::On(&facts.labels),
+        (Some(_), None) => Place::Unknown,
+    };
+    placement(&snapshot.drone.spec.node_selector, &wanted, place)
+}
+
+fn assess(snapshot: &DroneSnapshot, service: &Service, policy: &Policy) -> Assessment {
+    let known = Known {
+        uid: &snapshot.facts.uid,
+        generation: snapshot.facts.generation,
+        report: snapshot.report.as_deref(),
+        service,
+        deleting: snapshot.facts.deleting,
+        grounded: snapshot.facts.ground != Ground::No,
+        wants_flight: snapshot.wants_flight(),
+        none_free: snapshot.node.is_none() && condition(&snapshot.drone, "Assigned", "False").is_some(),
+    };
+    assessment::assess(&known, policy)
+}
+
+/// Whether the agent of a Drone acts on its present spec.
+#[must_use]
+pub fn has_taken(snapshot: &DroneSnapshot) -> bool {
+    assessment::has_taken(
+        snapshot.report.as_deref(),
+        &snapshot.facts.uid,
+        snapshot.facts.generation,
+    )
+}
+
+/// How long the status has said that nobody knows whether it flies.
+fn unknown_for(drone: &Drone, now: Timestamp) -> Option<Duration> {
+    let since = condition(drone, "Flying", "Unknown")?.last_transition_time.0;
+    Duration::try_from(now.duration_since(since)).ok()
+}
+
+fn condition<'a>(drone: &'a Drone, kind: &str, status: &str) -> Option<&'a Condition> {
+    let mut conditions = drone.status.as_ref()?.conditions.iter();
+    conditions.find(|c| c.type_ == kind && c.status == status)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+
+    fn drone(swarm: &str, uid: &str) -> Drone {
+        let mut drone = Drone::new(uid, crds::DroneSpec::default());
+        drone.metadata.uid = Some(uid.into());
+        drone.metadata.owner_references = Some(vec![OwnerReference {
+            api_version: "skein.dev/v1alpha1".into(),
+            kind: "Swarm".into(),
+            name: "alpha".into(),
+            uid: swarm.into(),
+            controller: Some(true),
+            block_owner_deletion: None,
+        }]);
+        drone
+    }
+
+    #[test]
+    fn a_swarm_is_reconciled_when_an_assessment_changes_and_not_at_every_report() {
+        let assessments = Assessments::default();
+        let tired = Assessment {
+            replace: Some(Replace::Tired),
+            ..Assessment::default()
+        };
+        let put = |drone: &str, assessment: Assessment| assessments.put("s", drone, assessment, || true);
+        assert!(!put("a", Assessment::default()), "nothing new");
+        assert!(assessments.calm("s"));
+        assert!(put("a", tired) && put("b", tired));
+        assert!(!put("a", tired));
+        assert!(!assessments.calm("s") && assessments.calm("other"));
+        assert!(put("a", Assessment::default()));
+        assert!(!assessments.calm("s"), "there is another");
+        assessments.forget(&drone("s", "a"));
+        assessments.forget(&drone("s", "unheard-of"));
+        assessments.forget(&drone("s", "b"));
+        assert!(assessments.calm("s") && assessments.lock().is_empty());
+    }
+
+    #[test]
+    fn one_that_went_while_it_was_reconciled_is_not_remembered() {
+        let assessments = Assessments::default();
+        let tired = Assessment {
+            replace: Some(Replace::Tired),
+            ..Assessment::default()
+        };
+        assert!(!assessments.put("s", "a", tired, || false));
+        assert!(assessments.calm("s") && assessments.lock().is_empty());
+    }
+
+    #[test]
+    fn how_long_a_vehicle_is_lost_is_counted_from_the_status() {
+        let mut lost = drone("s", "a");
+        assert_eq!(unknown_for(&lost, Timestamp::UNIX_EPOCH), None);
+        let status = serde_json::json!({"conditions": [{
+            "type": "Flying", "status": "Unknown", "reason": "AgentSilent", "message": "",
+            "lastTransitionTime": "1970-01-01T00:01:00Z",
+        }]});
+        lost.status = Some(serde_json::from_value(status).unwrap());
+        let at = |second| Timestamp::from_second(second).unwrap();
+        assert_eq!(unknown_for(&lost, at(100)), Some(Duration::from_secs(40)));
+        assert_eq!(unknown_for(&lost, at(10)), None, "clocks may be set back");
+    }
+}

@@ -1,0 +1,354 @@
+//! Replaces agents by a newer version, node by node, while their vehicles are on the ground: deletes Pods of the DaemonSet `skein-agent`,
+//! whose strategy is OnDelete.
+//!
+//! Owns: gathering what [`fleet::upgrade`] decides from, and doing what it says. The leader does that alone, and nothing while in
+//! doubt. Must not: decide, or delete what has changed since it was judged. Where there is no such DaemonSet nothing is done.
+
+pub mod daemon_set;
+pub mod pods;
+
+use crate::cluster::api::{self, ApiError};
+use crate::cluster::events::Note;
+use crate::cluster::watching;
+use crate::cluster::world::Change;
+use crate::context::Context;
+use crate::sessions::Connected;
+use daemon_set::{Agents, LABEL};
+use fleet::ids::NodeName;
+use fleet::upgrade::node_snapshot::{Agent, Free, NodeSnapshot, Version, judge};
+use fleet::upgrade::{News, Pace, Plan, Upgrade};
+use k8s_openapi::api::core::v1::{ObjectReference, Pod};
+use kube::api::{Api, DeleteParams, Preconditions};
+use kube::runtime::watcher;
+use pods::{AgentPod, Pods};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout};
+
+/// How often it is planned which agents may be replaced.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// How often the DaemonSet is asked for.
+const ASK: Duration = Duration::from_secs(5);
+
+/// How often it is checked whether there is a DaemonSet by now.
+const ABSENT: Duration = Duration::from_secs(60);
+
+/// What was known of the DaemonSet this long ago is not known any more.
+const OLD: Duration = Duration::from_secs(30);
+
+/// A deletion takes no longer than a leader may act without renewing its Lease once more.
+const DELETION: Duration = Duration::from_millis(2500);
+
+/// Which agents are being replaced, and how far that is.
+#[derive(Debug)]
+pub struct Upgrades {
+    pace: Option<Pace>,
+    upgrade: Mutex<Upgrade>,
+    plan: Mutex<Plan>,
+}
+
+impl Upgrades {
+    /// None are, yet.
+    #[must_use]
+    pub fn new(pace: Option<Pace>) -> Self {
+        Self {
+            pace,
+            upgrade: Mutex::default(),
+            plan: Mutex::default(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Upgrade> {
+        self.upgrade.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the vehicle of `node` must not take off, because its agent is being replaced.
+    #[must_use]
+    pub fn holds(&self, node: &NodeName) -> bool {
+        self.lock().holds(node)
+    }
+
+    /// The plan of the last reconcile.
+    #[must_use]
+    pub fn plan(&self) -> Plan {
+        self.plan.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn held(&self) -> BTreeSet<NodeName> {
+        let upgrade = self.lock();
+        upgrade.nodes().filter(|node| upgrade.holds(node)).cloned().collect()
+    }
+}
+
+/// Starts replacing agents, where that is the coordinator's to do.
+pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) {
+    let Some(pace) = context.upgrades.pace else { return };
+    let driver = Driver {
+        context: Arc::clone(context),
+        pace,
+        pods: Arc::default(),
+        agents: None,
+        told: None,
+    };
+    tasks.spawn(driver.run());
+}
+
+struct Driver {
+    context: Arc<Context>,
+    pace: Pace,
+    pods: Arc<Pods>,
+    /// The DaemonSet, and when it was asked for.
+    agents: Option<(Agents, Instant)>,
+    /// What was logged last of the DaemonSet, so that it is logged once.
+    told: Option<String>,
+}
+
+impl Driver {
+    async fn run(mut self) {
+        let ending = self.context.ending.clone();
+        let work = async {
+            while self.agents.is_none() {
+                self.ask().await;
+                if self.agents.is_none() {
+                    sleep(ABSENT.mul_f64(1.0 - rand::random::<f64>() / 2.0)).await;
+                }
+            }
+            let pods = Arc::clone(&self.pods);
+            let api = Api::<Pod>::namespaced(self.context.client(), &self.context.namespace);
+            let config = watcher::Config::default()
+                .timeout(watching::WATCH_SECONDS)
+                .labels(LABEL);
+            let take = move |change: Change<Pod>| pods.take(&change);
+            let watch = watching::follow(api, config, None, self.context.ending.clone(), take);
+            let work = async {
+                loop {
+                    sleep(EVERY.mul_f64(0.8 + rand::random::<f64>() / 5.0)).await;
+                    if self.context.leadership.acts() {
+                        self.once().await;
+                    }
+                }
+            };
+            tokio::join!(watch, work);
+        };
+        // What is under way is a read, or a deletion that the next leader will observe.
+        Box::pin(ending.run_until_cancelled(work)).await;
+    }
+
+    /// Asks for the DaemonSet. That it cannot be had is logged once, and forgotten when it is old.
+    async fn ask(&mut self) {
+        let before = self.agents.as_ref().map(|(agents, _)| agents);
+        let told = match daemon_set::ask(&self.context, before).await {
+            Ok(agents) => {
+                self.agents = agents.map(|agents| (agents, Instant::now()));
+                let on_delete = self.agents.as_ref().is_none_or(|(agents, _)| agents.on_delete);
+                (!on_delete).then(|| {
+                    "the DaemonSet skein-agent replaces its Pods by itself, vehicles in the air or not; set its updateStrategy to \
+                     OnDelete"
+                        .to_owned()
+                })
+            }
+            Err(error) => {
+                self.agents.take_if(|(_, at)| at.elapsed() > OLD);
+                Some(error.to_string())
+            }
+        };
+        if let Some(told) = told.as_ref().filter(|told| self.told.as_ref() != Some(told)) {
+            tracing::warn!(why = told, "agents are not upgraded");
+        }
+        self.told = told;
+    }
+
+    async fn once(&mut self) {
+        if self.agents.as_ref().is_none_or(|(_, at)| at.elapsed() > ASK) {
+            self.ask().await;
+        }
+        let agents = self
+            .agents
+            .as_ref()
+            .map(|(agents, _)| agents)
+            .filter(|agents| agents.on_delete);
+        let newest = agents.and_then(|agents| agents.newest.as_deref());
+        let pods = agents.map(|agents| self.pods.of(&agents.uid)).unwrap_or_default();
+        let (plan, news) = self.plan(&pods, newest);
+        for news in news {
+            self.report(&news);
+        }
+        for node in &plan.replace {
+            if let Some(pod) = pods.get(node) {
+                self.replace(node, pod).await;
+            }
+        }
+    }
+
+    /// Plans for all nodes where there is something to do or to wait for.
+    fn plan(&self, pods: &BTreeMap<NodeName, AgentPod>, newest: Option<&str>) -> (Plan, Vec<News>) {
+        let upgrades = &self.context.upgrades;
+        let held = upgrades.held();
+        let mut nodes: BTreeSet<NodeName> = upgrades.lock().nodes().cloned().collect();
+        nodes.retain(|node| pods.contains_key(node) || self.context.world.knows_node(node));
+        let of_note = |pod: &AgentPod| {
+            let snapshot = pod.snapshot(newest);
+            snapshot.version != Version::Current || !snapshot.runs
+        };
+        nodes.extend(
+            pods.iter()
+                .filter(|(_, pod)| of_note(pod))
+                .map(|(node, _)| node.clone()),
+        );
+        let agents: BTreeMap<&NodeName, Option<Connected>> = nodes
+            .iter()
+            .map(|node| (node, self.context.sessions.agent(node)))
+            .collect();
+        let snapshots = agents
+            .iter()
+            .map(|(node, agent)| {
+                (
+                    (*node).clone(),
+                    self.snapshot(node, pods.get(node), newest, agent.as_ref()),
+                )
+            })
+            .collect();
+        let mut plan = upgrades
+            .lock()
+            .plan(&snapshots, self.pace, self.context.leadership.now());
+        self.wake_changed(&held);
+        let news = std::mem::take(&mut plan.news);
+        plan.clone_into(&mut upgrades.plan.lock().unwrap_or_else(PoisonError::into_inner));
+        (plan, news)
+    }
+
+    fn snapshot<'a>(
+        &self,
+        node: &NodeName,
+        pod: Option<&AgentPod>,
+        newest: Option<&str>,
+        agent: Option<&'a Connected>,
+    ) -> NodeSnapshot<'a> {
+        let world = &self.context.world;
+        NodeSnapshot {
+            pod: pod.map(|pod| pod.snapshot(newest)),
+            node_ready: world.node_ready(node).unwrap_or_default(),
+            agent: agent.map(|agent| Agent {
+                connected_for: agent.connected_for,
+                report: agent.report.as_ref().map(|(report, age)| (report.as_ref(), *age)),
+            }),
+            bound: world.is_bound(node),
+        }
+    }
+
+    /// Has every node and Drone reconciled whose vehicle may take off again, or may not any more.
+    fn wake_changed(&self, before: &BTreeSet<NodeName>) {
+        let now = self.context.upgrades.held();
+        for node in before.symmetric_difference(&now) {
+            self.context.wakes.nodes.wake(node.clone());
+            self.context.world.wake_drones_on(node);
+        }
+        for free in before.difference(&now) {
+            self.context.world.a_vehicle_may_be_free(free);
+        }
+    }
+
+    /// Deletes the Pod, if all is still as it was when that was decided.
+    async fn replace(&mut self, node: &NodeName, pod: &AgentPod) {
+        // The API server is asked, as what is cached may be old.
+        let newest = match daemon_set::ask(&self.context, None).await {
+            Ok(agents) => agents
+                .filter(|agents| agents.on_delete)
+                .and_then(|agents| agents.newest),
+            Err(error) => return self.not_replaced(node, &error),
+        };
+        let outdated = pod.snapshot(newest.as_deref()).version == Version::Outdated;
+        let agent = self.context.sessions.agent(node);
+        let judged = judge(&self.snapshot(node, Some(pod), newest.as_deref(), agent.as_ref()));
+        let free = judged.is_ok_and(|free| free != Free::Refused);
+        if !outdated || !free || !self.context.leadership.acts() {
+            tracing::debug!(%node, ?judged, "the agent is not replaced just now");
+            return;
+        }
+        let pods: Api<Pod> = Api::namespaced(self.context.client(), &self.context.namespace);
+        let params = DeleteParams {
+            preconditions: Some(Preconditions {
+                uid: Some(pod.uid.clone()),
+                resource_version: pod.resource_version.clone(),
+            }),
+            ..DeleteParams::default()
+        };
+        let what = "delete the Pod of an agent";
+        let deleted = timeout(DELETION, api::call(what, pods.delete(&pod.name, &params))).await;
+        match deleted.unwrap_or(Err(ApiError::TimedOut { what })) {
+            Ok(_) => {
+                let now = self.context.leadership.now();
+                self.context.upgrades.lock().replaced(node, &pod.uid, now);
+                self.context.metrics.upgrade("ended");
+                let (old, new) = (pod.revision.as_deref().unwrap_or("none"), newest.unwrap_or_default());
+                tracing::info!(%node, pod = pod.name, old, new, "agent is replaced by a newer version");
+                let text = format!(
+                    "node {node}: Pod {} of revision {old} makes room for revision {new}",
+                    pod.name
+                );
+                self.event(node, Note::normal("AgentReplaced", text));
+            }
+            Err(error) if error.is_overtaken() => tracing::debug!(%node, %error, "the Pod has changed"),
+            Err(error) => self.not_replaced(node, &error),
+        }
+    }
+
+    /// A deletion of which no answer came may have been done: it is tried again, or observed. One that was refused is not.
+    fn not_replaced(&self, node: &NodeName, error: &ApiError) {
+        tracing::warn!(%node, %error, "agent could not be replaced; its vehicle may fly soon, and it is tried again later");
+        self.context.metrics.upgrade("failed");
+        if error.is_refusal() {
+            let held = self.context.upgrades.held();
+            let now = self.context.leadership.now();
+            self.context.upgrades.lock().failed(node, now);
+            self.wake_changed(&held);
+        }
+    }
+
+    fn report(&self, news: &News) {
+        let metrics = &self.context.metrics;
+        match news {
+            News::Chosen(node, why) => {
+                tracing::info!(%node, ?why, "agent is to be replaced by a newer version; its vehicle stays on the ground");
+            }
+            News::LetGo(node, why) => {
+                metrics.upgrade("let_go");
+                tracing::info!(%node, ?why, "agent is not replaced just now; its vehicle may fly");
+            }
+            News::Done(node) => {
+                metrics.upgrade("done");
+                tracing::info!(%node, "agent is of the newer version, and well");
+                self.event(
+                    node,
+                    Note::normal("AgentUpgraded", format!("node {node}: the new agent is well")),
+                );
+            }
+            News::Stuck(node) => {
+                metrics.upgrade("stuck");
+                let text = format!(
+                    "node {node}: its agent has not come back within {} s, so no other is replaced; check its Pod and its log",
+                    self.pace.patience.as_secs()
+                );
+                tracing::error!(%node, "{text}");
+                self.event(node, Note::warning("AgentUpgradeStuck", text));
+            }
+        }
+    }
+
+    /// An Event about the DaemonSet, and the node.
+    fn event(&self, node: &NodeName, note: Note) {
+        if let Some((agents, _)) = &self.agents {
+            let related = ObjectReference {
+                api_version: Some("v1".to_owned()),
+                kind: Some("Node".to_owned()),
+                name: Some(node.to_string()),
+                ..ObjectReference::default()
+            };
+            let about = agents.reference.clone();
+            self.context.events.record_about(about, Some(related), note);
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Where the leader is found: the EndpointSlice of the Service `skein-coordinator`, which selects no Pods by itself. So a
+//! standby can be Ready, and agents and tools still come to the leader.
+//!
+//! Owns: that one object. Must not: be written by one that may have been succeeded. A slice written too late is put right by
+//! the leader, which checks now and then; agents that come to the wrong one are asked to come back.
+
+use crate::cluster::api::{self, ApiError};
+use crate::context::Context;
+use crds::labels;
+use k8s_openapi::api::discovery::v1::{Endpoint, EndpointConditions, EndpointPort, EndpointSlice};
+use kube::api::{Api, PostParams};
+use kube::core::ObjectMeta;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinSet;
+
+/// Name of the Service and of its EndpointSlice.
+const NAME: &str = "skein-coordinator";
+
+/// What manages the slice, as Kubernetes wants it said; its own controller leaves it alone then.
+const MANAGED_BY: &str = "skein.dev";
+
+/// How often the leader makes sure of it.
+const CHECK_EVERY: Duration = Duration::from_secs(10);
+
+/// Keeps the EndpointSlice pointing at `here`.
+pub fn start(context: &Arc<Context>, here: SocketAddr, tasks: &mut JoinSet<()>) {
+    let context = Arc::clone(context);
+    tasks.spawn(async move {
+        let mut failures: u32 = 0;
+        loop {
+            let delay = match point(&context, here).await {
+                Ok(()) => {
+                    failures = 0;
+                    CHECK_EVERY
+                }
+                Err(error) => {
+                    failures = failures.saturating_add(1);
+                    if failures.is_power_of_two() {
+                        tracing::warn!(%error, failures, "agents may not find this coordinator; will be tried again");
+                    }
+                    crate::cluster::retry::RETRY.delay(failures, rand::random())
+                }
+            };
+            let slept = tokio::time::sleep(delay);
+            if context.ending.run_until_cancelled(slept).await.is_none() {
+                return;
+            }
+        }
+    });
+}
+
+async fn point(context: &Context, here: SocketAddr) -> Result<(), ApiError> {
+    let slices: Api<EndpointSlice> = Api::namespaced(context.client(), &context.namespace);
+    let there = api::call("read the EndpointSlice of the coordinator", slices.get_opt(NAME)).await?;
+    if !context.leadership.acts() || there.as_ref().is_some_and(|slice| points_at(slice, here)) {
+        return Ok(());
+    }
+    let params = PostParams {
+        field_manager: Some(labels::COORDINATOR.into()),
+        ..PostParams::default()
+    };
+    let slice = slice(there.map(|slice| slice.metadata), &context.namespace, here);
+    if slice.metadata.resource_version.is_some() {
+        let written = slices.replace(NAME, &params, &slice);
+        api::call("write the EndpointSlice of the coordinator", written).await?;
+    } else {
+        let written = slices.create(&params, &slice);
+        api::call("create the EndpointSlice of the coordinator", written).await?;
+    }
+    tracing::info!(%here, "the Service leads here");
+    Ok(())
+}
+
+fn points_at(slice: &EndpointSlice, here: SocketAddr) -> bool {
+    let [endpoint] = slice.endpoints.as_slice() else {
+        return false;
+    };
+    let ready = endpoint.conditions.as_ref().and_then(|c| c.ready) != Some(false);
+    let ports = slice.ports.as_deref().unwrap_or_default();
+    let port = matches!(ports, [port] if port.port == Some(i32::from(here.port())));
+    ready && port && endpoint.addresses == [here.ip().to_string()]
+}
+
+/// The slice that points at `here`, with what else is on it, and failing if it has changed since.
+fn slice(there: Option<ObjectMeta>, namespace: &str, here: SocketAddr) -> EndpointSlice {
+    let mut metadata = there.unwrap_or_else(|| ObjectMeta {
+        name: Some(NAME.into()),
+        namespace: Some(namespace.into()),
+        ..ObjectMeta::default()
+    });
+    metadata.managed_fields = None;
+    let ours = [
+        ("kubernetes.io/service-name", NAME),
+        ("endpointslice.kubernetes.io/managed-by", MANAGED_BY),
+        (labels::MANAGED_BY, labels::COORDINATOR),
+    ];
+    let ours = ours.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    metadata.labels.get_or_insert_default().extend(ours);
+    EndpointSlice {
+        metadata,
+        address_type: if here.is_ipv4() { "IPv4" } else { "IPv6" }.into(),
+        endpoints: vec![Endpoint {
+            addresses: vec![here.ip().to_string()],
+            conditions: Some(EndpointConditions {
+                ready: Some(true),
+                ..EndpointConditions::default()
+            }),
+            ..Endpoint::default()
+        }],
+        ports: Some(vec![EndpointPort {
+            name: Some("grpc".into()),
+            protocol: Some("TCP".into()),
+            port: Some(i32::from(here.port())),
+            ..EndpointPort::default()
+        }]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slice_that_points_elsewhere_is_told_from_one_that_points_here() {
+        for here in ["10.0.0.7:50051", "[fd00::7]:50051"] {
+            let here: SocketAddr = here.parse().unwrap();
+            let ours = slice(None, "skein-system", here);
+            assert!(points_at(&ours, here));
+            for there in ["10.0.0.8:50051", "10.0.0.7:50052", "[fd00::8]:50051"] {
+                assert!(!points_at(&ours, there.parse().unwrap()), "{there}");
+            }
+            let mut both = ours.clone();
+            both.endpoints.extend(ours.endpoints.clone());
+            assert!(!points_at(&both, here));
+        }
+    }
+}

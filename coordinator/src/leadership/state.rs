@@ -1,0 +1,80 @@
+//! Whether this coordinator may act just now.
+//!
+//! Owns: the clock that it goes by, the mandate that the last renewal of the Lease gave, and what it knows of the fleet. Must not:
+//! renew the Lease ([`crate::leadership`] does), list ([`crate::cluster::watching`] does), or judge ([`fleet::leadership`] and
+//! [`fleet::freshness`] do).
+
+use fleet::freshness::Knowledge;
+use fleet::leadership::Mandate;
+use fleet::time::Moment;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// The state of one coordinator's leadership.
+#[derive(Debug)]
+pub struct LeadershipState {
+    began: Instant,
+    /// None: there is no other coordinator, so there is nothing to doubt.
+    mandate: Mutex<Option<Mandate>>,
+    knowledge: watch::Sender<Knowledge>,
+}
+
+impl Default for LeadershipState {
+    fn default() -> Self {
+        Self {
+            began: Instant::now(),
+            mandate: Mutex::default(),
+            knowledge: watch::Sender::default(),
+        }
+    }
+}
+
+impl LeadershipState {
+    fn lock(&self) -> MutexGuard<'_, Option<Mandate>> {
+        self.mandate.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Now, on the clock of this process.
+    #[must_use]
+    pub fn now(&self) -> Moment {
+        Moment::at(self.began.elapsed())
+    }
+
+    /// The Lease was taken or renewed by a write that was sent at `sent`.
+    pub fn confirm(&self, sent: Moment) {
+        *self.lock() = Some(Mandate::confirmed(sent));
+    }
+
+    /// Whether the leader may act. If not, it goes on serving its agents, but begins no flight and writes nothing.
+    #[must_use]
+    pub fn acts(&self) -> bool {
+        let mandate = *self.lock();
+        self.knowledge().acts() && mandate.is_none_or(|mandate| mandate.acts(self.now()))
+    }
+
+    /// Whether it holds the Lease for sure, whatever it knows.
+    #[must_use]
+    pub fn leads(&self) -> bool {
+        let mandate = *self.lock();
+        mandate.is_none_or(|mandate| mandate.acts(self.now()))
+    }
+
+    /// What it knows of the fleet.
+    #[must_use]
+    pub fn knowledge(&self) -> Knowledge {
+        *self.knowledge.borrow()
+    }
+
+    /// What it knows has changed; whether that is news.
+    pub fn knows(&self, knowledge: Knowledge) -> bool {
+        self.knowledge
+            .send_if_modified(|known| std::mem::replace(known, knowledge) != knowledge)
+    }
+
+    /// Done once it knows this.
+    pub async fn until(&self, knowledge: Knowledge) {
+        // Fails only if the sender is gone, and that is ourselves.
+        let _ = self.knowledge.subscribe().wait_for(|known| *known == knowledge).await;
+    }
+}

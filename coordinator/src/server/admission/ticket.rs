@@ -1,0 +1,119 @@
+//! What is known of one connection: where it comes from, the certificate shown, and whether it has proven anything.
+//!
+//! Owns: the permit of a stranger, and later that of a name. Must not: judge credentials.
+
+use super::address::Neighbor;
+use super::connection_limits::{ConnectionLimits, ConnectionPermit};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use trust::Caller;
+
+/// After so many calls that were refused for their credentials a connection is cut.
+const MOST_REFUSALS: u32 = 8;
+
+/// One connection, as the calls on it see it. A copy is the same connection.
+#[derive(Clone, Debug)]
+pub struct Ticket(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    remote: SocketAddr,
+    caller: Option<Caller>,
+    permit: Mutex<HeldPermit>,
+    named: Arc<ConnectionLimits<String>>,
+    refusals: AtomicU32,
+    judging: tokio::sync::Mutex<()>,
+    proven: CancellationToken,
+    cut: CancellationToken,
+}
+
+#[derive(Debug)]
+enum HeldPermit {
+    Stranger {
+        _permit: Option<ConnectionPermit<Neighbor>>,
+    },
+    Named {
+        _permit: ConnectionPermit<String>,
+    },
+}
+
+impl Ticket {
+    /// A connection that has proven nothing yet, with a permit of a stranger.
+    pub(super) fn new(
+        remote: SocketAddr,
+        caller: Option<Caller>,
+        permit: Option<ConnectionPermit<Neighbor>>,
+        named: Arc<ConnectionLimits<String>>,
+        cut: CancellationToken,
+    ) -> Self {
+        Self(Arc::new(Inner {
+            remote,
+            caller,
+            permit: Mutex::new(HeldPermit::Stranger { _permit: permit }),
+            named,
+            refusals: AtomicU32::new(0),
+            judging: tokio::sync::Mutex::default(),
+            proven: CancellationToken::new(),
+            cut,
+        }))
+    }
+
+    /// A connection that is none, for tests.
+    #[cfg(test)]
+    pub(crate) fn of(remote: &str, caller: Option<Caller>) -> Self {
+        let remote = remote.parse().expect("the test names an address");
+        Self::new(
+            remote,
+            caller,
+            None,
+            Arc::new(ConnectionLimits::new(100, 16, std::time::Duration::ZERO)),
+            CancellationToken::new(),
+        )
+    }
+
+    /// Where it comes from.
+    #[must_use]
+    pub fn remote(&self) -> SocketAddr {
+        self.0.remote
+    }
+
+    /// The holder of the certificate that was shown and verified.
+    #[must_use]
+    pub fn caller(&self) -> Option<&Caller> {
+        self.0.caller.as_ref()
+    }
+
+    /// A call on it has proven to be that of `name`. Each name has so many connections; of more, the oldest is cut.
+    pub fn prove(&self, name: &str) {
+        if self.0.proven.is_cancelled() {
+            return;
+        }
+        let permit = self.0.named.take(&name.to_owned(), self.0.cut.clone(), Instant::now());
+        let Some(permit) = permit else {
+            self.0.cut.cancel();
+            return;
+        };
+        *self.0.permit.lock().unwrap_or_else(PoisonError::into_inner) = HeldPermit::Named { _permit: permit };
+        self.0.proven.cancel();
+    }
+
+    /// Calls on it that cannot be judged at once are judged one by one: the next when this is dropped.
+    pub async fn judge_next(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.0.judging.lock().await
+    }
+
+    /// A call on it was refused for its credentials; after some the connection is cut.
+    pub fn refused(&self) {
+        if self.0.refusals.fetch_add(1, Ordering::Relaxed) + 1 >= MOST_REFUSALS {
+            self.0.cut.cancel();
+        }
+    }
+
+    /// Done once it has proven something.
+    pub(super) fn proven(&self) -> CancellationToken {
+        self.0.proven.clone()
+    }
+}

@@ -1,0 +1,307 @@
+//! Who calls, and what they may.
+//!
+//! Owns: the credentials of agents and people, judged by certificates of ours or by the API server. Must not: trust anything that
+//! a message says of its sender.
+//!
+//! | caller | shows | is believed to be |
+//! |---|---|---|
+//! | agent in a cluster | its ServiceAccount's token, audience `skein-coordinator` | the node that the token is bound to |
+//! | agent elsewhere | a certificate of ours, `skein://agent/NODE`, on the list | that node |
+//! | person with Kubernetes | their bearer token, or their client certificate | that user; RBAC says what they may |
+//! | person without | a certificate of ours, `skein://operator/NAME`, on the list | an operator, who may do all |
+
+pub mod access;
+pub mod agent_token;
+pub mod answer_cache;
+pub mod layer;
+pub mod refusal;
+pub mod right;
+pub mod tokens;
+pub mod user;
+
+pub use layer::AuthLayer;
+pub use refusal::Refusal;
+pub use right::Right;
+pub use user::User;
+
+use crate::server::admission::RefusalLog;
+use crate::server::security::Security;
+use access::Access;
+use fleet::ids::NodeName;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+use tokens::Tokens;
+use tokio::sync::watch;
+use tonic::Status;
+use trust::{Caller, Enrolled, Peer, PeerCertificate};
+
+/// Who calls.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Who {
+    /// Links are not secured: it may be anybody, and may do everything.
+    Anybody,
+    /// The agent of this node.
+    Agent {
+        /// The node.
+        node: NodeName,
+        /// The certificate that says so; `None`: a token did.
+        certificate: Option<PeerCertificate>,
+    },
+    /// A person with a certificate of ours.
+    Operator {
+        /// The person's name.
+        name: String,
+    },
+    /// A user of Kubernetes.
+    User(User),
+}
+
+impl Who {
+    /// The answer to a call that was not judged: a fault of ours.
+    #[must_use]
+    pub fn missing() -> Status {
+        Status::internal("the call's credentials were not checked, which is a fault of the coordinator")
+    }
+
+    /// A name that no other caller has.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::Anybody => "anybody".to_owned(),
+            Self::Agent { node, .. } => format!("agent {node}"),
+            Self::Operator { name } => format!("operator {name}"),
+            Self::User(user) => format!("user {}", user.name),
+        }
+    }
+}
+
+/// What is asked for, as far as it decides what credentials count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallKind {
+    /// The uplink: agents only.
+    Uplink,
+    /// Everything else: people.
+    People {
+        /// The call makes things safer, so that what was known of the caller within the last hour will do when the API server
+        /// is away.
+        safe: bool,
+    },
+}
+
+/// While the API server is away, a session whose time has come checks after this, or twice this, whether it is back.
+const CHECK_AGAIN: Duration = Duration::from_secs(30);
+
+/// Judges credentials. A copy is the same judge.
+#[derive(Clone, Debug)]
+pub struct Auth(Arc<Judge>);
+
+#[derive(Debug)]
+struct Judge {
+    kind: Kind,
+    session_life: Option<Duration>,
+    /// Which refusals are logged.
+    refusals: Arc<RefusalLog>,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// Nobody is asked anything.
+    Open,
+    /// Certificates of ours only.
+    Certificates(watch::Receiver<Enrolled>),
+    /// The API server is asked.
+    Cluster {
+        enrolled: watch::Receiver<Enrolled>,
+        tokens: Box<Tokens>,
+        access: Box<Access>,
+    },
+}
+
+impl Auth {
+    /// A judge for these links; `enrolled` are the certificates that count.
+    #[must_use]
+    pub fn new(
+        security: &Security,
+        client: &kube::Client,
+        enrolled: watch::Receiver<Enrolled>,
+        refusals: Arc<RefusalLog>,
+    ) -> Self {
+        let kind = match security {
+            Security::Plaintext => Kind::Open,
+            Security::Certificates { .. } => Kind::Certificates(enrolled),
+            Security::Cluster(cluster) => Kind::Cluster {
+                enrolled,
+                tokens: Box::new(Tokens::new(client.clone(), cluster.agent_account.clone())),
+                access: Box::new(Access::new(client.clone())),
+            },
+        };
+        Self(Arc::new(Judge {
+            kind,
+            session_life: security.session_life(),
+            refusals,
+        }))
+    }
+
+    /// A judge that lets everybody do everything.
+    #[must_use]
+    pub fn open() -> Self {
+        Self(Arc::new(Judge {
+            kind: Kind::Open,
+            session_life: None,
+            refusals: Arc::default(),
+        }))
+    }
+
+    /// Whether links are not secured.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        matches!(self.0.kind, Kind::Open)
+    }
+
+    /// The log of refusals.
+    #[must_use]
+    pub fn refusals(&self) -> &RefusalLog {
+        &self.0.refusals
+    }
+
+    /// Whether judging this token asks nobody anything, or it was good within the last hour.
+    #[must_use]
+    pub fn knows(&self, kind: CallKind, token: &str) -> bool {
+        match &self.0.kind {
+            Kind::Open | Kind::Certificates(_) => true,
+            Kind::Cluster { tokens, .. } => tokens.knows(token, kind == CallKind::Uplink),
+        }
+    }
+
+    /// Who calls: by the token, when there is one, else by the certificate.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub async fn who(&self, kind: CallKind, token: Option<&str>, caller: Option<&Caller>) -> Result<Who, Refusal> {
+        let (enrolled, tokens) = match &self.0.kind {
+            Kind::Open => return Ok(Who::Anybody),
+            Kind::Certificates(enrolled) => (enrolled, None),
+            Kind::Cluster { enrolled, tokens, .. } => (enrolled, Some(tokens)),
+        };
+        // It was good when the connection began, which may have been long ago.
+        if let (None, Some(shown)) = (token, caller)
+            && SystemTime::now() > shown.validity().not_after
+        {
+            return Err(Refusal::Ended);
+        }
+        match (token, tokens, caller, kind) {
+            (Some(_), None, None, _) => Err(Refusal::TokensMeanNothing),
+            (Some(token), Some(tokens), _, CallKind::Uplink) => {
+                let node = tokens.agent(token).await?;
+                Ok(Who::Agent {
+                    node,
+                    certificate: None,
+                })
+            }
+            (Some(token), Some(tokens), _, CallKind::People { safe }) => {
+                tokens.person(token, safe).await.map(Who::User)
+            }
+            (_, _, Some(Caller::Peer(certificate)), kind) => peer(certificate, enrolled, kind),
+            (None, Some(_), Some(Caller::KubernetesUser { name, groups, .. }), CallKind::People { .. }) => {
+                Ok(Who::User(User::of_certificate(name, groups)))
+            }
+            (_, _, Some(Caller::KubernetesUser { name, .. }), _) => Err(Refusal::NoAgent(name.clone())),
+            (None, _, None, CallKind::Uplink) => Err(Refusal::NoAgentCredentials),
+            (None, _, None, CallKind::People { .. }) => Err(Refusal::NoCredentials),
+        }
+    }
+
+    /// Whether `who` may do it.
+    ///
+    /// # Errors
+    /// [`Refusal`], with the rule that is missing.
+    pub async fn may(&self, who: &Who, right: &Right) -> Result<(), Refusal> {
+        match (who, &self.0.kind) {
+            (Who::Anybody, Kind::Open) | (Who::Operator { .. }, _) => Ok(()),
+            (Who::User(user), Kind::Cluster { access, .. }) => access.may(user, right).await,
+            (Who::Agent { node, .. }, _) => Err(Refusal::AgentIsNoPerson(node.clone())),
+            (Who::Anybody, _) | (Who::User(_), Kind::Open | Kind::Certificates(_)) => Err(Refusal::NoCredentials),
+        }
+    }
+
+    /// Done when a session of `who` has to show its credentials again, with why: after the session's life, `jitter` in 0.0..=1.0
+    /// making it up to a tenth longer, but not while nobody could judge them: the agent would be lost for as long; or as soon as
+    /// its certificate counts no more.
+    pub async fn is_over(&self, who: &Who, jitter: f64) -> Over {
+        let aged = async {
+            match self.0.session_life {
+                Some(life) => tokio::time::sleep(life + life.mul_f64(jitter.clamp(0.0, 1.0) / 10.0)).await,
+                None => std::future::pending().await,
+            }
+            self.until_judging(who, jitter).await;
+        };
+        tokio::select! {
+            () = aged => Over::Aged,
+            () = self.revoked(who) => Over::Revoked,
+        }
+    }
+
+    /// Done once the credentials of `who` could be judged.
+    async fn until_judging(&self, who: &Who, jitter: f64) {
+        let (Kind::Cluster { tokens, .. }, Who::Agent { certificate: None, .. }) = (&self.0.kind, who) else {
+            return;
+        };
+        while !tokens.answers().await {
+            tokio::time::sleep(CHECK_AGAIN.mul_f64(1.0 + jitter.clamp(0.0, 1.0))).await;
+        }
+    }
+
+    async fn revoked(&self, who: &Who) {
+        let enrolled = match &self.0.kind {
+            Kind::Open => None,
+            Kind::Certificates(enrolled) | Kind::Cluster { enrolled, .. } => Some(enrolled),
+        };
+        if let (
+            Some(enrolled),
+            Who::Agent {
+                certificate: Some(certificate),
+                ..
+            },
+        ) = (enrolled, who)
+        {
+            let mut enrolled = enrolled.clone();
+            if enrolled.wait_for(|list| !list.admits(certificate)).await.is_ok() {
+                return;
+            }
+        }
+        // A token's holder is asked again when the session is over; a list that nobody keeps any more does not change.
+        std::future::pending().await
+    }
+}
+
+/// Why a session is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// Its credentials have to be shown again; until then nothing changes.
+    Aged,
+    /// Its certificate was revoked.
+    Revoked,
+}
+
+fn peer(certificate: &PeerCertificate, enrolled: &watch::Receiver<Enrolled>, kind: CallKind) -> Result<Who, Refusal> {
+    if !enrolled.borrow().admits(certificate) {
+        return Err(Refusal::NotEnrolled(certificate.peer.clone()));
+    }
+    match (&certificate.peer, kind) {
+        (Peer::Agent { node }, _) => Ok(Who::Agent {
+            node: node.clone(),
+            certificate: Some(certificate.clone()),
+        }),
+        (Peer::Operator { name }, CallKind::People { .. }) => Ok(Who::Operator { name: name.clone() }),
+        (Peer::Operator { name }, CallKind::Uplink) => Err(Refusal::NoAgent(name.clone())),
+    }
+}
+
+#[cfg(test)]
+mod neighbors;
+#[cfg(test)]
+pub(crate) mod scripted;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod while_away;

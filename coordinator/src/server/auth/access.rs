@@ -1,0 +1,167 @@
+//! What a user of Kubernetes may, as the API server's SubjectAccessReview says.
+//!
+//! Owns: asking, and keeping answers for seconds. Must not: decide anything by itself, but for one thing: one who was allowed to
+//! ground within the last hour may do so while the API server does not answer. Grounding is safe, and it may be urgent. So that
+//! this is known of those who watch, it is asked when they begin to, not only when they ground.
+
+use super::answer_cache::{AnswerCache, FRESH, HASTE, LAST_RESORT};
+use super::refusal::Refusal;
+use super::right::{GROUND, GROUP, Right, SEE};
+use super::user::User;
+use crate::cluster::api::{self, ApiError};
+use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
+use kube::api::{Api, PostParams};
+use std::time::Duration;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout};
+
+/// Questions to the API server at a time.
+const AT_A_TIME: usize = 32;
+
+/// A question waits so long to be asked, and then so long for its answer.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Whether those who watch may ground is asked again after this, and an answer waited for no longer than the next.
+const FORESIGHT: Duration = Duration::from_secs(300);
+const FORESIGHT_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Judges rights.
+#[derive(Debug)]
+pub struct Access {
+    reviews: Reviews,
+    asking: Semaphore,
+    answers: AnswerCache<(User, Right), bool>,
+    /// Who may ground what, for the last resort.
+    may_ground: AnswerCache<(User, Right), ()>,
+    /// Of whom that was asked before they wanted to.
+    foreseen: AnswerCache<(User, Right), ()>,
+}
+
+struct Reviews(Api<SubjectAccessReview>);
+
+impl std::fmt::Debug for Reviews {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Reviews")
+    }
+}
+
+impl Access {
+    /// Asks `client`.
+    #[must_use]
+    pub fn new(client: kube::Client) -> Self {
+        Self {
+            reviews: Reviews(Api::all(client)),
+            asking: Semaphore::new(AT_A_TIME),
+            answers: AnswerCache::default(),
+            may_ground: AnswerCache::default(),
+            foreseen: AnswerCache::default(),
+        }
+    }
+
+    /// Whether `user` may do it.
+    ///
+    /// # Errors
+    /// [`Refusal::Forbidden`], or that nobody could be asked.
+    pub async fn may(&self, user: &User, right: &Right) -> Result<(), Refusal> {
+        if !right.can_be() {
+            return Err(Refusal::NoName);
+        }
+        if self.allows(user, right).await? {
+            self.foresee(user, right).await;
+            return Ok(());
+        }
+        Err(Refusal::Forbidden {
+            user: user.name.clone(),
+            right: Box::new(right.clone()),
+        })
+    }
+
+    async fn allows(&self, user: &User, right: &Right) -> Result<bool, Refusal> {
+        let key = (user.clone(), right.clone());
+        if let Some(allowed) = self.answers.get(&key, FRESH, Instant::now()) {
+            return Ok(allowed);
+        }
+        let known = right.verb == GROUND && self.could_ground(user, right);
+        let patience = if known { HASTE } else { PATIENCE };
+        match self.ask(user, right, patience).await {
+            Err(error) if known => {
+                tracing::warn!(user = user.name, %error, "grounding is allowed by what was known within the last hour");
+                Ok(true)
+            }
+            asked => asked,
+        }
+    }
+
+    /// Whether it was allowed within the last hour to ground this, or all of its namespace, or all; a newer No to just this counts.
+    fn could_ground(&self, user: &User, right: &Right) -> bool {
+        let now = Instant::now();
+        if self.answers.get(&(user.clone(), right.clone()), LAST_RESORT, now) == Some(false) {
+            return false;
+        }
+        let mut within = right.wider().into_iter();
+        within.any(|right| self.may_ground.get(&(user.clone(), right), LAST_RESORT, now).is_some())
+    }
+
+    /// Asks whether one who watches may ground as well.
+    async fn foresee(&self, user: &User, right: &Right) {
+        if right.verb != SEE {
+            return;
+        }
+        let ask = async |right: Right| {
+            let key = (user.clone(), right);
+            let now = Instant::now();
+            if self.foreseen.get(&key, FORESIGHT, now).is_none() {
+                self.foreseen.keep(key.clone(), (), now);
+                // What is not known by then is not known.
+                let _ = timeout(FORESIGHT_PATIENCE, self.ask(user, &key.1, FORESIGHT_PATIENCE)).await;
+            }
+        };
+        let [there, everywhere] = right.grounding();
+        tokio::join!(ask(there), ask(everywhere));
+    }
+
+    async fn ask(&self, user: &User, right: &Right, patience: Duration) -> Result<bool, Refusal> {
+        let turn = timeout(patience, self.asking.acquire()).await;
+        let Ok(Ok(_turn)) = turn else {
+            return Err(Refusal::Busy);
+        };
+        let what = "ask the API server what a user may do";
+        let (params, question) = (PostParams::default(), question(user, right));
+        let asked = api::call(what, self.reviews.0.create(&params, &question));
+        let answer = timeout(patience, asked).await;
+        let review = answer.map_err(|_| ApiError::TimedOut { what })??;
+        let status = review.status.unwrap_or_default();
+        let allowed = status.allowed && status.denied != Some(true);
+        let (key, now) = ((user.clone(), right.clone()), Instant::now());
+        match (right.verb == GROUND, allowed) {
+            (true, true) => self.may_ground.keep(key.clone(), (), now),
+            (true, false) => self.may_ground.forget(&key),
+            (false, _) => {}
+        }
+        self.answers.keep(key, allowed, now);
+        Ok(allowed)
+    }
+}
+
+fn question(user: &User, right: &Right) -> SubjectAccessReview {
+    let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    SubjectAccessReview {
+        spec: SubjectAccessReviewSpec {
+            user: text(&user.name),
+            uid: text(&user.uid),
+            groups: Some(user.groups.clone()),
+            extra: Some(user.extra.clone()).filter(|extra| !extra.is_empty()),
+            resource_attributes: Some(ResourceAttributes {
+                group: text(GROUP),
+                version: text("*"),
+                resource: text(right.resource),
+                verb: text(right.verb),
+                namespace: right.namespace.clone(),
+                name: right.name.clone(),
+                ..ResourceAttributes::default()
+            }),
+            ..SubjectAccessReviewSpec::default()
+        },
+        ..SubjectAccessReview::default()
+    }
+}

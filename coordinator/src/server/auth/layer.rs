@@ -1,0 +1,205 @@
+//! Each call's credentials are judged before anything else happens to it, whatever its path.
+//!
+//! Owns: reading them off the call, and putting [`super::Who`] with it. Must not: know what the calls do.
+
+use super::{Auth, CallKind, Refusal, Who};
+use crate::server::admission::Ticket;
+use crate::server::admission::address::Neighbor;
+use crate::server::admission::buckets::Buckets;
+use http::{Request, Response};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::time::Instant;
+use tonic::Status;
+use tonic::body::Body;
+use tower::{Layer, Service};
+
+const UPLINK: &str = "/skein.v1.Uplink/";
+const GROUND: &str = "/skein.v1.Fleet/Ground";
+
+/// Tokens of one neighbor that nobody knows and are being judged or were bad, at once, and one more after each [`EVERY`]: each costs
+/// the API server a question.
+const BURST: u32 = 100;
+const EVERY: Duration = Duration::from_millis(100);
+
+/// Judges the calls of a server.
+#[derive(Clone, Debug)]
+pub struct AuthLayer {
+    auth: Auth,
+    bad: Arc<Buckets<Neighbor>>,
+}
+
+/// A service behind the judge.
+#[derive(Clone, Debug)]
+pub struct Judged<S> {
+    layer: AuthLayer,
+    inner: S,
+}
+
+impl AuthLayer {
+    /// Judges by `auth`.
+    #[must_use]
+    pub fn new(auth: Auth) -> Self {
+        Self {
+            auth,
+            bad: Arc::new(Buckets::new(BURST, EVERY)),
+        }
+    }
+
+    async fn judge(&self, request: &mut Request<Body>) -> Result<(), Status> {
+        let kind = kind(request.uri().path());
+        let ticket = request.extensions().get::<Ticket>().cloned();
+        let who = match bearer(request) {
+            Ok(token) => self.who(kind, token.as_deref(), ticket.as_ref()).await,
+            Err(refusal) => Err(refusal),
+        };
+        match who {
+            Ok(who) => {
+                if let Some(ticket) = &ticket
+                    && !self.auth.is_open()
+                {
+                    ticket.prove(&who.name());
+                }
+                request.extensions_mut().insert(who);
+                Ok(())
+            }
+            Err(refusal) => {
+                if let Some(ticket) = &ticket {
+                    self.auth.refusals().refusal(ticket.remote(), "call refused", &refusal);
+                    if refusal.is_final() {
+                        ticket.refused();
+                    }
+                }
+                Err(refusal.into())
+            }
+        }
+    }
+
+    /// Who calls. A token that nobody knows yet may be a guess, and costs the API server a question: of each connection one is
+    /// judged after the other, and of each neighbor so many. A known caller, or one with a certificate, does not wait for that.
+    async fn who(&self, kind: CallKind, token: Option<&str>, ticket: Option<&Ticket>) -> Result<Who, Refusal> {
+        let caller = ticket.and_then(Ticket::caller);
+        let (Some(guess), Some(ticket)) = (token, ticket) else {
+            return self.auth.who(kind, token, caller).await;
+        };
+        if self.auth.knows(kind, guess) {
+            return self.auth.who(kind, token, caller).await;
+        }
+        let _judging = ticket.judge_next().await;
+        if self.auth.knows(kind, guess) {
+            return self.auth.who(kind, token, caller).await;
+        }
+        let from = Neighbor::of(ticket.remote().ip());
+        // It is given back unless the token was bad.
+        if !self.bad.take(from, Instant::now()) {
+            return Err(Refusal::TooMany);
+        }
+        let who = self.auth.who(kind, token, caller).await;
+        if !who.as_ref().is_err_and(Refusal::is_final) {
+            self.bad.give_back(&from, Instant::now());
+        }
+        who
+    }
+}
+
+fn kind(path: &str) -> CallKind {
+    if path.starts_with(UPLINK) {
+        CallKind::Uplink
+    } else {
+        CallKind::People { safe: path == GROUND }
+    }
+}
+
+/// The bearer token (RFC 6750, 2.1) of a call.
+fn bearer(request: &Request<Body>) -> Result<Option<String>, Refusal> {
+    let mut all = request.headers().get_all(http::header::AUTHORIZATION).iter();
+    let Some(one) = all.next() else { return Ok(None) };
+    let bad = |why: &str| Refusal::BadToken(why.to_owned());
+    if all.next().is_some() {
+        return Err(bad("there is more than one"));
+    }
+    let text = one.to_str().map_err(|_| bad("it is no text"))?;
+    let (scheme, token) = text.split_once(' ').unwrap_or((text, ""));
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return Err(bad("the authorization must be `Bearer TOKEN`"));
+    }
+    Ok(Some(token.trim().to_owned()))
+}
+
+impl<S> Layer<S> for AuthLayer {
+    type Service = Judged<S>;
+
+    fn layer(&self, inner: S) -> Judged<S> {
+        Judged {
+            layer: self.clone(),
+            inner,
+        }
+    }
+}
+
+impl<S> Service<Request<Body>> for Judged<S>
+where
+    S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + 'static,
+    S::Future: Send,
+{
+    type Response = Response<Body>;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, mut request: Request<Body>) -> Self::Future {
+        // The one that is ready is used; the copy is not.
+        let copy = self.inner.clone();
+        let mut inner = std::mem::replace(&mut self.inner, copy);
+        let layer = self.layer.clone();
+        Box::pin(async move {
+            match layer.judge(&mut request).await {
+                Ok(()) => inner.call(request).await,
+                Err(status) => Ok(status.into_http()),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(authorization: &[&str]) -> Request<Body> {
+        let builder = authorization.iter().fold(Request::builder(), |builder, text| {
+            builder.header(http::header::AUTHORIZATION, *text)
+        });
+        builder.body(Body::empty()).unwrap()
+    }
+
+    #[test]
+    fn a_call_has_one_token_or_none() {
+        assert!(bearer(&request(&[])).unwrap().is_none());
+        for text in ["Bearer abc", "bearer abc", "Bearer  abc "] {
+            assert_eq!(bearer(&request(&[text])).unwrap().as_deref(), Some("abc"));
+        }
+        for bad in [&["Basic abc"][..], &["abc"], &["Bearer a", "Bearer b"]] {
+            assert!(bearer(&request(bad)).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn the_uplink_is_for_agents_and_only_grounding_is_safe() {
+        assert_eq!(kind("/skein.v1.Uplink/Session"), CallKind::Uplink);
+        assert_eq!(kind("/skein.v1.Fleet/Ground"), CallKind::People { safe: true });
+        for other in [
+            "/skein.v1.Fleet/Release",
+            "/skein.v1.Fleet/Kill",
+            "/",
+            "/grpc.health.v1.Health/Check",
+        ] {
+            assert_eq!(kind(other), CallKind::People { safe: false });
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Callers that share an address, as all do behind one gateway, and all who come by a port-forward: what one does is not held
+//! against another.
+
+use super::layer::AuthLayer;
+use super::scripted::Scripted;
+use super::while_away::judge;
+use crate::server::admission::Ticket;
+use http::{Request, Response};
+use std::convert::Infallible;
+use std::time::Duration;
+use tokio::time::timeout;
+use tonic::Code;
+use tonic::body::Body;
+use tower::{Layer, Service, service_fn};
+
+const HERE: &str = "127.0.0.1:7";
+const SESSION: &str = "/skein.v1.Uplink/Session";
+const GROUND: &str = "/skein.v1.Fleet/Ground";
+
+/// How the call with `token` on the connection of `ticket` is answered.
+async fn call(layer: &AuthLayer, ticket: &Ticket, path: &str, token: &str) -> Code {
+    let answer = service_fn(async |_: Request<Body>| Ok::<_, Infallible>(Response::new(Body::empty())));
+    let request = Request::builder()
+        .uri(path)
+        .header("authorization", format!("Bearer {token}"))
+        .extension(ticket.clone())
+        .body(Body::empty())
+        .unwrap();
+    let response = layer.layer(answer).call(request).await.unwrap();
+    let code = response.headers().get("grpc-status");
+    code.map_or(Code::Ok, |code| Code::from_bytes(code.as_bytes()))
+}
+
+fn here() -> Ticket {
+    Ticket::of(HERE, None)
+}
+
+/// Guesses until the coordinator judges no more of them.
+async fn guess(layer: &AuthLayer, path: &str) {
+    for number in 0..1000 {
+        if call(layer, &here(), path, &format!("guess{number}")).await == Code::ResourceExhausted {
+            return;
+        }
+    }
+    panic!("a thousand guesses were all judged");
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_was_known_is_heard_whatever_others_at_the_same_address_guess() {
+    let api = Scripted::new();
+    api.knows("t", "ada");
+    api.knows_agent("a", "node-a");
+    let layer = AuthLayer::new(judge(&api, Duration::from_secs(3600)));
+    assert_eq!(call(&layer, &here(), GROUND, "t").await, Code::Ok);
+    assert_eq!(call(&layer, &here(), SESSION, "a").await, Code::Ok);
+    guess(&layer, GROUND).await;
+    assert_eq!(call(&layer, &here(), GROUND, "t").await, Code::Ok);
+    assert_eq!(call(&layer, &here(), SESSION, "a").await, Code::Ok);
+    // And also when the answer is not fresh any more.
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    guess(&layer, SESSION).await;
+    assert_eq!(call(&layer, &here(), GROUND, "t").await, Code::Ok);
+    assert_eq!(call(&layer, &here(), SESSION, "a").await, Code::Ok);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_whole_fleet_at_one_address_is_judged() {
+    let api = Scripted::new();
+    let layer = AuthLayer::new(judge(&api, Duration::from_secs(3600)));
+    for number in 0..2000 {
+        let token = format!("a{number}");
+        api.knows_agent(&token, &format!("node-{number}"));
+        assert_eq!(call(&layer, &here(), SESSION, &token).await, Code::Ok);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_connection_has_one_question_asked_at_a_time() {
+    let api = Scripted::new();
+    api.is_away(true);
+    let layer = AuthLayer::new(judge(&api, Duration::from_secs(3600)));
+    let ticket = here();
+    let calls: Vec<_> = (0..64)
+        .map(|number| {
+            let (layer, ticket) = (layer.clone(), ticket.clone());
+            tokio::spawn(async move { call(&layer, &ticket, SESSION, &format!("guess{number}")).await })
+        })
+        .collect();
+    let waited = timeout(Duration::from_millis(100), std::future::pending::<()>()).await;
+    assert!(waited.is_err());
+    assert_eq!(api.asked(), 1);
+    calls.iter().for_each(tokio::task::JoinHandle::abort);
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_connections_of_one_address_have_so_many_questions_asked_at_a_time() {
+    let api = Scripted::new();
+    api.is_away(true);
+    let layer = AuthLayer::new(judge(&api, Duration::from_secs(3600)));
+    let calls: Vec<_> = (0..1000)
+        .map(|number| {
+            let layer = layer.clone();
+            tokio::spawn(async move { call(&layer, &here(), SESSION, &format!("guess{number}")).await })
+        })
+        .collect();
+    let waited = timeout(Duration::from_millis(100), std::future::pending::<()>()).await;
+    assert!(waited.is_err());
+    let refused = calls.iter().filter(|call| call.is_finished()).count();
+    assert!(refused >= 900, "{} wait for an answer", 1000 - refused);
+    calls.iter().for_each(tokio::task::JoinHandle::abort);
+}

@@ -1,0 +1,122 @@
+//! Why a call was refused for its credentials or its rights.
+//!
+//! Owns: the answer to the caller. Must not: say more than helps a caller who may.
+
+use super::right::Right;
+use crate::cluster::api::ApiError;
+use crate::server::security::AUDIENCE;
+use fleet::ids::NodeName;
+use tonic::{Code, Status};
+use trust::Peer;
+
+/// Why a call was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// An agent has shown nothing.
+    #[error(
+        "no credentials: an agent in the cluster needs its ServiceAccount's token with audience {AUDIENCE} (--token-file), any other a certificate made by `skein enroll`"
+    )]
+    NoAgentCredentials,
+    /// A person has shown nothing.
+    #[error(
+        "no credentials: use `kubectl skein`, or a kubeconfig with a user that has a token or a client certificate"
+    )]
+    NoCredentials,
+    /// There is no API server to ask about tokens.
+    #[error("no cluster, so tokens mean nothing here: use a certificate made by `skein enroll`")]
+    TokensMeanNothing,
+    /// The API server does not know the token.
+    #[error("the token is not accepted: {0}")]
+    BadToken(String),
+    /// The token is good, but not for us.
+    #[error("the token is not for audience {AUDIENCE}; its audiences are: {}", .0.join(", "))]
+    OtherAudience(Vec<String>),
+    /// The token is another account's.
+    #[error("the token is that of {user}, and agents are {wanted}; see --agent-service-account")]
+    OtherAccount {
+        /// Whose it is.
+        user: String,
+        /// Whose it should be.
+        wanted: String,
+    },
+    /// The token is bound to no node.
+    #[error(
+        "the token names no node: it must be bound to the agent's pod or node, and Kubernetes must be 1.33 or later"
+    )]
+    NoNode,
+    /// The token's node is none.
+    #[error("the token names a node that cannot be one: {0:?}")]
+    BadNode(String),
+    /// A certificate of ours that counts no more, or never did.
+    #[error("the certificate of {0} is not on the list of those that count; make a new one with `skein enroll`")]
+    NotEnrolled(Peer),
+    /// The certificate has ended since it was shown.
+    #[error("the certificate that was shown when the connection began has ended; connect with a new one")]
+    Ended,
+    /// It is no agent.
+    #[error("{0} is no agent: only an agent's own credentials open the uplink")]
+    NoAgent(String),
+    /// An agent asks for what is for people.
+    #[error("an agent (of node {0}) may use the uplink only")]
+    AgentIsNoPerson(NodeName),
+    /// RBAC does not allow it.
+    #[error("{user} may not {right}; what is missing is a rule with {} bound {}", .right.rule(), .right.place())]
+    Forbidden {
+        /// Who.
+        user: String,
+        /// What.
+        right: Box<Right>,
+    },
+    /// Nothing can be called so.
+    #[error("that is no name of a namespace or an object in Kubernetes: use lower-case letters, digits, '-' and '.'")]
+    NoName,
+    /// Too many bad credentials from there.
+    #[error("too many refused credentials from this address; try again in some seconds")]
+    TooMany,
+    /// The API server could not be asked.
+    #[error("nobody can say now who you are or what you may: {0}; try again")]
+    Unasked(#[from] ApiError),
+    /// Too many questions wait for the API server.
+    #[error("too many credentials are being checked; try again in a moment")]
+    Busy,
+}
+
+impl Refusal {
+    fn code(&self) -> Code {
+        match self {
+            Self::NoAgentCredentials
+            | Self::NoCredentials
+            | Self::TokensMeanNothing
+            | Self::BadToken(_)
+            | Self::OtherAudience(_)
+            | Self::NoNode
+            | Self::BadNode(_)
+            | Self::NotEnrolled(_)
+            | Self::Ended => Code::Unauthenticated,
+            Self::OtherAccount { .. } | Self::NoAgent(_) | Self::AgentIsNoPerson(_) | Self::Forbidden { .. } => {
+                Code::PermissionDenied
+            }
+            Self::NoName => Code::InvalidArgument,
+            Self::TooMany => Code::ResourceExhausted,
+            Self::Unasked(_) | Self::Busy => Code::Unavailable,
+        }
+    }
+
+    /// Whether it says something about the credentials: they will be refused again.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        matches!(self.code(), Code::Unauthenticated | Code::PermissionDenied)
+    }
+}
+
+impl From<&Refusal> for Status {
+    fn from(refusal: &Refusal) -> Self {
+        Self::new(refusal.code(), refusal.to_string())
+    }
+}
+
+impl From<Refusal> for Status {
+    fn from(refusal: Refusal) -> Self {
+        Self::new(refusal.code(), refusal.to_string())
+    }
+}

@@ -1,0 +1,207 @@
+//! What a person's call needs to be allowed, in the words of Kubernetes RBAC.
+//!
+//! Owns: verbs and resources. Must not: ask whether they are granted.
+//!
+//! | call | verb | resource |
+//! |---|---|---|
+//! | List, Get, Watch | `get` | `drones` |
+//! | Ground | `ground` | `swarms`; of a Drone: for its Swarm, or in its namespace if it has none; of a node's vehicle: all |
+//! | Release | `release` | `swarms`; likewise |
+//! | Resume | `resume` | `drones` |
+//! | Kill | `kill` | `drones`, or `swarms` for the Swarm that the Drone is of |
+//!
+//! All in API group `skein.dev`. What is asked for all namespaces, or of all Swarms, needs a ClusterRoleBinding.
+
+use crate::cluster::key::Key;
+use std::fmt;
+
+/// The API group.
+pub const GROUP: &str = "skein.dev";
+
+/// A verb on a resource.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Right {
+    /// Verb.
+    pub verb: &'static str,
+    /// Resource.
+    pub resource: &'static str,
+    /// Namespace; `None`: all.
+    pub namespace: Option<String>,
+    /// Name; `None`: all.
+    pub name: Option<String>,
+}
+
+/// The verb that grounds.
+pub const GROUND: &str = "ground";
+
+/// The verb that releases.
+pub const RELEASE: &str = "release";
+
+/// The verb of reading.
+pub const SEE: &str = "get";
+
+/// No name in Kubernetes is longer (RFC 1123, a host's name).
+const LONGEST_NAME: usize = 253;
+
+impl Right {
+    /// To see Drones of a namespace, or of all when it is empty.
+    #[must_use]
+    pub fn to_see(namespace: &str) -> Self {
+        Self::new(SEE, "drones", Some(namespace), None)
+    }
+
+    /// To see one Drone.
+    #[must_use]
+    pub fn to_see_one(drone: &Key) -> Self {
+        Self::of(SEE, "drones", drone)
+    }
+
+    /// To ground or release a Swarm; `verb` is [`GROUND`] or [`RELEASE`].
+    #[must_use]
+    pub fn to_order(verb: &'static str, swarm: &Key) -> Self {
+        Self::of(verb, "swarms", swarm)
+    }
+
+    /// To ground or release whatever there is in a namespace, or in all.
+    #[must_use]
+    pub fn to_order_all(verb: &'static str, namespace: Option<&str>) -> Self {
+        Self::new(verb, "swarms", namespace, None)
+    }
+
+    /// To go on commanding a Drone that somebody had taken over.
+    #[must_use]
+    pub fn to_resume(drone: &Key) -> Self {
+        Self::of("resume", "drones", drone)
+    }
+
+    /// To stop the motors of a Drone.
+    #[must_use]
+    pub fn to_kill(drone: &Key) -> Self {
+        Self::of("kill", "drones", drone)
+    }
+
+    /// To stop the motors of any Drone of a Swarm.
+    #[must_use]
+    pub fn to_kill_of(swarm: &Key) -> Self {
+        Self::of("kill", "swarms", swarm)
+    }
+
+    fn of(verb: &'static str, resource: &'static str, key: &Key) -> Self {
+        Self::new(verb, resource, Some(&key.namespace), Some(&key.name))
+    }
+
+    fn new(verb: &'static str, resource: &'static str, namespace: Option<&str>, name: Option<&str>) -> Self {
+        let given = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(str::to_owned);
+        Self {
+            verb,
+            resource,
+            namespace: given(namespace),
+            name: given(name),
+        }
+    }
+
+    /// Whether it is more than reading.
+    #[must_use]
+    pub fn changes(&self) -> bool {
+        self.verb != SEE
+    }
+
+    /// Whether there can be anything of that name. What cannot be is neither asked about, nor cached, nor logged.
+    #[must_use]
+    pub fn can_be(&self) -> bool {
+        let edge = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        let label = |part: &str| {
+            let bytes = part.as_bytes();
+            let edges = [bytes.first(), bytes.last()];
+            edges.into_iter().all(|byte| byte.copied().is_some_and(edge))
+                && bytes.iter().all(|&byte| edge(byte) || byte == b'-')
+        };
+        let name = |name: &String| name.len() <= LONGEST_NAME && name.split('.').all(label);
+        self.namespace.iter().chain(&self.name).all(name)
+    }
+
+    /// This right, and those that contain it: to all in its namespace, and to all.
+    #[must_use]
+    pub fn wider(&self) -> [Self; 3] {
+        let in_namespace = Self {
+            name: None,
+            ..self.clone()
+        };
+        let everywhere = Self {
+            namespace: None,
+            ..in_namespace.clone()
+        };
+        [self.clone(), in_namespace, everywhere]
+    }
+
+    /// To ground all where this right is, and all there is.
+    #[must_use]
+    pub fn grounding(&self) -> [Self; 2] {
+        let there = self.namespace.as_deref();
+        [there, None].map(|namespace| Self::new(GROUND, "swarms", namespace, None))
+    }
+
+    /// The rule that grants it.
+    #[must_use]
+    pub fn rule(&self) -> String {
+        format!(
+            "apiGroups: [{GROUP}], resources: [{}], verbs: [{}]",
+            self.resource, self.verb
+        )
+    }
+
+    /// Where the rule has to be bound.
+    #[must_use]
+    pub fn place(&self) -> String {
+        self.namespace.as_ref().map_or_else(
+            || "by a ClusterRoleBinding".to_owned(),
+            |namespace| format!("in namespace {namespace}"),
+        )
+    }
+}
+
+/// As it completes "may not …".
+impl fmt::Display for Right {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { verb, resource, .. } = self;
+        match (&self.namespace, &self.name) {
+            (Some(namespace), Some(name)) => write!(f, "{verb} {resource}.{GROUP} {namespace}/{name}"),
+            (Some(namespace), None) => write!(f, "{verb} {resource}.{GROUP} in namespace {namespace}"),
+            (None, _) => write!(f, "{verb} {resource}.{GROUP} in all namespaces"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_right_is_told_with_the_rule_that_grants_it() {
+        let right = Right::to_kill(&Key::new("north", "alpha-1"));
+        assert_eq!(right.to_string(), "kill drones.skein.dev north/alpha-1");
+        assert_eq!(
+            right.rule(),
+            "apiGroups: [skein.dev], resources: [drones], verbs: [kill]"
+        );
+        assert_eq!(right.place(), "in namespace north");
+        let all = Right::to_order_all(GROUND, None);
+        assert_eq!(all.to_string(), "ground swarms.skein.dev in all namespaces");
+        assert_eq!(all.place(), "by a ClusterRoleBinding");
+        assert_eq!(Right::to_see("").namespace, None);
+    }
+
+    #[test]
+    fn whoever_may_for_all_or_for_a_namespace_may_for_each_in_it() {
+        let one = Right::to_order(GROUND, &Key::new("north", "alpha"));
+        let wider: Vec<String> = one.wider().iter().map(Right::to_string).collect();
+        assert_eq!(
+            wider,
+            [
+                "ground swarms.skein.dev north/alpha",
+                "ground swarms.skein.dev in namespace north",
+                "ground swarms.skein.dev in all namespaces"
+            ]
+        );
+    }
+}

@@ -1,0 +1,241 @@
+//! Bearer tokens, as the API server's TokenReview judges them.
+//!
+//! Owns: asking, with a deadline and so many questions at a time, and keeping answers for seconds. Must not: keep a token:
+//! answers are kept under its SHA-256.
+
+use super::agent_token;
+use super::answer_cache::{AnswerCache, FRESH, HASTE, LAST_RESORT};
+use super::refusal::Refusal;
+use super::user::User;
+use crate::cluster::api::{self, ApiError};
+use crate::server::security::{AUDIENCE, SESSION_LIFE};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use fleet::ids::NodeName;
+use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec, TokenReviewStatus};
+use kube::api::{Api, PostParams};
+use sha2::{Digest, Sha256};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout};
+
+/// Questions to the API server at a time, about agents and as many about people: a fleet that comes back keeps nobody from
+/// grounding it.
+const AT_A_TIME: usize = 32;
+
+/// A question waits so long to be asked, and then so long for its answer.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Tokens of agents whose answers are kept: above the largest fleet that one coordinator is made for, each with one that goes and one that
+/// comes.
+const MOST_AGENTS: usize = 60_000;
+
+/// Longer tokens are none.
+const LONGEST: usize = 16 * 1024;
+
+/// What is asked, as failures name it.
+const ASK: &str = "ask the API server whose token it is";
+
+/// Judges tokens.
+#[derive(Debug)]
+pub struct Tokens {
+    reviews: Reviews,
+    agent_account: (String, String),
+    asking_about_agents: Semaphore,
+    asking_about_people: Semaphore,
+    agents: AnswerCache<Print, NodeName>,
+    people: AnswerCache<Print, User>,
+    /// Tokens of nobody, and why. Apart, so that guesses without end push nobody out of mind who was known.
+    nobody: AnswerCache<Print, String>,
+}
+
+/// The SHA-256 of a token.
+type Print = [u8; 32];
+
+struct Reviews(Api<TokenReview>);
+
+impl std::fmt::Debug for Reviews {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Reviews")
+    }
+}
+
+impl Tokens {
+    /// Asks `client`; agents are `agent_account`, namespace and name.
+    #[must_use]
+    pub fn new(client: kube::Client, agent_account: (String, String)) -> Self {
+        Self {
+            reviews: Reviews(Api::all(client)),
+            agent_account,
+            asking_about_agents: Semaphore::new(AT_A_TIME),
+            asking_about_people: Semaphore::new(AT_A_TIME),
+            agents: AnswerCache::of_at_most(MOST_AGENTS),
+            people: AnswerCache::default(),
+            nobody: AnswerCache::default(),
+        }
+    }
+
+    /// The node whose agent this token is that of. While the API server cannot be asked, a token that was good counts for as long
+    /// as a session would, until its own end: an agent that is let in no more would take its coordinator for lost, and land.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub async fn agent(&self, token: &str) -> Result<NodeName, Refusal> {
+        let print = print(token)?;
+        if let Some(node) = self.agents.get(&print, FRESH, Instant::now()) {
+            return Ok(node);
+        }
+        let known = self.agents.get(&print, SESSION_LIFE, Instant::now());
+        let known = known.filter(|_| !is_over(token));
+        let review = match (self.ask_about_agent(token).await, known) {
+            (Ok(review), _) => review,
+            (Err(error), Some(node)) => {
+                tracing::warn!(%node, %error, "an agent comes back by what was known of its token");
+                return Ok(node);
+            }
+            (Err(error), None) => return Err(error),
+        };
+        match agent_token::node(review, &self.agent_account) {
+            Ok(node) => {
+                self.agents.keep(print, node.clone(), Instant::now());
+                Ok(node)
+            }
+            Err(refusal) => {
+                self.agents.forget(&print);
+                Err(refusal)
+            }
+        }
+    }
+
+    /// The person whose token this is; `safe`: an answer of the last hour will do when the API server does not answer at once.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub async fn person(&self, token: &str, safe: bool) -> Result<User, Refusal> {
+        let (print, now) = (print(token)?, Instant::now());
+        if let Some(user) = self.people.get(&print, FRESH, now) {
+            return Ok(user);
+        }
+        if let Some(why) = self.nobody.get(&print, FRESH, now) {
+            return Err(Refusal::BadToken(why));
+        }
+        let known = safe.then(|| self.people.get(&print, LAST_RESORT, now)).flatten();
+        let known = known.filter(|_| !is_over(token));
+        let patience = if known.is_some() { HASTE } else { PATIENCE };
+        let review = match self.ask(&self.asking_about_people, token, None, patience).await {
+            Ok(review) => review,
+            Err(error) => return known.ok_or(error),
+        };
+        let now = Instant::now();
+        match (review.authenticated, review.user) {
+            (Some(true), Some(user)) => {
+                let user = User::from(user);
+                self.nobody.forget(&print);
+                self.people.keep(print, user.clone(), now);
+                Ok(user)
+            }
+            _ => {
+                let why = agent_token::why(review.error);
+                self.people.forget(&print);
+                self.nobody.keep(print, why.clone(), now);
+                Err(Refusal::BadToken(why))
+            }
+        }
+    }
+
+    /// Whether a token was good within the last hour (an agent's: as long as a session lives), or is known for a bad one just now:
+    /// what it costs to judge it is bounded.
+    #[must_use]
+    pub fn knows(&self, token: &str, is_agent: bool) -> bool {
+        let (Ok(print), now) = (print(token), Instant::now()) else {
+            return true;
+        };
+        if is_agent {
+            return self.agents.get(&print, SESSION_LIFE, now).is_some();
+        }
+        self.people.get(&print, LAST_RESORT, now).is_some() || self.nobody.get(&print, FRESH, now).is_some()
+    }
+
+    /// Whether the API server can be asked about agents' tokens just now.
+    pub async fn answers(&self) -> bool {
+        self.ask_about_agent("none").await.is_ok()
+    }
+
+    async fn ask_about_agent(&self, token: &str) -> Result<TokenReviewStatus, Refusal> {
+        let audiences = Some(vec![AUDIENCE.to_owned()]);
+        self.ask(&self.asking_about_agents, token, audiences, PATIENCE).await
+    }
+
+    async fn ask(
+        &self,
+        asking: &Semaphore,
+        token: &str,
+        audiences: Option<Vec<String>>,
+        patience: Duration,
+    ) -> Result<TokenReviewStatus, Refusal> {
+        let turn = timeout(patience, asking.acquire()).await;
+        let Ok(Ok(_turn)) = turn else {
+            return Err(Refusal::Busy);
+        };
+        let question = TokenReview {
+            spec: TokenReviewSpec {
+                token: Some(token.to_owned()),
+                audiences,
+            },
+            ..TokenReview::default()
+        };
+        let what = ASK;
+        let params = PostParams::default();
+        let asked = api::call(what, self.reviews.0.create(&params, &question));
+        let answer = timeout(patience, asked).await;
+        let review = answer.map_err(|_| ApiError::TimedOut { what })??;
+        Ok(review.status.unwrap_or_default())
+    }
+}
+
+fn print(token: &str) -> Result<Print, Refusal> {
+    if token.is_empty() || token.len() > LONGEST {
+        return Err(Refusal::BadToken(format!("it has {} characters", token.len())));
+    }
+    Ok(Sha256::digest(token.as_bytes()).into())
+}
+
+/// Whether a token says of itself that its time is over. It was checked when its answer was kept; one that says nothing is taken
+/// at that.
+fn is_over(token: &str) -> bool {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = now.map_or(0, |since| since.as_secs());
+    ends(token).is_some_and(|ends| ends <= now)
+}
+
+/// When a JWT ends (RFC 7519, 4.1.4), in seconds since 1970.
+fn ends(token: &str) -> Option<u64> {
+    let claims = token.split('.').nth(1)?;
+    let claims = URL_SAFE_NO_PAD.decode(claims).ok()?;
+    let claims: serde_json::Value = serde_json::from_slice(&claims).ok()?;
+    claims.get("exp")?.as_u64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_known_by_its_end_and_one_that_says_nothing_has_none() {
+        let token = |claims: &str| format!("e30.{}.sig", URL_SAFE_NO_PAD.encode(claims));
+        assert_eq!(ends(&token(r#"{"exp":1000}"#)), Some(1000));
+        assert!(is_over(&token(r#"{"exp":1000}"#)));
+        assert!(!is_over(&token(r#"{"exp":99999999999}"#)));
+        for other in ["opaque", "a.b.c", "", &token("{}"), &token("[]")] {
+            assert_eq!(ends(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_no_token_and_what_is_too_long_is_none() {
+        assert_eq!(print("secret").unwrap().len(), 32);
+        assert_ne!(print("secret").unwrap(), print("Secret").unwrap());
+        assert!(print("").is_err());
+        assert!(print(&"x".repeat(LONGEST + 1)).is_err());
+    }
+}

@@ -1,0 +1,92 @@
+//! Our authorities in Secret `skein-ca`.
+//!
+//! Owns: reading it, making it, and adding the next authority; of several coordinators that do so at once, one is first and the
+//! others take what it wrote. Must not: replace what it cannot read.
+
+use super::KeysError;
+use crate::cluster::api;
+use crds::labels;
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{Api, PostParams};
+use kube::core::ObjectMeta;
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+use trust::Authorities;
+
+/// Name of the Secret.
+const NAME: &str = "skein-ca";
+
+/// Its key.
+const KEY: &str = "authorities.pem";
+
+/// The authorities as they should be at `now`.
+pub(super) async fn current(client: &kube::Client, namespace: &str, now: SystemTime) -> Result<Authorities, KeysError> {
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
+    // Another coordinator may be first, twice at most: once to make it, once to add to it.
+    let mut tries = 3;
+    loop {
+        tries -= 1;
+        let found = api::call("read Secret skein-ca", secrets.get_opt(NAME)).await?;
+        let kept = found.as_ref().and_then(text);
+        let (next, wanted) = match kept {
+            Some(text) => {
+                let authorities = Authorities::from_pem(&text)?;
+                match authorities.next(now)? {
+                    None => return Ok(authorities),
+                    Some(next) => (next, "next authority made; it signs once all had time to read it"),
+                }
+            }
+            None => (Authorities::make(now)?, "first authority made"),
+        };
+        match write(&secrets, namespace, found, &next).await {
+            Ok(()) => {
+                tracing::info!(namespace, secret = NAME, "{wanted}");
+                return Ok(next);
+            }
+            Err(error) if error.is_overtaken() && tries > 0 => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn text(secret: &Secret) -> Option<String> {
+    let bytes = secret.data.as_ref()?.get(KEY)?;
+    // What is no text is damaged, and reported as that where it is read.
+    Some(String::from_utf8_lossy(&bytes.0).into_owned())
+}
+
+async fn write(
+    secrets: &Api<Secret>,
+    namespace: &str,
+    found: Option<Secret>,
+    authorities: &Authorities,
+) -> Result<(), api::ApiError> {
+    let params = PostParams {
+        field_manager: Some(labels::COORDINATOR.into()),
+        ..PostParams::default()
+    };
+    let exists = found.is_some();
+    let mut secret = found.unwrap_or_else(|| Secret {
+        metadata: ObjectMeta {
+            name: Some(NAME.to_owned()),
+            namespace: Some(namespace.to_owned()),
+            labels: Some(super::published::labels()),
+            ..ObjectMeta::default()
+        },
+        ..Secret::default()
+    });
+    secret.metadata.managed_fields = None;
+    let bytes = ByteString(authorities.to_pem().into_bytes());
+    secret
+        .data
+        .get_or_insert_with(BTreeMap::new)
+        .insert(KEY.to_owned(), bytes);
+    // It keeps its resourceVersion, so that of two that write one is refused.
+    if exists {
+        api::call("write Secret skein-ca", secrets.replace(NAME, &params, &secret)).await?;
+    } else {
+        api::call("create Secret skein-ca", secrets.create(&params, &secret)).await?;
+    }
+    Ok(())
+}

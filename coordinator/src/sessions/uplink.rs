@@ -1,0 +1,383 @@
+//! The uplink service: one stream per agent, as `proto/fleet.proto` has it.
+//!
+//! Owns: the life of a stream: Hello, reports in, orders out, silence, replacement, the end of its credentials. An agent speaks
+//! for the node of its credentials and no other. Must not: decide what is ordered.
+
+mod pace;
+
+use crate::context::Context;
+use crate::controllers::drone::AFTER_DOUBT;
+use crate::server::Gate;
+use crate::server::admission::Ticket;
+use crate::server::admission::buckets::Buckets;
+use crate::server::auth::{Auth, Over, Who};
+use crate::sessions::{KillShot, NotOpened, Opened};
+use crate::spans;
+use fleet::assignment::Order;
+use fleet::drone::order::taken;
+use fleet::ids::{NodeName, Term};
+use fleet::kill::{KillAnswer, KillOrder};
+use fleet::report::Report;
+use pace::Pace;
+use proto::v1;
+use proto::v1::from_agent::Message;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status, Streaming};
+use tracing::Instrument;
+
+/// Agents report at least once a second; one that is silent for this long is gone.
+pub const SILENCE: Duration = Duration::from_secs(5);
+
+/// Orders on their way to one agent. Each is a whole picture, so more would only be old ones.
+const OUTBOX: usize = 2;
+
+/// An order that the reports do not show as taken is sent again at most this often.
+const RESEND: Duration = Duration::from_secs(1);
+
+/// Streams of one node at once, and one more after each [`REOPENED_EVERY`].
+const REOPENED: u32 = 20;
+const REOPENED_EVERY: Duration = Duration::from_millis(500);
+
+/// Of an agent's version so many characters are logged: it may be any text.
+const LONGEST_VERSION: usize = 64;
+
+/// The uplink service.
+#[derive(Clone, Debug)]
+pub struct Uplink {
+    gate: Gate,
+    auth: Auth,
+    openings: Arc<Buckets<NodeName>>,
+}
+
+impl Uplink {
+    /// The service behind `gate`; `auth` says when a session is over.
+    #[must_use]
+    pub fn new(gate: Gate, auth: Auth) -> Self {
+        let openings = Arc::new(Buckets::new(REOPENED, REOPENED_EVERY));
+        Self { gate, auth, openings }
+    }
+}
+
+/// A stream as it begins.
+#[derive(Debug)]
+struct Call {
+    who: Who,
+    peer: Option<SocketAddr>,
+    auth: Auth,
+    openings: Arc<Buckets<NodeName>>,
+}
+
+#[tonic::async_trait]
+impl v1::uplink_server::Uplink for Uplink {
+    type SessionStream = ReceiverStream<Result<v1::ToAgent, Status>>;
+
+    async fn session(
+        &self,
+        request: Request<Streaming<v1::FromAgent>>,
+    ) -> Result<Response<Self::SessionStream>, Status> {
+        let context = self.gate.context()?;
+        let (sender, receiver) = mpsc::channel(OUTBOX);
+        let extensions = request.extensions();
+        let call = Call {
+            // A caller that was not judged is refused.
+            who: extensions.get::<Who>().cloned().ok_or_else(Who::missing)?,
+            peer: extensions.get::<Ticket>().map(Ticket::remote),
+            auth: self.auth.clone(),
+            openings: Arc::clone(&self.openings),
+        };
+        let inbound = request.into_inner();
+        // The task ends with its stream, at silence, or with the coordinator; the server waits for it before it ends.
+        self.gate.track(async move {
+            if let Err(status) = serve(&context, &call, inbound, &sender).await {
+                tracing::debug!(peer = ?call.peer, %status, "session ends");
+                // The agent may be gone already; nobody else waits for this.
+                let _ = timeout(SILENCE, sender.send(Err(status))).await;
+            }
+        });
+        Ok(Response::new(ReceiverStream::new(receiver)))
+    }
+}
+
+type Sender = mpsc::Sender<Result<v1::ToAgent, Status>>;
+
+async fn serve(
+    context: &Arc<Context>,
+    call: &Call,
+    mut inbound: Streaming<v1::FromAgent>,
+    sender: &Sender,
+) -> Result<(), Status> {
+    let hello = match next(&mut inbound, Instant::now() + SILENCE).await? {
+        Some(Message::Hello(hello)) => hello,
+        Some(Message::Report(_) | Message::KillAnswer(_)) => {
+            return Err(Status::invalid_argument("the first message must be Hello"));
+        }
+        None => return Ok(()),
+    };
+    let node = NodeName::parse(&hello.node).map_err(|error| Status::invalid_argument(error.to_string()))?;
+    let span = spans::agent(&node);
+    hold(context, call, node, hello, inbound, sender).instrument(span).await
+}
+
+/// One session, from the agent's Hello to its end.
+async fn hold(
+    context: &Arc<Context>,
+    call: &Call,
+    node: NodeName,
+    hello: v1::Hello,
+    mut inbound: Streaming<v1::FromAgent>,
+    sender: &Sender,
+) -> Result<(), Status> {
+    own_node(call, &node)?;
+    if !call.openings.take(node.clone(), Instant::now()) {
+        return Err(Status::resource_exhausted(
+            "this agent reconnects too often; try again in some seconds",
+        ));
+    }
+    believable("highest_term", Term(hello.highest_term))?;
+    context.note_reported_term(&node, Term(hello.highest_term));
+    if context.term < Term(hello.highest_term) {
+        return Err(Status::unavailable(
+            "the agent has seen a higher term than this coordinator leads; reconnect",
+        ));
+    }
+    let opened = context.sessions.open(&node, hello.life).map_err(|error| {
+        tracing::warn!(%error, "agent refused");
+        match error {
+            NotOpened::TooMany => Status::resource_exhausted(error.to_string()),
+            NotOpened::Taken => Status::already_exists(error.to_string()),
+        }
+    })?;
+    let version: String = hello.agent_version.chars().take(LONGEST_VERSION).collect();
+    tracing::info!(version, "agent connected");
+    context.agent_came_or_went(&node);
+    if !has_object(context, &node) {
+        tracing::warn!("{}", no_such_node(&node));
+    }
+    let (epoch, replaced) = (opened.epoch, opened.replaced.clone());
+    let over = async {
+        let over = call.auth.is_over(&call.who, rand::random()).await;
+        // While nobody can be asked, showing them would only lock the agent out, and then its vehicle would land.
+        while over == Over::Aged && !context.leadership.leads() {
+            tokio::time::sleep(AFTER_DOUBT).await;
+        }
+        over
+    };
+    let result = tokio::select! {
+        result = converse(context, &node, opened, &mut inbound, sender) => result,
+        over = over => {
+            let status = told_over(over);
+            if over == Over::Aged {
+                // The agent comes back at once, and until then it counts as connected: nothing has happened.
+                let _ = timeout(SILENCE, sender.send(Err(status.clone()))).await;
+                let _ = timeout(SILENCE, replaced.cancelled()).await;
+            }
+            Err(status)
+        }
+    };
+    context.sessions.close(&node, epoch);
+    context.agent_came_or_went(&node);
+    let why = result
+        .as_ref()
+        .err()
+        .map_or("the agent closed the stream", Status::message);
+    tracing::info!(why, "agent disconnected");
+    result
+}
+
+/// An agent speaks for the node of its credentials only.
+fn own_node(call: &Call, node: &NodeName) -> Result<(), Status> {
+    let own = match &call.who {
+        Who::Anybody => return Ok(()),
+        Who::Agent { node: own, .. } if own == node => return Ok(()),
+        Who::Agent { node: own, .. } => own.to_string(),
+        Who::Operator { .. } | Who::User(_) => call.who.name(),
+    };
+    let why =
+        format!("the credentials are those of node {own}, and the agent says that it is {node}; set NODE to {own}");
+    if let Some(peer) = call.peer {
+        call.auth.refusals().refusal(peer, "agent refused", &why);
+    }
+    Err(Status::permission_denied(why))
+}
+
+fn told_over(over: Over) -> Status {
+    match over {
+        Over::Aged => Status::unavailable("credentials have to be shown again; reconnect"),
+        Over::Revoked => Status::unauthenticated("the certificate was revoked; make a new one with `skein enroll`"),
+    }
+}
+
+async fn converse(
+    context: &Arc<Context>,
+    node: &NodeName,
+    mut session: Opened,
+    inbound: &mut Streaming<v1::FromAgent>,
+    sender: &Sender,
+) -> Result<(), Status> {
+    let mut sent: Option<(Order, Instant)> = None;
+    let mut killing: Option<(u64, oneshot::Sender<KillAnswer>)> = None;
+    let mut heard_autopilot: Option<bool> = None;
+    let mut heard = Instant::now();
+    let mut pace = Pace::new(heard);
+    loop {
+        tokio::select! {
+            () = context.ending.cancelled() => {
+                return Err(Status::unavailable("the coordinator is ending; reconnect"));
+            }
+            () = session.replaced.cancelled() => {
+                return Err(Status::aborted("a newer session of this node has taken over"));
+            }
+            changed = session.orders.changed() => {
+                if changed.is_err() {
+                    return Err(Status::aborted("a newer session of this node has taken over"));
+                }
+                let order = session.orders.borrow_and_update().clone();
+                if let Some(order) = order {
+                    send(context, node, sender, &order).await?;
+                    context.metrics.order(false);
+                    sent = Some((order, Instant::now()));
+                }
+            }
+            shot = session.kills.recv() => {
+                let shot = shot.ok_or_else(|| Status::aborted("a newer session of this node has taken over"))?;
+                killing = send_kill(context, node, sender, shot).await?;
+            }
+            message = paced(pace, inbound, heard + SILENCE) => {
+                heard = Instant::now();
+                pace.took_one(heard);
+                let report = match message? {
+                    Some(Message::Report(report)) => report,
+                    Some(Message::KillAnswer(answer)) => {
+                        if let Some((_, waiting)) = killing.take_if(|(nonce, _)| *nonce == answer.nonce) {
+                            // The caller may have gone.
+                            let _ = waiting.send(answer.into());
+                        }
+                        continue;
+                    }
+                    Some(Message::Hello(_)) => return Err(Status::invalid_argument("Hello comes only once")),
+                    None => return Ok(()),
+                };
+                let report = proto::convert::report(node.clone(), report)
+                    .map_err(|error| Status::invalid_argument(error.to_string()))?;
+                if let Some(held) = &report.held {
+                    believable("held.term", held.term)?;
+                }
+                let (held, latch, hears) = (report.held.clone(), report.ground_latch, report.link_alive);
+                context.sessions.report(node, session.epoch, report);
+                if heard_autopilot.replace(hears) != Some(hears) {
+                    context.agent_came_or_went(node);
+                }
+                if let Some((order, at)) = &mut sent
+                    && at.elapsed() >= RESEND
+                    && !taken(order, held.as_ref(), latch)
+                {
+                    send(context, node, sender, order).await?;
+                    context.metrics.order(true);
+                    *at = Instant::now();
+                }
+            }
+        }
+    }
+}
+
+/// An agent that reports a term which no coordinator can have is not believed: one damaged agent must not depose
+/// the leader.
+fn believable(field: &str, term: Term) -> Result<(), Status> {
+    if term.can_be() {
+        return Ok(());
+    }
+    Err(Status::invalid_argument(format!(
+        "{field} is beyond any that a coordinator can have; remove the agent's state folder if its file is damaged"
+    )))
+}
+
+/// Whether there is a drone node of that name, or there will be in a moment.
+fn has_object(context: &Context, node: &NodeName) -> bool {
+    context.node_objects.is_some() || context.world.knows_node(node)
+}
+
+/// What the person who reads the agent's log has to know when its NODE is wrong, or its node not made ready yet.
+fn no_such_node(node: &NodeName) -> String {
+    format!(
+        "there is no drone node {node}, so its vehicle will not be used: check NODE, or run \
+         `kubectl label node {node} {}=`",
+        crds::labels::DRONE_NODE
+    )
+}
+
+/// The next message, when it may be read. Safe to cancel, as [`next`] is.
+async fn paced(pace: Pace, inbound: &mut Streaming<v1::FromAgent>, until: Instant) -> Result<Option<Message>, Status> {
+    sleep_until(pace.next()).await;
+    next(inbound, until).await
+}
+
+/// The next message; `None` at the end of the stream. Safe to cancel: a message is either returned whole or still there.
+async fn next(inbound: &mut Streaming<v1::FromAgent>, until: Instant) -> Result<Option<Message>, Status> {
+    match timeout_at(until, inbound.message()).await {
+        Err(_) => Err(Status::deadline_exceeded(format!(
+            "no message for {} s",
+            SILENCE.as_secs()
+        ))),
+        Ok(Err(status)) => Err(status),
+        Ok(Ok(None)) => Ok(None),
+        Ok(Ok(Some(v1::FromAgent { message: Some(message) }))) => Ok(Some(message)),
+        Ok(Ok(Some(v1::FromAgent { message: None }))) => Err(Status::invalid_argument("a message is empty")),
+    }
+}
+
+/// Sends an order to stop the motors, once, unless its time is over; what to do with the agent's answer.
+async fn send_kill(
+    context: &Context,
+    node: &NodeName,
+    sender: &Sender,
+    shot: KillShot,
+) -> Result<Option<(u64, oneshot::Sender<KillAnswer>)>, Status> {
+    let order = context
+        .sessions
+        .current(node)
+        .map(|report| kill_order(context.term, &shot, &report));
+    let Some(order) = order.filter(|_| Instant::now() <= shot.until) else {
+        return Ok(None);
+    };
+    let message = v1::ToAgent {
+        kill: Some((&order).into()),
+        ..v1::ToAgent::default()
+    };
+    // What waits for longer than the order lives is not sent.
+    match timeout_at(shot.until, sender.reserve()).await {
+        Ok(Ok(place)) => place.send(Ok(message)),
+        Ok(Err(_)) => return Err(Status::cancelled("the agent is gone")),
+        Err(_) => return Ok(None),
+    }
+    Ok(Some((shot.nonce, shot.answer)))
+}
+
+fn kill_order(term: Term, shot: &KillShot, report: &Report) -> KillOrder {
+    KillOrder {
+        nonce: shot.nonce,
+        uid: shot.uid.clone(),
+        term,
+        seen: report.made,
+    }
+}
+
+async fn send(context: &Context, node: &NodeName, sender: &Sender, order: &Order) -> Result<(), Status> {
+    let notice = match order {
+        Order::Unassigned { .. } if !has_object(context, node) => no_such_node(node),
+        Order::Unassigned { .. } | Order::Assigned(_) => String::new(),
+    };
+    let message = v1::ToAgent {
+        notice,
+        ..v1::ToAgent::from(order)
+    };
+    match timeout(SILENCE, sender.send(Ok(message))).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(_)) => Err(Status::cancelled("the agent is gone")),
+        Err(_) => Err(Status::deadline_exceeded("the agent does not read its orders")),
+    }
+}

@@ -1,0 +1,139 @@
+//! The coordinator of a cluster, reached through the API server with a person's kubeconfig: no address to know, no port to open.
+//!
+//! Owns: the connection to it, and what both ends show each other: the coordinator a certificate of the authority that the
+//! cluster publishes, the person the credential of the kubeconfig. Must not: show a credential to anybody else.
+
+pub mod authority;
+pub mod credential;
+pub mod forward;
+pub mod plugin;
+pub mod pod;
+pub mod refusal;
+
+use crate::failure::Failure;
+use credential::Credential;
+use kube::Client;
+use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
+use refusal::Refusal;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// Namespace of the coordinator where nothing else is said.
+pub const SYSTEM: &str = "skein-system";
+
+/// One call to the API server takes at most this long.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// Which cluster, as whom.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Choice {
+    /// The kubeconfig; when left out, KUBECONFIG or ~/.kube/config.
+    pub kubeconfig: Option<PathBuf>,
+    /// Its context; when left out, the current one.
+    pub context: Option<String>,
+    /// Namespace of the coordinator; [`SYSTEM`] when left out.
+    pub coordinator_namespace: Option<String>,
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.context, &self.kubeconfig) {
+            (Some(context), _) => write!(f, "the cluster of context {context}"),
+            (None, Some(path)) => write!(f, "the cluster of {}", path.display()),
+            (None, None) => f.write_str("the cluster of the kubeconfig"),
+        }
+    }
+}
+
+impl Choice {
+    /// The namespace that the context names, for objects; `None` where it names none, or cannot be read: whoever connects is told.
+    #[must_use]
+    pub fn default_namespace(&self) -> Option<String> {
+        let kubeconfig = match &self.kubeconfig {
+            Some(path) => Kubeconfig::read_from(path),
+            None => Kubeconfig::read(),
+        };
+        let kubeconfig = kubeconfig.ok()?;
+        let name = self.context.as_ref().or(kubeconfig.current_context.as_ref())?;
+        let named = kubeconfig.contexts.iter().find(|context| context.name == *name)?;
+        named
+            .context
+            .as_ref()?
+            .namespace
+            .clone()
+            .filter(|namespace| !namespace.is_empty())
+    }
+}
+
+/// A cluster that can be asked.
+#[derive(Clone)]
+pub struct Cluster {
+    /// Its API, as the person.
+    pub client: Client,
+    /// What the person shows there.
+    pub credential: Credential,
+    /// Namespace of the coordinator.
+    pub namespace: String,
+}
+
+impl Cluster {
+    /// Reads the kubeconfig. Runs its exec plugin, if it has one, which may ask the person to log in.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`]: it cannot be used; the text says why.
+    pub async fn of(choice: &Choice) -> Result<Self, Failure> {
+        // Fails only if a provider is installed already, which is as good.
+        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+        let wrong = |why: &(dyn std::error::Error + 'static)| {
+            let file = match &choice.kubeconfig {
+                Some(path) => path.display().to_string(),
+                None => "(KUBECONFIG, or ~/.kube/config)".to_owned(),
+            };
+            Failure::Usage(format!(
+                "cannot use the kubeconfig {file}: {}; name one with --kubeconfig, and see `kubectl config get-contexts`",
+                coordinator::cluster::api::story(why)
+            ))
+        };
+        let options = KubeConfigOptions {
+            context: choice.context.clone(),
+            ..KubeConfigOptions::default()
+        };
+        let config = match &choice.kubeconfig {
+            Some(path) => {
+                let kubeconfig = Kubeconfig::read_from(path).map_err(|error| wrong(&error))?;
+                kube::Config::from_custom_kubeconfig(kubeconfig, &options).await
+            }
+            None => kube::Config::from_kubeconfig(&options).await,
+        };
+        let mut config = config.map_err(|error| wrong(&error))?;
+        plugin::settle(&mut config.auth_info).await?;
+        let credential = credential::of(&config).await?;
+        if let Credential::Token(_, token) = &credential {
+            // So that a login program of another kind (`auth-provider`) is not run again.
+            config.auth_info = AuthInfo {
+                token: Some(token.clone()),
+                ..AuthInfo::default()
+            };
+        }
+        let client = Client::try_from(config).map_err(|error| wrong(&error))?;
+        let namespace = choice.coordinator_namespace.clone();
+        Ok(Self {
+            client,
+            credential,
+            namespace: namespace.unwrap_or_else(|| SYSTEM.to_owned()),
+        })
+    }
+}
+
+/// The answer of the API server, or in plain words why there is none; `what` is what was to be done, such as
+/// "get configmaps/skein-ca in namespace skein-system".
+pub(crate) async fn asked<T>(what: &str, call: impl Future<Output = kube::Result<T>>) -> Result<T, Refusal> {
+    match timeout(ANSWER, call).await {
+        Ok(answer) => answer.map_err(|error| Refusal::of(what, error)),
+        Err(_) => Err(Refusal::Silent {
+            seconds: ANSWER.as_secs(),
+        }),
+    }
+}

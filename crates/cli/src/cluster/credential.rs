@@ -1,0 +1,164 @@
+//! What a kubeconfig shows to the API server, for showing the same to the coordinator.
+//!
+//! Owns: taking it out of the kubeconfig, whatever way it is given there: a token, a token file or a client certificate; what an
+//! exec plugin gives was put there before ([`super::plugin`]). Must not: keep or print it.
+
+use crate::failure::Failure;
+use coordinator::cluster::api::story;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use http::header::AUTHORIZATION;
+use http::{Request, Response};
+use kube::Config;
+use kube::client::{Body, ConfigExt};
+use proto::bearer::Bearer;
+use rustls::client::ResolvesClientCert;
+use secrecy::SecretString;
+use std::future::ready;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
+use tower::{BoxError, Layer, ServiceExt, service_fn};
+
+/// A login program has this long for a new token.
+pub(super) const PLUGIN: Duration = Duration::from_secs(60);
+
+/// What a person shows.
+#[derive(Clone, Debug)]
+pub enum Credential {
+    /// A bearer token, for the coordinator and for the API server.
+    Token(Bearer, SecretString),
+    /// A client certificate.
+    Certificate(Arc<dyn ResolvesClientCert>),
+}
+
+/// The credential of the kubeconfig's user, as it is valid now.
+///
+/// # Errors
+/// [`Failure`]: there is none that the coordinator could check, or a login program failed.
+pub async fn of(config: &Config) -> Result<Credential, Failure> {
+    let user = &config.auth_info;
+    if user.impersonate.is_some() || user.impersonate_groups.is_some() {
+        return Err(Failure::Usage(
+            "this kubeconfig acts as somebody else (`as`), which the coordinator cannot check; use a context that does not"
+                .to_owned(),
+        ));
+    }
+    if let Some(header) = authorization(config.clone()).await? {
+        let token = header.strip_prefix("Bearer ").ok_or_else(|| {
+            Failure::Usage(
+                "this kubeconfig has a user name and a password, which the coordinator does not take".to_owned(),
+            )
+        })?;
+        return match Bearer::new(token) {
+            Ok(bearer) => Ok(Credential::Token(bearer, token.to_owned().into())),
+            Err(why) => Err(cannot(&format!("its token is no token: {why}"))),
+        };
+    }
+    let tls = config.rustls_client_config();
+    let resolver = tls.map_err(|error| cannot(&story(&error)))?.client_auth_cert_resolver;
+    if resolver.has_certs() {
+        return Ok(Credential::Certificate(resolver));
+    }
+    Err(cannot("it has neither a token nor a client certificate"))
+}
+
+/// The `Authorization` header with which the API server is asked; `None` for none.
+async fn authorization(config: Config) -> Result<Option<String>, Failure> {
+    // A login program (`auth-provider`) is run here, and may wait for the person.
+    let layer = tokio::task::spawn_blocking(move || config.auth_layer());
+    let layer = layer.await.map_err(|fault| Failure::Failed(fault.to_string()))?;
+    let Some(layer) = layer.map_err(|error| cannot(&story(&error)))? else {
+        return Ok(None);
+    };
+    // What the layer adds to a request is taken off it again, instead of being sent.
+    let shown = service_fn(|request: Request<Body>| {
+        let header = request.headers().get(AUTHORIZATION);
+        let text = header.and_then(|value| value.to_str().ok()).map(str::to_owned);
+        ready(Ok::<_, BoxError>(Response::new(text)))
+    });
+    let shown: BoxFuture<'static, Result<Response<Option<String>>, BoxError>> =
+        layer.layer(shown).oneshot(Request::new(Body::empty())).boxed();
+    match timeout(PLUGIN, shown).await {
+        Ok(Ok(response)) => Ok(response.into_body()),
+        Ok(Err(error)) => Err(cannot(&error.to_string())),
+        Err(_) => Err(cannot("its plugin does not end")),
+    }
+}
+
+pub(super) fn cannot(why: &str) -> Failure {
+    Failure::Failed(format!(
+        "cannot show the credential of this kubeconfig to the coordinator: {why}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use secrecy::ExposeSecret;
+    use std::time::SystemTime;
+    use trust::{Authority, Peer, Validity};
+
+    fn config() -> Config {
+        // Fails only if a provider is installed already, which is as good.
+        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+        Config::new(http::Uri::from_static("https://127.0.0.1:1"))
+    }
+
+    fn told(failure: Result<Credential, Failure>) -> String {
+        failure.unwrap_err().to_string()
+    }
+
+    #[tokio::test]
+    async fn a_token_is_shown_whether_it_is_in_the_kubeconfig_or_in_a_file() {
+        let mut inline = config();
+        inline.auth_info.token = Some("abc".to_owned().into());
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        std::fs::write(&path, "abc").unwrap();
+        let mut file = config();
+        file.auth_info.token_file = Some(path.display().to_string());
+        for config in [inline, file] {
+            match of(&config).await.unwrap() {
+                Credential::Token(bearer, token) => {
+                    assert!(bearer.is_some() && token.expose_secret() == "abc");
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_client_certificate_is_shown_where_there_is_no_token() {
+        let life = Validity::of(SystemTime::now(), Duration::from_secs(60));
+        let authority = Authority::make(life).unwrap();
+        let identity = authority.client(&Peer::operator("ada").unwrap(), life).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            Some(path.display().to_string())
+        };
+        let mut config = config();
+        config.root_cert = Some(vec![authority.bundle().certificates()[0].to_vec()]);
+        config.auth_info.client_certificate = file("crt", identity.certificate_pem());
+        config.auth_info.client_key = file("key", identity.key_pem());
+        match of(&config).await.unwrap() {
+            Credential::Certificate(resolver) => assert!(resolver.has_certs()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn what_the_coordinator_could_not_check_is_refused_before_anything_is_sent() {
+        assert!(told(of(&config()).await).contains("neither a token nor a client certificate"));
+        let mut password = config();
+        password.auth_info.username = Some("ada".to_owned());
+        password.auth_info.password = Some("secret".to_owned().into());
+        assert!(told(of(&password).await).contains("a user name and a password"));
+        let mut other = config();
+        other.auth_info.token = Some("abc".to_owned().into());
+        other.auth_info.impersonate = Some("bob".to_owned());
+        assert!(told(of(&other).await).contains("acts as somebody else"));
+    }
+}

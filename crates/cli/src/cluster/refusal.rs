@@ -1,0 +1,112 @@
+//! Why the way through the API server is closed.
+//!
+//! Owns: the words, each with what to do. Must not: decide what is tried next.
+
+use crate::failure::Failure;
+use coordinator::cluster::api::story;
+
+/// Why.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// The person lacks a right.
+    #[error("you may not {what}: {why}; ask for the Role skein-connect there, and to enrol for skein-enroll")]
+    Forbidden {
+        /// What was to be done.
+        what: String,
+        /// In the API server's words.
+        why: String,
+    },
+    /// The API server does not know the person.
+    #[error("the API server does not accept the credential of this kubeconfig ({why}); log in again")]
+    Unauthenticated {
+        /// In its words.
+        why: String,
+    },
+    /// What was asked for is not there.
+    #[error("cannot {what}: there is none")]
+    Missing {
+        /// What was to be done.
+        what: String,
+    },
+    /// The API server does not answer.
+    #[error("the API server does not answer within {seconds} s; is this the right context? (`kubectl version`)")]
+    Silent {
+        /// How long it was waited for.
+        seconds: u64,
+    },
+    /// Anything else.
+    #[error("cannot {what}: {why}")]
+    Other {
+        /// What was to be done.
+        what: String,
+        /// Why not.
+        why: String,
+    },
+}
+
+impl Refusal {
+    /// What `error` of the API means, which came when `what` was to be done.
+    #[must_use]
+    pub fn of(what: &str, error: kube::Error) -> Self {
+        let what = what.to_owned();
+        match error {
+            kube::Error::Api(status) => match status.code {
+                401 => Self::Unauthenticated { why: status.message },
+                403 => Self::Forbidden {
+                    what,
+                    why: status.message,
+                },
+                404 => Self::Missing { what },
+                _ => Self::Other {
+                    what,
+                    why: status.message,
+                },
+            },
+            error => Self::Other {
+                what,
+                why: story(&error),
+            },
+        }
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        let text = refusal.to_string();
+        match refusal {
+            Refusal::Silent { .. } => Self::Away(text),
+            Refusal::Forbidden { .. }
+            | Refusal::Unauthenticated { .. }
+            | Refusal::Missing { .. }
+            | Refusal::Other { .. } => Self::Failed(text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kube::core::Status;
+
+    #[test]
+    fn each_no_of_the_api_server_says_what_to_do() {
+        let told = |code: u16| {
+            let status = Status {
+                code,
+                message: "so it is".into(),
+                ..Status::default()
+            };
+            Refusal::of(
+                "create pods/portforward in namespace skein-system",
+                kube::Error::Api(status.boxed()),
+            )
+            .to_string()
+        };
+        assert!(
+            told(403).starts_with("you may not create pods/portforward in namespace skein-system: so it is; ask for")
+        );
+        assert!(told(401).contains("(so it is); log in again"));
+        assert!(told(404).ends_with("there is none"));
+        assert!(told(500).ends_with(": so it is"));
+    }
+}

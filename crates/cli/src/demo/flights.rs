@@ -1,0 +1,196 @@
+//! What each vehicle of the demo has done, and when.
+//!
+//! Owns: the present stage of each vehicle, when it first came to each, and the summary of that. Times are those at which
+//! it was seen from here, from the start of following. Must not: judge, draw.
+
+use super::stage::Stage;
+use crate::vehicle::Vehicle;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The flights, by node.
+#[derive(Debug, Default)]
+pub struct Flights(BTreeMap<String, Flight>);
+
+/// One vehicle's.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Flight {
+    /// Where it is now.
+    pub stage: Stage,
+    /// What was last said of it.
+    pub vehicle: Vehicle,
+    /// Where it was when it was heard last.
+    heard: Stage,
+    firsts: BTreeMap<Stage, Duration>,
+    /// Meters above home when it first held.
+    held_at: Option<f64>,
+}
+
+impl Flights {
+    /// Takes note of the fleet as it is seen `at` this time; returns the nodes whose vehicles have come to another stage.
+    pub fn note(&mut self, at: Duration, fleet: &[Vehicle]) -> Vec<String> {
+        let mut changed = Vec::new();
+        for vehicle in fleet.iter().filter(|vehicle| !vehicle.node.is_empty()) {
+            let new = !self.0.contains_key(&vehicle.node);
+            let flight = self.0.entry(vehicle.node.clone()).or_default();
+            let stage = Stage::of(vehicle, flight.heard);
+            if stage != Stage::Silent {
+                flight.heard = stage;
+            }
+            if stage == Stage::Flying && flight.held_at.is_none() {
+                flight.held_at = vehicle.position.as_ref().map(|p| p.altitude_above_home_meters);
+            }
+            flight.firsts.entry(stage).or_insert(at);
+            if new || stage != flight.stage {
+                changed.push(vehicle.node.clone());
+            }
+            flight.stage = stage;
+            // The name of the Drone is kept when it is gone.
+            let drone = if vehicle.drone.is_empty() {
+                std::mem::take(&mut flight.vehicle.drone)
+            } else {
+                vehicle.drone.clone()
+            };
+            flight.vehicle = Vehicle {
+                drone,
+                ..vehicle.clone()
+            };
+        }
+        changed.sort();
+        changed
+    }
+
+    /// The flight of a node.
+    #[must_use]
+    pub fn get(&self, node: &str) -> Option<&Flight> {
+        self.0.get(node)
+    }
+
+    /// All of them, by node.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Flight)> {
+        self.0.iter().map(|(node, flight)| (node.as_str(), flight))
+    }
+
+    /// How many vehicles are at each stage that any is at.
+    #[must_use]
+    pub fn counts(&self) -> Vec<(Stage, usize)> {
+        let count = |stage: Stage| self.0.values().filter(|flight| flight.stage == stage).count();
+        Stage::ALL
+            .into_iter()
+            .map(|stage| (stage, count(stage)))
+            .filter(|(_, count)| *count > 0)
+            .collect()
+    }
+
+    /// A line per vehicle.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let mut lines = vec!["Summary, in seconds since the Swarm was applied:".to_owned()];
+        let width = self.0.keys().map(String::len).max().unwrap_or_default();
+        for (node, flight) in &self.0 {
+            let autopilot = flight.vehicle.autopilot.as_deref().unwrap_or("unknown");
+            let mut line = format!("  {node:<width$}  {autopilot:<9}");
+            for (what, from) in [
+                ("ready", Stage::Ready),
+                ("armed", Stage::Arming),
+                ("holding", Stage::Flying),
+                ("touched down", Stage::Landed),
+            ] {
+                let at = flight
+                    .reached(from)
+                    .map_or("never".to_owned(), |at| format!("{:.1}", at.as_secs_f32()));
+                line += &format!("  {what} {at:<5}");
+                if from == Stage::Flying
+                    && let Some(height) = flight.held_at
+                {
+                    line += &format!(" at {height:.1} m");
+                }
+            }
+            if flight.stage != Stage::Landed {
+                line += &format!("  last seen {}: {}", flight.stage.word(), flight.vehicle.message);
+            }
+            lines.push(line.trim_end().to_owned());
+        }
+        lines.join("\n")
+    }
+}
+
+impl Flight {
+    /// When it was first seen at `stage`, or past it where it went through faster than it was looked at.
+    #[must_use]
+    pub fn reached(&self, stage: Stage) -> Option<Duration> {
+        let past = self.firsts.range(stage..=Stage::Landed);
+        past.filter(|(at, _)| stage < Stage::Flying || **at == stage)
+            .map(|(_, time)| *time)
+            .min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(node: &str, truth: &str, activity: &str) -> Vehicle {
+        Vehicle {
+            node: node.into(),
+            truth: truth.into(),
+            activity: Some(activity.into()),
+            ready: Some(true),
+            autopilot: Some("PX4".into()),
+            ..Vehicle::default()
+        }
+    }
+
+    fn at(second: u64) -> Duration {
+        Duration::from_secs(second)
+    }
+
+    #[test]
+    fn a_stage_that_went_by_unseen_was_reached_when_a_later_one_was_seen() {
+        let mut flights = Flights::default();
+        flights.note(at(1), &[seen("a", "Disarmed", "Idle")]);
+        flights.note(at(5), &[seen("a", "InAir", "Holding")]);
+        flights.note(at(9), &[seen("a", "Disarmed", "Idle")]);
+        let flight = flights.get("a").unwrap();
+        assert_eq!(flight.reached(Stage::Ready), Some(at(1)));
+        assert_eq!(flight.reached(Stage::Arming), Some(at(5)));
+        assert_eq!(flight.reached(Stage::Landed), Some(at(9)));
+    }
+
+    #[test]
+    fn a_vehicle_that_came_down_without_holding_never_held() {
+        let mut flights = Flights::default();
+        flights.note(at(1), &[seen("a", "TakingOff", "TakingOff")]);
+        flights.note(at(2), &[seen("a", "Disarmed", "Idle")]);
+        assert_eq!(flights.get("a").unwrap().reached(Stage::Flying), None);
+        assert!(flights.summary().contains("holding never"), "{}", flights.summary());
+    }
+
+    #[test]
+    fn a_vehicle_that_is_silent_for_a_while_in_the_air_has_landed_when_it_is_heard_on_the_ground() {
+        let mut flights = Flights::default();
+        flights.note(at(1), &[seen("a", "InAir", "Holding")]);
+        flights.note(at(2), &[seen("a", "UnknownLinkLost", "Waiting")]);
+        flights.note(at(3), &[seen("a", "UnknownLinkLost", "Waiting")]);
+        assert_eq!(flights.counts(), [(Stage::Silent, 1)]);
+        flights.note(at(4), &[seen("a", "Disarmed", "Idle")]);
+        assert_eq!(flights.get("a").unwrap().reached(Stage::Landed), Some(at(4)));
+    }
+
+    #[test]
+    fn only_a_new_stage_is_a_change() {
+        let mut flights = Flights::default();
+        let fleet = [seen("a", "InAir", "Holding"), seen("b", "InAir", "Holding")];
+        assert_eq!(flights.note(at(1), &fleet), ["a", "b"]);
+        assert_eq!(flights.note(at(2), &fleet), [""; 0]);
+        assert_eq!(flights.note(at(3), &[seen("b", "Landing", "Landing")]), ["b"]);
+        assert_eq!(flights.counts(), [(Stage::Flying, 1), (Stage::Landing, 1)]);
+    }
+
+    #[test]
+    fn a_drone_that_waits_for_a_vehicle_is_no_flight() {
+        let mut flights = Flights::default();
+        flights.note(at(1), &[seen("", "NoVehicle", "")]);
+        assert_eq!(flights.iter().count(), 0);
+    }
+}

@@ -1,0 +1,174 @@
+//! The parts of the demo: simulated vehicles on pseudo-terminals, and a ground station for them, in a temporary folder.
+//!
+//! Owns: starting them with each other's addresses, the log file, their end. Must not: watch what they achieve.
+
+use crate::args::{Autopilots, DemoArgs, SigningArgs};
+use crate::failure::Failure;
+use crate::fleet_api::Source;
+use crate::log::Log;
+use crate::say;
+use crate::station::{NodeSetup, Setup, Station};
+use fleet::ids::NodeName;
+use sitl::cli::{Args, Fleet, LinkSpec};
+use sitl::shell::Simulation;
+use std::fs::File;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tempfile::TempDir;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// A port of this machine that is free.
+const ANY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+/// What a pseudo-terminal is told; it has no rate of its own.
+const BAUD: u32 = 57_600;
+
+/// All parts of a running demo.
+// The order of the fields is the order of their end.
+pub struct Parts {
+    station: Station,
+    simulation: Arc<Simulation>,
+    log: PathBuf,
+    folder: TempDir,
+    _written: Log,
+}
+
+impl Parts {
+    /// Starts everything but the Swarm, and says so.
+    ///
+    /// # Errors
+    /// What cannot be had, with what to do.
+    pub async fn start(args: &DemoArgs) -> Result<Self, Failure> {
+        let begun = Instant::now();
+        let folder = tempfile::Builder::new()
+            .prefix("skein-demo-")
+            .tempdir()
+            .map_err(|why| {
+                Failure::Failed(format!(
+                    "cannot make a temporary folder: {why}; set TMPDIR to another place"
+                ))
+            })?;
+        let log = folder.path().join("log");
+        let file =
+            File::create(&log).map_err(|why| Failure::Failed(format!("cannot write {}: {why}", log.display())))?;
+        let written = Log::to_file(file)?;
+        coordinator::server::file_limit::raise();
+
+        let names = names(args.drones);
+        let vehicles = Args {
+            names: names.clone(),
+            autopilot: match args.autopilot {
+                Autopilots::Ardupilot => Fleet::Ardupilot,
+                Autopilots::Px4 => Fleet::Px4,
+                Autopilots::Mixed => Fleet::Mixed,
+            },
+            speedup: args.speedup,
+            wire_log: args.wire_log.clone(),
+            ..Args::on(LinkSpec::Pty(folder.path().join("ports")))
+        };
+        let all: Result<Vec<NodeName>, _> = names.iter().map(|name| NodeName::parse(name)).collect();
+        let all = all.map_err(|bad| Failure::Failed(bad.to_string()))?;
+        // What is wrong with them is said before anything is started.
+        for name in &all {
+            let checked = args.agents.of(name, &all, &SigningArgs::default());
+            checked.map_err(Failure::Usage)?;
+        }
+        let mut nodes = Vec::new();
+        let simulation = Simulation::start(&vehicles, |vehicle| {
+            let name = NodeName::parse(&vehicle.name)?;
+            nodes.push(NodeSetup {
+                state: folder.path().join("agents").join(name.as_str()),
+                link: format!("serial:{}:{BAUD}", vehicle.endpoint).parse()?,
+                settings: args
+                    .agents
+                    .of(&name, &all, &SigningArgs::default())
+                    .map_err(anyhow::Error::msg)?,
+                name,
+            });
+            Ok(())
+        });
+        let simulation = simulation
+            .await
+            .map_err(|error| Failure::Failed(format!("{error:#}")))?;
+        let api = match &args.on {
+            Some(kubeconfig) => Source::Existing(kubeconfig.clone()),
+            None => Source::Embedded {
+                folder: folder.path().join("api"),
+                listen: ANY,
+                kubeconfig: folder.path().join("kubeconfig"),
+            },
+        };
+        let setup = Setup {
+            api,
+            listen: ANY,
+            // On this machine, and nothing that could fall on anybody.
+            keys: None,
+            nodes,
+            metrics_listen: args.agents.metrics_listen,
+            grounded: false,
+            // The demo deletes its Swarm first.
+            asked: CancellationToken::new(),
+        };
+        let station = Station::start(setup).await?;
+        let started = say::duration(begun.elapsed());
+        say::heading(&format!(
+            "API, coordinator, {} agents and simulated vehicles started in {started}",
+            names.len()
+        ));
+        say::line(&format!("    log: {}", log.display()));
+        Ok(Self {
+            station,
+            simulation: Arc::new(simulation),
+            log,
+            folder,
+            _written: written,
+        })
+    }
+
+    /// The ground station.
+    #[must_use]
+    pub const fn station(&self) -> &Station {
+        &self.station
+    }
+
+    /// The ground station, for asking its agents to end.
+    pub const fn station_mut(&mut self) -> &mut Station {
+        &mut self.station
+    }
+
+    /// The vehicles.
+    #[must_use]
+    pub fn simulation(&self) -> Arc<Simulation> {
+        Arc::clone(&self.simulation)
+    }
+
+    /// The file with what the parts have to say.
+    #[must_use]
+    pub fn log(&self) -> &Path {
+        &self.log
+    }
+
+    /// Ends all parts. The folder is removed unless something failed, so that the log can be read.
+    pub async fn clear(self, remove: bool) {
+        self.station.end().await;
+        // Whoever else had it has ended with the flight.
+        if let Some(simulation) = Arc::into_inner(self.simulation) {
+            simulation.end().await;
+        }
+        if remove {
+            if let Err(error) = self.folder.close() {
+                tracing::debug!(%error, "the temporary folder stays");
+            }
+        } else {
+            let _ = self.folder.keep();
+        }
+    }
+}
+
+/// The names of nodes and vehicles, of the same length, so that they sort as they count.
+pub(super) fn names(count: u16) -> Vec<String> {
+    let width = count.to_string().len();
+    (1..=count).map(|number| format!("drone-{number:0width$}")).collect()
+}

@@ -1,0 +1,69 @@
+//! What standard output is, and so how to write to it.
+//!
+//! Owns: when there are colors. Must not: format.
+
+use std::io::IsTerminal;
+
+/// What may be done with the output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Output {
+    /// Whether a person looks at it as it is written, on a terminal on which a picture can be drawn anew in its place.
+    pub terminal: bool,
+    /// Whether escape sequences for colors may be written.
+    pub color: bool,
+}
+
+impl Output {
+    /// Looks at standard output and the environment.
+    #[must_use]
+    pub fn of_this_process() -> Self {
+        let var = |name| std::env::var_os(name).map(|v| v.to_string_lossy().into_owned());
+        Self::judge(
+            std::io::stdout().is_terminal(),
+            var("NO_COLOR").as_deref(),
+            var("TERM").as_deref(),
+        )
+    }
+
+    /// Escape sequences only on a terminal that knows them, and colors never when NO_COLOR is set and not empty (no-color.org).
+    fn judge(terminal: bool, no_color: Option<&str>, term: Option<&str>) -> Self {
+        let wanted = no_color.is_none_or(str::is_empty);
+        let terminal = terminal && term != Some("dumb");
+        Self {
+            terminal,
+            color: terminal && wanted,
+        }
+    }
+
+    /// Columns and rows of the terminal, as of now; `None` when there is none or it does not say.
+    #[must_use]
+    pub fn size(self) -> Option<(usize, usize)> {
+        if !self.terminal {
+            return None;
+        }
+        terminal_size::terminal_size().map(|(w, h)| (usize::from(w.0), usize::from(h.0)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colors_are_for_terminals_whose_owner_wants_them() {
+        let color = |terminal, no_color, term| Output::judge(terminal, no_color, term).color;
+        assert!(color(true, None, Some("xterm")));
+        assert!(color(true, Some(""), None));
+        assert!(!color(true, Some("1"), Some("xterm")));
+        assert!(!color(true, None, Some("dumb")));
+        assert!(!color(false, None, Some("xterm")));
+    }
+
+    #[test]
+    fn nothing_is_drawn_on_a_terminal_that_knows_no_escape_sequences() {
+        let terminal = |term| Output::judge(true, None, term).terminal;
+        assert!(terminal(Some("xterm")) && terminal(None));
+        assert!(!terminal(Some("dumb")));
+        assert_eq!(Output::judge(true, None, Some("dumb")).size(), None);
+    }
+}

@@ -1,0 +1,74 @@
+//! Words for the person at the terminal, from the commands that run for a while.
+//!
+//! Owns: how headings, lines and durations look; they go to standard output. Must not: decide what is said.
+
+use crate::output::Output;
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+/// A plain line.
+pub fn line(text: &str) {
+    // If standard output is closed, nobody reads, and what flies still flies.
+    let _ = writeln!(std::io::stdout(), "{text}");
+}
+
+/// The start of a new stage.
+pub fn heading(text: &str) {
+    let (bold, plain) = if Output::of_this_process().color {
+        ("\x1b[1m", "\x1b[0m")
+    } else {
+        ("", "")
+    };
+    line(&format!("{bold}==> {text}{plain}"));
+}
+
+/// A path as a word of a shell's command line, to be copied from the terminal.
+#[must_use]
+pub fn shell_word(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+/// A duration as a person says it: `4.2 s`, `3 min 07 s`.
+#[must_use]
+pub fn duration(span: Duration) -> String {
+    let seconds = span.as_secs();
+    if seconds < 60 {
+        return format!("{:.1} s", span.as_secs_f32());
+    }
+    format!("{} min {:02} s", seconds / 60, seconds % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_can_be_copied_into_a_shell_whatever_is_in_it() {
+        for path in [
+            "/home/a/.local/share/skein/kubeconfig",
+            "/a b/c",
+            "/it's/$HOME/`x`;\"*",
+            "/plain/ümlaut",
+        ] {
+            let command = format!("printf %s {}", shell_word(Path::new(path)));
+            let output = std::process::Command::new("sh")
+                .args(["-c", &command])
+                .output()
+                .unwrap();
+            assert_eq!(String::from_utf8(output.stdout).unwrap(), path, "{command}");
+        }
+        assert_eq!(shell_word(Path::new("/home/a/kubeconfig")), "/home/a/kubeconfig");
+    }
+
+    #[test]
+    fn durations_read_as_a_person_says_them() {
+        assert_eq!(duration(Duration::from_millis(4210)), "4.2 s");
+        assert_eq!(duration(Duration::from_secs(187)), "3 min 07 s");
+    }
+}

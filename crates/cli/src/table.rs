@@ -1,0 +1,336 @@
+//! Vehicles as a table, in the manner of kubectl: no lines, three spaces between columns.
+//!
+//! Owns: columns, their order, and colors by meaning. Must not: write anywhere.
+
+use crate::vehicle::{Vehicle, age_word, aged};
+use std::fmt::Write;
+
+/// How a table is laid out.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Layout {
+    /// More columns.
+    pub wide: bool,
+    /// Leave out the namespace, as all are of one.
+    pub one_namespace: bool,
+    /// Escape sequences for colors.
+    pub color: bool,
+    /// Cut lines to this many columns.
+    pub width: Option<usize>,
+}
+
+/// What a cell means, for its color.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tone {
+    Plain,
+    Good,
+    Moving,
+    Waiting,
+    Bad,
+}
+
+impl Tone {
+    const fn escape(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Good => "\u{1b}[32m",
+            Self::Moving => "\u{1b}[36m",
+            Self::Waiting => "\u{1b}[33m",
+            Self::Bad => "\u{1b}[31m",
+        }
+    }
+}
+
+type Cell = (String, Tone);
+
+/// The table with a heading, each line ended by a newline; nothing at all for no vehicles.
+#[must_use]
+pub fn render(vehicles: &[Vehicle], layout: Layout) -> String {
+    if vehicles.is_empty() {
+        return String::new();
+    }
+    let mut columns = columns(layout);
+    if layout.width.is_some() {
+        // Room for the message, which says why.
+        columns.retain(|(_, cell)| vehicles.iter().any(|v| cell(v).0 != "-"));
+    }
+    let heading = columns
+        .iter()
+        .map(|(name, _)| ((*name).to_owned(), Tone::Plain))
+        .collect();
+    let rows = vehicles
+        .iter()
+        .map(|v| columns.iter().map(|(_, cell)| cell(v)).collect());
+    let lines: Vec<Vec<Cell>> = std::iter::once(heading).chain(rows).collect();
+    let widths: Vec<usize> = (0..columns.len())
+        .map(|c| lines.iter().map(|l| l[c].0.chars().count()).max().unwrap_or(0))
+        .collect();
+    let mut text = String::new();
+    for line in &lines {
+        write_line(&mut text, line, &widths, layout);
+    }
+    text
+}
+
+fn write_line(text: &mut String, line: &[Cell], widths: &[usize], layout: Layout) {
+    let mut left = layout.width.unwrap_or(usize::MAX);
+    let last = line.iter().rposition(|(word, _)| !word.is_empty()).unwrap_or(0);
+    for (n, ((word, tone), width)) in line.iter().zip(widths).enumerate().take(last + 1) {
+        let gap = if n == last { 0 } else { width + 3 - word.chars().count() };
+        let cut = shorten(word, left);
+        if layout.color && *tone != Tone::Plain {
+            let _ = write!(text, "{}{cut}\u{1b}[0m", tone.escape());
+        } else {
+            text.push_str(&cut);
+        }
+        left = left.saturating_sub(word.chars().count());
+        text.extend(std::iter::repeat_n(' ', gap.min(left)));
+        left = left.saturating_sub(gap);
+    }
+    text.push('\n');
+}
+
+/// The word, cut to `width` characters with an ellipsis.
+fn shorten(word: &str, width: usize) -> String {
+    if word.chars().count() <= width {
+        return word.to_owned();
+    }
+    let mut cut: String = word.chars().take(width.saturating_sub(1)).collect();
+    if width > 0 {
+        cut.push('…');
+    }
+    cut
+}
+
+type Column = (&'static str, fn(&Vehicle) -> Cell);
+
+fn columns(layout: Layout) -> Vec<Column> {
+    let mut all: Vec<Column> = vec![
+        ("NAMESPACE", |v| plain(or_dash(&v.namespace))),
+        ("DRONE", |v| plain(or_dash(&v.drone))),
+        ("NODE", |v| plain(or_dash(&v.node))),
+        ("PHASE", |v| (v.phase.clone(), phase_tone(&v.phase))),
+        ("FLYING", |v| (v.flying_word().to_owned(), flying_tone(v))),
+        ("MODE", |v| plain(v.mode.clone().unwrap_or_else(|| "-".into()))),
+        ("BATTERY", |v| {
+            (
+                v.battery_percent
+                    .map_or_else(|| "-".into(), |p| aged(&format!("{p}%"), v.battery_age_ms)),
+                battery_tone(v),
+            )
+        }),
+        ("HEIGHT", |v| {
+            plain(v.position.as_ref().map_or_else(
+                || "-".into(),
+                |p| aged(&meters(p.altitude_above_home_meters), v.position_age_ms),
+            ))
+        }),
+    ];
+    if layout.one_namespace {
+        all.remove(0);
+    }
+    if layout.wide {
+        all.extend([
+            ("SWARM", (|v| plain(or_dash(&v.swarm))) as fn(&Vehicle) -> Cell),
+            ("AUTOPILOT", |v| {
+                plain(v.autopilot.clone().unwrap_or_else(|| "-".into()))
+            }),
+            ("FIRMWARE", |v| plain(v.firmware.clone().unwrap_or_else(|| "-".into()))),
+            ("SYSTEM", |v| {
+                plain(v.system_id.map_or_else(|| "-".into(), |id| id.to_string()))
+            }),
+            ("POSITION", |v| plain(position(v))),
+            ("REPORT", |v| {
+                plain(v.report_age_ms.map_or_else(|| "never".into(), age_word))
+            }),
+        ]);
+    }
+    all.push(("MESSAGE", |v| plain(v.message.clone())));
+    all
+}
+
+const fn plain(text: String) -> Cell {
+    (text, Tone::Plain)
+}
+
+fn or_dash(text: &str) -> String {
+    if text.is_empty() { "-".into() } else { text.into() }
+}
+
+fn phase_tone(phase: &str) -> Tone {
+    match phase {
+        "Flying" => Tone::Good,
+        "Arming" | "TakingOff" | "Landing" => Tone::Moving,
+        "Pending" | "Preparing" | "Grounded" => Tone::Waiting,
+        "Interrupted" | "Unknown" => Tone::Bad,
+        _ => Tone::Plain,
+    }
+}
+
+const fn flying_tone(v: &Vehicle) -> Tone {
+    match v.flying {
+        Some(true) => Tone::Good,
+        Some(false) => Tone::Plain,
+        None => Tone::Bad,
+    }
+}
+
+/// The thresholds are those at which PX4 warns (15) and acts (7), rounded up for an early look.
+fn battery_tone(v: &Vehicle) -> Tone {
+    match v.battery_percent {
+        Some(0..=10) => Tone::Bad,
+        Some(11..=20) => Tone::Waiting,
+        _ => Tone::Plain,
+    }
+}
+
+fn meters(height: f64) -> String {
+    format!("{height:.1}m")
+}
+
+/// To about 10 cm.
+fn position(v: &Vehicle) -> String {
+    v.position.as_ref().map_or_else(
+        || "-".into(),
+        |p| {
+            let place = format!("{:.6},{:.6}", p.latitude_degrees, p.longitude_degrees);
+            aged(&place, v.position_age_ms)
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vehicle::tests::{holding, pending};
+
+    fn fleet() -> Vec<Vehicle> {
+        vec![holding("alpha-brave-goose").into(), pending("alpha-calm-crane").into()]
+    }
+
+    #[test]
+    fn a_person_sees_who_flies_and_why_not() {
+        let seen = render(&fleet(), Layout::default());
+        let expected = "\
+NAMESPACE   DRONE               NODE                     PHASE     FLYING   MODE          BATTERY   HEIGHT   MESSAGE
+default     alpha-brave-goose   node-alpha-brave-goose   Flying    yes      AUTO.LOITER   87%       10.0m    flies as asked
+default     alpha-calm-crane    -                        Pending   no       -             -         -        no vehicle is free: of 4 drone nodes 4 serve other Drones
+";
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn a_wide_table_tells_who_the_vehicle_is_and_where() {
+        let layout = Layout {
+            wide: true,
+            one_namespace: true,
+            ..Layout::default()
+        };
+        let seen = render(&fleet()[..1], layout);
+        let words: Vec<Vec<&str>> = seen
+            .lines()
+            .map(|l| l.split("   ").map(str::trim).filter(|w| !w.is_empty()).collect())
+            .collect();
+        assert_eq!(
+            words[0][7..],
+            [
+                "SWARM",
+                "AUTOPILOT",
+                "FIRMWARE",
+                "SYSTEM",
+                "POSITION",
+                "REPORT",
+                "MESSAGE"
+            ]
+        );
+        assert_eq!(
+            words[1][7..13],
+            ["alpha", "PX4", "1.17.0", "7", "47.397742,8.545594", "400ms"]
+        );
+        assert!(!seen.contains("NAMESPACE"));
+    }
+
+    #[test]
+    fn lines_fit_the_terminal() {
+        for width in [0, 1, 20, 60, 100] {
+            let seen = render(
+                &fleet(),
+                Layout {
+                    width: Some(width),
+                    ..Layout::default()
+                },
+            );
+            assert!(seen.lines().all(|l| l.chars().count() <= width), "{width}: {seen}");
+        }
+        let seen = render(
+            &fleet(),
+            Layout {
+                width: Some(130),
+                ..Layout::default()
+            },
+        );
+        assert!(seen.lines().nth(2).unwrap().ends_with('…'), "{seen}");
+    }
+
+    #[test]
+    fn columns_that_say_nothing_make_room_for_the_message() {
+        let layout = Layout {
+            width: Some(110),
+            ..Layout::default()
+        };
+        let seen = render(&[pending("alpha-calm-crane").into()], layout);
+        assert!(
+            seen.starts_with("NAMESPACE   DRONE              PHASE     FLYING   MESSAGE\n"),
+            "{seen}"
+        );
+        assert!(seen.contains("4 serve other Drones"), "{seen}");
+    }
+
+    #[test]
+    fn colors_are_written_only_when_wanted_and_do_not_shift_columns() {
+        let plain = render(&fleet(), Layout::default());
+        assert!(!plain.contains('\u{1b}'));
+        let colored = render(
+            &fleet(),
+            Layout {
+                color: true,
+                ..Layout::default()
+            },
+        );
+        assert!(colored.contains("\u{1b}[32mFlying\u{1b}[0m") && colored.contains("\u{1b}[33mPending\u{1b}[0m"));
+        let stripped = ["\u{1b}[32m", "\u{1b}[33m", "\u{1b}[0m"]
+            .iter()
+            .fold(colored, |t, e| t.replace(e, ""));
+        assert_eq!(stripped, plain);
+    }
+
+    #[test]
+    fn a_vehicle_of_which_nothing_is_known_stands_out() {
+        let mut lost = holding("a");
+        lost.agent_connected = false;
+        let seen = render(
+            &[lost.into()],
+            Layout {
+                color: true,
+                ..Layout::default()
+            },
+        );
+        assert!(seen.contains("\u{1b}[31munknown\u{1b}[0m"), "{seen}");
+    }
+
+    #[test]
+    fn figures_of_a_vehicle_that_is_not_heard_carry_their_age() {
+        let mut lost = holding("a");
+        lost.agent_connected = false;
+        lost.report_age_ms = 35_000;
+        let seen = render(&[lost.into()], Layout::default());
+        assert!(
+            seen.contains("87% (35s ago)") && seen.contains("10.0m (35s ago)"),
+            "{seen}"
+        );
+    }
+
+    #[test]
+    fn no_vehicles_are_no_table() {
+        assert_eq!(render(&[], Layout::default()), "");
+    }
+}

@@ -1,0 +1,158 @@
+//! `skein up`: a ground station on one machine, until it is told to end.
+//!
+//! Owns: the story: take the folder, start, tell how to use it, land and wait at the end. Must not: start parts itself
+//! ([`crate::station`]), decide anything about flight.
+
+pub mod fleet_lines;
+pub mod no_pause;
+pub mod node_link;
+pub mod words;
+
+use crate::args::{LogFormat, UpArgs};
+use crate::data_dir::{DataDir, write_private};
+use crate::failure::Failure;
+use crate::fleet_api::Source;
+use crate::interrupt::Interrupt;
+use crate::log::Log;
+use crate::objects::Objects;
+use crate::route::Route;
+use crate::say;
+use crate::station::{NodeSetup, Setup, Station};
+use crate::station_record::{self, StationRecord};
+use agent::Ending;
+use fleet::ids::NodeName;
+use fleet_lines::FleetLines;
+use no_pause::NoPause;
+use std::io::IsTerminal;
+use std::time::Duration;
+
+/// How long the coordinator has at the end to write down what the agents have told it last.
+const LAST_WRITES: Duration = Duration::from_secs(5);
+
+/// Runs the station until it is told to end and the vehicles of its own agents are down.
+///
+/// # Errors
+/// [`Failure`]: it could not start, a vehicle was not seen down, or the person wanted the end at once.
+pub async fn run(args: UpArgs) -> Result<(), Failure> {
+    coordinator::server::file_limit::raise();
+    node_link::each_once(&args.nodes).map_err(Failure::Usage)?;
+    if !args.api_listen.ip().is_loopback() {
+        return Err(Failure::Usage(words::only_for_this_machine(args.api_listen)));
+    }
+    let folder = match &args.data_dir {
+        Some(folder) => folder.clone(),
+        None => DataDir::usual()?,
+    };
+    let data = DataDir::take(&folder)?;
+    let _log = match args.log {
+        Some(format) => Log::to_standard_error(format)?,
+        None if std::io::stdout().is_terminal() => Log::to_file(data.log().map_err(|why| unwritable(&data, &why))?)?,
+        None => Log::to_standard_error(LogFormat::Text)?,
+    };
+    let interrupt = Interrupt::catch()?;
+    let _no_pause = NoPause::begin()?;
+    tokio::select! {
+        ended = stand(&args, &data, &interrupt) => ended,
+        () = interrupt.at_once.cancelled() => Err(Failure::AtOnce(words::AT_ONCE.to_owned())),
+    }
+}
+
+fn unwritable(data: &DataDir, why: &std::io::Error) -> Failure {
+    Failure::Failed(format!(
+        "cannot write into the data folder {}: {why}; see to the space on the disk",
+        data.path().display()
+    ))
+}
+
+async fn stand(args: &UpArgs, data: &DataDir, interrupt: &Interrupt) -> Result<(), Failure> {
+    let names: Vec<NodeName> = args.nodes.iter().map(|node| node.name.clone()).collect();
+    let mut nodes = Vec::new();
+    for node in &args.nodes {
+        nodes.push(NodeSetup {
+            name: node.name.clone(),
+            link: node.link.clone(),
+            state: data.agent(&node.name),
+            settings: args
+                .agents
+                .of(&node.name, &names, &args.signing)
+                .map_err(Failure::Usage)?,
+        });
+    }
+    let setup = Setup {
+        api: Source::Embedded {
+            folder: data.api(),
+            listen: args.api_listen,
+            kubeconfig: args.kubeconfig.clone().unwrap_or_else(|| data.kubeconfig()),
+        },
+        listen: args.listen,
+        keys: Some(data.trust()),
+        nodes,
+        metrics_listen: args.agents.metrics_listen,
+        grounded: args.grounded,
+        asked: interrupt.asked.clone(),
+    };
+    let mut station = Station::start(setup).await?;
+    let objects = Objects::new(station.api.client());
+    record(&station, data).map_err(|why| unwritable(data, &why))?;
+    let example = data.path().join("example-swarm.yaml");
+    write_private(&example, words::example_swarm(names.len()).as_bytes()).map_err(|why| unwritable(data, &why))?;
+    // What the person does not remember must not surprise them.
+    if let Ok(wished @ 1..) = objects.wish_to_fly().await {
+        say::line(&words::wishes_from_before(wished));
+    }
+    say::line(&words::how_to_use(&station, data.path(), &example));
+    let log_is_elsewhere = args.log.is_none() && std::io::stdout().is_terminal();
+    if log_is_elsewhere {
+        say::line(&words::log_is_in(&data.log_path()));
+    }
+    let fleet_lines = FleetLines::start(own(&station, data)?)?;
+
+    interrupt.asked.cancelled().await;
+    let ended = land(&mut station, &objects).await;
+    drop(fleet_lines);
+    StationRecord::remove(data.path());
+    station.end().await;
+    ended
+}
+
+/// The way to the coordinator of this station, as its own person.
+fn own(station: &Station, data: &DataDir) -> Result<Route, Failure> {
+    Ok(Route::Station {
+        server: station.server().parse().map_err(Failure::Failed)?,
+        folder: data.path().to_owned(),
+        files: station_record::files(data.path()),
+    })
+}
+
+/// Leaves word for tools on this machine how to reach the station.
+fn record(station: &Station, data: &DataDir) -> std::io::Result<()> {
+    let Some(guard) = &station.guard else { return Ok(()) };
+    let record = StationRecord {
+        server: station.server(),
+        listen: station.listen().to_string(),
+        kubeconfig: std::path::absolute(station.api.kubeconfig())?,
+    };
+    record.write(data.path(), &guard.bundle(), guard.operator())
+}
+
+/// Has the vehicles of this process's agents brought down, and waits for them.
+async fn land(station: &mut Station, objects: &Objects) -> Result<(), Failure> {
+    // They were told by the signal itself.
+    let nodes = station.agents.nodes();
+    say::line(&words::landing(nodes.len()));
+    let mut not_down: Vec<NodeName> = Vec::new();
+    while let Some((node, ending)) = station.agents.next_ended().await {
+        say::line(&words::ended(&node, ending));
+        if ending == Ending::NotSettled {
+            not_down.push(node);
+        }
+    }
+    objects.wait_until_written_down(&nodes, LAST_WRITES).await;
+    if let Ok(wished @ 1..) = objects.wish_to_fly().await {
+        say::line(&words::wishes_remain(wished));
+    }
+    match not_down.as_slice() {
+        [] => Ok(()),
+        nodes => Err(Failure::Failed(words::not_down(nodes))),
+    }
+}

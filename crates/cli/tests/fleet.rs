@@ -1,0 +1,648 @@
+//! The program `skein` against a scripted coordinator, over real gRPC on loopback.
+//!
+//! Owns: what people and scripts see: words, exit codes, what goes to which output.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use proto::v1;
+use proto::v1::fleet_server::{Fleet, FleetServer};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+use tokio_stream::StreamExt as _;
+use tokio_stream::wrappers::WatchStream;
+use tonic::{Request, Response, Status};
+
+/// What the coordinator answers, and what it was asked.
+struct Script {
+    fleet: watch::Sender<Result<Vec<v1::Vehicle>, Status>>,
+    orders: Mutex<Vec<(&'static str, v1::ground_request::Target)>>,
+    refuse_orders: Option<Status>,
+    /// What was asked about single Drones, and by selectors.
+    words: Mutex<Vec<String>>,
+}
+
+type Watched = std::pin::Pin<Box<dyn tokio_stream::Stream<Item = Result<v1::ListResponse, Status>> + Send>>;
+
+impl Script {
+    fn drone(&self, namespace: &str, name: &str) -> Result<v1::Vehicle, Status> {
+        let fleet = self.fleet.borrow().clone()?;
+        let found = fleet
+            .into_iter()
+            .find(|v| v.drone_namespace == namespace && v.drone_name == name);
+        found.ok_or_else(|| Status::not_found(format!("there is no Drone {namespace}/{name}")))
+    }
+
+    fn asked(&self, call: &str, selector: &str, namespace: &str) {
+        if !selector.is_empty() {
+            let words = format!("{call} {selector} in {namespace}");
+            self.words.lock().unwrap().push(words);
+        }
+    }
+
+    fn order(&self, verb: &'static str, request: v1::GroundRequest) -> Result<Response<v1::GroundResponse>, Status> {
+        let target = request.target.ok_or_else(|| Status::invalid_argument("no target"))?;
+        if let Some(refusal) = &self.refuse_orders {
+            return Err(refusal.clone());
+        }
+        if matches!(&target, v1::ground_request::Target::Swarm(s) if s.name != "alpha") {
+            return Err(Status::not_found("no such Swarm"));
+        }
+        let mut answer = v1::GroundResponse {
+            drones: 2,
+            agents_told: 1,
+            ..v1::GroundResponse::default()
+        };
+        if let v1::ground_request::Target::Selector(wanted) = &target {
+            let object = |name: &str| v1::ObjectName {
+                kind: "Swarm".into(),
+                namespace: "field".into(),
+                name: name.into(),
+            };
+            match wanted.selector.as_str() {
+                "team=violet" => return Err(Status::not_found("nothing has labels that match; nothing was done")),
+                "team!=red" => answer.not_done.push(v1::NotDone {
+                    object: Some(object("bravo")),
+                    why: "you may not".into(),
+                }),
+                _ => {}
+            }
+            answer.done.push(object("alpha"));
+        }
+        self.orders.lock().unwrap().push((verb, target));
+        Ok(Response::new(answer))
+    }
+}
+
+struct Coordinator(Arc<Script>);
+
+#[tonic::async_trait]
+impl Fleet for Coordinator {
+    async fn list(&self, request: Request<v1::ListRequest>) -> Result<Response<v1::ListResponse>, Status> {
+        assert!(
+            request.metadata().contains_key("grpc-timeout"),
+            "a call without a deadline"
+        );
+        let v1::ListRequest { namespace, selector } = request.into_inner();
+        self.0.asked("list", &selector, &namespace);
+        let mut vehicles = self.0.fleet.borrow().clone()?;
+        vehicles.retain(|v| namespace.is_empty() || v.drone_namespace == namespace);
+        Ok(Response::new(v1::ListResponse { vehicles }))
+    }
+
+    async fn get(&self, request: Request<v1::GetRequest>) -> Result<Response<v1::Vehicle>, Status> {
+        let asked = request.into_inner();
+        self.0.drone(&asked.namespace, &asked.name).map(Response::new)
+    }
+
+    async fn resume(&self, request: Request<v1::ResumeRequest>) -> Result<Response<v1::ResumeResponse>, Status> {
+        assert!(
+            request.metadata().contains_key("grpc-timeout"),
+            "a call without a deadline"
+        );
+        let asked = request.into_inner();
+        let vehicle = Some(self.0.drone(&asked.namespace, &asked.name)?);
+        self.0.words.lock().unwrap().push(format!("resume {}", asked.name));
+        Ok(Response::new(v1::ResumeResponse { takeovers: 1, vehicle }))
+    }
+
+    async fn kill(&self, request: Request<v1::KillRequest>) -> Result<Response<v1::KillResponse>, Status> {
+        use v1::kill_response::Step;
+        assert!(
+            request.metadata().contains_key("grpc-timeout"),
+            "a call without a deadline"
+        );
+        let asked = request.into_inner();
+        let vehicle = Some(self.0.drone(&asked.namespace, &asked.name)?);
+        let mut words = self.0.words.lock().unwrap();
+        let step = if asked.code.is_empty() {
+            words.push("offer".into());
+            let code = format!("code {}", words.len());
+            let lives_ms = 15_000;
+            Step::Offer(v1::KillOffer { code, lives_ms })
+        } else {
+            if asked.code != format!("code {}", words.len()) {
+                return Err(Status::failed_precondition("the code is not valid"));
+            }
+            words.push(format!("kill {}", asked.name));
+            self.0.fleet.send_modify(|fleet| {
+                for vehicle in fleet
+                    .as_mut()
+                    .unwrap()
+                    .iter_mut()
+                    .filter(|v| v.drone_name == asked.name)
+                {
+                    vehicle.report.as_mut().unwrap().truth = v1::FlightTruth::Disarmed.into();
+                }
+            });
+            let outcome = v1::KillOutcome::Accepted.into();
+            Step::Answer(v1::KillAnswer {
+                outcome,
+                ..v1::KillAnswer::default()
+            })
+        };
+        Ok(Response::new(v1::KillResponse {
+            vehicle,
+            step: Some(step),
+        }))
+    }
+
+    type WatchStream = Watched;
+
+    async fn watch(&self, request: Request<v1::WatchRequest>) -> Result<Response<Watched>, Status> {
+        let asked = request.into_inner();
+        self.0.asked("watch", &asked.selector, &asked.namespace);
+        let fleet = WatchStream::new(self.0.fleet.subscribe());
+        let answers = fleet.map(|fleet| fleet.map(|vehicles| v1::ListResponse { vehicles }));
+        Ok(Response::new(Box::pin(answers)))
+    }
+
+    async fn ground(&self, request: Request<v1::GroundRequest>) -> Result<Response<v1::GroundResponse>, Status> {
+        assert!(
+            request.metadata().contains_key("grpc-timeout"),
+            "a call without a deadline"
+        );
+        self.0.order("ground", request.into_inner())
+    }
+
+    async fn release(&self, request: Request<v1::GroundRequest>) -> Result<Response<v1::GroundResponse>, Status> {
+        self.0.order("release", request.into_inner())
+    }
+}
+
+/// A coordinator that runs until dropped.
+struct Running {
+    script: Arc<Script>,
+    url: String,
+    runtime: tokio::runtime::Runtime,
+}
+
+fn coordinator(fleet: Vec<v1::Vehicle>) -> Running {
+    scripted(Ok(fleet), None)
+}
+
+fn scripted(fleet: Result<Vec<v1::Vehicle>, Status>, refuse_orders: Option<Status>) -> Running {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let fleet = watch::Sender::new(fleet);
+    let script = Arc::new(Script {
+        fleet,
+        orders: Mutex::default(),
+        refuse_orders,
+        words: Mutex::default(),
+    });
+    let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let service = FleetServer::new(Coordinator(Arc::clone(&script)));
+    let incoming = tonic::transport::server::TcpIncoming::from(listener);
+    runtime.spawn(
+        tonic::transport::Server::builder()
+            .add_service(service)
+            .serve_with_incoming(incoming),
+    );
+    Running { script, url, runtime }
+}
+
+impl Running {
+    fn skein(&self, args: &[&str]) -> Output {
+        skein(&self.url, args)
+    }
+
+    /// What is true from now on.
+    fn now(&self, fleet: Vec<v1::Vehicle>) {
+        let _ = self.script.fleet.send_replace(Ok(fleet));
+    }
+
+    fn orders(&self) -> Vec<(&'static str, v1::ground_request::Target)> {
+        self.script.orders.lock().unwrap().clone()
+    }
+}
+
+fn command(url: &str, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_skein"));
+    command.args(args).env("SKEIN_SERVER", url).env_remove("NO_COLOR");
+    command
+}
+
+fn skein(url: &str, args: &[&str]) -> Output {
+    command(url, args).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn vehicle(namespace: &str, name: &str, swarm: &str, phase: &str) -> v1::Vehicle {
+    v1::Vehicle {
+        drone_namespace: namespace.into(),
+        drone_name: name.into(),
+        swarm: swarm.into(),
+        node: format!("node-{name}"),
+        phase: phase.into(),
+        message: format!("it is {phase}"),
+        agent_connected: true,
+        report_age_ms: 10,
+        report: Some(v1::Report {
+            truth: v1::FlightTruth::InAir.into(),
+            ..v1::Report::default()
+        }),
+    }
+}
+
+fn two() -> Vec<v1::Vehicle> {
+    vec![
+        vehicle("default", "goose", "alpha", "Flying"),
+        vehicle("field", "crane", "bravo", "Landing"),
+    ]
+}
+
+#[test]
+fn status_shows_the_fleet_of_all_namespaces_and_filters_it() {
+    let coordinator = coordinator(two());
+    let all = coordinator.skein(&["status"]);
+    assert_eq!((all.status.code(), stderr(&all).as_str()), (Some(0), ""));
+    let text = stdout(&all);
+    assert!(
+        text.contains("default     goose") && text.contains("field       crane"),
+        "{text}"
+    );
+    assert!(!text.contains('\u{1b}'), "colors in a pipe: {text:?}");
+    let one = |args: &[&str]| stdout(&coordinator.skein(&[&["status", "-o", "name"], args].concat()));
+    assert_eq!(one(&[]), "drone.skein.dev/goose\ndrone.skein.dev/crane\n");
+    assert_eq!(one(&["-n", "field"]), "drone.skein.dev/crane\n");
+    assert_eq!(one(&["--swarm", "alpha"]), "drone.skein.dev/goose\n");
+}
+
+#[test]
+fn status_as_json_can_be_read_by_programs() {
+    let coordinator = coordinator(two());
+    let tree: serde_json::Value = serde_json::from_str(&stdout(&coordinator.skein(&["status", "-o", "json"]))).unwrap();
+    assert_eq!(tree["vehicles"][0]["drone"], "goose");
+    assert_eq!(tree["vehicles"][0]["flying"], true);
+    assert_eq!(tree["vehicles"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn an_empty_fleet_is_no_failure_and_nothing_on_standard_output() {
+    let coordinator = coordinator(Vec::new());
+    let output = coordinator.skein(&["status"]);
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), ""));
+    assert_eq!(stderr(&output), "No Drones, and no agent is connected.\n");
+}
+
+#[test]
+fn a_coordinator_that_is_not_there_is_exit_code_3_and_says_what_to_do() {
+    for args in [&["status"][..], &["watch"], &["ground", "--all"], &["release", "alpha"]] {
+        // Port 1 of loopback: nothing listens there.
+        let output = skein("http://127.0.0.1:1", args);
+        assert_eq!(output.status.code(), Some(3), "{args:?}");
+        let text = stderr(&output);
+        assert!(
+            text.contains("http://127.0.0.1:1: connection refused; is it running?"),
+            "{text}"
+        );
+        assert!(text.contains("--server, --station or --context"), "{text}");
+        assert_eq!(text.lines().count(), 1, "{text}");
+    }
+}
+
+#[test]
+fn a_server_that_never_speaks_is_given_up_in_time() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let start = Instant::now();
+    let output = skein(&format!("http://{}", silent.local_addr().unwrap()), &["status"]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(start.elapsed() < Duration::from_secs(40), "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_coordinator_that_is_still_starting_is_exit_code_3_in_its_own_words() {
+    let not_yet = Status::unavailable("it does not know the fleet yet");
+    let coordinator = scripted(Err(not_yet.clone()), Some(not_yet));
+    for args in [&["status"][..], &["ground", "--all"]] {
+        let output = coordinator.skein(args);
+        let text = stderr(&output);
+        assert_eq!(output.status.code(), Some(3), "{text}");
+        assert!(
+            text.starts_with("skein: it does not know the fleet yet (the coordinator at http://127.0.0.1:"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn ground_and_release_give_the_order_once_and_say_what_was_done() {
+    let coordinator = coordinator(two());
+    let ground = coordinator.skein(&["ground", "alpha", "-n", "field"]);
+    assert_eq!(ground.status.code(), Some(0), "{}", stderr(&ground));
+    assert!(stdout(&ground).starts_with("Ground order given to Swarm field/alpha: 2 Drones, 1 connected agent told."));
+    assert_eq!(coordinator.skein(&["ground", "--all"]).status.code(), Some(0));
+    let release = coordinator.skein(&["release", "alpha"]);
+    assert!(
+        stdout(&release).starts_with("Ground order ended for Swarm default/alpha"),
+        "{}",
+        stdout(&release)
+    );
+    let alpha = |namespace: &str| {
+        v1::ground_request::Target::Swarm(v1::SwarmTarget {
+            namespace: namespace.into(),
+            name: "alpha".into(),
+        })
+    };
+    let all = v1::ground_request::Target::All(v1::All {});
+    assert_eq!(
+        coordinator.orders(),
+        [
+            ("ground", alpha("field")),
+            ("ground", all),
+            ("release", alpha("default"))
+        ]
+    );
+}
+
+#[test]
+fn a_selector_is_handed_on_as_it_was_given_and_its_answer_is_told() {
+    let coordinator = coordinator(two());
+    let ground = coordinator.skein(&["ground", "-l", "team in (red, blue)", "-n", "field"]);
+    assert_eq!(ground.status.code(), Some(0), "{}", stderr(&ground));
+    let told = stdout(&ground);
+    assert!(
+        told.starts_with("Ground order given to Swarm field/alpha: 2 Drones, 1 connected agent told."),
+        "{told}"
+    );
+    assert_eq!(
+        coordinator
+            .skein(&["-n", "field", "release", "-l", "team"])
+            .status
+            .code(),
+        Some(0)
+    );
+    assert_eq!(coordinator.skein(&["release", "-l", "team"]).status.code(), Some(0));
+    let selector = |selector: &str, namespace: &str| {
+        v1::ground_request::Target::Selector(v1::SelectorTarget {
+            selector: selector.into(),
+            namespace: namespace.into(),
+        })
+    };
+    assert_eq!(
+        coordinator.orders(),
+        [
+            ("ground", selector("team in (red, blue)", "field")),
+            ("release", selector("team", "field")),
+            ("release", selector("team", "")),
+        ]
+    );
+    // Neither what selects nothing nor what was done in part looks like success.
+    let nothing = coordinator.skein(&["ground", "-l", "team=violet"]);
+    assert_eq!(
+        (nothing.status.code(), stderr(&nothing).as_str()),
+        (
+            Some(1),
+            "skein: -l 'team=violet': nothing has labels that match; nothing was done\n"
+        )
+    );
+    let partly = coordinator.skein(&["release", "-l", "team!=red"]);
+    assert_eq!(partly.status.code(), Some(1));
+    assert!(stdout(&partly).starts_with("Ground order ended for Swarm field/alpha"));
+    assert_eq!(
+        stderr(&partly),
+        "skein: 1 of what is selected NOT released: Swarm field/bravo: you may not\n"
+    );
+}
+
+#[test]
+fn status_and_watch_ask_for_what_a_selector_selects() {
+    let coordinator = coordinator(two());
+    let all = coordinator.skein(&["status", "-l", "team=red", "-n", "field", "-o", "name"]);
+    assert_eq!(stdout(&all), "drone.skein.dev/crane\n");
+    let watching = Watching::start(&coordinator.url, &["-l", "!team"]);
+    let _ = watching.next();
+    assert_eq!(
+        *coordinator.script.words.lock().unwrap(),
+        ["list team=red in field", "watch !team in "]
+    );
+    let nobody = coordinator.skein(&["status", "-l", "team=violet", "-n", "nowhere"]);
+    assert_eq!(
+        (nobody.status.code(), stderr(&nobody).as_str()),
+        (Some(0), "No such Drones.\n")
+    );
+}
+
+#[test]
+fn resume_says_what_was_done_and_a_drone_that_is_not_there_is_exit_code_1() {
+    let coordinator = coordinator(two());
+    let resume = coordinator.skein(&["resume", "crane", "-n", "field"]);
+    assert_eq!(resume.status.code(), Some(0), "{}", stderr(&resume));
+    assert!(stdout(&resume).starts_with("Drone field/crane goes on after 1 takeover."));
+    assert_eq!(*coordinator.script.words.lock().unwrap(), ["resume crane"]);
+    let nobody = coordinator.skein(&["resume", "crane"]);
+    assert_eq!(
+        (nobody.status.code(), stderr(&nobody).as_str()),
+        (Some(1), "skein: there is no Drone default/crane\n")
+    );
+}
+
+#[test]
+fn a_script_stops_motors_only_with_both_flags_and_the_right_name() {
+    let coordinator = coordinator(two());
+    let kill = |more: &[&str]| {
+        let mut line = command(&coordinator.url, &[&["kill", "goose"], more].concat());
+        line.stdin(Stdio::null()).output().unwrap()
+    };
+    for refused in [
+        &[][..],
+        &["--yes-stop-the-motors"],
+        &["--confirm", "goose"],
+        &["--confirm", "gander", "--yes-stop-the-motors"],
+    ] {
+        let output = kill(refused);
+        assert_eq!(output.status.code(), Some(2), "{refused:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains("nothing was done"), "{refused:?}");
+    }
+    assert!(
+        coordinator.script.words.lock().unwrap().is_empty(),
+        "the coordinator was not even asked"
+    );
+    let done = kill(&["--confirm", "goose", "--yes-stop-the-motors"]);
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+    let told = stdout(&done);
+    assert!(
+        told.contains("IT WILL FALL") && told.contains("The autopilot accepted it."),
+        "{told}"
+    );
+    assert!(told.contains("its motors are off"), "{told}");
+    assert_eq!(
+        *coordinator.script.words.lock().unwrap(),
+        ["offer", "offer", "kill goose"],
+        "once"
+    );
+}
+
+#[test]
+fn an_unknown_swarm_is_exit_code_1_and_those_that_exist_are_listed() {
+    let coordinator = coordinator(two());
+    let output = coordinator.skein(&["ground", "alhpa"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(
+        stderr(&output),
+        "skein: there is no Swarm default/alhpa; nothing was done. Swarms with Drones: default/alpha, field/bravo\n"
+    );
+    assert!(coordinator.orders().is_empty());
+}
+
+#[test]
+fn a_ground_order_that_could_not_be_written_down_is_a_failure_with_the_coordinators_words() {
+    let words = "2 agents were told, but the order could not be written to Kubernetes and is being tried again";
+    let coordinator = scripted(Ok(two()), Some(Status::unavailable(words)));
+    let output = coordinator.skein(&["ground", "alpha"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(stderr(&output), format!("skein: {words}\n"));
+}
+
+#[test]
+fn a_command_line_that_makes_no_sense_is_exit_code_2() {
+    for args in [
+        &["fly"][..],
+        &[],
+        &["ground"],
+        &["ground", "alpha", "--all"],
+        &["ground", "alpha", "-l", "team=red"],
+        &["ground", "-l", ""],
+        &["release", "-l", "team=red", "--all"],
+        &["-n", "field", "ground", "-A", "-l", "team=red"],
+        &["status", "-l", "team=red=blue"],
+        &["ground", "field/alpha", "-n", "other"],
+        &["resume"],
+        &["kill", "--all"],
+        &["kill", "field/goose", "-n", "other"],
+        &["status", "-o", "yaml"],
+        &["status", "--server", "ftp://a:1"],
+        &["status", "-A", "-n", "field"],
+    ] {
+        let output = skein("http://127.0.0.1:1", args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn each_shell_gets_its_completion() {
+    for shell in ["bash", "zsh", "fish"] {
+        let output = skein("http://127.0.0.1:1", &["completion", shell]);
+        assert_eq!(output.status.code(), Some(0));
+        assert!(stdout(&output).contains("ground"), "{shell}");
+    }
+}
+
+/// `skein watch` into a pipe, ended with the test.
+struct Watching {
+    child: Child,
+    lines: std::sync::mpsc::Receiver<String>,
+}
+
+impl Watching {
+    fn start(url: &str, args: &[&str]) -> Self {
+        let mut child = command(url, &[&["watch"], args].concat())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        let (tx, lines) = std::sync::mpsc::channel();
+        std::thread::spawn(move || out.lines().map_while(Result::ok).try_for_each(|line| tx.send(line)));
+        Self { child, lines }
+    }
+
+    /// The next line, without its time.
+    fn next(&self) -> String {
+        let line = self.lines.recv_timeout(Duration::from_secs(30)).unwrap();
+        line.split_once(' ').unwrap().1.to_owned()
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn watch_tells_each_change_in_a_line() {
+    let coordinator = coordinator(vec![vehicle("default", "goose", "alpha", "TakingOff")]);
+    let watching = Watching::start(&coordinator.url, &[]);
+    assert_eq!(
+        watching.next(),
+        "default/goose: TakingOff on node-goose, flying: yes (it is TakingOff)"
+    );
+    coordinator.now(two());
+    assert_eq!(watching.next(), "default/goose: TakingOff -> Flying (it is Flying)");
+    assert_eq!(
+        watching.next(),
+        "field/crane: Landing on node-crane, flying: yes (it is Landing)"
+    );
+    coordinator.now(two().split_off(1));
+    assert_eq!(watching.next(), "default/goose: gone");
+}
+
+#[test]
+fn watch_ends_well_on_ctrl_c_and_on_a_polite_kill() {
+    let coordinator = coordinator(two());
+    for signal in ["-INT", "-TERM"] {
+        let mut watching = Watching::start(&coordinator.url, &[]);
+        let _ = watching.next();
+        let sent = Command::new("kill")
+            .args([signal, &watching.child.id().to_string()])
+            .status()
+            .unwrap();
+        assert!(sent.success());
+        assert_eq!(watching.child.wait().unwrap().code(), Some(0), "{signal}");
+    }
+}
+
+#[test]
+fn watch_outlives_a_coordinator_and_says_that_it_was_away() {
+    let first = coordinator(two());
+    let port = first.url.clone();
+    let watching = Watching::start(&first.url, &[]);
+    let _ = (watching.next(), watching.next());
+    let script = Arc::clone(&first.script);
+    first.runtime.shutdown_timeout(Duration::from_secs(5));
+    assert!(watching.next().starts_with("lost the coordinator ("));
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let listener = runtime
+        .block_on(tokio::net::TcpListener::bind(port.trim_start_matches("http://")))
+        .unwrap();
+    let incoming = tonic::transport::server::TcpIncoming::from(listener);
+    let service = FleetServer::new(Coordinator(script));
+    runtime.spawn(
+        tonic::transport::Server::builder()
+            .add_service(service)
+            .serve_with_incoming(incoming),
+    );
+    assert_eq!(watching.next(), "connected to the coordinator again");
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    let many: Vec<_> = (0..20_000)
+        .map(|n| vehicle("default", &format!("goose-{n}"), "alpha", "Flying"))
+        .collect();
+    let coordinator = coordinator(many);
+    let mut child = command(&coordinator.url, &["status"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+    assert!(line.starts_with("NAMESPACE"));
+}

@@ -1,0 +1,332 @@
+//! What the coordinator sends to an agent: not commands but the state it should bring about (level, not edge).
+//!
+//! Owns: [`Assignment`], [`Desired`], and which assignments an agent takes or refuses ([`Fence`]).
+//! Must not: say how to get there; that is [`crate::converge`].
+
+use crate::flight_record::ReportedFlight;
+use crate::ground::{GroundMark, GroundOrderId, kept};
+use crate::ids::{DroneName, DroneUid, Term};
+use crate::units::{AltitudeAboveHome, Percent};
+use crate::vehicle::FlightTruth;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::time::Duration;
+
+/// The desired state of one vehicle.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Desired {
+    /// In the air, holding at this height.
+    Flying {
+        /// Takeoff altitude.
+        altitude: AltitudeAboveHome,
+    },
+    /// On the ground, motors off.
+    Grounded {
+        /// Why.
+        why: GroundedWhy,
+    },
+}
+
+impl fmt::Display for Desired {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flying { altitude } => write!(f, "flying at {} m", altitude.0),
+            Self::Grounded { why } => f.write_str(match why {
+                GroundedWhy::Deleted => "grounded: its Drone is being deleted",
+                GroundedWhy::Ordered => "grounded: a ground order is in force",
+                GroundedWhy::Unbound => "grounded: no Drone is bound",
+                GroundedWhy::Waiting => "grounded: it has to wait",
+            }),
+        }
+    }
+}
+
+/// Why a vehicle should be on the ground.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum GroundedWhy {
+    /// Its Drone is being deleted (scale-down, or the Swarm or Drone was deleted).
+    Deleted,
+    /// An operator's ground order, which latches until released.
+    Ordered,
+    /// No Drone is bound to the node any more.
+    Unbound,
+    /// It is to wait: its node is cordoned or drained, or others go first.
+    Waiting,
+}
+
+/// What the agent does by itself when it has lost the coordinator (invariant 6).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum OnCoordinatorLoss {
+    /// Go on as assigned.
+    #[default]
+    Continue,
+    /// Hold position; as the vehicle holds anyway once it is up, this keeps it where it is.
+    Hold,
+    /// Return to home and land.
+    Return,
+    /// Land where it is.
+    Land,
+}
+
+/// What the agent does by itself when the battery has reached the reserve.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum OnLowBattery {
+    /// Nothing; the autopilot's own battery failsafe acts alone.
+    Continue,
+    /// Return to home and land.
+    #[default]
+    Return,
+    /// Land where it is.
+    Land,
+}
+
+/// What the agent makes of an autopilot whose own failsafes are off (invariant 7).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Preflight {
+    /// Nothing; they are not read.
+    Ignore,
+    /// It says so and flies.
+    #[default]
+    Warn,
+    /// It does not arm.
+    Refuse,
+}
+
+/// What the agent does by itself when something goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Failsafe {
+    /// What to do when the coordinator is lost.
+    pub on_coordinator_loss: OnCoordinatorLoss,
+    /// How long without contact before it is done.
+    pub after: Duration,
+    /// What to do when the battery has reached the reserve.
+    pub on_low_battery: OnLowBattery,
+    /// The reserve: remaining energy at or below which the battery counts as low.
+    pub reserve: Percent,
+    /// What to make of an autopilot whose own failsafes are off.
+    pub preflight: Preflight,
+}
+
+/// The reserve of a Drone that names none, percent.
+pub const USUAL_RESERVE: Percent = Percent::new(20).expect("20 is a percentage");
+
+impl Default for Failsafe {
+    fn default() -> Self {
+        Self {
+            on_coordinator_loss: OnCoordinatorLoss::Continue,
+            after: Duration::from_secs(60),
+            on_low_battery: OnLowBattery::Return,
+            reserve: USUAL_RESERVE,
+            preflight: Preflight::Warn,
+        }
+    }
+}
+
+/// What one Drone wants of the vehicle of one node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Assignment {
+    /// Leadership of the coordinator that sent it.
+    pub term: Term,
+    /// `metadata.uid` of the bound Drone.
+    pub uid: DroneUid,
+    /// Its namespace and name, for logs.
+    pub name: DroneName,
+    /// `metadata.generation` of the Drone when this was computed.
+    pub generation: i64,
+    /// What should be true.
+    pub desired: Desired,
+    /// What to do when something goes wrong.
+    pub failsafe: Failsafe,
+    /// Takeovers by somebody else after which the agent goes on: `spec.resumeAfterTakeovers`; see [`crate::takeover`].
+    #[serde(default)]
+    pub resume_after: u32,
+    /// What has become of a ground order that the agent may keep; see [`crate::ground`].
+    #[serde(default)]
+    pub ground_mark: Option<GroundMark>,
+    /// What an agent reported of the flight before; heeded by one that remembers nothing of it.
+    #[serde(default, rename = "told")]
+    pub reported_flight: ReportedFlight,
+}
+
+/// What a coordinator says to an agent about its node.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Order {
+    /// A Drone is bound to the node.
+    Assigned(Assignment),
+    /// No Drone is bound to the node. A vehicle still flying on an assignment of ours lands.
+    Unassigned {
+        /// Leadership of the coordinator that sent it.
+        term: Term,
+    },
+}
+
+impl Order {
+    /// The leadership it was sent under.
+    #[must_use]
+    pub const fn term(&self) -> Term {
+        match self {
+            Self::Assigned(a) => a.term,
+            Self::Unassigned { term } => *term,
+        }
+    }
+}
+
+/// Why an agent does not take an order.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// Sent by a deposed coordinator.
+    #[error("order of term {got} refused: this agent has seen term {highest}; the sender no longer leads")]
+    StaleTerm {
+        /// Term of the order.
+        got: Term,
+        /// Highest term seen.
+        highest: Term,
+    },
+    /// Older than what is held of the same Drone in the same term.
+    #[error("order of generation {got} refused: generation {held} of the same Drone is held")]
+    StaleGeneration {
+        /// Generation of the order.
+        got: i64,
+        /// Generation held.
+        held: i64,
+    },
+    /// For another Drone while the vehicle is not known to be landed and disarmed.
+    #[error(
+        "order for Drone {got} refused: the vehicle still serves Drone {held} and is not known to be landed and disarmed"
+    )]
+    Busy {
+        /// Drone of the order.
+        got: DroneUid,
+        /// Drone served.
+        held: DroneUid,
+    },
+}
+
+/// What an agent remembers of its orders, on disk: the fence against old leaders, and the assignment itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Fence {
+    /// Highest term ever seen.
+    pub highest_term: Term,
+    /// The assignment held, if any. While a ground order is kept, it keeps the vehicle on the ground whatever was sent.
+    pub held: Option<Assignment>,
+    /// The ground order kept for the Drone that is held, until the coordinator says that it is done (invariant 9); see
+    /// [`crate::ground`].
+    #[serde(default)]
+    pub ground_latch: Option<GroundOrderId>,
+}
+
+impl Fence {
+    /// The fence after taking `order`, or why it is refused. `settled` is whether the vehicle is known to be landed,
+    /// disarmed and without an arm command under way (see [`crate::safety::settled`]).
+    ///
+    /// # Errors
+    /// [`Refused`], when taking the order would break invariant 1 (highest term) or 3 (one Drone per vehicle). The term
+    /// of the order has been seen all the same: go on with [`Fence::having_seen`] it.
+    pub fn take(&self, order: &Order, settled: bool) -> Result<Self, Refused> {
+        let highest = self.highest_term;
+        if order.term() < highest {
+            return Err(Refused::StaleTerm {
+                got: order.term(),
+                highest,
+            });
+        }
+        let (held, ground_latch) = match (order, &self.held) {
+            (Order::Unassigned { .. }, None) => (None, None),
+            // The order was about a Drone that is gone; the next Drone has orders of its own.
+            (Order::Unassigned { .. }, Some(_)) if settled => (None, None),
+            (Order::Unassigned { term }, Some(held)) => {
+                let desired = Desired::Grounded {
+                    why: GroundedWhy::Unbound,
+                };
+                let landing = Assignment {
+                    term: *term,
+                    desired,
+                    ..held.clone()
+                };
+                (Some(landing), self.ground_latch)
+            }
+            (Order::Assigned(new), Some(held)) if new.uid != held.uid && !settled => {
+                return Err(Refused::Busy {
+                    got: new.uid.clone(),
+                    held: held.uid.clone(),
+                });
+            }
+            (Order::Assigned(new), Some(held))
+                if new.uid == held.uid && new.term == held.term && new.generation < held.generation =>
+            {
+                return Err(Refused::StaleGeneration {
+                    got: new.generation,
+                    held: held.generation,
+                });
+            }
+            (Order::Assigned(new), held) => {
+                let same = held.as_ref().is_some_and(|held| held.uid == new.uid);
+                let latch = kept(self.ground_latch.filter(|_| same), new);
+                (Some(under(latch, new)), latch)
+            }
+        };
+        Ok(Self {
+            highest_term: order.term(),
+            held,
+            ground_latch,
+        })
+    }
+
+    /// The fence after hearing of `term` in an order that was refused: what is held stays, but nobody of a lower term
+    /// lifts the vehicle any more, nor does an assignment of one.
+    #[must_use]
+    pub fn having_seen(&self, term: Term) -> Self {
+        Self {
+            highest_term: self.highest_term.max(term),
+            held: self.held.clone(),
+            ground_latch: self.ground_latch,
+        }
+    }
+}
+
+/// `assignment` as it is to be acted on while the ground order `latch` is kept.
+fn under(latch: Option<GroundOrderId>, assignment: &Assignment) -> Assignment {
+    let desired = match (latch, assignment.desired) {
+        (Some(_), Desired::Flying { .. }) => Desired::Grounded {
+            why: GroundedWhy::Ordered,
+        },
+        (_, desired) => desired,
+    };
+    Assignment {
+        desired,
+        ..assignment.clone()
+    }
+}
+
+/// The part of an assignment that an agent reports back: which assignment it acts on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Held {
+    /// Drone served.
+    pub uid: DroneUid,
+    /// Term of the assignment.
+    pub term: Term,
+    /// Generation of the assignment.
+    pub generation: i64,
+    /// Whether it wants the vehicle on the ground.
+    pub grounded: bool,
+    /// Whether the vehicle is known to be landed and disarmed, with no arm command under way, since it wants that.
+    pub settled: bool,
+}
+
+impl Held {
+    /// What an agent says of `assignment`, given what its vehicle does.
+    #[must_use]
+    pub fn of(assignment: &Assignment, truth: FlightTruth, arm_under_way: bool) -> Self {
+        Self {
+            uid: assignment.uid.clone(),
+            term: assignment.term,
+            generation: assignment.generation,
+            grounded: matches!(assignment.desired, Desired::Grounded { .. }),
+            settled: crate::safety::settled(truth, arm_under_way),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+//! One Drone as the coordinator sees it: what its agent is sent ([`order`]) and what people read ([`status`]).
+//!
+//! Owns: [`Facts`], what both depend on. Must not: choose nodes ([`crate::binding`]) or decide on release
+//! ([`crate::safety::may_release`]).
+
+pub mod height;
+pub mod order;
+pub mod status;
+
+use crate::assignment::Failsafe;
+use crate::flight_record::ReportedFlight;
+use crate::ground::GroundMark;
+use crate::ids::{DroneName, DroneUid};
+use crate::node_use::Lift;
+use crate::units::AltitudeAboveHome;
+use crate::vehicle::FlightTruth;
+
+/// What is known of a Drone object and its claim.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Facts {
+    /// `metadata.uid`.
+    pub uid: DroneUid,
+    /// Namespace and name.
+    pub name: DroneName,
+    /// `metadata.generation`.
+    pub generation: i64,
+    /// Whether it is being deleted.
+    pub deleting: bool,
+    /// Whether the finalizer that waits for the landing is on it.
+    pub guarded: bool,
+    /// Which Drone holds the claim to the node it is bound to.
+    pub claim: Claimed,
+    /// `spec.takeoffAltitudeMeters`.
+    pub altitude: AltitudeAboveHome,
+    /// `spec.failsafe`.
+    pub failsafe: Failsafe,
+    /// Whether it should be on the ground.
+    pub ground: Ground,
+    /// Whether its vehicle may take off, as far as its node and its Swarm go.
+    pub lift: Lift,
+    /// What its vehicle does, by the last report on the session that is open now.
+    pub truth: Option<FlightTruth>,
+    /// `spec.resumeAfterTakeovers`.
+    pub resume_after: u32,
+    /// What has become of a ground order that its agent may keep.
+    pub ground_mark: Option<GroundMark>,
+    /// What its agent reported of the flight so far, as its status has it.
+    pub reported_flight: ReportedFlight,
+}
+
+/// Which Drone holds the claim to a Drone's node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Claimed {
+    /// The Drone itself.
+    Ours,
+    /// Nobody, as far as is known.
+    Nobody,
+    /// Another Drone.
+    Other,
+}
+
+/// Whether a ground order covers a Drone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ground {
+    /// None does.
+    No,
+    /// One does: an order of its own, or spec.grounded of the Drone or its Swarm.
+    Ordered,
+    /// Its Swarm is not known here, so it is not known. What flies goes on; what is on the ground stays.
+    Unknown,
+}
+
+impl Ground {
+    /// From `spec.grounded` of the Drone and of its Swarm (`None` when it has a Swarm that is not known here), and whether an order
+    /// covers it, recorded or just given.
+    #[must_use]
+    pub const fn of(drone: bool, swarm: Option<bool>, ordered: bool) -> Self {
+        match (drone || ordered, swarm) {
+            (true, _) | (_, Some(true)) => Self::Ordered,
+            (false, Some(false)) => Self::No,
+            (false, None) => Self::Unknown,
+        }
+    }
+}

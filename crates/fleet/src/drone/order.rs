@@ -1,0 +1,139 @@
+//! What the agent of a node is sent, from what is known of the Drone bound to it.
+//!
+//! Owns: [`for_node`] and [`order`]. Must not: land anything for want of knowledge. Where something is not known, the
+//! answer is `None`: nothing new is said, and the agent goes on with what it holds.
+
+use crate::assignment::{Assignment, Desired, GroundedWhy, Held, Order};
+use crate::drone::{Claimed, Facts, Ground};
+use crate::flight_record::ReportedFlight;
+use crate::ground::{GroundMark, GroundOrderId};
+use crate::ids::{DroneUid, Term};
+use crate::node_use::{Lift, NoLift};
+use crate::vehicle::FlightTruth;
+
+/// The order for the vehicle that serves `drone`; `held` is what the agent reports to hold.
+#[must_use]
+pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
+    let held = held.filter(|h| h.uid == drone.uid);
+    // A vehicle is lifted only under a claim and a finalizer. One that serves this Drone already goes on getting orders.
+    if held.is_none() && (drone.claim != Claimed::Ours || !(drone.guarded || drone.deleting)) {
+        return None;
+    }
+    let flying = Desired::Flying {
+        altitude: drone.altitude,
+    };
+    let grounded = |why| Desired::Grounded { why };
+    let desired = match (drone.ground, drone.lift) {
+        _ if drone.deleting => grounded(GroundedWhy::Deleted),
+        (Ground::Ordered, _) => grounded(GroundedWhy::Ordered),
+        (_, Lift::Down) => grounded(GroundedWhy::Waiting),
+        (Ground::No, Lift::Free) => flying,
+        (Ground::Unknown, Lift::Free) if held.is_some_and(|h| !h.grounded) => flying,
+        (Ground::Unknown, Lift::Free) => return None,
+        (ground, Lift::Stay(why)) => match flies(drone, held)? {
+            true => flying,
+            // To keep it where it is needs no order of one that may lead no more, or that does not know its Swarm: but one that was
+            // ordered to fly and has not taken off yet may do so at any moment.
+            false if ground == Ground::Unknown => return None,
+            false if why == NoLift::Doubt && held.is_none_or(|held| held.grounded) => return None,
+            false => grounded(GroundedWhy::Waiting),
+        },
+    };
+    Some(Order::Assigned(Assignment {
+        term,
+        uid: drone.uid.clone(),
+        name: drone.name.clone(),
+        generation: drone.generation,
+        desired,
+        failsafe: drone.failsafe,
+        resume_after: drone.resume_after,
+        ground_mark: drone.ground_mark,
+        // An agent that holds the Drone knows better.
+        reported_flight: if held.is_none() {
+            drone.reported_flight
+        } else {
+            ReportedFlight::default()
+        },
+    }))
+}
+
+/// Whether its vehicle flies for this Drone and is to go on, when no other would be lifted; `None` while that is not known.
+fn flies(drone: &Facts, held: Option<&Held>) -> Option<bool> {
+    match (held, drone.truth?) {
+        (Some(held), _) if held.grounded => Some(false),
+        // Not settled: in the air, unknown, or about to be armed at our word.
+        (Some(held), _) => Some(!held.settled),
+        (None, FlightTruth::Airborne(_)) => Some(true),
+        (None, FlightTruth::Disarmed) => Some(false),
+        (None, FlightTruth::ArmedOnGround | FlightTruth::Unknown(_)) => None,
+    }
+}
+
+/// What to say to the agent of a node.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Say {
+    /// This.
+    Order(Order),
+    /// Nothing new.
+    Nothing,
+    /// First find out, from the API server and not from a cache, whether the Drone that the agent holds is bound to the
+    /// node; no Drone of that uid is known here.
+    AskFor(DroneUid),
+}
+
+/// What to say to the agent of a node that `drones` name as theirs (more than one only if people set `spec.nodeName`).
+///
+/// `held` is what the agent reports to hold: `None` before its first report, `Some(None)` when it holds nothing.
+/// `stranger_gone` is whether the API server said that the Drone held is not bound to this node.
+#[must_use]
+pub fn for_node(term: Term, drones: &[Facts], held: Option<Option<&Held>>, stranger_gone: bool) -> Say {
+    let holds = held.flatten();
+    if let Some(stranger) = holds.filter(|h| drones.iter().all(|drone| drone.uid != h.uid)) {
+        if !stranger_gone {
+            return Say::AskFor(stranger.uid.clone());
+        }
+        if !stranger.settled {
+            // Its vehicle lands before it serves another Drone.
+            return Say::Order(Order::Unassigned { term });
+        }
+    }
+    let order = match served(drones, holds) {
+        Some(drone) => order(term, drone, holds),
+        None => held.map(|_| Order::Unassigned { term }),
+    };
+    order.map_or(Say::Nothing, Say::Order)
+}
+
+/// Of the Drones that name a node, the one that its vehicle serves: what the agent holds, or else the one with the claim. One
+/// without a claim may be about to get it, so that the agent is not notified that there is no Drone.
+fn served<'a>(drones: &'a [Facts], held: Option<&Held>) -> Option<&'a Facts> {
+    let by_agent = drones
+        .iter()
+        .find(|drone| held.is_some_and(|held| held.uid == drone.uid));
+    let by_claim = || drones.iter().find(|drone| drone.claim == Claimed::Ours);
+    by_agent
+        .or_else(by_claim)
+        .or_else(|| drones.iter().find(|drone| drone.claim == Claimed::Nobody))
+}
+
+/// Whether an agent that reports `held`, and to keep the ground order `latch`, acts on `order`. If not, the order is sent
+/// again.
+#[must_use]
+pub fn taken(order: &Order, held: Option<&Held>, latch: Option<GroundOrderId>) -> bool {
+    match (order, held) {
+        (Order::Unassigned { .. }, held) => held.is_none(),
+        (Order::Assigned(_), None) => false,
+        (Order::Assigned(a), Some(h)) => {
+            let grounded = matches!(a.desired, Desired::Grounded { .. });
+            let heard = match a.ground_mark {
+                Some(GroundMark::Given(id)) => latch == Some(id),
+                Some(GroundMark::Done(id)) => latch != Some(id),
+                None => true,
+            };
+            heard && (h.uid == a.uid) && (h.term, h.generation, h.grounded) == (a.term, a.generation, grounded)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,235 @@
+//! Where a Drone is in its life, and why, in a sentence.
+//!
+//! Owns: phase, and reason and message of the Ready condition. Must not: show intent as fact.
+
+use super::deviations::{self, FELL};
+use super::{Condition, Phase, Question, armable, truth_message, truth_reason};
+use crate::assignment::Held;
+use crate::drone::height::Height;
+use crate::drone::{Facts, Ground};
+use crate::node_use::{Lift, NoLift};
+use crate::report::{Activity, HandsOff, Report};
+use crate::units::AltitudeAboveHome;
+use crate::vehicle::{Airborne, FlightTruth};
+use crate::whereabouts::Astray;
+
+/// The reason of what flies as asked.
+pub(super) const HOLDING: &str = "Holding";
+
+/// The reason of what flies at another height than it was asked for, for longer than that should take.
+pub(super) const NOT_REACHED: &str = "AltitudeNotReached";
+
+/// The reason of what does not arm.
+pub(super) const CHECKS_FAIL: &str = "ArmingChecksFail";
+
+/// Why it should be on the ground, if it should: one word, and a clause.
+const fn ground_reason(drone: &Facts) -> Option<(&'static str, &'static str)> {
+    if drone.deleting {
+        return Some(("Deleting", "the Drone is being deleted"));
+    }
+    match (drone.ground, drone.lift) {
+        (Ground::Ordered, _) => Some(("Grounded", "a ground order is in force")),
+        (_, Lift::Down) => Some((
+            "NodeDrained",
+            "its node carries the taint skein.dev/ground; it flies again once that is removed",
+        )),
+        _ => None,
+    }
+}
+
+/// Why a vehicle on the ground does not take off, if it does not: one word, and a sentence.
+fn waits(drone: &Facts, report: &Report) -> Option<(&'static str, &'static str)> {
+    // There is a better reason.
+    let refuses = drone.lift == Lift::Stay(NoLift::TakeoffSlot) && report.ready == Some(false);
+    if matches!(report.activity, Activity::HandsOff(_)) || refuses {
+        return None;
+    }
+    match drone.lift {
+        Lift::Free | Lift::Down => None,
+        Lift::Stay(NoLift::Doubt) => Some((
+            "NoLeader",
+            "on the ground: the coordinator cannot renew its Lease, and begins no flight until it can",
+        )),
+        Lift::Stay(NoLift::Cordoned) => Some((
+            "NodeCordoned",
+            "on the ground: its node is cordoned; uncordon it to let it fly",
+        )),
+        Lift::Stay(NoLift::Drained) => Some((
+            "NodeDrained",
+            "on the ground: its node carries the taint skein.dev/ground; it is being replaced where that can be",
+        )),
+        Lift::Stay(NoLift::NodeGone) => Some((
+            "NodeGone",
+            "on the ground: its node is gone, or carries the label node-role.kubernetes.io/drone no more",
+        )),
+        Lift::Stay(NoLift::Upgrade) => Some((
+            "AgentUpgrading",
+            "on the ground: the agent of its node is being replaced by a newer version; it flies once that is connected",
+        )),
+        Lift::Stay(NoLift::TakeoffSlot) => Some((
+            "WaitingItsTurn",
+            "on the ground: others of its Swarm take off, or have to land, first",
+        )),
+    }
+}
+
+/// Phase, and reason and message of Ready, from a fresh report.
+pub(super) fn story(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String) {
+    let (phase, reason, message) = as_ordered(q, report);
+    let up = matches!(report.truth, FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround);
+    match (report.astray, phase) {
+        (Some(fell @ Astray::Fell { .. }), Phase::Flying | Phase::TakingOff | Phase::Landing) if up => {
+            let (_, message) = deviations::astray(q.drone, fell);
+            (Phase::Interrupted, FELL, message)
+        }
+        (Some(astray @ (Astray::Height { .. } | Astray::Place { .. })), Phase::Flying) if up && reason == HOLDING => {
+            let (reason, message) = deviations::astray(q.drone, astray);
+            (phase, reason, message)
+        }
+        _ => (phase, reason, message),
+    }
+}
+
+fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String) {
+    let tell = |phase, reason, message: &str| (phase, reason, message.to_owned());
+    let down = ground_reason(q.drone);
+    let (down_reason, down_word) = down.unwrap_or_default();
+    let down = down.is_some();
+    let ours = report.held.as_ref().is_some_and(|h: &Held| h.uid == q.drone.uid);
+    match (report.truth, report.activity) {
+        (FlightTruth::Unknown(_), _) => (
+            Phase::Unknown,
+            truth_reason(report.truth),
+            truth_message(report.truth).into(),
+        ),
+        (FlightTruth::Disarmed, _) if down => (Phase::Grounded, down_reason, format!("on the ground: {down_word}")),
+        (FlightTruth::Disarmed, _) if q.drone.ground == Ground::Unknown => tell(
+            Phase::Grounded,
+            "SwarmUnknown",
+            "on the ground: its Swarm is gone and may have been grounded; remove the label skein.dev/swarm to let it fly",
+        ),
+        (FlightTruth::Disarmed, _) if waits(q.drone, report).is_some() => {
+            let (reason, message) = waits(q.drone, report).unwrap_or_default();
+            tell(Phase::Preparing, reason, message)
+        }
+        (_, Activity::HandsOff(HandsOff::AutopilotFailsafe)) => {
+            let (reason, message) = deviations::executes(q.drone, report);
+            (Phase::Interrupted, reason, message)
+        }
+        (_, Activity::HandsOff(HandsOff::OtherMode)) => {
+            let (reason, message) = deviations::other_mode(report);
+            (Phase::Interrupted, reason, message)
+        }
+        (_, Activity::HandsOff(HandsOff::TakenOver)) => {
+            (Phase::Interrupted, "TakenOver", deviations::taken_over(q.drone, report))
+        }
+        (_, Activity::HandsOff(HandsOff::ArmedByOther)) => tell(
+            Phase::Interrupted,
+            "UnexpectedlyArmed",
+            "armed on the ground, and not by this agent since it started: a pilot or a ground station armed it, or Skein did before its \
+             agent started again; Skein sends nothing until it is disarmed",
+        ),
+        (_, Activity::HandsOff(HandsOff::FlightOver)) => (
+            Phase::Interrupted,
+            "FlightOver",
+            deviations::flight_over(q.drone, report),
+        ),
+        (_, Activity::HandsOff(HandsOff::Killed)) => tell(
+            Phase::Interrupted,
+            "Killed",
+            "its motors were stopped by a kill; delete the Drone once the vehicle is fit to fly again",
+        ),
+        (_, Activity::Failsafe) => tell(
+            Phase::Interrupted,
+            "Failsafe",
+            "the coordinator was lost and the vehicle flies its failsafe",
+        ),
+        (_, Activity::LowBattery) => tell(
+            Phase::Interrupted,
+            "LowBattery",
+            "the battery has reached its reserve and the vehicle lands",
+        ),
+        (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, _) if down => match deviations::owed(report) {
+            Some(owed) => (
+                Phase::Flying,
+                "LandingOwed",
+                format!("not landing yet ({down_word}): {owed}"),
+            ),
+            None => (Phase::Landing, down_reason, format!("landing: {down_word}")),
+        },
+        (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, _) if !ours => tell(
+            Phase::Interrupted,
+            "NotTaken",
+            "the vehicle is armed, but not for this Drone",
+        ),
+        (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, Activity::Landing) if report.terminating => {
+            tell(Phase::Landing, "AgentEnding", "landing because its agent is ending")
+        }
+        // Released while it landed, for example.
+        (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, Activity::Landing) => tell(
+            Phase::Landing,
+            "Landing",
+            "coming down; its agent is taking up the flight",
+        ),
+        (FlightTruth::ArmedOnGround, _) => tell(Phase::Arming, "Arming", "armed, about to take off"),
+        (FlightTruth::Airborne(Airborne::TakingOff), _) | (FlightTruth::Airborne(_), Activity::TakingOff) => {
+            let (reason, message) = match q.height {
+                Height::NotReached { at } => (NOT_REACHED, not_reached(q.drone, at)),
+                Height::There | Height::UnderWay => ("TakingOff", "climbing to its takeoff altitude".to_owned()),
+            };
+            (Phase::TakingOff, reason, message)
+        }
+        (FlightTruth::Airborne(_), Activity::Holding) => {
+            let (reason, message) = holding(q, report);
+            (Phase::Flying, reason, message)
+        }
+        (FlightTruth::Airborne(_), _) => tell(
+            Phase::Flying,
+            "InTheAir",
+            "in the air; its agent is taking up the flight",
+        ),
+        (FlightTruth::Disarmed, Activity::Arming | Activity::TakingOff) => tell(Phase::Arming, "Arming", "being armed"),
+        (FlightTruth::Disarmed, _) if report.terminating => tell(
+            Phase::Preparing,
+            "AgentEnding",
+            "its agent is ending and takes no new flight",
+        ),
+        (FlightTruth::Disarmed, _) if !ours => tell(Phase::Preparing, "NotTaken", "its agent is being notified"),
+        (FlightTruth::Disarmed, _) => match armable(report) {
+            Condition {
+                value: Some(false),
+                message,
+                ..
+            } => (Phase::Preparing, CHECKS_FAIL, message),
+            _ => tell(Phase::Preparing, "Preparing", "on the ground, getting ready"),
+        },
+    }
+}
+
+/// Reason and message of what holds.
+fn holding(q: &Question<'_>, report: &Report) -> (&'static str, String) {
+    let taken = report
+        .held
+        .as_ref()
+        .is_some_and(|held| held.generation >= q.drone.generation);
+    match q.height {
+        _ if !taken => (
+            "Updating",
+            "in the air; its agent has yet to take up what was changed".to_owned(),
+        ),
+        Height::There => (HOLDING, "in the air and holding".to_owned()),
+        Height::UnderWay => (
+            "ChangingAltitude",
+            format!("in the air, on its way to {} m", q.drone.altitude.0),
+        ),
+        Height::NotReached { at } => (NOT_REACHED, not_reached(q.drone, at)),
+    }
+}
+
+fn not_reached(drone: &Facts, at: AltitudeAboveHome) -> String {
+    format!(
+        "in the air, at {:.0} m above home and not at {} m as asked; look at the vehicle and at its autopilot's limits, or ask for \
+         another height",
+        at.0, drone.altitude.0
+    )
+}

@@ -1,0 +1,220 @@
+//! What the agent has seen of the flight under its present assignment; kept on disk beside the assignment.
+//!
+//! Owns: [`FlightRecord`], which makes sure that a vehicle which landed without our asking does not take off again by
+//! itself, nor one that was killed, and which counts how often somebody else has taken over ([`crate::takeover`]). All of
+//! it outlives a restart of the agent, and as [`ReportedFlight`] the loss of its disk. Must not: decide; [`crate::safety`] and [`crate::converge`] do.
+//!
+//!   Fresh --seen airborne--> Flown --seen landed, landing not ours--> Over --a ground order is held--> Fresh
+
+use crate::assignment::{Assignment, Desired};
+use crate::failsafe::{self, Diversion, Diverted};
+use crate::ids::DroneUid;
+use crate::takeover::{Descent, InCommand, let_go};
+use crate::time::Moment;
+use crate::vehicle::{FlightTruth, Mode, Vehicle};
+use serde::{Deserialize, Serialize};
+
+/// How far the flight of one Drone has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Stage {
+    /// Not seen in the air since the Drone was assigned, or since it was last desired on the ground.
+    #[default]
+    Fresh,
+    /// Seen in the air while the assignment wanted flight.
+    Flown,
+    /// Landed while the assignment still wanted flight: by a failsafe, a pilot, or a crash.
+    Over,
+}
+
+/// How far the flight of one Drone has come, in the words that the coordinator keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum SoFar {
+    /// [`Stage::Fresh`].
+    #[default]
+    Fresh,
+    /// [`Stage::Flown`].
+    Flown,
+    /// [`Stage::Over`].
+    Over,
+    /// A command to stop its motors was sent.
+    Killed,
+}
+
+/// What an agent reported of the flight under a Drone before, for one that remembers nothing of it: it has lost its disk, and
+/// must neither take a vehicle back from a pilot nor lift one that landed by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ReportedFlight {
+    /// How often somebody else had taken over.
+    pub takeovers: u32,
+    /// How far it had come.
+    pub so_far: SoFar,
+}
+
+/// The flight under the present assignment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FlightRecord {
+    /// Drone that the record is about.
+    pub uid: Option<DroneUid>,
+    /// How far it has come.
+    pub stage: Stage,
+    /// How often somebody else has taken over in flight. Never below what the Drone was ordered to go on after, so that
+    /// nobody can agree to takeovers that are still to come.
+    pub takeovers: u32,
+    /// Who was in command when the vehicle was last seen in the air.
+    pub in_command: InCommand,
+    /// The descent that we commanded, while the vehicle may be on it: the next life of the agent must know it for ours.
+    pub descent: Option<Descent>,
+    /// A command to stop its motors was sent: it never flies for this Drone again.
+    pub killed: bool,
+    /// Why the flight is not, or no longer, what was ordered.
+    pub diversion: Option<Diversion>,
+}
+
+impl FlightRecord {
+    /// The record after seeing the vehicle do `truth` while `held` is the assignment. `landing_ours` is whether this
+    /// agent is bringing it down itself (it is ending); such a landing does not end the Drone's flight for good.
+    #[must_use]
+    pub fn seen(&self, held: Option<&Assignment>, truth: FlightTruth, landing_ours: bool) -> Self {
+        let Some(held) = held else { return Self::default() };
+        let before = self.of(held);
+        let stage = match (held.desired, before.stage, truth) {
+            // Desired on the ground: once it is there, the next flight starts afresh. Until then nothing is forgotten.
+            (Desired::Grounded { .. }, _, FlightTruth::Disarmed) => Stage::Fresh,
+            (Desired::Grounded { .. }, before, _) => before,
+            (Desired::Flying { .. }, Stage::Fresh, FlightTruth::Airborne(_)) => Stage::Flown,
+            (Desired::Flying { .. }, Stage::Flown, FlightTruth::Disarmed) if landing_ours => Stage::Fresh,
+            (Desired::Flying { .. }, Stage::Flown, FlightTruth::Disarmed) => Stage::Over,
+            (Desired::Flying { .. }, before, _) => before,
+        };
+        // The flight that was diverted is over, and the next begins anew.
+        let ended = stage == Stage::Fresh && truth == FlightTruth::Disarmed;
+        let diversion = before.diversion.clone().filter(|_| !ended);
+        Self {
+            stage,
+            diversion,
+            ..before
+        }
+    }
+
+    /// The record after seeing the vehicle do `truth` in `mode`. `sent` is the descent that this life of the agent
+    /// commanded lately, and `wants_ground` whether the vehicle should be on the ground.
+    #[must_use]
+    pub fn watched(
+        &self,
+        held: Option<&Assignment>,
+        truth: FlightTruth,
+        mode: Option<Mode>,
+        sent: Option<Descent>,
+        wants_ground: bool,
+    ) -> Self {
+        let Some(assignment) = held else { return Self::default() };
+        let before = self.of(assignment);
+        let elsewhere = matches!(
+            (truth, mode),
+            (FlightTruth::Disarmed, _)
+                | (
+                    FlightTruth::Airborne(_),
+                    Some(Mode::Station | Mode::Takeoff | Mode::Foreign)
+                )
+        );
+        let descent = sent.or(before.descent.filter(|_| !elsewhere));
+        let now = before.in_command.after(truth, mode, descent, wants_ground);
+        Self {
+            descent,
+            ..before.commanded_by(held, now)
+        }
+    }
+
+    /// The record after a descent of ours that no order asked for was commanded, because of `why`.
+    #[must_use]
+    pub fn diverted(&self, why: Diverted) -> Self {
+        let diversion = Some(Diversion {
+            why,
+            words: String::new(),
+        });
+        Self {
+            diversion,
+            ..self.clone()
+        }
+    }
+
+    /// The record after seeing why the flight is not what was ordered. Call it after [`Self::watched`].
+    #[must_use]
+    pub fn explained(&self, vehicle: &Vehicle, now: Moment) -> Self {
+        let ours = self.descent.is_some() || matches!(self.in_command, InCommand::OurLanding | InCommand::OurReturn);
+        let before = self.diversion.clone();
+        Self {
+            diversion: failsafe::diversion(before, vehicle, self.in_command, ours, now),
+            ..self.clone()
+        }
+    }
+
+    /// The record after seeing who is in command: a takeover is counted when command goes over to somebody else.
+    #[must_use]
+    pub fn commanded_by(&self, held: Option<&Assignment>, now: InCommand) -> Self {
+        let Some(held) = held else { return Self::default() };
+        let before = self.of(held);
+        let taken_over = now == InCommand::SomebodyElse && before.in_command != InCommand::SomebodyElse;
+        Self {
+            takeovers: before.takeovers.saturating_add(u32::from(taken_over)),
+            in_command: now,
+            ..before
+        }
+    }
+
+    /// The record after a command to stop the motors was sent.
+    #[must_use]
+    pub fn killed(&self) -> Self {
+        Self {
+            killed: true,
+            ..self.clone()
+        }
+    }
+
+    /// How far the flight has come, for the coordinator to keep.
+    #[must_use]
+    pub const fn so_far(&self) -> SoFar {
+        match (self.killed, self.stage) {
+            (true, _) => SoFar::Killed,
+            (false, Stage::Fresh) => SoFar::Fresh,
+            (false, Stage::Flown) => SoFar::Flown,
+            (false, Stage::Over) => SoFar::Over,
+        }
+    }
+
+    /// Whether the agent has let go of the vehicle that serves `held`, because somebody else has taken over.
+    #[must_use]
+    pub fn let_go(&self, held: &Assignment) -> bool {
+        self.uid.as_ref() == Some(&held.uid) && let_go(self.takeovers, held.resume_after)
+    }
+
+    /// Whether a command to stop the motors was sent under `held`.
+    #[must_use]
+    pub fn was_killed(&self, held: &Assignment) -> bool {
+        self.killed && self.uid.as_ref() == Some(&held.uid)
+    }
+
+    /// This record, if it is about the Drone that is held, or else a new one from what was reported of it.
+    fn of(&self, held: &Assignment) -> Self {
+        let record = if self.uid.as_ref() == Some(&held.uid) {
+            self.clone()
+        } else {
+            Self {
+                uid: Some(held.uid.clone()),
+                stage: match held.reported_flight.so_far {
+                    SoFar::Fresh => Stage::Fresh,
+                    SoFar::Flown => Stage::Flown,
+                    SoFar::Over | SoFar::Killed => Stage::Over,
+                },
+                takeovers: held.reported_flight.takeovers,
+                killed: held.reported_flight.so_far == SoFar::Killed,
+                ..Self::default()
+            }
+        };
+        Self {
+            takeovers: record.takeovers.max(held.resume_after),
+            ..record
+        }
+    }
+}

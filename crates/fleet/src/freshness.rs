@@ -1,0 +1,285 @@
+//! How old a leader's knowledge may be before it orders anything by it (invariant 16).
+//!
+//! Owns: [`Knowledge`] and which orders pass under it ([`may_send`]); which orders need the API server's own answer first
+//! ([`begins_flight`], [`CONFIRMED_FOR`]); what shows that the API server's store went back in time ([`History`]).
+//! Must not: read a clock, or know how objects are listed.
+//!
+//!   BeforeLeading ──all listed, by requests sent after the Lease was taken──► Current
+//!   WentBack ──a person confirms what the store holds──► BeforeLeading
+//!
+//! A standby fills its caches before it leads, and its watches may be late by any time. What a former leader has done meanwhile,
+//! such as a ground order that it recorded, is then missing from them.
+
+use crate::assignment::{Assignment, Desired, GroundedWhy, Held, Order};
+use crate::ground::GroundMark;
+use crate::ids::Term;
+use crate::vehicle::FlightTruth;
+use std::time::Duration;
+
+/// What a leader knows of the fleet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Knowledge {
+    /// Its caches were filled before it led.
+    #[default]
+    BeforeLeading,
+    /// All objects were listed after it took the Lease.
+    Current,
+    /// The store of the API server went back in time, as after a restore from a backup. What it holds may be long superseded, so
+    /// a person has to confirm it.
+    WentBack,
+}
+
+impl Knowledge {
+    /// Whether flights may be begun, Drones bound, and objects written.
+    #[must_use]
+    pub const fn acts(self) -> bool {
+        matches!(self, Self::Current)
+    }
+}
+
+/// The API server's answer about a Drone, its Swarm and its node holds for so long for one takeoff, counted from before the question
+/// was sent. Watches may be dead or late meanwhile.
+pub const CONFIRMED_FOR: Duration = Duration::from_secs(2);
+
+/// Whether `order` may be sent to an agent that reports `held`: without current knowledge only what keeps the present state, and a
+/// ground order that this leader was given itself, which is what `here` says.
+#[must_use]
+pub fn may_send(knowledge: Knowledge, order: &Order, held: Option<&Held>, here: bool) -> bool {
+    match order {
+        _ if knowledge.acts() => true,
+        Order::Assigned(a) => ordered(a, here) || keeps(a, held),
+        Order::Unassigned { .. } => held.is_none(),
+    }
+}
+
+/// A ground order that was given to this leader, or is not recorded anywhere yet: an agent kept it.
+fn ordered(a: &Assignment, here: bool) -> bool {
+    let by_order = matches!(
+        a.desired,
+        Desired::Grounded {
+            why: GroundedWhy::Ordered
+        }
+    );
+    by_order && (here || matches!(a.ground_mark, Some(GroundMark::Given(_))))
+}
+
+fn keeps(a: &Assignment, held: Option<&Held>) -> bool {
+    let Some(held) = held.filter(|held| held.uid == a.uid) else {
+        return false;
+    };
+    let grounded = matches!(a.desired, Desired::Grounded { .. });
+    // A vehicle that is known to be on the ground stays there by any order that grounds it.
+    let same = grounded == held.grounded && a.generation == held.generation;
+    // One that a former leader ordered to fly and that has not taken off does not do so by order of this one.
+    if held.settled { grounded } else { same }
+}
+
+/// Whether `order` may begin a flight of a vehicle that does `truth`, and whose agent reports `held`: before it is sent, the API server
+/// itself confirms it. What is in the air for a Drone goes on without.
+#[must_use]
+pub fn begins_flight(order: &Order, held: Option<&Held>, truth: Option<FlightTruth>) -> bool {
+    let Order::Assigned(a) = order else { return false };
+    let flies = held.is_some_and(|held| held.uid == a.uid && !held.grounded && !held.settled);
+    // Its agent has lost its memory. One that holds an order to land may do so by a ground order.
+    let goes_on = held.is_none() && matches!(truth, Some(FlightTruth::Airborne(_)));
+    matches!(a.desired, Desired::Flying { .. }) && !flies && !goes_on
+}
+
+/// What one reading of the Lease says of the age of the store that it is kept in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// Which Lease: a number or text that a new one has anew.
+    pub lease: String,
+    /// The store's revision at its last change, where that is a number.
+    pub revision: Option<u64>,
+    /// The term.
+    pub term: Term,
+}
+
+/// The newest that one coordinator has read of the Lease.
+#[derive(Clone, Debug, Default)]
+pub struct History(Option<Reading>);
+
+impl History {
+    /// Takes in what the Lease says now. Says whether the store went back since the last reading: the revision fell, or the term
+    /// did. Times are not compared: clocks are set back. A Lease that was removed and made anew has no history.
+    pub fn went_back(&mut self, now: Reading) -> bool {
+        let Some(before) = self.0.as_ref().filter(|before| before.lease == now.lease) else {
+            self.0 = Some(now);
+            return false;
+        };
+        let older = matches!((now.revision, before.revision), (Some(now), Some(before)) if now < before);
+        let back = older || now.term < before.term;
+        if !back {
+            self.0 = Some(now);
+        }
+        back
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assignment::Failsafe;
+    use crate::ground::GroundOrderId;
+    use crate::ids::{DroneName, DroneUid};
+    use crate::units::AltitudeAboveHome;
+
+    const FLY: Desired = Desired::Flying {
+        altitude: AltitudeAboveHome(10.0),
+    };
+    const STALE: [Knowledge; 2] = [Knowledge::BeforeLeading, Knowledge::WentBack];
+
+    fn grounded(why: GroundedWhy) -> Desired {
+        Desired::Grounded { why }
+    }
+
+    fn order(generation: i64, desired: Desired) -> Assignment {
+        Assignment {
+            term: Term(3),
+            uid: DroneUid("u".into()),
+            name: DroneName {
+                namespace: "field".into(),
+                name: "alpha-1".into(),
+            },
+            generation,
+            desired,
+            failsafe: Failsafe::default(),
+            resume_after: 0,
+            ground_mark: None,
+            reported_flight: crate::flight_record::ReportedFlight::default(),
+        }
+    }
+
+    fn held(grounded: bool, settled: bool) -> Held {
+        Held {
+            uid: DroneUid("u".into()),
+            term: Term(2),
+            generation: 4,
+            grounded,
+            settled,
+        }
+    }
+
+    fn passes(knowledge: Knowledge, a: &Assignment, held: Option<&Held>) -> bool {
+        may_send(knowledge, &Order::Assigned(a.clone()), held, false)
+    }
+
+    #[test]
+    fn a_leader_that_has_not_listed_yet_lifts_nobody_and_undoes_no_ground_order() {
+        for knowledge in STALE {
+            for held in [None, Some(held(true, true)), Some(held(true, false))] {
+                assert!(!passes(knowledge, &order(4, FLY), held.as_ref()), "{held:?}");
+            }
+        }
+        assert!(passes(Knowledge::Current, &order(4, FLY), Some(&held(true, true))));
+    }
+
+    #[test]
+    fn it_lands_nobody_and_moves_nobody_to_another_height() {
+        let flies = held(false, false);
+        for knowledge in STALE {
+            for why in [GroundedWhy::Deleted, GroundedWhy::Ordered, GroundedWhy::Waiting] {
+                assert!(!passes(knowledge, &order(4, grounded(why)), Some(&flies)), "{why:?}");
+            }
+            assert!(!passes(knowledge, &order(3, FLY), Some(&flies)), "an older height");
+            assert!(!passes(knowledge, &order(5, FLY), Some(&flies)), "nobody confirmed it");
+            let none = Order::Unassigned { term: Term(3) };
+            assert!(!may_send(knowledge, &none, Some(&flies), false));
+            assert!(may_send(knowledge, &none, None, false));
+        }
+    }
+
+    #[test]
+    fn it_keeps_what_flies_and_what_is_on_the_ground_as_they_are() {
+        for knowledge in STALE {
+            assert!(passes(knowledge, &order(4, FLY), Some(&held(false, false))));
+            assert!(
+                !passes(knowledge, &order(4, FLY), Some(&held(false, true))),
+                "it would take off"
+            );
+            let waits = order(9, grounded(GroundedWhy::Waiting));
+            assert!(
+                passes(knowledge, &waits, Some(&held(false, true))),
+                "it has not taken off"
+            );
+            assert!(passes(knowledge, &waits, Some(&held(true, true))));
+            assert!(
+                !passes(knowledge, &waits, Some(&held(true, false))),
+                "it may land for another reason"
+            );
+        }
+    }
+
+    #[test]
+    fn a_ground_order_that_it_was_given_itself_goes_through() {
+        for knowledge in STALE {
+            for held in [None, Some(held(false, false))] {
+                let mut now = order(9, grounded(GroundedWhy::Ordered));
+                now.ground_mark = Some(GroundMark::Given(GroundOrderId(7)));
+                assert!(passes(knowledge, &now, held.as_ref()));
+                now.ground_mark = Some(GroundMark::Done(GroundOrderId(7)));
+                assert!(!passes(knowledge, &now, held.as_ref()), "it was recorded by another");
+                assert!(may_send(knowledge, &Order::Assigned(now), held.as_ref(), true));
+            }
+        }
+    }
+
+    #[test]
+    fn a_flight_is_begun_unless_the_vehicle_is_known_to_fly_for_this_drone() {
+        let begins = |desired, held: Option<&Held>| begins_flight(&Order::Assigned(order(4, desired)), held, None);
+        assert!(begins(FLY, None));
+        assert!(begins(FLY, Some(&held(true, true))));
+        assert!(begins(FLY, Some(&held(true, false))), "it lands");
+        assert!(begins(FLY, Some(&held(false, true))), "it has not taken off yet");
+        assert!(!begins(FLY, Some(&held(false, false))));
+        assert!(!begins(grounded(GroundedWhy::Waiting), Some(&held(false, true))));
+        let other = Held {
+            uid: DroneUid("other".into()),
+            ..held(false, false)
+        };
+        assert!(begins(FLY, Some(&other)));
+        assert!(!begins_flight(&Order::Unassigned { term: Term(1) }, None, None));
+        let fly = Order::Assigned(order(4, FLY));
+        assert!(begins_flight(&fly, None, Some(FlightTruth::Disarmed)));
+        let up = FlightTruth::Airborne(crate::vehicle::Airborne::InAir);
+        assert!(
+            !begins_flight(&fly, None, Some(up)),
+            "its agent has lost its memory in the air"
+        );
+        assert!(begins_flight(&fly, Some(&held(true, false)), Some(up)), "it lands");
+    }
+
+    fn reading(revision: u64, term: u64) -> Reading {
+        Reading {
+            lease: "uid-1".into(),
+            revision: Some(revision),
+            term: Term(term),
+        }
+    }
+
+    #[test]
+    fn a_store_that_goes_on_did_not_go_back_and_one_that_was_restored_did() {
+        let mut history = History::default();
+        assert!(!history.went_back(reading(100, 5)));
+        assert!(!history.went_back(reading(100, 5)), "read again");
+        assert!(!history.went_back(reading(120, 5)));
+        let back = |now: Reading| history.clone().went_back(now);
+        assert!(back(reading(90, 5)), "its revision fell");
+        assert!(back(reading(900, 4)), "its term fell");
+        assert!(!back(reading(130, 6)), "another leads");
+    }
+
+    #[test]
+    fn a_lease_that_was_removed_and_made_anew_has_no_history_and_what_went_back_stays_so() {
+        let mut history = History::default();
+        assert!(!history.went_back(reading(100, 5)));
+        assert!(history.went_back(reading(50, 2)));
+        assert!(history.went_back(reading(51, 3)), "it is still behind");
+        let anew = Reading {
+            lease: "uid-2".into(),
+            ..reading(60, 1)
+        };
+        assert!(!history.went_back(anew));
+    }
+}

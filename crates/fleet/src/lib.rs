@@ -1,0 +1,41 @@
+//! The domain of Skein: what a fleet is, and what should happen next.
+//!
+//! Owns: units, identities, what a vehicle was heard to do, flight phases, assignments, and every decision of
+//! the coordinator and the agent, as pure functions on plain data.
+//! Must not: know tokio, kube, tonic or mavlink, do any input or output, or read a clock. Time comes in as a
+//! [`time::Moment`] parameter.
+//!
+//! The safety invariants are stated once, in [`safety`].
+
+pub mod assignment;
+pub mod backoff;
+pub mod battery;
+pub mod binding;
+pub mod converge;
+pub mod deposition;
+pub mod drone;
+pub mod failsafe;
+pub mod flight_record;
+pub mod flight_transition;
+pub mod freshness;
+pub mod ground;
+pub mod ground_order;
+pub mod hearing;
+pub mod ids;
+pub mod kill;
+pub mod leadership;
+pub mod memory;
+pub mod names;
+pub mod node_use;
+pub mod preflight;
+pub mod report;
+pub mod safety;
+pub mod selector;
+pub mod swarm;
+pub mod takeover;
+pub mod time;
+pub mod units;
+pub mod upgrade;
+pub mod vehicle;
+pub mod version;
+pub mod whereabouts;

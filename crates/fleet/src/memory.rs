@@ -1,0 +1,386 @@
+//! What the agent has sent lately, so that it neither floods its vehicle nor forgets an arm command under way.
+//!
+//! Owns: pacing per kind of step (a grace time after an answer, a capped back-off after a refusal or silence), and
+//! whether the present arming is ours. In memory only: after a restart nothing is under way.
+
+use crate::backoff::Backoff;
+use crate::failsafe;
+use crate::safety::ARM_LIFE;
+use crate::takeover::Descent;
+use crate::time::Moment;
+use crate::units::AltitudeAboveHome;
+use crate::vehicle::{FlightTruth, LINK_LOST_AFTER, Mode, Vehicle};
+use std::time::Duration;
+
+/// Kinds of [`crate::converge::Step`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StepKind {
+    /// [`crate::converge::Step::AskReasons`].
+    AskReasons,
+    /// [`crate::converge::Step::SetStation`].
+    SetStation,
+    /// [`crate::converge::Step::Arm`].
+    Arm,
+    /// [`crate::converge::Step::TakeOff`].
+    TakeOff,
+    /// [`crate::converge::Step::Land`].
+    Land,
+    /// [`crate::converge::Step::FailsafeLand`].
+    FailsafeLand,
+    /// [`crate::converge::Step::FailsafeReturn`].
+    FailsafeReturn,
+    /// [`crate::converge::Step::ChangeHeight`].
+    ChangeHeight,
+}
+
+const KINDS: usize = 8;
+
+/// After an arm command was sent, the vehicle may prove to be armed for this long: the command's life, and the time until
+/// a HEARTBEAT (1 Hz) shows it.
+pub const ARM_MAY_SHOW_FOR: Duration = ARM_LIFE.saturating_add(Duration::from_secs(3));
+
+/// After an autopilot said that it is still making up its mind about an arm command (IN_PROGRESS; it may be asking for
+/// leave elsewhere), the vehicle may prove to be armed for this long.
+pub const ARM_IN_PROGRESS_FOR: Duration = Duration::from_secs(30);
+
+/// After a land command of ours was sent, the vehicle may be seen to begin its landing for this long.
+const LANDING_MAY_SHOW_FOR: Duration = Duration::from_secs(10);
+
+/// How a command ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// COMMAND_ACK with ACCEPTED.
+    Accepted,
+    /// COMMAND_ACK with anything final other than ACCEPTED.
+    Refused {
+        /// Name of the MAV_RESULT.
+        result: String,
+    },
+    /// No answer in time: unknown whether it was carried out.
+    NoAnswer,
+    /// Never written to the wire: the link was down or the command's life over.
+    NotSent,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Tries {
+    failures: u32,
+    not_before: Moment,
+}
+
+/// What was sent lately.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Memory {
+    tries: [Tries; KINDS],
+    arm: Option<ArmSent>,
+    armed_by_us: bool,
+    land_sent: Option<Moment>,
+    descent: Option<(Descent, Moment)>,
+    /// The height that the command under way asks for.
+    asking: Option<AltitudeAboveHome>,
+    /// The height that the vehicle has agreed to hold on this flight.
+    height: Option<AltitudeAboveHome>,
+    /// When the last HEARTBEAT that was taken note of came.
+    beat: Option<Moment>,
+    /// A way down that was commanded and is not seen to be taken.
+    owed: Option<Owed>,
+    /// Since when the autopilot executes a failsafe of its own.
+    failsafe_since: Option<Moment>,
+    /// When the vehicle was last seen armed.
+    armed_at: Option<Moment>,
+    /// When it was last seen in the air in a flight that was not for us.
+    others_flew_at: Option<Moment>,
+}
+
+/// A way down that was commanded, and that the vehicle is not seen to take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owed {
+    /// Which.
+    pub descent: Descent,
+    /// How often it was commanded.
+    pub times: u32,
+    /// When it was first commanded.
+    pub since: Moment,
+    /// What the autopilot answered last.
+    pub answer: Answer,
+}
+
+/// What an autopilot has answered to a command.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Answer {
+    /// It may still answer.
+    #[default]
+    Awaited,
+    /// Nothing, in the time that it has.
+    Missing,
+    /// ACCEPTED.
+    Accepted,
+    /// Another final result, by its name.
+    Refused(String),
+}
+
+/// An arm command that may still take effect.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct ArmSent {
+    at: Moment,
+    may_show_until: Moment,
+}
+
+const fn seconds(first: u64, cap: u64) -> Backoff {
+    Backoff {
+        first: Duration::from_secs(first),
+        cap: Duration::from_secs(cap),
+    }
+}
+
+impl StepKind {
+    /// How long after an accepted command its effect may take to show before it is sent again.
+    const fn grace(self) -> Duration {
+        Duration::from_secs(match self {
+            Self::AskReasons => 15,
+            Self::SetStation => 3,
+            Self::Arm => 5,
+            // ArduCopter shows landed_state TAKEOFF 2.6 to 3.6 s after it accepted.
+            Self::TakeOff => 6,
+            Self::Land | Self::FailsafeLand | Self::FailsafeReturn => 4,
+            Self::ChangeHeight => 5,
+        })
+    }
+
+    const fn descent(self) -> Option<Descent> {
+        match self {
+            Self::Land | Self::FailsafeLand => Some(Descent::Land),
+            Self::FailsafeReturn => Some(Descent::Return),
+            Self::AskReasons | Self::SetStation | Self::Arm | Self::TakeOff | Self::ChangeHeight => None,
+        }
+    }
+
+    const fn backoff(self) -> Backoff {
+        match self {
+            Self::AskReasons => seconds(15, 15),
+            Self::SetStation => seconds(1, 10),
+            Self::Arm => seconds(2, 30),
+            Self::TakeOff => seconds(1, 5),
+            Self::Land | Self::FailsafeLand | Self::FailsafeReturn => seconds(1, 2),
+            Self::ChangeHeight => seconds(5, 60),
+        }
+    }
+}
+
+impl Memory {
+    /// Whether a step of this kind may be sent now.
+    #[must_use]
+    pub fn due(&self, kind: StepKind, now: Moment) -> bool {
+        now >= self.tries[kind as usize].not_before
+    }
+
+    /// How often in a row a step of this kind has failed, on this flight if it is one that ends a flight.
+    #[must_use]
+    pub fn failures(&self, kind: StepKind) -> u32 {
+        self.tries[kind as usize].failures
+    }
+
+    /// Whether an arm command of ours may still have armed the vehicle.
+    #[must_use]
+    pub fn arm_under_way(&self, now: Moment) -> bool {
+        self.arm.is_some_and(|arm| now <= arm.may_show_until)
+    }
+
+    /// Whether the vehicle was seen to arm on a command of ours, and has not disarmed since.
+    #[must_use]
+    pub const fn armed_by_us(&self) -> bool {
+        self.armed_by_us
+    }
+
+    /// Whether the present or last landing was asked for by the assignment or by our own ending.
+    #[must_use]
+    pub const fn landing_ours(&self) -> bool {
+        self.land_sent.is_some()
+    }
+
+    /// The way down that we commanded, while the vehicle may be seen to take it.
+    #[must_use]
+    pub fn descent_sent(&self) -> Option<Descent> {
+        self.descent.map(|(descent, _)| descent)
+    }
+
+    /// The way down that the vehicle was commanded to take and does not take.
+    #[must_use]
+    pub const fn owed(&self) -> Option<&Owed> {
+        self.owed.as_ref()
+    }
+
+    /// Since when the autopilot executes a failsafe of its own.
+    #[must_use]
+    pub const fn failsafe_since(&self) -> Option<Moment> {
+        self.failsafe_since
+    }
+
+    /// How long ago the vehicle was last seen armed; `None` when this life of the agent has not seen it armed.
+    #[must_use]
+    pub fn since_armed(&self, now: Moment) -> Option<Duration> {
+        self.armed_at.map(|at| now.since(at))
+    }
+
+    /// How long ago somebody else was last seen to fly it while it served no Drone.
+    #[must_use]
+    pub fn since_others_flew(&self, now: Moment) -> Option<Duration> {
+        self.others_flew_at.map(|at| now.since(at))
+    }
+
+    /// Takes note of a flight that is not ours: the vehicle serves no Drone and was not armed by us.
+    pub fn watch_others(&mut self, serves: bool, vehicle: &Vehicle, now: Moment) {
+        if !serves && !self.armed_by_us && matches!(vehicle.truth(now), FlightTruth::Airborne(_)) {
+            self.others_flew_at = Some(now);
+        }
+    }
+
+    /// The height that the vehicle has agreed to hold on this flight; `None` when this life of the agent has not asked for one.
+    #[must_use]
+    pub const fn height(&self) -> Option<AltitudeAboveHome> {
+        self.height
+    }
+
+    /// The command that is being written asks for this height.
+    pub const fn asks_for(&mut self, height: AltitudeAboveHome) {
+        self.asking = Some(height);
+    }
+
+    /// A command of this kind is being written to the wire.
+    pub fn began(&mut self, kind: StepKind, now: Moment) {
+        if let Some(descent) = kind.descent() {
+            self.descent = Some((descent, now));
+            let before = self.owed.take().filter(|owed| owed.descent == descent);
+            let (times, since) = before.map_or((0, now), |owed| (owed.times, owed.since));
+            self.owed = Some(Owed {
+                descent,
+                times: times.saturating_add(1),
+                since,
+                answer: Answer::Awaited,
+            });
+        }
+        match kind {
+            StepKind::Arm => {
+                self.arm = Some(ArmSent {
+                    at: now,
+                    may_show_until: now.plus(ARM_MAY_SHOW_FOR),
+                });
+                self.land_sent = None;
+            }
+            StepKind::Land => self.land_sent = Some(now),
+            StepKind::FailsafeLand | StepKind::FailsafeReturn => self.land_sent = None,
+            // Whatever lands it from now on, it is not the command that was sent before.
+            StepKind::TakeOff => {
+                self.land_sent = None;
+                self.descent = None;
+            }
+            StepKind::AskReasons | StepKind::SetStation | StepKind::ChangeHeight => {}
+        }
+    }
+
+    /// The autopilot has answered IN_PROGRESS to a command of this kind: it may take effect later than usual.
+    pub fn in_progress(&mut self, kind: StepKind, now: Moment) {
+        if kind == StepKind::Arm
+            && let Some(arm) = &mut self.arm
+        {
+            arm.may_show_until = now.plus(ARM_IN_PROGRESS_FOR);
+        }
+    }
+
+    /// A command of this kind has ended. `jitter` is in 0.0..=1.0.
+    pub fn ended(&mut self, kind: StepKind, outcome: &Outcome, now: Moment, jitter: f64) {
+        if let Some(owed) = self.owed.as_mut().filter(|owed| Some(owed.descent) == kind.descent()) {
+            owed.answer = match outcome {
+                Outcome::Accepted => Answer::Accepted,
+                Outcome::Refused { result } => Answer::Refused(result.clone()),
+                Outcome::NoAnswer | Outcome::NotSent => Answer::Missing,
+            };
+        }
+        let tries = &mut self.tries[kind as usize];
+        match outcome {
+            Outcome::Accepted => {
+                // What counts as success is what the vehicle does next: an arm that came to nothing is counted as a
+                // failure in `observe`, and a return counts as one until it is seen there.
+                match kind {
+                    StepKind::Arm => {}
+                    StepKind::FailsafeReturn => tries.failures = tries.failures.saturating_add(1),
+                    _ => tries.failures = 0,
+                }
+                tries.not_before = now.plus(kind.grace());
+            }
+            Outcome::Refused { .. } | Outcome::NoAnswer | Outcome::NotSent => {
+                tries.failures = tries.failures.saturating_add(1);
+                tries.not_before = now.plus(kind.backoff().delay(tries.failures, jitter));
+            }
+        }
+        if matches!(kind, StepKind::TakeOff | StepKind::ChangeHeight) {
+            let agreed = self.asking.take().filter(|_| *outcome == Outcome::Accepted);
+            self.height = agreed.or(self.height);
+        }
+        if kind == StepKind::Arm && matches!(outcome, Outcome::Refused { .. } | Outcome::NotSent) {
+            self.arm = None;
+        }
+    }
+
+    /// Takes note of what the vehicle is seen to do. Call it after every change of `vehicle`.
+    pub fn observe(&mut self, vehicle: &Vehicle, now: Moment) {
+        let Some(beat) = &vehicle.heartbeat else { return };
+        let out_of_sight = self.beat.is_some_and(|last| beat.at.since(last) > LINK_LOST_AFTER);
+        self.beat = Some(beat.at);
+        let executing = failsafe::executing(vehicle, now);
+        self.failsafe_since = executing.then(|| self.failsafe_since.unwrap_or(now));
+        if !beat.value.armed || matches!(beat.value.mode.mode, Mode::Land | Mode::Return) {
+            self.owed = None;
+        }
+        if beat.value.armed {
+            self.armed_at = Some(beat.at);
+            // Meanwhile it may have disarmed by itself, and somebody else may have armed it.
+            self.armed_by_us &= !out_of_sight;
+            if self
+                .arm
+                .is_some_and(|arm| beat.at >= arm.at && beat.at <= arm.may_show_until)
+            {
+                self.armed_by_us = true;
+                self.arm = None;
+            }
+            if matches!(vehicle.truth(now), FlightTruth::Airborne(_)) {
+                self.tries[StepKind::Arm as usize].failures = 0;
+                // A land command that led to no landing: the next landing is somebody else's.
+                let landing = matches!(beat.value.mode.mode, Mode::Land | Mode::Return);
+                if landing {
+                    self.tries[StepKind::FailsafeReturn as usize].failures = 0;
+                }
+                let over = |sent: Moment| !landing && beat.at > sent.plus(LANDING_MAY_SHOW_FOR);
+                self.descent = self.descent.filter(|(_, sent)| !over(*sent));
+                if !landing
+                    && self
+                        .land_sent
+                        .is_some_and(|sent| beat.at > sent.plus(LANDING_MAY_SHOW_FOR))
+                {
+                    self.land_sent = None;
+                }
+            }
+            return;
+        }
+        self.descent = None;
+        self.height = None;
+        // What failed on this flight says nothing about the next.
+        for kind in [
+            StepKind::TakeOff,
+            StepKind::FailsafeLand,
+            StepKind::FailsafeReturn,
+            StepKind::ChangeHeight,
+        ] {
+            self.tries[kind as usize] = Tries::default();
+        }
+        if self.armed_by_us {
+            self.armed_by_us = false;
+            if vehicle.truth(now) == FlightTruth::Disarmed && !self.landing_ours() {
+                let tries = &mut self.tries[StepKind::Arm as usize];
+                tries.failures = tries.failures.saturating_add(1);
+                let delay = StepKind::Arm.backoff().delay(tries.failures, 1.0);
+                tries.not_before = tries.not_before.max(now.plus(delay));
+            }
+        }
+    }
+}

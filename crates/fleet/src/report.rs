@@ -1,0 +1,167 @@
+//! What an agent reports up: what its vehicle does, by the vehicle's own account, and what the agent makes of it.
+//!
+//! Owns: [`Report`]. Must not: carry intent as fact; [`Activity`] is what the agent is busy with, [`FlightTruth`] is
+//! what the vehicle does.
+
+use crate::assignment::Held;
+use crate::failsafe::Diversion;
+use crate::flight_record::SoFar;
+use crate::ground::GroundOrderId;
+use crate::ids::NodeName;
+use crate::memory::Owed;
+use crate::time::Moment;
+use crate::vehicle::{ArmingReason, Battery, FlightTruth, Identity, Position};
+use crate::whereabouts::Astray;
+
+/// What an agent is busy with. Says nothing about flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Activity {
+    /// No assignment, or the assignment is fulfilled on the ground.
+    Idle,
+    /// Nothing is known about the vehicle, so nothing is sent to it.
+    Waiting,
+    /// The autopilot's arming checks do not pass yet, or it refused to arm; tried again with a capped back-off.
+    NotArmable,
+    /// Setting the mode, arming.
+    Arming,
+    /// Takeoff commanded, climbing.
+    TakingOff,
+    /// In the air as desired.
+    Holding,
+    /// Landing commanded or under way.
+    Landing,
+    /// The coordinator is lost and the Drone's failsafe is being flown.
+    Failsafe,
+    /// The battery has reached the Drone's reserve and its failsafe for that is being flown.
+    LowBattery,
+    /// Somebody else is in command; the agent sends nothing.
+    HandsOff(HandsOff),
+}
+
+/// Why the agent has let go of its vehicle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum HandsOff {
+    /// In the air in a mode that we did not ask for: a pilot, a ground station or a failsafe has taken over.
+    OtherMode,
+    /// Somebody took over in flight and left it to us again in a mode of ours; we wait for an order to go on.
+    TakenOver,
+    /// Somebody else armed it.
+    ArmedByOther,
+    /// It flew for this Drone and landed without our asking; it does not take off again by itself.
+    FlightOver,
+    /// Its motors were stopped by a kill; it never flies for this Drone again.
+    Killed,
+    /// The autopilot executes a failsafe of its own, and nobody has ordered otherwise.
+    AutopilotFailsafe,
+}
+
+/// One report of an agent: a full picture, not a change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// The node that the agent serves.
+    pub node: NodeName,
+    /// When the report was made, on the agent's own clock; the moments in `reasons` are on the same one.
+    pub made: Moment,
+    /// Whether the autopilot is being heard.
+    pub link_alive: bool,
+    /// The vehicle's identity, once received.
+    pub identity: Option<Identity>,
+    /// Is it flying?
+    pub truth: FlightTruth,
+    /// The autopilot's own name of the flight mode; `None` when not heard lately.
+    pub mode: Option<String>,
+    /// Whether arming checks pass; `None` when not heard lately.
+    pub ready: Option<bool>,
+    /// Why the autopilot does not arm, in its own words.
+    pub reasons: Vec<ArmingReason>,
+    /// Battery; `None` until heard.
+    pub battery: Option<Battery>,
+    /// When `battery` was received, on the clock of `made`; `None` when not known.
+    pub battery_at: Option<Moment>,
+    /// Position; `None` until heard.
+    pub position: Option<Position>,
+    /// When `position` was received, on the clock of `made`; `None` when not known.
+    pub position_at: Option<Moment>,
+    /// The assignment that the agent acts on.
+    pub held: Option<Held>,
+    /// What the agent is busy with.
+    pub activity: Activity,
+    /// Whether the agent is ending (SIGTERM): it takes no new flight.
+    pub terminating: bool,
+    /// How often somebody else has taken over in flight under the held assignment; see [`crate::takeover`].
+    pub takeovers: u32,
+    /// How far the flight under the held assignment has come; see [`crate::flight_record`].
+    pub so_far: SoFar,
+    /// A ground order that the agent keeps although it was not notified that the order is recorded; see [`crate::ground`].
+    pub ground_latch: Option<GroundOrderId>,
+    /// What preflight found to be wrong with the autopilot's own failsafes, each with what to do.
+    pub warnings: Vec<String>,
+    /// How well the agent receives its autopilot; `None` when not reported.
+    pub link: Option<LinkQuality>,
+    /// Why the flight is not, or no longer, what was ordered; see [`crate::failsafe`].
+    pub diversion: Option<Diversion>,
+    /// What the vehicle does instead of holding; see [`crate::whereabouts`].
+    pub astray: Option<Astray>,
+    /// A way down that was commanded and that the vehicle does not take.
+    pub owed: Option<Owed>,
+    /// Somebody else flew the vehicle while it served no Drone, and the quiet time since is not over: it is not offered yet.
+    pub others_flew: bool,
+}
+
+/// What came over the link to the autopilot and what did not, since the agent started. All only grow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkQuality {
+    /// Whole frames that came.
+    pub frames: u64,
+    /// Frames that did not, by the gaps in their senders' sequence numbers.
+    pub lost: u64,
+    /// Frames with a wrong checksum.
+    pub damaged: u64,
+}
+
+impl Report {
+    /// The report of an agent that has heard nothing yet.
+    #[must_use]
+    pub const fn of_nothing(node: NodeName) -> Self {
+        Self {
+            node,
+            made: Moment::at(std::time::Duration::ZERO),
+            link_alive: false,
+            identity: None,
+            truth: FlightTruth::Unknown(crate::vehicle::WhyUnknown::NeverHeard),
+            mode: None,
+            ready: None,
+            reasons: Vec::new(),
+            battery: None,
+            battery_at: None,
+            position: None,
+            position_at: None,
+            held: None,
+            activity: Activity::Idle,
+            terminating: false,
+            takeovers: 0,
+            so_far: SoFar::Fresh,
+            ground_latch: None,
+            warnings: Vec::new(),
+            link: None,
+            diversion: None,
+            astray: None,
+            owed: None,
+            others_flew: false,
+        }
+    }
+
+    /// Whether the flight under the held assignment came to its end by itself, and the vehicle stays down. What the agent is busy
+    /// with may lag behind that by a command on its way.
+    #[must_use]
+    pub fn flight_is_over(&self) -> bool {
+        self.so_far == SoFar::Over || self.activity == Activity::HandsOff(HandsOff::FlightOver)
+    }
+
+    /// Whether a new Drone may be bound to this vehicle as far as the vehicle goes: heard, landed and disarmed, and
+    /// its agent is not ending, and nobody else has just flown it.
+    #[must_use]
+    pub fn vehicle_free(&self) -> bool {
+        self.link_alive && self.truth == FlightTruth::Disarmed && !self.terminating && !self.others_flew
+    }
+}

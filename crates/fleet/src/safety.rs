@@ -1,0 +1,410 @@
+//! The safety invariants of Skein, stated once. Agent, coordinator, unit tests and simulations all ask here.
+//!
+//! Owns: who may arm ([`may_arm`]), how long an arm command lives ([`ArmPermit`]), when a vehicle counts as settled on
+//! the ground ([`settled`]), when Skein gives way to a failsafe of the autopilot ([`gives_way`]), and when a Drone object may go
+//! ([`may_release`]).
+//! Must not: be worked around. [`ArmPermit`] can be made nowhere else. Nothing of Skein's own accord disarms a vehicle:
+//! the one permit to do so is [`crate::kill::KillPermit`], which takes a person's word, given twice.
+
+use crate::assignment::{Assignment, Desired, GroundedWhy, Held};
+use crate::battery::Level;
+use crate::failsafe::executing;
+use crate::flight_record::{FlightRecord, Stage};
+use crate::ground::GroundOrderId;
+use crate::ids::{DroneUid, Term};
+use crate::preflight::Clearance;
+use crate::report::Report;
+use crate::time::Moment;
+use crate::vehicle::{FlightTruth, Vehicle};
+use std::time::Duration;
+
+/// An arm command lives this long, from the decision to the last moment it may reach the wire (invariant 2). It is
+/// never queued, never resent, never replayed after a reconnect or restart.
+pub const ARM_LIFE: Duration = Duration::from_secs(2);
+
+/// The autopilot must have been heard this lately for us to arm (invariant 1: "its link is fresh").
+pub const FRESH_FOR_ARMING: Duration = Duration::from_secs(2);
+
+/// How long a vehicle rests on the ground before it is armed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rest {
+    /// After any landing, no matter who flew: a person may be walking up to it.
+    pub settle: Duration,
+    /// After a flight of somebody else while the vehicle served no Drone: then it is offered again.
+    pub quiet: Duration,
+}
+
+impl Default for Rest {
+    fn default() -> Self {
+        Self {
+            settle: Duration::from_secs(5),
+            quiet: Duration::from_secs(60),
+        }
+    }
+}
+
+/// What must be known to decide on arming.
+#[derive(Clone, Copy, Debug)]
+pub struct ArmQuestion<'a> {
+    /// What is known of the vehicle.
+    pub vehicle: &'a Vehicle,
+    /// The assignment held.
+    pub held: Option<&'a Assignment>,
+    /// The highest term that the agent has seen.
+    pub highest_term: Term,
+    /// Whether the coordinator confirmed the held assignment on the stream that is open now. An assignment that only
+    /// is on the disk keeps a vehicle flying but never lifts one off: a person who plugs in a battery in the field must
+    /// not be met by yesterday's assignment.
+    pub confirmed: bool,
+    /// How full the battery is, by its last reading.
+    pub battery: Level,
+    /// Whether the autopilot's own failsafes prevent it.
+    pub preflight: Clearance,
+    /// The ground order that is kept, if any.
+    pub ground_latch: Option<GroundOrderId>,
+    /// What was seen of this Drone's flight.
+    pub record: &'a FlightRecord,
+    /// Whether the agent is ending.
+    pub terminating: bool,
+    /// How long ago it was seen armed.
+    pub since_armed: Option<Duration>,
+    /// How long ago somebody else was seen to fly it while it served no Drone.
+    pub since_others_flew: Option<Duration>,
+    /// How long it rests after that.
+    pub rest: Rest,
+    /// Now.
+    pub now: Moment,
+}
+
+/// Why a vehicle may not be armed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoArm {
+    /// No Drone is bound to the node.
+    #[error("no Drone is bound to this node")]
+    NoAssignment,
+    /// The assignment is of a leadership that has been superseded.
+    #[error("the assignment is of term {held}, but term {highest} has been seen")]
+    StaleTerm {
+        /// Term of the assignment held.
+        held: Term,
+        /// Highest term seen.
+        highest: Term,
+    },
+    /// The coordinator has not confirmed the assignment on the present stream.
+    #[error("the coordinator has not confirmed the assignment since the agent connected")]
+    Unconfirmed,
+    /// The Drone wants the vehicle on the ground.
+    #[error("the Drone wants its vehicle on the ground")]
+    NotWished,
+    /// A ground order is kept that is not confirmed as done.
+    #[error("a ground order is in force; end it with `skein release`")]
+    GroundOrder,
+    /// The agent is ending.
+    #[error("the agent is ending")]
+    Terminating,
+    /// A kill was sent under this Drone.
+    #[error("its motors were stopped by a kill; delete the Drone to use the vehicle again")]
+    Killed,
+    /// Somebody has taken over in flight, and nobody has said since to go on.
+    #[error("somebody has taken over in flight; `skein resume` lets it go on")]
+    TakenOver,
+    /// It flew for this Drone already and landed without our asking.
+    #[error("the vehicle has flown for this Drone and landed without being asked")]
+    FlightOver,
+    /// The vehicle is not known to be on the ground and disarmed.
+    #[error("the vehicle is not known to be on the ground and disarmed")]
+    NotOnGround,
+    /// It has just landed.
+    #[error("the vehicle has just landed")]
+    Settling,
+    /// Somebody else has just flown it.
+    #[error("somebody else has just flown the vehicle")]
+    OthersFlew,
+    /// The autopilot was not heard lately enough.
+    #[error("the autopilot was not heard within the last {} s", FRESH_FOR_ARMING.as_secs())]
+    LinkNotFresh,
+    /// The battery is at or below the Drone's reserve.
+    #[error("the battery is at or below the Drone's reserve")]
+    LowBattery,
+    /// The autopilot's own failsafes are off or unknown, and the Drone wants them on.
+    #[error("the autopilot's own failsafes are off or not known yet")]
+    Preflight,
+    /// The autopilot's arming checks do not pass, or it has not said so lately.
+    #[error("the autopilot's arming checks do not pass")]
+    NotReady,
+}
+
+/// Leave to send one arm command, once, within [`ARM_LIFE`].
+///
+/// Neither `Clone` nor constructible elsewhere: sending consumes it.
+#[derive(Debug, PartialEq)]
+pub struct ArmPermit {
+    issued: Moment,
+}
+
+impl ArmPermit {
+    /// Consumes the permit at the moment of writing to the wire.
+    ///
+    /// # Errors
+    /// [`ArmExpired`] when the command's life is over; it must then be dropped.
+    pub fn spend(self, now: Moment) -> Result<(), ArmExpired> {
+        if now.since(self.issued) <= ARM_LIFE {
+            Ok(())
+        } else {
+            Err(ArmExpired)
+        }
+    }
+}
+
+/// The arm command came too late to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("arm command dropped: older than {} s", ARM_LIFE.as_secs())]
+pub struct ArmExpired;
+
+/// Invariants 1, 2 and 9: whether the vehicle may be armed now.
+///
+/// # Errors
+/// [`NoArm`], the first reason against it.
+pub fn may_arm(q: &ArmQuestion<'_>) -> Result<ArmPermit, NoArm> {
+    let held = q.held.ok_or(NoArm::NoAssignment)?;
+    if held.term < q.highest_term {
+        return Err(NoArm::StaleTerm {
+            held: held.term,
+            highest: q.highest_term,
+        });
+    }
+    if !matches!(held.desired, Desired::Flying { .. }) {
+        return Err(NoArm::NotWished);
+    }
+    if q.ground_latch.is_some() {
+        return Err(NoArm::GroundOrder);
+    }
+    if q.record.was_killed(held) {
+        return Err(NoArm::Killed);
+    }
+    if q.record.let_go(held) {
+        return Err(NoArm::TakenOver);
+    }
+    if !q.confirmed {
+        return Err(NoArm::Unconfirmed);
+    }
+    if q.terminating {
+        return Err(NoArm::Terminating);
+    }
+    if q.record.stage == Stage::Over && q.record.uid.as_ref() == Some(&held.uid) {
+        return Err(NoArm::FlightOver);
+    }
+    if q.vehicle.truth(q.now) != FlightTruth::Disarmed {
+        return Err(NoArm::NotOnGround);
+    }
+    let beat = q.vehicle.heartbeat.as_ref();
+    if beat.is_none_or(|h| h.fresh(q.now, FRESH_FOR_ARMING).is_none()) {
+        return Err(NoArm::LinkNotFresh);
+    }
+    if q.since_armed.is_some_and(|ago| ago < q.rest.settle) {
+        return Err(NoArm::Settling);
+    }
+    if q.since_others_flew.is_some_and(|ago| ago < q.rest.quiet) {
+        return Err(NoArm::OthersFlew);
+    }
+    if q.vehicle.ready(q.now) != Some(true) {
+        return Err(NoArm::NotReady);
+    }
+    if q.battery >= Level::Low {
+        return Err(NoArm::LowBattery);
+    }
+    if q.preflight != Clearance::Clear {
+        return Err(NoArm::Preflight);
+    }
+    Ok(ArmPermit { issued: q.now })
+}
+
+/// While a failsafe is under way, a deletion is obeyed only after this long. It may be a Swarm's, which no person ordered, and
+/// PX4 waits up to 25 s (COM_FAIL_ACT_T) before it acts; but a vehicle that a failsafe keeps up must not stay for ever.
+pub const DELETION_WAITS: Duration = Duration::from_secs(30);
+
+/// What must be known to decide whether something may be sent while the autopilot executes a failsafe.
+#[derive(Clone, Copy, Debug)]
+pub struct FailsafeQuestion<'a> {
+    /// What is known of the vehicle.
+    pub vehicle: &'a Vehicle,
+    /// The assignment held.
+    pub held: Option<&'a Assignment>,
+    /// Since when the autopilot executes it, as far as this life of the agent has seen.
+    pub since: Option<Moment>,
+    /// Now.
+    pub now: Moment,
+}
+
+/// Invariant 15: whether nothing is sent, because the autopilot executes a failsafe of its own. A person's order is obeyed all
+/// the same: a ground order at once, a deletion after [`DELETION_WAITS`]. What follows from levels or from our own failsafes
+/// is not: a low battery, a lost coordinator, a changed height, a drained node, an agent that ends. A kill is a person's too,
+/// and is not asked here.
+#[must_use]
+pub fn gives_way(q: &FailsafeQuestion<'_>) -> bool {
+    if !executing(q.vehicle, q.now) {
+        return false;
+    }
+    match q.held.map(|held| held.desired) {
+        Some(Desired::Grounded {
+            why: GroundedWhy::Ordered,
+        }) => false,
+        Some(Desired::Grounded {
+            why: GroundedWhy::Deleted,
+        }) => q.since.is_none_or(|since| q.now.since(since) < DELETION_WAITS),
+        Some(
+            Desired::Flying { .. }
+            | Desired::Grounded {
+                why: GroundedWhy::Unbound | GroundedWhy::Waiting,
+            },
+        )
+        | None => true,
+    }
+}
+
+/// Whether the vehicle is down for certain: landed and disarmed by its own account, and no arm command of ours can
+/// still reach it.
+#[must_use]
+pub fn settled(truth: FlightTruth, arm_under_way: bool) -> bool {
+    truth == FlightTruth::Disarmed && !arm_under_way
+}
+
+/// Why a Drone object may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Release {
+    /// It never had a vehicle.
+    NeverBound,
+    /// Its vehicle was seen landed and disarmed, and its agent acts on the assignment to stay down.
+    Landed,
+    /// An operator forced it.
+    Forced,
+}
+
+/// Why a Drone object must stay although it is being deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Keep {
+    /// The agent of its node is not connected, so nothing is known of the vehicle.
+    #[error("the agent on its node is not connected, so nothing is known of the vehicle")]
+    AgentSilent,
+    /// The agent does not act on this Drone's assignment yet.
+    #[error("its agent has not taken the order to land yet")]
+    NotTaken,
+    /// The vehicle is not known to be landed and disarmed.
+    #[error("its vehicle is not known to be landed and disarmed yet")]
+    NotLanded,
+}
+
+/// What an agent must be seen to act on before a Drone that is being deleted may go: the order of its deletion, not an
+/// earlier order to be on the ground that was taken back since.
+#[derive(Clone, Copy, Debug)]
+pub struct LastDesired<'a> {
+    /// `metadata.uid` of the Drone.
+    pub uid: &'a DroneUid,
+    /// Leadership that sent it.
+    pub term: Term,
+    /// `metadata.generation`, which the deletion has raised.
+    pub generation: i64,
+}
+
+/// Invariant 4: whether a Drone that is being deleted may go. `report` is the last report of the agent on its node,
+/// `None` when that agent is not connected. `forced`: an operator has forced it.
+///
+/// # Errors
+/// [`Keep`], when the object must stay.
+pub fn may_release(
+    desired: LastDesired<'_>,
+    bound: bool,
+    report: Option<&Report>,
+    forced: bool,
+) -> Result<Release, Keep> {
+    if !bound {
+        return Ok(Release::NeverBound);
+    }
+    if forced {
+        return Ok(Release::Forced);
+    }
+    let report = report.ok_or(Keep::AgentSilent)?;
+    let last =
+        |h: &&Held| h.uid == *desired.uid && h.grounded && h.term == desired.term && h.generation >= desired.generation;
+    let held = report.held.as_ref().filter(last).ok_or(Keep::NotTaken)?;
+    if held.settled && report.truth == FlightTruth::Disarmed {
+        Ok(Release::Landed)
+    } else {
+        Err(Keep::NotLanded)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::NodeName;
+
+    #[test]
+    fn an_arm_command_lives_two_seconds_and_not_longer() {
+        let issued = Moment::at(Duration::from_secs(10));
+        let permit = || ArmPermit { issued };
+        assert_eq!(permit().spend(issued.plus(ARM_LIFE)), Ok(()));
+        let late = issued.plus(ARM_LIFE + Duration::from_millis(1));
+        assert_eq!(permit().spend(late), Err(ArmExpired));
+    }
+
+    fn landed(term: u64, generation: i64) -> Report {
+        Report {
+            link_alive: true,
+            truth: FlightTruth::Disarmed,
+            held: Some(Held {
+                uid: DroneUid("d".into()),
+                term: Term(term),
+                generation,
+                grounded: true,
+                settled: true,
+            }),
+            ..Report::of_nothing(NodeName::parse("n").unwrap())
+        }
+    }
+
+    fn release(report: Option<&Report>) -> Result<Release, Keep> {
+        let uid = DroneUid("d".into());
+        let desired = LastDesired {
+            uid: &uid,
+            term: Term(3),
+            generation: 7,
+        };
+        may_release(desired, true, report, false)
+    }
+
+    #[test]
+    fn a_drone_goes_once_its_vehicle_is_down_and_its_agent_acts_on_its_deletion() {
+        assert_eq!(release(Some(&landed(3, 7))), Ok(Release::Landed));
+    }
+
+    #[test]
+    fn an_earlier_order_to_be_on_the_ground_releases_nothing() {
+        assert_eq!(
+            release(Some(&landed(3, 6))),
+            Err(Keep::NotTaken),
+            "it may have been released to fly since"
+        );
+        assert_eq!(release(Some(&landed(2, 7))), Err(Keep::NotTaken));
+    }
+
+    #[test]
+    fn a_drone_stays_while_nothing_is_known_of_its_vehicle_or_it_is_not_down() {
+        assert_eq!(release(None), Err(Keep::AgentSilent));
+        let without = Report {
+            held: None,
+            ..landed(3, 7)
+        };
+        assert_eq!(release(Some(&without)), Err(Keep::NotTaken));
+        for truth in [
+            FlightTruth::ArmedOnGround,
+            FlightTruth::Unknown(crate::vehicle::WhyUnknown::LinkLost),
+        ] {
+            let up = Report { truth, ..landed(3, 7) };
+            assert_eq!(release(Some(&up)), Err(Keep::NotLanded));
+        }
+        let mut arming = landed(3, 7);
+        arming.held = arming.held.map(|held| Held { settled: false, ..held });
+        assert_eq!(release(Some(&arming)), Err(Keep::NotLanded));
+    }
+}

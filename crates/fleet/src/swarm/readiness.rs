@@ -1,0 +1,119 @@
+//! Whether a Swarm is ready, and why not.
+//!
+//! Owns: [`readiness`]. Must not: count; the caller does.
+
+/// The numbers behind a Swarm's Ready condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tally {
+    /// Drones desired.
+    pub desired: usize,
+    /// Drones that exist and are not being deleted.
+    pub live: usize,
+    /// Drones that there may be beyond those desired, because as many should be replaced.
+    pub surge: usize,
+    /// Drones being deleted.
+    pub leaving: usize,
+    /// Drones with a vehicle.
+    pub assigned: usize,
+    /// Drones, not leaving, that fly as asked: as the Swarm asks now.
+    pub ready: usize,
+    /// Drones, not leaving, that do not fly as asked before a person does something.
+    pub stalled: usize,
+    /// Drones with a vehicle of which is not known whether it flies.
+    pub unknown: usize,
+    /// Whether a ground order is in force.
+    pub grounded: bool,
+    /// Whether the Swarm itself is being deleted.
+    pub deleting: bool,
+}
+
+/// Whether a Swarm is ready, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Readiness {
+    /// Status of the Ready condition.
+    pub ready: bool,
+    /// Whether a person has to do something first: nothing more comes by itself.
+    pub stalled: bool,
+    /// Reason, one word.
+    pub reason: &'static str,
+    /// One sentence.
+    pub message: String,
+}
+
+/// Ready: exactly as many fly as desired, and none is left over.
+#[must_use]
+pub fn readiness(t: &Tally) -> Readiness {
+    let mut verdict = of_the_known(t);
+    if t.unknown > 0 && !verdict.ready {
+        verdict.message += &format!("; of {} it is not known whether they fly", t.unknown);
+    }
+    verdict
+}
+
+fn of_the_known(t: &Tally) -> Readiness {
+    let no = |reason, message| Readiness {
+        ready: false,
+        stalled: false,
+        reason,
+        message,
+    };
+    if t.deleting {
+        let left = t.live + t.leaving;
+        return no(
+            "Deleting",
+            format!("{left} Drones have yet to land and go; see `kubectl get drones`"),
+        );
+    }
+    if t.grounded {
+        let message = "it is to stay on the ground: `skein release` ends a ground order (`kubectl get groundorders`), spec.grounded=false what the spec says".to_owned();
+        return no("Grounded", message);
+    }
+    if t.live < t.desired {
+        return no("CreatingDrones", format!("{} of {} Drones exist", t.live, t.desired));
+    }
+    if t.live > t.desired + t.surge || t.leaving > 0 {
+        let surplus = t.live.saturating_sub(t.desired) + t.leaving;
+        return no("RemovingDrones", format!("{surplus} Drones have yet to land and go"));
+    }
+    if t.ready < t.desired && t.ready + t.stalled >= t.desired {
+        let message = format!(
+            "{} of {} fly as asked; {} need a person, see `kubectl get drones -o wide`",
+            t.ready, t.desired, t.stalled
+        );
+        return Readiness {
+            stalled: true,
+            ..no("DronesStalled", message)
+        };
+    }
+    if t.ready < t.desired {
+        let waiting = t.desired.saturating_sub(t.assigned);
+        let tail = if waiting > 0 {
+            format!("; {waiting} wait for a vehicle")
+        } else {
+            String::new()
+        };
+        let message = format!(
+            "{} of {} fly as asked{tail}; see `kubectl get drones -o wide`",
+            t.ready, t.desired
+        );
+        return no(
+            if waiting > 0 {
+                "WaitingForVehicles"
+            } else {
+                "NotAllFlying"
+            },
+            message,
+        );
+    }
+    let message = if t.desired == 0 {
+        "no Drone is desired".into()
+    } else {
+        format!("all {} fly", t.desired)
+    };
+    Readiness {
+        ready: true,
+        stalled: false,
+        reason: "AllFlying",
+        message,
+    }
+}

@@ -1,0 +1,87 @@
+//! Units of measurement, one type each, so that a height is never taken for another number.
+//!
+//! Owns: the newtypes and their bounds. Must not: convert between references (that needs a home position).
+
+use serde::{Deserialize, Serialize};
+
+/// A share of a whole, 0..=100.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Percent(u8);
+
+impl Percent {
+    /// `value` percent; `None` above 100.
+    #[must_use]
+    pub const fn new(value: u8) -> Option<Self> {
+        if value <= 100 { Some(Self(value)) } else { None }
+    }
+
+    /// The number, 0..=100.
+    #[must_use]
+    pub const fn get(self) -> u8 {
+        self.0
+    }
+}
+
+/// Height in meters above the vehicle's home position (MAVLink: relative altitude).
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+pub struct AltitudeAboveHome(pub f64);
+
+/// Height in meters above mean sea level (MAVLink: AMSL).
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+pub struct AltitudeAmsl(pub f64);
+
+impl AltitudeAmsl {
+    /// The height `above` a home that lies at `self`.
+    #[must_use]
+    pub fn up(self, above: AltitudeAboveHome) -> Self {
+        Self(self.0 + above.0)
+    }
+}
+
+/// A position on the WGS 84 ellipsoid, in degrees.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Wgs84 {
+    /// Degrees, north positive.
+    pub latitude_deg: f64,
+    /// Degrees, east positive.
+    pub longitude_deg: f64,
+}
+
+impl Wgs84 {
+    /// Distance over ground, in meters, on a sphere: good to half a percent.
+    #[must_use]
+    pub fn meters_to(self, other: Self) -> f64 {
+        const EARTH_RADIUS_METERS: f64 = 6_371_000.0;
+        let (from, to) = (self.latitude_deg.to_radians(), other.latitude_deg.to_radians());
+        let half = |a: f64, b: f64| ((b - a) / 2.0).sin().powi(2);
+        let east = half(self.longitude_deg.to_radians(), other.longitude_deg.to_radians());
+        let chord = half(from, to) + from.cos() * to.cos() * east;
+        2.0 * EARTH_RADIUS_METERS * chord.sqrt().min(1.0).asin()
+    }
+}
+
+/// MAVLink system id of a vehicle, 1..=255.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct SystemId(pub u8);
+
+/// MAVLink component id within a system; autopilots usually use 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ComponentId(pub u8);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_over_ground_are_those_of_a_sphere() {
+        let at = |latitude_deg, longitude_deg| Wgs84 {
+            latitude_deg,
+            longitude_deg,
+        };
+        assert!(at(47.0, 8.0).meters_to(at(47.0, 8.0)).abs() < 1e-6);
+        // One degree of latitude, and one of longitude at 60 degrees north.
+        assert!((at(47.0, 8.0).meters_to(at(48.0, 8.0)) - 111_195.0).abs() < 10.0);
+        assert!((at(60.0, 8.0).meters_to(at(60.0, 9.0)) - 55_597.0).abs() < 10.0);
+        assert!((at(0.0, 179.9).meters_to(at(0.0, -179.9)) - 22_239.0).abs() < 10.0);
+    }
+}

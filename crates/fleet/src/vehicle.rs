@@ -1,0 +1,402 @@
+//! What has been heard from one vehicle, normalized over autopilots, and what may be concluded from it.
+//!
+//! Owns: [`Vehicle`] (every fact with the moment it was heard) and [`FlightTruth`], the only answer to "is it
+//! flying?". Must not: guess. What is stale, undefined or contradictory is `Unknown`.
+
+use crate::failsafe::Alarm;
+use crate::time::{Moment, Sighting};
+use crate::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, Percent, SystemId, Wgs84};
+use std::time::Duration;
+
+/// A HEARTBEAT older than this means that the link is lost (heartbeats come at 1 Hz; lost after 4 to 5 by convention).
+pub const LINK_LOST_AFTER: Duration = Duration::from_secs(5);
+
+/// EXTENDED_SYS_STATE or HEARTBEAT older than this says nothing about flight any more.
+pub const TRUTH_STALE_AFTER: Duration = Duration::from_secs(3);
+
+/// Where the link carries EXTENDED_SYS_STATE only now and then, one that says that the vehicle is in the air counts for up to this
+/// long. One that says that it is on the ground never counts for longer than [`TRUTH_STALE_AFTER`]: arming goes by it.
+pub const AIRBORNE_STALE_AFTER: Duration = LINK_LOST_AFTER;
+
+/// So many mean intervals without EXTENDED_SYS_STATE are more than a message or two that were lost.
+const INTERVALS_MISSED: u32 = 3;
+
+/// Which autopilot flies the vehicle (HEARTBEAT.autopilot).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Autopilot {
+    /// MAV_AUTOPILOT_ARDUPILOTMEGA (3).
+    ArduPilot,
+    /// MAV_AUTOPILOT_PX4 (12).
+    Px4,
+}
+
+/// The vehicle's identity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Autopilot stack.
+    pub autopilot: Autopilot,
+    /// System id of its frames.
+    pub system: SystemId,
+    /// Component id of its frames.
+    pub component: ComponentId,
+    /// Firmware version such as `4.7.0-dev`, from AUTOPILOT_VERSION (148); `None` until it answered.
+    pub firmware: Option<String>,
+}
+
+/// EXTENDED_SYS_STATE (245).landed_state other than undefined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LandedState {
+    /// MAV_LANDED_STATE_ON_GROUND (1).
+    OnGround,
+    /// MAV_LANDED_STATE_IN_AIR (2).
+    InAir,
+    /// MAV_LANDED_STATE_TAKEOFF (3).
+    TakingOff,
+    /// MAV_LANDED_STATE_LANDING (4).
+    Landing,
+}
+
+/// Flight mode, by what it means for us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// The mode in which we command and the vehicle holds its place: ArduCopter GUIDED, PX4 AUTO.LOITER (Hold).
+    Station,
+    /// Climbing on our takeoff command in a mode of its own: PX4 AUTO.TAKEOFF. ArduCopter climbs in [`Mode::Station`].
+    Takeoff,
+    /// Coming down where it is: LAND, AUTO.LAND (PX4 reports its Descend failsafe as this too).
+    Land,
+    /// Coming home to land: RTL, SMART_RTL, AUTO.RTL.
+    Return,
+    /// Any other mode: a pilot's, a mission's, or one we do not know. Somebody else is in command.
+    Foreign,
+}
+
+/// A flight mode as the autopilot names it, and what it means for us.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModeReport {
+    /// What it means for us.
+    pub mode: Mode,
+    /// The autopilot's own name for it, such as `GUIDED` or `AUTO.LOITER`.
+    pub label: String,
+}
+
+/// The part of HEARTBEAT (0) that matters here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Heartbeat {
+    /// base_mode bit 128, MAV_MODE_FLAG_SAFETY_ARMED.
+    pub armed: bool,
+    /// custom_mode, decoded.
+    pub mode: ModeReport,
+}
+
+/// HEARTBEAT (0).system_status, as far as it reports failsafes; see [`crate::failsafe`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum SystemState {
+    /// Any other.
+    #[default]
+    Normal,
+    /// MAV_STATE_CRITICAL (5).
+    Critical,
+    /// MAV_STATE_EMERGENCY (6).
+    Emergency,
+    /// MAV_STATE_FLIGHT_TERMINATION (8).
+    Terminated,
+}
+
+/// What the autopilot makes of its battery: BATTERY_STATUS (147).charge_state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Charge {
+    /// It does not say.
+    #[default]
+    Unknown,
+    /// MAV_BATTERY_CHARGE_STATE_OK (1), or charging.
+    Fine,
+    /// MAV_BATTERY_CHARGE_STATE_LOW (2).
+    Low,
+    /// MAV_BATTERY_CHARGE_STATE_UNHEALTHY (6).
+    Unhealthy,
+    /// MAV_BATTERY_CHARGE_STATE_CRITICAL (3): return now.
+    Critical,
+    /// MAV_BATTERY_CHARGE_STATE_EMERGENCY (4): land now.
+    Emergency,
+    /// MAV_BATTERY_CHARGE_STATE_FAILED (5).
+    Failed,
+}
+
+/// Battery state from BATTERY_STATUS (147) or SYS_STATUS (1).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Battery {
+    /// Remaining energy; `None` when the autopilot does not know (-1).
+    pub remaining: Option<Percent>,
+    /// Voltage in volts; `None` when unknown.
+    pub volts: Option<f64>,
+    /// What the autopilot makes of it. Not reported to the coordinator.
+    pub charge: Charge,
+}
+
+/// Position from GLOBAL_POSITION_INT (33).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Position {
+    /// Latitude and longitude.
+    pub at: Wgs84,
+    /// Altitude above mean sea level.
+    pub amsl: AltitudeAmsl,
+    /// Altitude above home.
+    pub above_home: AltitudeAboveHome,
+}
+
+/// Whether a refusal to arm goes away by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ReasonClass {
+    /// It goes away by itself, such as a position that is not known yet.
+    WillHeal,
+    /// Somebody has to do something, such as calibrate a compass.
+    NeedsHuman,
+    /// Not known; a person should check.
+    #[default]
+    Unclear,
+}
+
+/// One reason why the autopilot refuses to arm, in its own words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ArmingReason {
+    /// The text, without prefixes such as `PreArm: `.
+    pub text: String,
+    /// Whether it goes away by itself.
+    pub class: ReasonClass,
+    /// The autopilot's number for it: the id of PX4's EVENT (410); `None` for a text.
+    pub code: Option<u32>,
+    /// When it was first reported since the vehicle was last ready.
+    pub first: Moment,
+    /// When it was last reported.
+    pub last: Moment,
+}
+
+impl ArmingReason {
+    /// A reason of which only the text is known, reported at `now`.
+    #[must_use]
+    pub const fn told(text: String, now: Moment) -> Self {
+        Self {
+            text,
+            class: ReasonClass::Unclear,
+            code: None,
+            first: now,
+            last: now,
+        }
+    }
+}
+
+/// Everything heard from one vehicle, with the moment each fact arrived. Forgotten when the autopilot reboots.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Vehicle {
+    /// Its identity; set by the first autopilot heartbeat.
+    pub identity: Option<Identity>,
+    /// Last HEARTBEAT of the autopilot component.
+    pub heartbeat: Option<Sighting<Heartbeat>>,
+    /// Last EXTENDED_SYS_STATE.landed_state; the value is `None` when the autopilot said "undefined".
+    pub landed: Option<Sighting<Option<LandedState>>>,
+    /// Mean time between two EXTENDED_SYS_STATE, as the link carries them.
+    pub landed_every: Duration,
+    /// SYS_STATUS health bit MAV_SYS_STATUS_PREARM_CHECK: arming checks pass in the present mode.
+    pub ready: Option<Sighting<bool>>,
+    /// Reasons given for not being ready, oldest first, each once. Empty does not mean ready.
+    pub reasons: Vec<ArmingReason>,
+    /// Last battery report.
+    pub battery: Option<Sighting<Battery>>,
+    /// Last position report.
+    pub position: Option<Sighting<Position>>,
+    /// Rate at which it sinks, meters per second, from GLOBAL_POSITION_INT.vz; negative while it climbs.
+    pub sink_m_s: Option<Sighting<f64>>,
+    /// Last HEARTBEAT.system_status.
+    pub state: Option<Sighting<SystemState>>,
+    /// Last failsafe that the autopilot announced while it was armed.
+    pub alarm: Option<Sighting<Alarm>>,
+    /// Altitude of home, from HOME_POSITION (242) or GLOBAL_POSITION_INT.alt - relative_alt while on the ground.
+    pub home: Option<AltitudeAmsl>,
+}
+
+/// Is the vehicle flying? As its own autopilot says, or `Unknown`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FlightTruth {
+    /// Nothing may be concluded. Blocks arming, rebinding, release, restart and upgrade.
+    Unknown(WhyUnknown),
+    /// On the ground, motors off.
+    Disarmed,
+    /// On the ground, motors armed.
+    ArmedOnGround,
+    /// In the air: armed, and landed_state is in air, taking off or landing.
+    Airborne(Airborne),
+}
+
+/// Why nothing can be said about flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WhyUnknown {
+    /// No autopilot was heard since the link was opened.
+    NeverHeard,
+    /// The autopilot has not been heard for a while.
+    LinkLost,
+    /// The autopilot is heard, but has not said (or not lately) whether it is landed.
+    LandedStateUnknown,
+    /// Disarmed, yet not on the ground.
+    Contradiction,
+}
+
+/// The part of a flight, from EXTENDED_SYS_STATE.landed_state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Airborne {
+    /// Climbing to the takeoff altitude.
+    TakingOff,
+    /// In the air.
+    InAir,
+    /// Coming down to land.
+    Landing,
+}
+
+impl FlightTruth {
+    /// `Some(true)` flying, `Some(false)` not flying, `None` unknown.
+    #[must_use]
+    pub const fn flying(self) -> Option<bool> {
+        match self {
+            Self::Unknown(_) => None,
+            Self::Disarmed | Self::ArmedOnGround => Some(false),
+            Self::Airborne(_) => Some(true),
+        }
+    }
+}
+
+impl Vehicle {
+    /// Whether the autopilot is being heard.
+    #[must_use]
+    pub fn link_alive(&self, now: Moment) -> bool {
+        self.heartbeat
+            .as_ref()
+            .is_some_and(|h| h.fresh(now, LINK_LOST_AFTER).is_some())
+    }
+
+    /// Is it flying? The rule: `armed && landed_state in {in air, taking off, landing}`, both heard lately.
+    #[must_use]
+    pub fn truth(&self, now: Moment) -> FlightTruth {
+        let Some(heartbeat) = &self.heartbeat else {
+            return FlightTruth::Unknown(WhyUnknown::NeverHeard);
+        };
+        let Some(beat) = heartbeat.fresh(now, TRUTH_STALE_AFTER) else {
+            return FlightTruth::Unknown(WhyUnknown::LinkLost);
+        };
+        let landed = self
+            .landed
+            .as_ref()
+            .and_then(|l| *l.fresh(now, self.landed_counts_for(l.value)).unwrap_or(&None));
+        match (beat.armed, landed) {
+            (_, None) => FlightTruth::Unknown(WhyUnknown::LandedStateUnknown),
+            (false, Some(LandedState::OnGround)) => FlightTruth::Disarmed,
+            (true, Some(LandedState::OnGround)) => FlightTruth::ArmedOnGround,
+            (true, Some(LandedState::InAir)) => FlightTruth::Airborne(Airborne::InAir),
+            (true, Some(LandedState::TakingOff)) => FlightTruth::Airborne(Airborne::TakingOff),
+            (true, Some(LandedState::Landing)) => FlightTruth::Airborne(Airborne::Landing),
+            (false, Some(_)) => FlightTruth::Unknown(WhyUnknown::Contradiction),
+        }
+    }
+
+    /// How long a landed_state counts, by the rate at which the link carries it.
+    fn landed_counts_for(&self, state: Option<LandedState>) -> Duration {
+        match state {
+            Some(LandedState::InAir | LandedState::TakingOff | LandedState::Landing) => {
+                (self.landed_every * INTERVALS_MISSED).clamp(TRUTH_STALE_AFTER, AIRBORNE_STALE_AFTER)
+            }
+            Some(LandedState::OnGround) | None => TRUTH_STALE_AFTER,
+        }
+    }
+
+    /// The mode, if heard lately.
+    #[must_use]
+    pub fn mode(&self, now: Moment) -> Option<Mode> {
+        self.heartbeat
+            .as_ref()?
+            .fresh(now, TRUTH_STALE_AFTER)
+            .map(|h| h.mode.mode)
+    }
+
+    /// Whether the autopilot's arming checks pass, if heard lately.
+    #[must_use]
+    pub fn ready(&self, now: Moment) -> Option<bool> {
+        self.ready.as_ref()?.fresh(now, TRUTH_STALE_AFTER).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Moment {
+        Moment::at(Duration::from_millis(ms))
+    }
+
+    fn heard(armed: bool, landed: Option<LandedState>) -> Vehicle {
+        let mode = ModeReport {
+            mode: Mode::Station,
+            label: "GUIDED".into(),
+        };
+        Vehicle {
+            heartbeat: Some(Sighting::new(Heartbeat { armed, mode }, at(0))),
+            landed: Some(Sighting::new(landed, at(0))),
+            ..Vehicle::default()
+        }
+    }
+
+    #[test]
+    fn flying_is_armed_and_not_on_the_ground_as_the_autopilot_says() {
+        use LandedState::{InAir, Landing, OnGround, TakingOff};
+        let flying = |armed, landed| heard(armed, landed).truth(at(1000)).flying();
+        for landed in [InAir, TakingOff, Landing] {
+            assert_eq!(flying(true, Some(landed)), Some(true));
+            assert_eq!(
+                flying(false, Some(landed)),
+                None,
+                "disarmed but not on the ground is a contradiction"
+            );
+        }
+        assert_eq!(flying(true, Some(OnGround)), Some(false));
+        assert_eq!(flying(false, Some(OnGround)), Some(false));
+        assert_eq!(
+            flying(true, None),
+            None,
+            "undefined landed_state is unknown, never flying"
+        );
+    }
+
+    #[test]
+    fn what_was_heard_too_long_ago_is_unknown() {
+        let v = heard(true, Some(LandedState::InAir));
+        assert_eq!(v.truth(at(3000)).flying(), Some(true));
+        assert_eq!(v.truth(at(3001)), FlightTruth::Unknown(WhyUnknown::LinkLost));
+        let mut v = v;
+        v.heartbeat = v.heartbeat.map(|h| Sighting::new(h.value, at(3000)));
+        assert_eq!(v.truth(at(3001)), FlightTruth::Unknown(WhyUnknown::LandedStateUnknown));
+    }
+
+    #[test]
+    fn on_a_slow_link_in_the_air_counts_for_longer_and_on_the_ground_does_not() {
+        for (every_ms, in_air_ms) in [(0, 3000), (500, 3000), (1500, 4500), (60_000, 5000)] {
+            let slow = |landed| {
+                let mut v = heard(true, Some(landed));
+                v.landed_every = Duration::from_millis(every_ms);
+                v.heartbeat = v.heartbeat.map(|h| Sighting::new(h.value, at(5000)));
+                v
+            };
+            let air = slow(LandedState::InAir);
+            assert_eq!(air.truth(at(in_air_ms)).flying(), Some(true));
+            assert_eq!(air.truth(at(in_air_ms + 1)).flying(), None);
+            let ground = slow(LandedState::OnGround);
+            assert_eq!(ground.truth(at(3000)), FlightTruth::ArmedOnGround);
+            assert_eq!(ground.truth(at(3001)).flying(), None, "arming goes by it");
+        }
+    }
+
+    #[test]
+    fn a_vehicle_never_heard_is_unknown() {
+        assert_eq!(
+            Vehicle::default().truth(at(0)),
+            FlightTruth::Unknown(WhyUnknown::NeverHeard)
+        );
+    }
+}

@@ -1,0 +1,247 @@
+//! Invariants 1, 2 and 9: over a million circumstances, and in which of them a vehicle may be armed.
+
+use crate::given::{FLYING, GROUNDED, NOW, assigned, at, heard, uid};
+use fleet::assignment::{Assignment, Desired};
+use fleet::battery::Level;
+use fleet::flight_record::{FlightRecord, Stage};
+use fleet::ground::GroundOrderId;
+use fleet::ids::Term;
+use fleet::preflight::Clearance;
+use fleet::safety::{ArmExpired, ArmQuestion, NoArm, Rest, may_arm};
+use fleet::vehicle::{Heartbeat, LandedState, Mode, ModeReport, Vehicle};
+use std::time::Duration;
+
+const HIGHEST: u64 = 5;
+
+/// A choice, and whether it stands in the way of arming.
+type Choices<T> = Vec<(T, bool)>;
+
+fn held() -> Choices<Option<Assignment>> {
+    let of = |term, desired: Desired| Some(assigned("d", term, desired));
+    vec![
+        (of(HIGHEST, FLYING), false),
+        (of(HIGHEST, GROUNDED), true),
+        (of(HIGHEST - 1, FLYING), true),
+        (of(HIGHEST - 1, GROUNDED), true),
+        (None, true),
+    ]
+}
+
+fn records() -> Choices<FlightRecord> {
+    let record = |name: &str, stage, takeovers, killed| FlightRecord {
+        uid: Some(uid(name)),
+        stage,
+        takeovers,
+        killed,
+        ..FlightRecord::default()
+    };
+    vec![
+        (FlightRecord::default(), false),
+        (record("d", Stage::Fresh, 0, false), false),
+        (record("d", Stage::Flown, 0, false), false),
+        (record("d", Stage::Over, 0, false), true),
+        (record("d", Stage::Fresh, 1, false), true),
+        (record("d", Stage::Fresh, 0, true), true),
+        // What became of another Drone's flight says nothing about this one's.
+        (record("other", Stage::Over, 9, true), false),
+    ]
+}
+
+fn vehicles() -> Choices<Vehicle> {
+    let mut all = Vec::new();
+    let beats = [
+        (None, true),
+        (Some(0), false),
+        (Some(2000), false),
+        (Some(2001), true),
+        (Some(3001), true),
+    ];
+    let landed = [
+        (None, true),
+        (Some((None, 0)), true),
+        (Some((Some(LandedState::OnGround), 0)), false),
+        (Some((Some(LandedState::OnGround), 3000)), false),
+        (Some((Some(LandedState::OnGround), 3001)), true),
+        (Some((Some(LandedState::InAir), 0)), true),
+        (Some((Some(LandedState::TakingOff), 0)), true),
+        (Some((Some(LandedState::Landing), 0)), true),
+    ];
+    let ready = [
+        (None, true),
+        (Some((true, 0)), false),
+        (Some((true, 3000)), false),
+        (Some((true, 3001)), true),
+        (Some((false, 0)), true),
+    ];
+    for (beat, silent) in beats {
+        for armed in [false, true] {
+            for (landed, not_landed) in landed {
+                for (ready, not_ready) in ready {
+                    let mode = ModeReport {
+                        mode: Mode::Station,
+                        label: String::new(),
+                    };
+                    let vehicle = Vehicle {
+                        heartbeat: beat.map(|age| heard(Heartbeat { armed, mode }, age)),
+                        landed: landed.map(|(state, age)| heard(state, age)),
+                        ready: ready.map(|(ready, age)| heard(ready, age)),
+                        ..Vehicle::default()
+                    };
+                    all.push((vehicle, silent || armed || not_landed || not_ready));
+                }
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn a_vehicle_is_armed_when_nothing_stands_in_the_way_and_never_else() {
+    let (vehicles, held, records) = (vehicles(), held(), records());
+    let batteries = [
+        (Level::Unknown, false),
+        (Level::Fine, false),
+        (Level::Low, true),
+        (Level::Emergency, true),
+    ];
+    let preflights = [
+        (Clearance::Clear, false),
+        (Clearance::Reading, true),
+        (Clearance::Amiss, true),
+    ];
+    let latches = [(None, false), (Some(GroundOrderId(1)), true)];
+    let (mut asked, mut allowed) = (0_u32, 0_u32);
+    for (vehicle, by_vehicle) in &vehicles {
+        for (held, by_wish) in &held {
+            for (record, by_record) in &records {
+                for (battery, by_battery) in batteries {
+                    for (preflight, by_preflight) in preflights {
+                        for (ground_latch, by_latch) in latches {
+                            for (confirmed, terminating) in [(true, false), (false, false), (true, true)] {
+                                let question = ArmQuestion {
+                                    vehicle,
+                                    held: held.as_ref(),
+                                    highest_term: Term(HIGHEST),
+                                    confirmed,
+                                    battery,
+                                    preflight,
+                                    ground_latch,
+                                    record,
+                                    terminating,
+                                    since_armed: None,
+                                    since_others_flew: None,
+                                    rest: Rest::default(),
+                                    now: at(NOW),
+                                };
+                                let forbidden = *by_vehicle
+                                    || *by_wish
+                                    || *by_record
+                                    || by_battery
+                                    || by_preflight
+                                    || by_latch
+                                    || !confirmed
+                                    || terminating;
+                                assert_eq!(may_arm(&question).is_err(), forbidden, "{question:#?}");
+                                asked += 1;
+                                allowed += u32::from(!forbidden);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(asked > 1_000_000, "{asked}");
+    // Heartbeat 2, landed_state 2, ready 2; record 4; battery 2; one of all else.
+    assert_eq!(allowed, 2 * 2 * 2 * 4 * 2);
+}
+
+#[test]
+fn takeovers_stand_in_the_way_until_the_drone_was_told_to_go_on_after_the_last_of_them() {
+    let vehicles = vehicles();
+    let ready = vehicles
+        .iter()
+        .find(|(_, forbidden)| !forbidden)
+        .map(|(vehicle, _)| vehicle)
+        .unwrap();
+    for takeovers in 0..5 {
+        for resume_after in 0..5 {
+            let held = Assignment {
+                resume_after,
+                ..assigned("d", HIGHEST, FLYING)
+            };
+            let record = FlightRecord {
+                uid: Some(uid("d")),
+                takeovers,
+                ..FlightRecord::default()
+            };
+            let answer = may_arm(&question(ready, &held, &record));
+            assert_eq!(answer.is_ok(), takeovers <= resume_after, "{takeovers} {resume_after}");
+        }
+    }
+}
+
+#[test]
+fn a_vehicle_rests_after_a_landing_and_longer_after_somebody_elses_flight() {
+    let vehicles = vehicles();
+    let ready = vehicles
+        .iter()
+        .find(|(_, forbidden)| !forbidden)
+        .map(|(vehicle, _)| vehicle)
+        .unwrap();
+    let (held, record) = (assigned("d", HIGHEST, FLYING), FlightRecord::default());
+    let ago = |ms| Some(Duration::from_millis(ms));
+    for (since_armed, since_others_flew, answer) in [
+        (None, None, None),
+        (ago(0), None, Some(NoArm::Settling)),
+        (ago(4999), None, Some(NoArm::Settling)),
+        (ago(5000), None, None),
+        (ago(5000), ago(59_999), Some(NoArm::OthersFlew)),
+        (ago(60_000), ago(60_000), None),
+    ] {
+        let question = ArmQuestion {
+            since_armed,
+            since_others_flew,
+            ..question(ready, &held, &record)
+        };
+        assert_eq!(
+            may_arm(&question).err(),
+            answer,
+            "{since_armed:?} {since_others_flew:?}"
+        );
+    }
+}
+
+#[test]
+fn leave_to_arm_is_good_for_two_seconds_from_the_decision() {
+    let vehicles = vehicles();
+    let ready = vehicles
+        .iter()
+        .find(|(_, forbidden)| !forbidden)
+        .map(|(vehicle, _)| vehicle)
+        .unwrap();
+    let (held, record) = (assigned("d", HIGHEST, FLYING), FlightRecord::default());
+    for (after, good) in [(0, true), (1999, true), (2000, true), (2001, false), (60_000, false)] {
+        let permit = may_arm(&question(ready, &held, &record)).unwrap();
+        let spent = permit.spend(at(NOW + after));
+        assert_eq!(spent, if good { Ok(()) } else { Err(ArmExpired) }, "{after} ms");
+    }
+}
+
+fn question<'a>(vehicle: &'a Vehicle, held: &'a Assignment, record: &'a FlightRecord) -> ArmQuestion<'a> {
+    ArmQuestion {
+        vehicle,
+        held: Some(held),
+        highest_term: Term(HIGHEST),
+        confirmed: true,
+        battery: Level::Fine,
+        preflight: Clearance::Clear,
+        ground_latch: None,
+        record,
+        terminating: false,
+        since_armed: None,
+        since_others_flew: None,
+        rest: Rest::default(),
+        now: at(NOW),
+    }
+}

@@ -1,0 +1,294 @@
+//! Invariants 1, 5, 6, 8 and 9: what may be sent at all, over all combinations of a wish, a vehicle and a history.
+
+use crate::given::{FLYING, GROUNDED, NOW, assigned, at, heard, uid, vehicle};
+use fleet::assignment::{Failsafe, Fence, OnCoordinatorLoss, OnLowBattery};
+use fleet::battery::{Level, Levels};
+use fleet::converge::{Situation, Step, converge};
+use fleet::flight_record::{FlightRecord, Stage};
+use fleet::ids::Term;
+use fleet::memory::{Memory, StepKind};
+use fleet::preflight::Clearance;
+use fleet::safety::Rest;
+use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
+use fleet::vehicle::{LandedState, Mode, Position, Vehicle};
+use std::time::Duration;
+
+const AFTER: Duration = Duration::from_secs(60);
+const OURS: [Mode; 2] = [Mode::Station, Mode::Takeoff];
+
+/// A vehicle, and what it does.
+struct Shown {
+    vehicle: Vehicle,
+    armed: bool,
+    mode: Mode,
+    landed: Option<LandedState>,
+    fresh: bool,
+    ready: bool,
+}
+
+fn shown() -> Vec<Shown> {
+    use LandedState::{InAir, Landing, OnGround, TakingOff};
+    let mut all = Vec::new();
+    for armed in [false, true] {
+        for mode in [Mode::Station, Mode::Takeoff, Mode::Land, Mode::Return, Mode::Foreign] {
+            for landed in [None, Some(OnGround), Some(InAir), Some(TakingOff), Some(Landing)] {
+                for (age, fresh) in [(0, true), (3001, false)] {
+                    for ready in [true, false] {
+                        let vehicle = Vehicle {
+                            ready: Some(heard(ready, 0)),
+                            // Higher than it is wished.
+                            position: Some(heard(position(30.0), age)),
+                            ..vehicle(armed, mode, landed, age)
+                        };
+                        all.push(Shown {
+                            vehicle,
+                            armed,
+                            mode,
+                            landed,
+                            fresh,
+                            ready,
+                        });
+                    }
+                }
+            }
+        }
+    }
+    all
+}
+
+fn position(above_home: f64) -> Position {
+    Position {
+        at: Wgs84 {
+            latitude_deg: 47.4,
+            longitude_deg: 8.5,
+        },
+        amsl: AltitudeAmsl(488.0 + above_home),
+        above_home: AltitudeAboveHome(above_home),
+    }
+}
+
+/// Nothing sent; an arm command under way; armed by us.
+fn memories() -> [(Memory, bool, bool); 3] {
+    let mut under_way = Memory::default();
+    under_way.began(StepKind::Arm, at(NOW - 1000));
+    let mut armed = under_way.clone();
+    let shown = vehicle(true, Mode::Station, Some(LandedState::OnGround), 500);
+    armed.observe(&shown, at(NOW - 500));
+    assert!(armed.armed_by_us() && under_way.arm_under_way(at(NOW)));
+    [
+        (Memory::default(), false, false),
+        (under_way, true, false),
+        (armed, false, true),
+    ]
+}
+
+fn records() -> [(FlightRecord, bool, bool); 4] {
+    let record = |stage, takeovers, killed| FlightRecord {
+        uid: Some(uid("d")),
+        stage,
+        takeovers,
+        killed,
+        ..FlightRecord::default()
+    };
+    // Whether it may rise again, and whether somebody else has taken over.
+    [
+        (record(Stage::Flown, 0, false), true, false),
+        (record(Stage::Over, 0, false), false, false),
+        (record(Stage::Flown, 0, true), false, false),
+        (record(Stage::Flown, 1, false), false, true),
+    ]
+}
+
+/// Everything that a step may depend on beside the vehicle.
+struct Around {
+    desired: Option<bool>,
+    superseded: bool,
+    confirmed: bool,
+    silent: bool,
+    on_loss: OnCoordinatorLoss,
+    low: Level,
+    on_low: OnLowBattery,
+    terminating: bool,
+}
+
+fn arounds() -> Vec<Around> {
+    let mut all = Vec::new();
+    for desired in [None, Some(true), Some(false)] {
+        for superseded in [false, true] {
+            for confirmed in [true, false] {
+                for silent in [false, true] {
+                    for on_loss in [
+                        OnCoordinatorLoss::Continue,
+                        OnCoordinatorLoss::Return,
+                        OnCoordinatorLoss::Land,
+                    ] {
+                        for low in [Level::Fine, Level::Low, Level::Emergency] {
+                            for on_low in [OnLowBattery::Continue, OnLowBattery::Return, OnLowBattery::Land] {
+                                for terminating in [false, true] {
+                                    all.push(Around {
+                                        desired,
+                                        superseded,
+                                        confirmed,
+                                        silent,
+                                        on_loss,
+                                        low,
+                                        on_low,
+                                        terminating,
+                                    });
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn no_combination_of_circumstances_makes_a_step_that_an_invariant_forbids() {
+    let (shown, memories, records) = (shown(), memories(), records());
+    let mut sent = [0_u32; 8];
+    for around in arounds() {
+        let held = around.desired.map(|up| {
+            let mut held = assigned("d", 5, if up { FLYING } else { GROUNDED });
+            held.failsafe = Failsafe {
+                on_coordinator_loss: around.on_loss,
+                after: AFTER,
+                on_low_battery: around.on_low,
+                ..Failsafe::default()
+            };
+            held
+        });
+        let fence = Fence {
+            highest_term: Term(if around.superseded { 6 } else { 5 }),
+            held,
+            ground_latch: None,
+        };
+        for shown in &shown {
+            for (memory, under_way, by_us) in &memories {
+                for (record, may_rise, let_go) in &records {
+                    let situation = Situation {
+                        vehicle: &shown.vehicle,
+                        fence: &fence,
+                        confirmed: around.confirmed,
+                        uplink_silent: if around.silent {
+                            AFTER
+                        } else {
+                            AFTER - Duration::from_millis(1)
+                        },
+                        record,
+                        memory,
+                        battery: Levels {
+                            latest: around.low,
+                            lasting: around.low,
+                        },
+                        preflight: Clearance::Clear,
+                        terminating: around.terminating,
+                        rest: Rest::default(),
+                        now: at(NOW),
+                    };
+                    let step = converge(&situation).step;
+                    let Some(kind) = step.kind() else { continue };
+                    sent[kind as usize] += 1;
+                    assert!(
+                        shown.fresh,
+                        "sent to a vehicle of which nothing is known: {situation:#?}"
+                    );
+                    assert!(!let_go, "sent after a takeover: {situation:#?}");
+                    assert!(
+                        shown.mode != Mode::Foreign || step == Step::SetStation,
+                        "{situation:#?}"
+                    );
+                    judge(&step, &around, shown, *under_way, *by_us, *may_rise);
+                }
+            }
+        }
+    }
+    assert!(
+        sent.iter().all(|count| *count > 0),
+        "a kind of step was never seen: {sent:?}"
+    );
+}
+
+fn judge(step: &Step, around: &Around, shown: &Shown, under_way: bool, by_us: bool, may_rise: bool) {
+    let up = around.desired == Some(true) && !around.terminating;
+    let down = !shown.armed && shown.landed == Some(LandedState::OnGround);
+    let on_ground = shown.landed == Some(LandedState::OnGround);
+    match step {
+        Step::Nothing => {}
+        Step::AskReasons | Step::SetStation => assert!(up && down && around.confirmed && may_rise),
+        Step::Arm(_) => {
+            assert!(up && around.confirmed && !around.superseded && may_rise);
+            assert!(down && shown.ready && shown.mode == Mode::Station && !under_way);
+            assert!(around.low < Level::Low);
+        }
+        Step::TakeOff { altitude } => {
+            assert!(altitude.0 > 9.9 && altitude.0 < 10.1);
+            assert!(up && around.confirmed && !around.superseded);
+            assert!(shown.armed && on_ground && by_us && OURS.contains(&shown.mode));
+        }
+        Step::ChangeHeight { altitude, .. } => {
+            assert!(altitude.0 > 9.9 && altitude.0 < 10.1);
+            assert!(up && around.confirmed && !around.superseded);
+            assert!(shown.armed && !on_ground && shown.mode == Mode::Station);
+        }
+        Step::Land => {
+            assert!(around.desired == Some(false) || around.terminating);
+            assert!(shown.armed && OURS.contains(&shown.mode));
+        }
+        Step::FailsafeLand | Step::FailsafeReturn => {
+            assert!(up && shown.armed && !on_ground && OURS.contains(&shown.mode));
+            let returns = *step == Step::FailsafeReturn;
+            let wanted = if returns {
+                OnCoordinatorLoss::Return
+            } else {
+                OnCoordinatorLoss::Land
+            };
+            let alone = around.silent && around.on_loss == wanted;
+            let low = match (around.low, around.on_low) {
+                (Level::Low, OnLowBattery::Return) => returns,
+                (Level::Low, OnLowBattery::Land) | (Level::Emergency, OnLowBattery::Return | OnLowBattery::Land) => {
+                    !returns
+                }
+                _ => false,
+            };
+            assert!(alone || low);
+        }
+    }
+}
+
+#[test]
+fn whoever_is_up_and_must_come_down_is_told_to_land_at_once() {
+    let memory = Memory::default();
+    let record = FlightRecord::default();
+    for (desired, terminating) in [(false, false), (false, true), (true, true)] {
+        let fence = Fence {
+            highest_term: Term(5),
+            held: Some(assigned("d", 5, if desired { FLYING } else { GROUNDED })),
+            ground_latch: None,
+        };
+        for confirmed in [true, false] {
+            for mode in OURS {
+                for landed in [LandedState::InAir, LandedState::TakingOff, LandedState::Landing] {
+                    let vehicle = vehicle(true, mode, Some(landed), 0);
+                    let situation = Situation {
+                        vehicle: &vehicle,
+                        fence: &fence,
+                        confirmed,
+                        uplink_silent: Duration::ZERO,
+                        record: &record,
+                        memory: &memory,
+                        battery: Levels::default(),
+                        preflight: Clearance::Clear,
+                        terminating,
+                        rest: Rest::default(),
+                        now: at(NOW),
+                    };
+                    assert_eq!(converge(&situation).step, Step::Land, "{situation:#?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Target `agent`: a byte string drives the agent's pilot.
+//!
+//! Owns: [`run`]: the meaning of each byte ([`world`]), the messages that are heard ([`telling`]), the orders ([`orders`]),
+//! and the judge of all that leaves ([`oracle`]).
+//! Must not: keep anything from one run to the next; an input gives the same run each time.
+
+mod facts;
+mod ledger;
+mod oracle;
+mod orders;
+mod tally;
+mod telling;
+#[path = "../../../agent/tests/interleavings/vehicle.rs"]
+#[allow(missing_docs, reason = "written for a test")]
+mod vehicle;
+mod world;
+
+pub use tally::Tally;
+
+/// Runs one input.
+///
+/// # Panics
+/// When the agent does what it must not.
+pub fn run(input: &[u8]) -> Tally {
+    let mut world = world::World::new(input);
+    while world.step() {}
+    world.tally
+}
+
+#[cfg(test)]
+mod tests;

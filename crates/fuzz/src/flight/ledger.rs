@@ -1,0 +1,200 @@
+//! What must outlive a restart of the agent: its orders, and what became of the Drone's flight.
+//!
+//! Owns: [`Ledger`], which errs on the side of allowing: what is held against a flight is noted only when it is certain.
+//! Must not: read the agent's own record.
+
+use super::facts::{Mode, State};
+use fleet::assignment::{Assignment, Desired, Failsafe, GroundedWhy, Order};
+use fleet::ground::{GroundMark, GroundOrderId};
+use fleet::ids::Term;
+
+/// A ground order that the agent keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kept {
+    #[default]
+    None,
+    /// It may keep one.
+    Perhaps,
+    Yes(GroundOrderId),
+}
+
+/// What is remembered.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    pub highest_term: u64,
+    /// The last order taken.
+    pub taken: Option<Order>,
+    /// The last assignment taken, as long as it may be held.
+    pub held: Option<Assignment>,
+    pub kept: Kept,
+    /// The vehicle that was flown last.
+    pub vehicle: Option<(u8, u8)>,
+    /// Takeovers that the agent cannot have missed.
+    pub takeovers: u32,
+    /// While somebody else may be in command: what had been agreed to when that began.
+    agreed_before: Option<u32>,
+    pub flown: bool,
+    /// A takeoff was sent since it was last down.
+    pub lifted: bool,
+    /// It came down unasked.
+    pub over: bool,
+    /// A landing that was asked for was sent since it was last armed. (A takeoff should end that, too; it does not yet: see
+    /// crates/fleet/tests/invariants/known.rs.)
+    pub our_landing: bool,
+    pub killed: bool,
+}
+
+impl Ledger {
+    /// Judges whether an order may have been taken or refused, and notes it. `state` is what the vehicle does.
+    pub fn told(&mut self, order: &Order, took_it: bool, state: State) {
+        let term = order.term().0;
+        let stale = term < self.highest_term;
+        assert!(
+            !(stale && took_it),
+            "an order of a deposed coordinator was taken: {order:?}"
+        );
+        if stale {
+            return;
+        }
+        self.highest_term = term;
+        match order {
+            Order::Unassigned { .. } => {
+                assert!(took_it, "there is no reason to refuse {order:?}");
+                self.unassigned(state);
+            }
+            Order::Assigned(new) => {
+                let same = self.held.as_ref().filter(|held| held.uid == new.uid);
+                if took_it {
+                    assert!(
+                        same.is_some() || self.held.is_none() || state == State::Down,
+                        "the vehicle serves another Drone, and is not down: {order:?} {self:?}"
+                    );
+                    let earlier = same.is_some_and(|held| held.term == new.term && new.generation < held.generation);
+                    assert!(
+                        !earlier,
+                        "an earlier wish of the same Drone was taken: {order:?} {self:?}"
+                    );
+                } else {
+                    let newer = same.is_some_and(|held| held.term < new.term || held.generation <= new.generation);
+                    assert!(
+                        !newer,
+                        "the newest wish for the Drone that is held was refused: {order:?} {self:?}"
+                    );
+                    return;
+                }
+                self.assigned(new, same.is_some());
+            }
+        }
+        self.taken = Some(order.clone());
+    }
+
+    fn unassigned(&mut self, state: State) {
+        // A vehicle that is not down lands first, and its ground order stays with it.
+        if state == State::Down || self.held.is_none() {
+            // An arm command may be under way, and then it is kept all the same.
+            let none = self.kept == Kept::None;
+            *self = Self {
+                highest_term: self.highest_term,
+                vehicle: self.vehicle,
+                our_landing: self.our_landing,
+                kept: if none { Kept::None } else { Kept::Perhaps },
+                ..Self::default()
+            };
+        } else if let Some(held) = &mut self.held {
+            held.term = Term(self.highest_term);
+        }
+    }
+
+    fn assigned(&mut self, new: &Assignment, same: bool) {
+        if !same && self.kept != Kept::Perhaps {
+            self.kept = Kept::None;
+        }
+        if !same {
+            *self = Self {
+                highest_term: self.highest_term,
+                vehicle: self.vehicle,
+                our_landing: self.our_landing,
+                kept: self.kept,
+                ..Self::default()
+            };
+        }
+        let ordered = new.desired
+            == Desired::Grounded {
+                why: GroundedWhy::Ordered,
+            };
+        match (new.ground_mark, self.kept) {
+            (Some(GroundMark::Given(id)), _) if ordered => self.kept = Kept::Yes(id),
+            (Some(GroundMark::Done(id)), Kept::Yes(kept)) if kept == id => self.kept = Kept::None,
+            _ => {}
+        }
+        self.takeovers = self.takeovers.max(new.resume_after);
+        self.held = Some(new.clone());
+    }
+
+    /// Whether the Drone wishes flight, and nothing that is certain is against it.
+    pub fn wishes_flight(&self) -> bool {
+        let flying = matches!(&self.taken, Some(Order::Assigned(a)) if matches!(a.desired, Desired::Flying { .. }));
+        flying && !matches!(self.kept, Kept::Yes(_))
+    }
+
+    /// Whether something may wish it down.
+    pub fn may_be_wished_down(&self) -> bool {
+        let asked = match &self.taken {
+            None => false,
+            Some(Order::Unassigned { .. }) => true,
+            Some(Order::Assigned(a)) => matches!(a.desired, Desired::Grounded { .. }),
+        };
+        asked || self.kept != Kept::None
+    }
+
+    /// Whether somebody has taken over for certain, and nobody has said to go on.
+    pub fn let_go(&self) -> bool {
+        let agreed = self.held.as_ref().map_or(0, |held| held.resume_after);
+        self.held.is_some() && self.takeovers > agreed
+    }
+
+    /// Whether the order taken is of the highest term.
+    pub fn is_of_the_leader(&self) -> bool {
+        self.taken
+            .as_ref()
+            .is_some_and(|order| order.term().0 >= self.highest_term)
+    }
+
+    /// What the Drone wants done when something goes wrong.
+    pub fn failsafe(&self) -> Option<Failsafe> {
+        self.held.as_ref().map(|held| held.failsafe)
+    }
+
+    /// Notes what the vehicle does for certain; `perhaps` is what it may be doing if nothing that it said was forgotten.
+    pub fn watch(&mut self, certain: (State, Option<Mode>), perhaps: State) {
+        if self.held.is_none() {
+            return;
+        }
+        let (state, mode) = certain;
+        self.lifted &= perhaps != State::Down;
+        match (state, mode) {
+            (State::InTheAir, Some(Mode::Station | Mode::TakeOff)) | (State::Down, _) => self.agreed_before = None,
+            // Perhaps ours, perhaps not.
+            (State::InTheAir, Some(Mode::Land | Mode::Return)) => {
+                self.agreed_before.get_or_insert(self.takeovers);
+            }
+            (State::InTheAir, Some(Mode::Foreign)) => {
+                let before = *self.agreed_before.get_or_insert(self.takeovers);
+                self.takeovers = self.takeovers.max(before + 1);
+            }
+            (State::InTheAir, None) | (State::Unknown | State::ArmedOnGround, _) => {}
+        }
+        if self.may_be_wished_down() {
+            if perhaps == State::Down {
+                self.flown = false;
+                self.over = false;
+            }
+        } else if self.wishes_flight() {
+            self.flown |= state == State::InTheAir && !self.over;
+            if self.flown && state == State::Down {
+                self.flown = false;
+                self.over = !self.our_landing;
+            }
+        }
+    }
+}

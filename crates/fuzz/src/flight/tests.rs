@@ -1,0 +1,259 @@
+//! The target notices what it is there to notice, and its runs are flights.
+
+use super::facts::{Facts, Mode, Ours, State};
+use super::oracle::Oracle;
+use super::{Tally, run};
+use crate::seeds;
+use agent::outgoing::Outgoing;
+use fleet::assignment::{Assignment, Desired, Failsafe, GroundedWhy, Order};
+use fleet::ids::{DroneName, DroneUid, Term};
+use fleet::units::{AltitudeAboveHome, ComponentId, SystemId};
+use fleet::vehicle::{Autopilot, Identity};
+use link::dialect::{
+    COMMAND_LONG_DATA, EXTENDED_SYS_STATE_DATA, HEARTBEAT_DATA, MavAutopilot, MavCmd, MavLandedState, MavMessage,
+    MavModeFlag, MavSysStatusSensor, MavType, SYS_STATUS_DATA,
+};
+use std::time::Duration;
+
+#[test]
+fn the_seeds_fly_land_kill_and_restart_and_nothing_is_wrong_with_them() {
+    let mut all = Tally::default();
+    for seed in seeds::flight() {
+        let tally = run(&seed);
+        assert_eq!(tally, run(&seed), "the same input is the same run");
+        all += tally;
+    }
+    assert!(all.arms > 40 && all.takeoffs > 40 && all.descents > 10, "{all:?}");
+    assert!(all.kills > 0 && all.restarts > 5 && all.refused > 5, "{all:?}");
+}
+
+const FLYING: Desired = Desired::Flying {
+    altitude: AltitudeAboveHome(10.0),
+};
+
+fn order(desired: Desired) -> Order {
+    Order::Assigned(Assignment {
+        term: Term(4),
+        uid: DroneUid("d".into()),
+        name: DroneName {
+            namespace: "field".into(),
+            name: "d".into(),
+        },
+        generation: 1,
+        desired,
+        failsafe: Failsafe::default(),
+        resume_after: 0,
+        ground_mark: None,
+        reported_flight: fleet::flight_record::ReportedFlight::default(),
+    })
+}
+
+fn beat(armed: bool, custom_mode: u32) -> MavMessage {
+    let mut base_mode = MavModeFlag::empty();
+    base_mode.set(MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED, armed);
+    MavMessage::HEARTBEAT(HEARTBEAT_DATA {
+        custom_mode,
+        mavtype: MavType::MAV_TYPE_QUADROTOR,
+        autopilot: MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA,
+        base_mode,
+        mavlink_version: 3,
+        ..HEARTBEAT_DATA::default()
+    })
+}
+
+fn landed(landed_state: MavLandedState) -> MavMessage {
+    MavMessage::EXTENDED_SYS_STATE(EXTENDED_SYS_STATE_DATA {
+        landed_state,
+        ..EXTENDED_SYS_STATE_DATA::default()
+    })
+}
+
+/// The time of all judgments below.
+const NOW: u64 = 20_000;
+
+/// An oracle that has seen all that an arming takes, with GUIDED as the mode.
+fn ready() -> Oracle {
+    let mut oracle = Oracle::born(Default::default(), 10_000);
+    let identity = Identity {
+        autopilot: Autopilot::ArduPilot,
+        system: SystemId(7),
+        component: ComponentId(1),
+        firmware: None,
+    };
+    oracle.heard((7, 1), &beat(false, 4), None, 16_000);
+    oracle.heard((7, 1), &beat(false, 4), Some(&identity), NOW);
+    let mut health = MavSysStatusSensor::empty();
+    health.set(MavSysStatusSensor::MAV_SYS_STATUS_PREARM_CHECK, true);
+    let status = MavMessage::SYS_STATUS(SYS_STATUS_DATA {
+        onboard_control_sensors_health: health,
+        battery_remaining: 90,
+        ..SYS_STATUS_DATA::default()
+    });
+    oracle.heard((7, 1), &status, None, NOW);
+    oracle.heard((7, 1), &landed(MavLandedState::MAV_LANDED_STATE_ON_GROUND), None, NOW);
+    oracle.stream(true, NOW);
+    oracle.told(&order(FLYING), true, NOW);
+    oracle
+}
+
+fn command(command: MavCmd, param1: f32, param2: f32) -> Outgoing {
+    Outgoing {
+        from: (7, 191),
+        message: MavMessage::COMMAND_LONG(COMMAND_LONG_DATA {
+            command,
+            param1,
+            param2,
+            target_system: 7,
+            target_component: 1,
+            ..COMMAND_LONG_DATA::default()
+        }),
+        within: Duration::from_millis(200),
+        permit: None,
+    }
+}
+
+/// What the oracle says to an arm command after `change`; "" when it has nothing against it. A permit cannot be made here,
+/// so the command is judged without its frame.
+fn against_arming(change: impl FnOnce(&mut Oracle)) -> String {
+    words(|| {
+        let mut oracle = ready();
+        change(&mut oracle);
+        oracle.judge_arm([1.0, 0.0, 0.0, 0.0], NOW);
+    })
+}
+
+fn words(judge: impl FnOnce()) -> String {
+    let judged = std::panic::catch_unwind(std::panic::AssertUnwindSafe(judge));
+    judged.err().map_or_else(String::new, |why| {
+        let text = why.downcast_ref::<String>().cloned();
+        text.or_else(|| why.downcast_ref::<&str>().map(|text| (*text).to_owned()))
+            .unwrap_or_default()
+    })
+}
+
+#[test]
+fn an_arming_that_an_invariant_forbids_is_noticed() {
+    assert_eq!(against_arming(|_| ()), "");
+    let heard = |oracle: &mut Oracle, message: MavMessage| oracle.heard((7, 1), &message, None, NOW);
+    for (what, change) in [
+        (
+            "nobody wishes it",
+            &(|o: &mut Oracle| o.told(&order(GROUNDED), true, NOW)) as &dyn Fn(&mut Oracle),
+        ),
+        ("who is deposed", &|o| {
+            let Order::Assigned(a) = order(FLYING) else { return };
+            let newer = Assignment {
+                term: Term(5),
+                uid: DroneUid("e".into()),
+                ..a
+            };
+            o.told(&Order::Assigned(newer), false, NOW);
+        }),
+        ("on an order of before", &|o| o.stream(false, NOW)),
+        ("on an order of before", &|o| o.stream(true, NOW)),
+        ("while ending", &|o| o.terminate()),
+        ("not known to be down", &|o| {
+            heard(o, landed(MavLandedState::MAV_LANDED_STATE_IN_AIR))
+        }),
+        ("not known to be down", &|o| {
+            heard(o, landed(MavLandedState::MAV_LANDED_STATE_UNDEFINED))
+        }),
+        ("not known to be down", &|o| heard(o, beat(true, 4))),
+        ("another's mode", &|o| heard(o, beat(false, 5))),
+        ("checks do not pass", &|o| {
+            heard(o, MavMessage::SYS_STATUS(SYS_STATUS_DATA::default()))
+        }),
+        ("armed after a kill", &|o| o.ledger.killed = true),
+        ("came down unasked", &|o| o.ledger.over = true),
+    ] {
+        let said = against_arming(change);
+        assert!(said.contains(what), "{what}: {said}");
+    }
+    let late = words(|| ready().judge_arm([1.0, 0.0, 0.0, 0.0], NOW + 2001));
+    assert!(late.contains("not heard lately"), "{late}");
+    let force = words(|| ready().judge_arm([1.0, 21_196.0, 0.0, 0.0], NOW));
+    assert!(force.contains("forces"), "{force}");
+    let twice = against_arming(|o| o.judge_arm([1.0, 0.0, 0.0, 0.0], NOW - 100));
+    assert!(twice.contains("armed again"), "{twice}");
+}
+
+const GROUNDED: Desired = Desired::Grounded {
+    why: GroundedWhy::Ordered,
+};
+
+#[test]
+fn a_command_that_an_invariant_forbids_is_noticed() {
+    let airborne = |custom_mode| {
+        let mut oracle = ready();
+        oracle.heard((7, 1), &beat(true, custom_mode), None, NOW);
+        oracle.heard((7, 1), &landed(MavLandedState::MAV_LANDED_STATE_IN_AIR), None, NOW);
+        oracle
+    };
+    let judged = |mut oracle: Oracle, out: Outgoing| words(move || oracle.judge(&out, NOW));
+    let land = || command(MavCmd::MAV_CMD_NAV_LAND, 0.0, 0.0);
+    for (what, said) in [
+        ("not justified", judged(airborne(4), land())),
+        (
+            "not justified",
+            judged(airborne(4), command(MavCmd::MAV_CMD_NAV_RETURN_TO_LAUNCH, 0.0, 0.0)),
+        ),
+        ("not armed", judged(ready(), land())),
+        (
+            "elsewhere than the ground",
+            judged(ready(), command(MavCmd::MAV_CMD_NAV_TAKEOFF, 0.0, 0.0)),
+        ),
+        (
+            "nothing is forced",
+            judged(
+                airborne(4),
+                command(MavCmd::MAV_CMD_COMPONENT_ARM_DISARM, 0.0, 21_196.0),
+            ),
+        ),
+        (
+            "no business",
+            judged(ready(), command(MavCmd::MAV_CMD_DO_FLIGHTTERMINATION, 1.0, 0.0)),
+        ),
+        (
+            "without need",
+            judged(airborne(4), command(MavCmd::MAV_CMD_DO_SET_MODE, 1.0, 4.0)),
+        ),
+    ] {
+        assert!(said.contains(what), "{what}: {said}");
+    }
+    let mut stranger = land();
+    if let MavMessage::COMMAND_LONG(m) = &mut stranger.message {
+        m.target_system = 8;
+    }
+    assert!(judged(ready(), stranger).contains("stranger"));
+    let told_down = |mut oracle: Oracle| {
+        oracle.told(&order(GROUNDED), true, NOW);
+        oracle
+    };
+    assert_eq!(judged(told_down(airborne(4)), land()), "");
+    assert!(judged(told_down(airborne(5)), land()).contains("while a pilot flies"));
+    let mut given_back = airborne(5);
+    given_back.heard((7, 1), &beat(true, 4), None, NOW);
+    assert!(judged(told_down(given_back), land()).contains("after a takeover"));
+}
+
+#[test]
+fn what_the_vehicle_told_is_read_as_the_autopilots_mean_it() {
+    let ours = Ours {
+        system: 7,
+        component: 1,
+        autopilot: MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA,
+        kind: MavType::MAV_TYPE_QUADROTOR,
+    };
+    let mut facts = Facts::default();
+    assert_eq!(facts.state(NOW), State::Unknown);
+    facts.tell(&ours, &beat(true, 9), NOW);
+    facts.tell(&ours, &landed(MavLandedState::MAV_LANDED_STATE_LANDING), NOW);
+    assert_eq!(
+        (facts.state(NOW), facts.mode(&ours, NOW)),
+        (State::InTheAir, Some(Mode::Land))
+    );
+    assert_eq!(
+        (facts.state(NOW + 3001), facts.mode(&ours, NOW + 3001)),
+        (State::Unknown, None)
+    );
+}

@@ -1,0 +1,165 @@
+//! The line in front of the framer, which knows every byte that was put on it.
+//!
+//! Owns: [`Line`] and the judgment of single frames. Must not: know how the framer finds a frame.
+
+use super::Tally;
+use crate::bytes::Bytes;
+use link::decode::decode;
+use link::dialect::MavMessage;
+use link::framing::Framer;
+use link::raw::{Direction, LONGEST, RawFrame, Version};
+use mavlink::Message;
+
+/// A framer and what was given to it.
+#[derive(Debug)]
+pub struct Line {
+    framer: Framer,
+    /// All bytes so far.
+    given: Vec<u8>,
+    /// How many of them are accounted for.
+    settled: usize,
+    /// Where the frames that were cut last end.
+    ends: Vec<usize>,
+    pub tally: Tally,
+}
+
+impl Default for Line {
+    fn default() -> Self {
+        Self {
+            framer: Framer::new(Direction::Autopilot),
+            given: Vec::new(),
+            settled: 0,
+            ends: Vec::new(),
+            tally: Tally::default(),
+        }
+    }
+}
+
+impl Line {
+    /// Bytes come.
+    pub fn chunk(&mut self, bytes: &[u8]) -> Vec<RawFrame> {
+        self.give(bytes);
+        self.cut(Framer::next_frame)
+    }
+
+    /// Nothing comes for a while.
+    pub fn silence(&mut self) -> Vec<RawFrame> {
+        self.cut(Framer::next_after_silence)
+    }
+
+    /// What came was a datagram: nothing continues it.
+    pub fn end_of_datagram(&mut self) -> Vec<RawFrame> {
+        let frames = self.silence();
+        self.framer.forget_unfinished();
+        self.settle_skipped();
+        assert_eq!(self.settled, self.given.len(), "bytes of a datagram that is over");
+        assert!(!self.framer.unfinished());
+        frames
+    }
+
+    /// A true frame comes, and then nothing: it is found, unless a frame that began before it has swallowed some of it.
+    pub fn true_frame(&mut self, frame: &[u8]) -> Vec<RawFrame> {
+        let begin = self.given.len();
+        self.give(frame);
+        let frames = self.cut(Framer::next_after_silence);
+        let found = self.ends.iter().any(|&end| end > begin);
+        assert!(found, "a true frame was lost");
+        frames
+    }
+
+    fn give(&mut self, bytes: &[u8]) {
+        self.framer.push(bytes);
+        self.given.extend_from_slice(bytes);
+        self.tally.bytes += bytes.len() as u64;
+    }
+
+    fn settle_skipped(&mut self) {
+        self.settled += usize::try_from(self.framer.take_skipped()).expect("bytes given fit in memory");
+    }
+
+    fn cut(&mut self, next: fn(&mut Framer) -> Option<RawFrame>) -> Vec<RawFrame> {
+        let mut frames = Vec::new();
+        self.ends.clear();
+        while let Some(frame) = next(&mut self.framer) {
+            self.settle_skipped();
+            let end = self.settled + frame.bytes.len();
+            assert_eq!(
+                self.given.get(self.settled..end),
+                Some(&frame.bytes[..]),
+                "a frame is not what came"
+            );
+            self.settled = end;
+            self.ends.push(end);
+            frames.push(frame);
+        }
+        self.settle_skipped();
+        let waiting = self.framer.waiting();
+        assert_eq!(self.settled + waiting, self.given.len(), "bytes are unaccounted for");
+        assert!(waiting <= LONGEST, "{waiting} bytes wait for the rest of one frame");
+        assert_eq!(self.framer.unfinished(), waiting > 0);
+        let found = self.framer.take_bad_checksums();
+        assert!(found <= self.given.len() as u64, "more bad checksums than bytes");
+        self.tally.frames += frames.len() as u64;
+        frames
+    }
+}
+
+/// Judges one frame that was cut.
+pub fn judge_frame(frame: &RawFrame, tally: &mut Tally) {
+    let again = RawFrame::parse(&frame.bytes).expect("what was cut is a frame");
+    assert_eq!(
+        (again.version, again.signed, again.system, again.component),
+        (frame.version, frame.signed, frame.system, frame.component)
+    );
+    assert_eq!((again.message_id, again.target), (frame.message_id, frame.target));
+    assert_eq!((again.sequence(), again.payload()), (frame.sequence(), frame.payload()));
+    let overhead = match frame.version {
+        Version::V1 => 8,
+        Version::V2 => 12 + if frame.signed { 13 } else { 0 },
+    };
+    assert_eq!(frame.payload().len() + overhead, frame.bytes.len());
+    if let Ok((header, message)) = decode(frame) {
+        tally.read += 1;
+        assert_eq!(
+            (header.system_id, header.component_id, header.sequence),
+            (u32::from(frame.system), frame.component, frame.sequence())
+        );
+        assert_eq!(message.message_id(), frame.message_id);
+    }
+}
+
+/// A frame of the dialect with a payload from the input and a good checksum.
+pub fn with_a_good_checksum(bytes: &mut Bytes<'_>) -> Vec<u8> {
+    let id = u32::from(bytes.short());
+    let len = bytes.byte();
+    let Some(extra) = MavMessage::default_message_from_id(id).map(|_| MavMessage::extra_crc(id)) else {
+        return Vec::new();
+    };
+    let payload = bytes.take(usize::from(len));
+    let [a, b, ..] = id.to_le_bytes();
+    let length = u8::try_from(payload.len()).unwrap_or(u8::MAX);
+    let mut frame = vec![
+        0xFD,
+        length,
+        0,
+        0,
+        bytes.byte(),
+        bytes.below(3),
+        bytes.below(3),
+        a,
+        b,
+        0,
+    ];
+    frame.extend_from_slice(payload);
+    let checksum = mavlink::calculate_crc(&frame[1..], extra);
+    frame.extend_from_slice(&checksum.to_le_bytes());
+    frame
+}
+
+#[cfg(test)]
+impl Line {
+    /// As if the framer had been given one byte less.
+    pub fn lose_a_byte(&mut self) {
+        self.given.push(0);
+    }
+}

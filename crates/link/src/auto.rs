@@ -1,0 +1,297 @@
+//! The `auto` link: searches an autopilot on the serial devices that there are.
+//!
+//! Owns: `Search`: where it searches, for how long, and what it remembers. Must not: write a byte, for nobody knows yet what
+//! listens; or take a port that another program holds.
+//!
+//! A port is an autopilot's when a HEARTBEAT comes in whose sender flies (its autopilot is not INVALID, and it is no ground
+//! station, which may name the autopilot that it is for). Each port is heard at each usual baud rate for a little over two
+//! heartbeats. A port on which not a byte comes at the first rate is silent at all of them. USB ports (ttyACM) have no true
+//! baud rate and are tried once.
+//!
+//! After a loss the port that worked is tried first, and for a while only that one: a second autopilot must not take the
+//! place of one that is just restarting. A port on which nothing could be believed, for want of the right key, is no such
+//! port: it is tried last.
+
+pub mod ports;
+
+use crate::decode::decode;
+use crate::framing::Framer;
+use crate::raw::Direction;
+use crate::transport::OpenError;
+use crate::transport::serial::{SerialLine, USUAL_BAUDS};
+use mavlink::MavHeader;
+use mavlink::dialects::ardupilotmega::{HEARTBEAT_DATA, MavAutopilot, MavMessage, MavType};
+use ports::Port;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+use tokio::io::AsyncReadExt;
+use tokio::time::{Instant, timeout_at};
+use tracing::{debug, info};
+
+/// A port is heard for this long at one baud rate; autopilots beat once a second.
+const LISTEN: Duration = Duration::from_millis(2200);
+/// After this many bytes without a frame the baud rate is wrong.
+const NO_FRAME_IN: u64 = 1000;
+/// For this long after a loss only the port that worked is tried; longer than an autopilot takes to restart.
+const FAITHFUL: Duration = Duration::from_secs(20);
+
+/// Searches an autopilot.
+#[derive(Debug)]
+pub(crate) struct Search {
+    devices: PathBuf,
+    baud: Option<u32>,
+    found: Option<Found>,
+    /// The port on which an autopilot was found of which nothing could be believed.
+    in_vain: Option<Port>,
+}
+
+#[derive(Clone, Debug)]
+struct Found {
+    port: Port,
+    baud: u32,
+    /// When the search began again.
+    lost_at: Option<Instant>,
+}
+
+/// What was found at one port.
+#[derive(Debug)]
+enum Finding {
+    Autopilot {
+        line: SerialLine,
+        baud: u32,
+        header: MavHeader,
+    },
+    NoAutopilot,
+    Noise,
+    Silent,
+    Unusable(OpenError),
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Autopilot { .. } => "an autopilot",
+            Self::NoAutopilot => "MAVLink, but no autopilot",
+            Self::Noise => "bytes, but no MAVLink at any baud rate tried",
+            Self::Silent => "silent",
+            Self::Unusable(OpenError::Busy(_)) => "in use by another program",
+            Self::Unusable(OpenError::Forbidden(_)) => "no permission",
+            Self::Unusable(OpenError::Missing(_)) => "gone",
+            Self::Unusable(_) => "not a usable serial device",
+        })
+    }
+}
+
+impl Search {
+    /// A search takes no longer; far more than some ports at all baud rates need.
+    pub const DEADLINE: Duration = Duration::from_secs(300);
+    /// When no frame comes for this long, the autopilot is searched again: its baud rate may have been changed.
+    pub const SILENT: Duration = Duration::from_secs(10);
+
+    /// Searches `devices`, which is `/dev` but for tests; at all usual baud rates or only at `baud`.
+    pub const fn new(devices: PathBuf, baud: Option<u32>) -> Self {
+        Self {
+            devices,
+            baud,
+            found: None,
+            in_vain: None,
+        }
+    }
+
+    /// Nothing could be believed of the autopilot that was found: the next one is searched everywhere, and there last.
+    pub fn found_in_vain(&mut self) {
+        self.in_vain = self.found.take().map(|found| found.port);
+    }
+
+    /// Listens at every port once. Safe to cancel.
+    pub async fn find(&mut self) -> Result<SerialLine, OpenError> {
+        let mut tried = Vec::new();
+        for port in self.ports() {
+            let finding = self.try_port(&port).await;
+            if let Finding::Autopilot { line, baud, header } = finding {
+                let (system, component) = (header.system_id, header.component_id);
+                info!(port = %port, baud, system, component, also_tried = tried.join("; "), "autopilot found");
+                self.found = Some(Found {
+                    port,
+                    baud,
+                    lost_at: None,
+                });
+                return Ok(line);
+            }
+            debug!(port = %port, %finding, "no autopilot here");
+            tried.push(format!("{port}: {finding}"));
+        }
+        Err(if tried.is_empty() {
+            OpenError::NoDevice(self.devices.display().to_string())
+        } else {
+            OpenError::NoAutopilot(tried.join("; "))
+        })
+    }
+
+    /// The ports to try, in order.
+    fn ports(&mut self) -> Vec<Port> {
+        if let Some(found) = &mut self.found {
+            let lost_at = *found.lost_at.get_or_insert_with(Instant::now);
+            if lost_at.elapsed() < FAITHFUL {
+                return vec![found.port.clone()];
+            }
+        }
+        let mut all = ports::list(&self.devices);
+        // Stable: the others stay in their order.
+        all.sort_by_key(|port| (self.in_vain.as_ref() == Some(port), !self.is_found(port)));
+        all
+    }
+
+    fn is_found(&self, port: &Port) -> bool {
+        self.found.as_ref().is_some_and(|found| found.port == *port)
+    }
+
+    fn bauds(&self, port: &Port) -> Vec<u32> {
+        let mut bauds = match self.baud {
+            Some(only) => vec![only],
+            None if port.is_usb => USUAL_BAUDS[..1].to_vec(),
+            None => USUAL_BAUDS.to_vec(),
+        };
+        if let Some(found) = self.found.as_ref().filter(|_| self.is_found(port)) {
+            bauds.sort_by_key(|&baud| baud != found.baud);
+        }
+        bauds
+    }
+
+    async fn try_port(&self, port: &Port) -> Finding {
+        let bauds = self.bauds(port);
+        let mut line = match SerialLine::open(&port.path, bauds.first().copied().unwrap_or(USUAL_BAUDS[0])) {
+            Ok(line) => line,
+            Err(error) => return Finding::Unusable(error),
+        };
+        let mut best = Finding::Silent;
+        for baud in bauds {
+            if !line.set_baud(baud) {
+                continue;
+            }
+            match listen(&mut line).await {
+                Reception::Autopilot(header) => return Finding::Autopilot { line, baud, header },
+                Reception::Others => return Finding::NoAutopilot,
+                Reception::Noise => best = Finding::Noise,
+                Reception::Nothing if matches!(best, Finding::Silent) => return best,
+                Reception::Nothing => {}
+                Reception::End => return Finding::Unusable(OpenError::Missing(port.to_string())),
+            }
+        }
+        best
+    }
+}
+
+/// What came within [`LISTEN`].
+enum Reception {
+    Autopilot(MavHeader),
+    Others,
+    Noise,
+    Nothing,
+    End,
+}
+
+async fn listen(line: &mut SerialLine) -> Reception {
+    let until = Instant::now() + LISTEN;
+    let mut framer = Framer::new(Direction::Autopilot);
+    let mut buffer = vec![0; 1024];
+    let (mut bytes, mut frames) = (0_u64, 0_u64);
+    loop {
+        let read = timeout_at(until, line.read(&mut buffer)).await;
+        let over = read.is_err();
+        match read {
+            Ok(Ok(0) | Err(_)) => return Reception::End,
+            Ok(Ok(n)) => {
+                bytes += n as u64;
+                framer.push(buffer.get(..n).unwrap_or_default());
+            }
+            Err(_) => {}
+        }
+        // In the end also behind a false start that the noise made.
+        let next = if over {
+            Framer::next_after_silence
+        } else {
+            Framer::next_frame
+        };
+        while let Some(frame) = next(&mut framer) {
+            frames += 1;
+            match decode(&frame) {
+                Ok((header, MavMessage::HEARTBEAT(beat))) if flies(&beat) => return Reception::Autopilot(header),
+                _ => {}
+            }
+        }
+        if over || (frames == 0 && bytes >= NO_FRAME_IN) {
+            return match (frames, bytes) {
+                (0, 0) => Reception::Nothing,
+                (0, _) => Reception::Noise,
+                _ => Reception::Others,
+            };
+        }
+    }
+}
+
+fn flies(beat: &HEARTBEAT_DATA) -> bool {
+    beat.autopilot != MavAutopilot::MAV_AUTOPILOT_INVALID && beat.mavtype != MavType::MAV_TYPE_GCS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn names(search: &mut Search) -> Vec<String> {
+        let name = |port: Port| Some(port.path.file_name()?.to_string_lossy().into_owned());
+        search.ports().into_iter().filter_map(name).collect()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn after_a_loss_only_the_port_that_worked_is_tried_for_a_while_and_then_it_is_the_first() {
+        let dev = tempfile::tempdir().unwrap();
+        for name in ["ttyUSB0", "ttyUSB1", "ttyUSB2"] {
+            std::fs::write(dev.path().join(name), "").unwrap();
+        }
+        let mut search = Search::new(dev.path().to_owned(), None);
+        assert_eq!(names(&mut search), ["ttyUSB0", "ttyUSB1", "ttyUSB2"]);
+        let port = search.ports().remove(1);
+        let found = |port, baud| Found {
+            port,
+            baud,
+            lost_at: None,
+        };
+        search.found = Some(found(port.clone(), 921_600));
+        tokio::time::advance(Duration::from_secs(3600)).await;
+        // Lost now, and its device is gone for a moment.
+        std::fs::remove_file(&port.path).unwrap();
+        assert_eq!(names(&mut search), ["ttyUSB1"]);
+        std::fs::write(&port.path, "").unwrap();
+        tokio::time::advance(FAITHFUL - Duration::from_millis(1)).await;
+        assert_eq!(names(&mut search), ["ttyUSB1"]);
+        tokio::time::advance(Duration::from_millis(1)).await;
+        assert_eq!(names(&mut search), ["ttyUSB1", "ttyUSB0", "ttyUSB2"]);
+        assert_eq!(search.bauds(&port)[..3], [921_600, 115_200, 57_600]);
+    }
+
+    #[test]
+    fn every_usual_rate_is_tried_on_a_uart_one_on_usb_and_only_the_one_that_is_asked_for() {
+        let port = |is_usb| Port {
+            path: "/dev/x".into(),
+            is_usb,
+        };
+        let search = |baud| Search::new(Path::new("/dev").into(), baud);
+        assert_eq!(search(None).bauds(&port(false)), USUAL_BAUDS);
+        assert_eq!(search(None).bauds(&port(true)).len(), 1);
+        assert_eq!(search(Some(57_600)).bauds(&port(false)), [57_600]);
+        assert_eq!(search(Some(57_600)).bauds(&port(true)), [57_600]);
+    }
+
+    #[tokio::test]
+    async fn without_any_device_the_error_says_where_it_looked() {
+        let mut search = Search::new("/no/such/folder".into(), None);
+        let error = search.find().await.unwrap_err();
+        assert!(
+            matches!(&error, OpenError::NoDevice(at) if at == "/no/such/folder"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,109 @@
+//! The serial devices on which an autopilot may be.
+//!
+//! Owns: listing them in the order in which they are tried. Must not: open any.
+//!
+//! The names under `serial/by-id` come first: they are the same after unplugging and at another socket.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Most ports that are tried.
+const PORTS: usize = 32;
+
+/// A serial device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// Its name.
+    pub path: PathBuf,
+    /// Whether it is a USB port without a true baud rate.
+    pub is_usb: bool,
+}
+
+impl Port {
+    fn new(path: PathBuf) -> Self {
+        let named_so = |path: &Path| {
+            path.file_name()
+                .is_some_and(|n| n.to_string_lossy().starts_with("ttyACM"))
+        };
+        let is_usb = named_so(&path) || fs::read_link(&path).is_ok_and(|to| named_so(&to));
+        Self { path, is_usb }
+    }
+}
+
+impl fmt::Display for Port {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.path.display().fmt(f)
+    }
+}
+
+/// The ports in `devices` (which is `/dev`), each device once.
+#[must_use]
+pub fn list(devices: &Path) -> Vec<Port> {
+    let mut seen = Vec::new();
+    let mut ports = Vec::new();
+    let folders = [
+        (devices.join("serial/by-id"), ""),
+        (devices.to_owned(), "ttyACM"),
+        (devices.to_owned(), "ttyUSB"),
+        (devices.to_owned(), "ttyAMA"),
+    ];
+    for (folder, prefix) in folders {
+        let mut names: Vec<PathBuf> = fs::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| {
+                path.file_name()
+                    .is_some_and(|n| n.to_string_lossy().starts_with(prefix))
+            })
+            .collect();
+        // ttyUSB10 behind ttyUSB9.
+        names.sort_by_key(|path| (path.as_os_str().len(), path.clone()));
+        for path in names {
+            // A link to a device that is gone.
+            let Ok(device) = fs::canonicalize(&path) else { continue };
+            if ports.len() < PORTS && !seen.contains(&device) {
+                seen.push(device);
+                ports.push(Port::new(path));
+            }
+        }
+    }
+    ports
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn stable_names_come_first_and_each_device_once() {
+        let dev = tempfile::tempdir().unwrap();
+        let at = |name: &str| dev.path().join(name);
+        for name in ["ttyACM1", "ttyACM0", "ttyUSB10", "ttyUSB9", "ttyAMA0", "ttyS0", "null"] {
+            fs::write(at(name), "").unwrap();
+        }
+        fs::create_dir_all(at("serial/by-id")).unwrap();
+        symlink("../../ttyACM1", at("serial/by-id/usb-3D_Robotics_PX4_FMU-if00")).unwrap();
+        symlink("../../ttyUSB9", at("serial/by-id/usb-FTDI_FT232R-if00-port0")).unwrap();
+        symlink("../../ttyACM7", at("serial/by-id/usb-gone")).unwrap();
+        let found: Vec<_> = list(dev.path())
+            .into_iter()
+            .map(|p| (p.path.strip_prefix(dev.path()).unwrap().display().to_string(), p.is_usb))
+            .collect();
+        let expected = [
+            ("serial/by-id/usb-FTDI_FT232R-if00-port0", false),
+            ("serial/by-id/usb-3D_Robotics_PX4_FMU-if00", true),
+            ("ttyACM0", true),
+            ("ttyUSB10", false),
+            ("ttyAMA0", false),
+        ];
+        assert_eq!(found, expected.map(|(name, usb)| (name.to_owned(), usb)));
+    }
+
+    #[test]
+    fn no_device_folder_means_no_ports() {
+        assert_eq!(list(Path::new("/no/such/folder")), []);
+    }
+}

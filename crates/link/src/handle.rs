@@ -1,0 +1,173 @@
+//! Writing to a link, and observing it.
+//!
+//! Owns: [`LinkHandle`], and what it shares with the link's task. Must not: queue what is to be written, or decide what
+//! it is.
+
+use crate::counters::{CounterSnapshot, Counters};
+use crate::raw::{Direction, RawFrame};
+use crate::sequence::{SenderCount, Senders};
+use crate::signing::Signer;
+use crate::signing::stamps::Stamp;
+use crate::tap::{Tap, Taps};
+use crate::transport::Writer;
+use bytes::Bytes;
+use mavlink::dialects::ardupilotmega::MavMessage;
+use mavlink::{MAVLinkV2MessageRaw, MavHeader};
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+use tokio::sync::{Mutex, Notify};
+use tokio::time::{Instant, timeout};
+
+/// Writes to a link, taps it, and gives its counters.
+#[derive(Clone, Debug)]
+pub struct LinkHandle(pub(crate) Arc<Shared>);
+
+/// What the handles and the link's task share.
+pub(crate) struct Shared {
+    pub writer: Mutex<Option<Writer>>,
+    /// Rung when the line does not take what is written.
+    pub stuck: Notify,
+    pub up: AtomicBool,
+    pub sequence: AtomicU8,
+    pub counters: Arc<Counters>,
+    pub taps: Taps,
+    pub senders: std::sync::Mutex<Senders>,
+    pub signer: Option<std::sync::Mutex<Signer>>,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared")
+            .field("counters", &self.counters)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a frame was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum SendError {
+    /// The link is down; not a byte left.
+    #[error("the link is down")]
+    Down,
+    /// The line did not take the frame in time; a part of it may have left, the whole did not.
+    #[error("the line did not take the frame in time")]
+    Slow,
+    /// Writing failed.
+    #[error("writing to the link failed")]
+    Failed(#[source] io::Error),
+}
+
+impl LinkHandle {
+    /// Writes one frame now, as `(system, component)`, signed if the link has a key. It is never queued: if the link is
+    /// down, or does not take the frame within `within`, the frame is dropped.
+    ///
+    /// # Errors
+    /// [`SendError`], when it was not written.
+    pub async fn send(&self, from: (u8, u8), message: &MavMessage, within: Duration) -> Result<(), SendError> {
+        let counters = &self.0.counters;
+        let result = self.write(|| self.frame(from, message), Direction::Us, within).await;
+        match &result {
+            Ok(()) => counters.sent(1),
+            Err(_) => counters.send_failures(1),
+        }
+        result
+    }
+
+    /// The next frame of ours. Numbers and time stamps must reach the line in the order in which they are given out: a
+    /// signed frame that is overtaken counts as a repetition and is refused.
+    fn frame(&self, from: (u8, u8), message: &MavMessage) -> Bytes {
+        let shared = &self.0;
+        let header = MavHeader {
+            system_id: u32::from(from.0),
+            component_id: from.1,
+            sequence: shared.sequence.fetch_add(1, Ordering::Relaxed),
+        };
+        let mut raw = MAVLinkV2MessageRaw::new();
+        raw.serialize_message(header, message);
+        match &shared.signer {
+            Some(signer) => {
+                let mut signer = signer.lock().unwrap_or_else(PoisonError::into_inner);
+                signer.sign(raw.raw_bytes(), Stamp::now())
+            }
+            None => Bytes::copy_from_slice(raw.raw_bytes()),
+        }
+    }
+
+    /// Writes a guest's frame byte for byte, now or never, like [`Self::send`].
+    ///
+    /// # Errors
+    /// [`SendError`], when it was not written.
+    pub async fn send_raw(&self, frame: &RawFrame, within: Duration) -> Result<(), SendError> {
+        let result = self.write(|| frame.bytes.clone(), Direction::Guest, within).await;
+        match &result {
+            Ok(()) => self.0.counters.guests_sent(1),
+            Err(_) => self.0.counters.guests_send_failures(1),
+        }
+        result
+    }
+
+    /// Writes what `bytes` gives once the line is ours.
+    async fn write(
+        &self,
+        bytes: impl FnOnce() -> Bytes + Send,
+        from: Direction,
+        within: Duration,
+    ) -> Result<(), SendError> {
+        let shared = &self.0;
+        let began = AtomicBool::new(false);
+        let write = async {
+            let mut writer = shared.writer.lock().await;
+            let line = writer.as_mut().ok_or(SendError::Down)?;
+            began.store(true, Ordering::Relaxed);
+            let bytes = bytes();
+            line.write(&bytes).await.map_err(|error| match error.kind() {
+                io::ErrorKind::NotConnected => SendError::Down,
+                _ => SendError::Failed(error),
+            })?;
+            // While the line is still ours, so that taps see frames in the order in which they were written.
+            self.record(&bytes, from);
+            Ok(())
+        };
+        let result = timeout(within, write).await.unwrap_or(Err(SendError::Slow));
+        // Reopening also throws away what a stuck line holds, so that it cannot come out later. Who only waited for
+        // another writer has not found the line stuck.
+        if began.load(Ordering::Relaxed) && matches!(result, Err(SendError::Slow | SendError::Failed(_))) {
+            shared.stuck.notify_one();
+        }
+        result
+    }
+
+    fn record(&self, bytes: &Bytes, from: Direction) {
+        if let Some(frame) = RawFrame::written(bytes, from, Instant::now()) {
+            self.0.taps.offer(&Arc::new(frame), &self.0.counters);
+        }
+    }
+
+    /// All frames of the link, both directions, from now on, except those that came too late to be news and those whose
+    /// signature was not accepted. Holds up to `capacity` frames; when nobody takes them, the oldest go, and
+    /// [`Tap::lost`] says how many. It never slows the link.
+    #[must_use]
+    pub fn tap(&self, capacity: usize) -> Tap {
+        self.0.taps.add(capacity)
+    }
+
+    /// Whether the link is open.
+    #[must_use]
+    pub fn is_up(&self) -> bool {
+        self.0.up.load(Ordering::Relaxed)
+    }
+
+    /// The counters now.
+    #[must_use]
+    pub fn counters(&self) -> CounterSnapshot {
+        self.0.counters.snapshot()
+    }
+
+    /// What came from each component on the line, and what of it was lost.
+    #[must_use]
+    pub fn senders(&self) -> Vec<SenderCount> {
+        self.0.senders.lock().unwrap_or_else(PoisonError::into_inner).list()
+    }
+}

@@ -1,0 +1,275 @@
+//! The task that opens a link, reads it, notices its loss, and opens it again with a capped, jittered back-off.
+//!
+//! Owns: [`Keeper`]. Must not: write, or read what a message means.
+//!
+//!   Closed --opened--> Up --end of file, error, stuck write, long silence--> Down --back-off--> Closed
+
+use crate::backlog::{self, Backlog};
+use crate::decode::{Unread, decode};
+use crate::events::{Frame, LinkEvent, Sender};
+use crate::framing::Framer;
+use crate::handle::Shared;
+use crate::raw::{Direction, RawFrame};
+use crate::signing::Verdict;
+use crate::signing::stamps::Stamp;
+use crate::transport::{Opener, Wire};
+use fleet::backoff::Backoff;
+use futures::FutureExt;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tracing::{debug, info, warn};
+
+const REOPEN: Backoff = Backoff {
+    first: Duration::from_millis(200),
+    cap: Duration::from_secs(3),
+};
+/// A link that was up for this long starts its back-off afresh.
+const STEADY: Duration = Duration::from_secs(5);
+/// After this long without a byte an unfinished frame is suspected to be none.
+const SILENCE: Duration = Duration::from_millis(250);
+/// This many bytes without a single frame mean that something is set wrong.
+const NO_FRAME_IN: u64 = 2000;
+/// Longer than any link lives.
+const NEVER: Duration = Duration::from_secs(3600 * 24 * 365);
+
+/// Keeps one link open.
+pub(crate) struct Keeper<O> {
+    opener: O,
+    name: String,
+    shared: Arc<Shared>,
+    events: Sender,
+}
+
+/// One open line.
+struct Session {
+    opened: Instant,
+    /// When the last frame that may be believed came.
+    heard: Option<Instant>,
+    backlog: Backlog,
+    framer: Framer,
+    /// Whole frames, also those that may not be believed.
+    frames: u64,
+    /// Bytes since the opening or the last warning.
+    mute_bytes: u64,
+    warned_of_signatures: bool,
+}
+
+impl Shared {
+    /// Nothing is written from here on until the link is opened again.
+    pub async fn set_down(&self) {
+        self.up.store(false, Ordering::Relaxed);
+        *self.writer.lock().await = None;
+    }
+}
+
+impl<O: Opener> Keeper<O> {
+    pub const fn new(opener: O, name: String, shared: Arc<Shared>, events: Sender) -> Self {
+        Self {
+            opener,
+            name,
+            shared,
+            events,
+        }
+    }
+
+    /// Keeps the link open, for ever.
+    pub async fn run(mut self) {
+        let mut failures = 0_u32;
+        let mut said = String::new();
+        loop {
+            let mut was_up = false;
+            let deadline = self.opener.open_deadline();
+            let why = match timeout(deadline, self.opener.open()).await {
+                Ok(Ok(wire)) => {
+                    was_up = true;
+                    self.shared.counters.opens(1);
+                    let opened = Instant::now();
+                    info!(link = %self.name, "link opened");
+                    let (why, believed) = self.read_until_lost(wire).await;
+                    if !believed {
+                        self.opener.opened_in_vain();
+                    }
+                    if opened.elapsed() >= STEADY {
+                        failures = 0;
+                        said.clear();
+                    }
+                    why
+                }
+                Ok(Err(error)) => {
+                    self.shared.counters.open_failures(1);
+                    error.to_string()
+                }
+                Err(_) => {
+                    self.shared.counters.open_failures(1);
+                    format!("no answer within {} s", deadline.as_secs())
+                }
+            };
+            if was_up || why != said {
+                self.events.send(LinkEvent::Down(why.clone()));
+            }
+            if why == said {
+                debug!(link = %self.name, why, "link still down");
+            } else {
+                warn!(link = %self.name, why, "link down, retrying for ever");
+                said = why;
+            }
+            failures = failures.saturating_add(1);
+            sleep(REOPEN.delay(failures, rand::random())).await;
+        }
+    }
+
+    /// Reads until the link is lost; says why, and whether anything that came was believed.
+    async fn read_until_lost(&mut self, wire: Wire) -> (String, bool) {
+        let Wire { mut reader, writer } = wire;
+        let shared = Arc::clone(&self.shared);
+        // A writer may have complained of the line that was there before.
+        let _ = shared.stuck.notified().now_or_never();
+        *shared.writer.lock().await = Some(writer);
+        shared.up.store(true, Ordering::Relaxed);
+        shared
+            .senders
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .forget_sequences();
+        self.events.send(LinkEvent::Up);
+        let patience = self.opener.silence_limit();
+        let mut session = Session::new(Instant::now());
+        let mut buffer = reader.buffer();
+        let why = loop {
+            let too_silent = session.heard.unwrap_or(session.opened) + patience.unwrap_or(NEVER);
+            let read = tokio::select! {
+                read = reader.read(&mut buffer) => Some(read),
+                () = sleep(SILENCE), if session.framer.unfinished() => None,
+                () = shared.stuck.notified() => break "the line does not take what is written".to_owned(),
+                () = sleep_until(too_silent), if patience.is_some() => {
+                    break format!("no frame for {} s", patience.unwrap_or(NEVER).as_secs());
+                }
+            };
+            match read {
+                Some(Ok(0)) => break "the other end hung up".to_owned(),
+                Some(Ok(n)) => {
+                    let bytes = buffer.get(..n).unwrap_or_default();
+                    let heard_before = session.heard;
+                    self.take(&mut session, bytes, reader.is_datagrams());
+                    if session.heard != heard_before {
+                        reader.believed();
+                    }
+                }
+                Some(Err(error)) => break format!("reading failed: {error}"),
+                None => self.hear(&mut session, true),
+            }
+        };
+        shared.counters.skipped(session.framer.waiting() as u64);
+        shared.set_down().await;
+        (why, session.heard.is_some())
+    }
+
+    /// Takes bytes that have just come.
+    fn take(&self, session: &mut Session, bytes: &[u8], is_datagram: bool) {
+        self.shared.counters.bytes(bytes.len() as u64);
+        session.mute_bytes += bytes.len() as u64;
+        session.framer.push_at(bytes, Instant::now());
+        // Nothing continues behind the end of a datagram.
+        self.hear(session, is_datagram);
+        if is_datagram {
+            session.framer.forget_unfinished();
+            self.shared.counters.skipped(session.framer.take_skipped());
+        }
+        if session.mute_bytes >= NO_FRAME_IN && session.frames == 0 {
+            warn!(link = %self.name, bytes = session.mute_bytes, advice = self.opener.advice(), "bytes arrive but no MAVLink frame");
+            session.mute_bytes = 0;
+        }
+    }
+
+    /// Takes all frames that are whole. `ended`: nothing will come to complete one that is not.
+    fn hear(&self, session: &mut Session, ended: bool) {
+        loop {
+            let framer = &mut session.framer;
+            let next = if ended {
+                framer.next_after_silence()
+            } else {
+                framer.next_frame()
+            };
+            let Some(frame) = next else { break };
+            self.hear_one(session, frame);
+        }
+        let counters = &self.shared.counters;
+        counters.skipped(session.framer.take_skipped());
+        counters.bad_checksums(session.framer.take_bad_checksums());
+    }
+
+    fn hear_one(&self, session: &mut Session, frame: RawFrame) {
+        let shared = &self.shared;
+        let counters = &shared.counters;
+        session.frames += 1;
+        if !self.believes(session, &frame) {
+            return;
+        }
+        let decoded = decode(&frame);
+        match decoded {
+            Ok(_) => counters.frames(1),
+            Err(Unread::Unknown) => counters.unknown(1),
+            Err(Unread::Payload) => counters.unreadable(1),
+        }
+        session.heard = Some(frame.at);
+        let lost = shared.senders.lock().unwrap_or_else(PoisonError::into_inner).hear(
+            frame.system,
+            frame.component,
+            frame.sequence(),
+        );
+        counters.lost(lost);
+        let boot_ms = decoded.as_ref().ok().and_then(|(_, message)| backlog::boot_ms(message));
+        let since_open = frame.at.saturating_duration_since(session.opened);
+        if !session.backlog.is_news(boot_ms, since_open) {
+            counters.stale(1);
+            return;
+        }
+        let at = frame.at;
+        shared.taps.offer(&Arc::new(frame), counters);
+        if let Ok((header, message)) = decoded {
+            let frame = Frame { header, message, at };
+            self.events.send(LinkEvent::Frame(Box::new(frame)));
+        }
+    }
+}
+
+impl<O: Opener> Keeper<O> {
+    /// Whether the frame's signature is as it must be.
+    fn believes(&self, session: &mut Session, frame: &RawFrame) -> bool {
+        let Some(signer) = &self.shared.signer else {
+            return true;
+        };
+        let verdict = signer
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .check(frame, Stamp::now());
+        let counters = &self.shared.counters;
+        match verdict {
+            Verdict::Accepted => return true,
+            Verdict::Unsigned => counters.unsigned(1),
+            Verdict::Bad => counters.bad_signatures(1),
+            Verdict::Replayed => counters.replayed(1),
+        }
+        if session.heard.is_none() && !session.warned_of_signatures {
+            session.warned_of_signatures = true;
+            warn!(link = %self.name, ?verdict, "frames arrive that are not signed as they must be, and are not believed; does the autopilot have the same key?");
+        }
+        false
+    }
+}
+
+impl Session {
+    fn new(opened: Instant) -> Self {
+        Self {
+            opened,
+            heard: None,
+            backlog: Backlog::default(),
+            framer: Framer::new(Direction::Autopilot),
+            frames: 0,
+            mute_bytes: 0,
+            warned_of_signatures: false,
+        }
+    }
+}

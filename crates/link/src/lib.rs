@@ -1,0 +1,39 @@
+//! MAVLink over any byte stream: one link to one autopilot that never gives up.
+//!
+//! Owns: link URLs ([`url`]), transports ([`transport`]), searching an autopilot
+//! ([`auto`]), framing and resynchronization ([`framing`], [`raw`],
+//! [`layout`]), reading messages ([`decode`]), signing ([`signing`]), the backlog filter after an open ([`backlog`]),
+//! reconnecting (`keeper`), writing ([`handle`]), the bounded event queue ([`events`]), copies of all frames
+//! ([`tap`]) and counters ([`counters`], [`sequence`]).
+//! Must not: know Kubernetes or gRPC, interpret a message beyond its time stamp, or decide what is sent.
+//!
+//! Reading never blocks (the oldest frame is dropped when nobody listens); writing is never queued (a frame is written
+//! now, within a deadline, or never).
+
+pub mod auto;
+pub mod backlog;
+pub mod counters;
+pub mod decode;
+pub mod events;
+pub mod framing;
+pub mod fuzz;
+pub mod handle;
+mod keeper;
+pub mod layout;
+pub mod link;
+pub mod raw;
+pub mod sequence;
+pub mod signing;
+pub mod tap;
+pub mod transport;
+pub mod url;
+
+pub use counters::CounterSnapshot;
+pub use events::{Events, Frame, LinkEvent};
+pub use handle::{LinkHandle, SendError};
+pub use link::{Link, Options};
+pub use tap::Tap;
+pub use url::LinkUrl;
+
+/// The MAVLink dialect spoken: ardupilotmega, a superset of common.
+pub use mavlink::dialects::ardupilotmega as dialect;

@@ -1,0 +1,256 @@
+//! One MAVLink frame, byte for byte as it was on the wire.
+//!
+//! Owns: [`RawFrame`], reading its header, and judging its checksum. Must not: read payloads beyond the target, or
+//! search in a stream ([`crate::framing`] does).
+
+use crate::layout::{Layout, layout_of};
+use bytes::Bytes;
+use mavlink::{MAV_STX, MAV_STX_V2, calculate_crc};
+use tokio::time::Instant;
+
+/// Longest frame: 10 header, 255 payload, 2 checksum, 13 signature bytes.
+pub const LONGEST: usize = 280;
+/// Bytes that a signature adds: link id, 6 bytes of time stamp, 6 bytes of signature.
+pub const SIGNATURE: usize = 13;
+/// The bit of a MAVLink 2 frame's incompatibility flags that says that it is signed. No other bit is understood.
+pub const SIGNED: u8 = 0x01;
+const CHECKSUM: usize = 2;
+
+/// One whole MAVLink frame exactly as it was on the wire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawFrame {
+    /// All bytes, from the start byte to the checksum or signature.
+    pub bytes: Bytes,
+    /// When it arrived or was written.
+    pub at: Instant,
+    /// Its sender.
+    pub from: Direction,
+    /// Which MAVLink it is.
+    pub version: Version,
+    /// Whether it carries a signature; nothing says that it is a good one.
+    pub signed: bool,
+    /// The sender's system.
+    pub system: u8,
+    /// The sender's component.
+    pub component: u8,
+    /// The message.
+    pub message_id: u32,
+    /// System and component to which it is addressed; `None` when the message has no target or the dialect does not
+    /// know it. Zeros mean everybody.
+    pub target: Option<(u8, u8)>,
+}
+
+/// The sender of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// The other end: the autopilot and all else that speaks there.
+    Autopilot,
+    /// This program.
+    Us,
+    /// A guest, such as a ground station, through this program.
+    Guest,
+}
+
+/// Which MAVLink a frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// MAVLink 1, start byte 0xFE.
+    V1,
+    /// MAVLink 2, start byte 0xFD.
+    V2,
+}
+
+/// Why bytes are not one frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotAFrame {
+    /// They do not begin like a frame that is understood.
+    #[error("the bytes do not begin like a MAVLink frame; send whole MAVLink 1 or 2 frames")]
+    NoStart,
+    /// There are fewer or more of them than the header says.
+    #[error("{got} bytes, but the header says {expected}; send exactly one frame")]
+    Length {
+        /// Bytes given.
+        got: usize,
+        /// Bytes that the header asks for.
+        expected: usize,
+    },
+    /// The checksum is wrong.
+    #[error("the checksum is wrong; the frame was damaged on its way, or comes from another dialect")]
+    Checksum,
+}
+
+impl RawFrame {
+    /// Reads exactly one frame, as from a guest, arrived now. A message that the dialect does not know passes when its
+    /// checksum is right for any `CRC_EXTRA`.
+    ///
+    /// # Errors
+    /// [`NotAFrame`].
+    pub fn parse(bytes: &[u8]) -> Result<Self, NotAFrame> {
+        let shape = Shape::of(bytes).ok_or(NotAFrame::NoStart)?;
+        let expected = shape.len;
+        let head = shape.head.filter(|_| bytes.len() == expected);
+        let head = head.ok_or(NotAFrame::Length {
+            got: bytes.len(),
+            expected,
+        })?;
+        if !head.checksum_fits(bytes, &shape) {
+            return Err(NotAFrame::Checksum);
+        }
+        Ok(Self::build(bytes, &shape, &head, Direction::Guest, Instant::now()))
+    }
+
+    /// A frame that was written at `at`.
+    pub(crate) fn written(bytes: &Bytes, from: Direction, at: Instant) -> Option<Self> {
+        let shape = Shape::of(bytes)?;
+        let head = shape.head?;
+        Some(Self::of_parts(bytes.clone(), &shape, &head, from, at))
+    }
+
+    /// A frame that was cut from a stream.
+    pub(crate) fn build(bytes: &[u8], shape: &Shape, head: &Head, from: Direction, at: Instant) -> Self {
+        Self::of_parts(Bytes::copy_from_slice(bytes), shape, head, from, at)
+    }
+
+    fn of_parts(bytes: Bytes, shape: &Shape, head: &Head, from: Direction, at: Instant) -> Self {
+        let payload = bytes.get(shape.payload..shape.checksum).unwrap_or_default();
+        let target = head.layout.and_then(|layout| layout.target(payload));
+        Self {
+            bytes,
+            at,
+            from,
+            version: shape.version,
+            signed: shape.signed,
+            system: head.system,
+            component: head.component,
+            message_id: head.message_id,
+            target,
+        }
+    }
+
+    /// The sequence number.
+    #[must_use]
+    pub fn sequence(&self) -> u8 {
+        let at = match self.version {
+            Version::V1 => 2,
+            Version::V2 => 4,
+        };
+        self.bytes.get(at).copied().unwrap_or(0)
+    }
+
+    /// The payload as it was sent, which in MAVLink 2 is without its trailing zeros.
+    #[must_use]
+    pub fn payload(&self) -> &[u8] {
+        let payload = Shape::of(&self.bytes).and_then(|shape| self.bytes.get(shape.payload..shape.checksum));
+        payload.unwrap_or_default()
+    }
+}
+
+/// Where the parts of a frame are, from its first bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub version: Version,
+    pub signed: bool,
+    /// Index of the payload.
+    pub payload: usize,
+    /// Index of the checksum.
+    pub checksum: usize,
+    /// Bytes in all.
+    pub len: usize,
+    /// The rest of the header, once it is there.
+    pub head: Option<Head>,
+}
+
+/// Who says what.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Head {
+    pub system: u8,
+    pub component: u8,
+    pub message_id: u32,
+    /// `None` when the dialect does not know the message.
+    pub layout: Option<&'static Layout>,
+}
+
+impl Shape {
+    /// How many bytes [`Shape::of`] needs, if it is a start byte.
+    pub const fn needs(start: u8) -> Option<usize> {
+        match start {
+            MAV_STX => Some(2),
+            MAV_STX_V2 => Some(3),
+            _ => None,
+        }
+    }
+
+    /// The shape of the frame that `bytes` begin with. `None` when they begin with no frame that is understood, or are
+    /// fewer than [`Shape::needs`].
+    pub fn of(bytes: &[u8]) -> Option<Self> {
+        let (version, payload, flags) = match *bytes {
+            [MAV_STX, _, ..] => (Version::V1, 6, 0),
+            [MAV_STX_V2, _, flags, ..] => (Version::V2, 10, flags),
+            _ => return None,
+        };
+        // A frame with a flag that is not understood must not be taken for what it would be without.
+        if flags & !SIGNED != 0 {
+            return None;
+        }
+        let signed = flags & SIGNED != 0;
+        let checksum = payload + usize::from(*bytes.get(1)?);
+        Some(Self {
+            version,
+            signed,
+            payload,
+            checksum,
+            len: checksum + CHECKSUM + if signed { SIGNATURE } else { 0 },
+            head: Head::of(bytes),
+        })
+    }
+}
+
+impl Head {
+    fn of(bytes: &[u8]) -> Option<Self> {
+        let (system, component, message_id) = match *bytes {
+            [MAV_STX, _, _, system, component, id, ..] => (system, component, u32::from(id)),
+            [MAV_STX_V2, _, _, _, _, system, component, a, b, c, ..] => {
+                (system, component, u32::from_le_bytes([a, b, c, 0]))
+            }
+            _ => return None,
+        };
+        Some(Self {
+            system,
+            component,
+            message_id,
+            layout: layout_of(message_id),
+        })
+    }
+
+    /// Whether the checksum is right; for an unknown message whether there is a `CRC_EXTRA` with which it is, which of
+    /// 256 damaged ones about one passes. `bytes` are the whole frame.
+    pub fn checksum_fits(&self, bytes: &[u8], shape: &Shape) -> bool {
+        let (Some(covered), Some(&[low, high])) = (
+            bytes.get(1..shape.checksum),
+            bytes.get(shape.checksum..shape.checksum + CHECKSUM),
+        ) else {
+            return false;
+        };
+        let wire = u16::from_le_bytes([low, high]);
+        match (self.layout, covered) {
+            (Some(layout), _) => calculate_crc(covered, layout.crc_extra) == wire,
+            (None, [but_last @ .., last]) => {
+                let before_extra = calculate_crc(but_last, *last);
+                (0..=u8::MAX).any(|extra| with_extra(before_extra, extra) == wire)
+            }
+            (None, []) => false,
+        }
+    }
+}
+
+/// One step of the checksum (CRC-16/MCRF4XX).
+const fn with_extra(crc: u16, extra: u8) -> u16 {
+    let [low, high] = crc.to_le_bytes();
+    let mut mixed = extra ^ low;
+    mixed ^= mixed << 4;
+    let mixed = mixed as u16;
+    high as u16 ^ (mixed << 8) ^ (mixed << 3) ^ (mixed >> 4)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! Frames lost on the way, from the gaps in each sender's sequence numbers.
+//!
+//! Owns: `Senders`, a bounded table. Must not: count what this program itself dropped.
+//!
+//! Every component counts its frames by itself, modulo 256. More than half a round ahead is taken for a late or
+//! repeated frame, or a sender that began again; none of these is a loss.
+
+/// Most senders that are distinguished; a wire has a handful.
+const SENDERS: usize = 64;
+
+/// What came from one component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SenderCount {
+    /// The sender's system.
+    pub system: u8,
+    /// The sender's component.
+    pub component: u8,
+    /// Frames that came.
+    pub frames: u64,
+    /// Frames that were lost on the way.
+    pub lost: u64,
+    /// Its last sequence number; `None` when the line has been down since.
+    last: Option<u8>,
+}
+
+/// All components heard on a link.
+#[derive(Debug, Default)]
+pub(crate) struct Senders(Vec<SenderCount>);
+
+impl Senders {
+    /// A frame came. How many of its sender's were lost before it.
+    pub fn hear(&mut self, system: u8, component: u8, sequence: u8) -> u64 {
+        let room = self.0.len() < SENDERS;
+        let known = self
+            .0
+            .iter_mut()
+            .find(|s| s.system == system && s.component == component);
+        match known {
+            Some(sender) => {
+                let gap = sender
+                    .last
+                    .map_or(0, |last| sequence.wrapping_sub(last).wrapping_sub(1));
+                let lost = if gap < 128 { u64::from(gap) } else { 0 };
+                sender.last = Some(sequence);
+                sender.frames += 1;
+                sender.lost += lost;
+                lost
+            }
+            None if room => {
+                self.0.push(SenderCount {
+                    system,
+                    component,
+                    frames: 1,
+                    lost: 0,
+                    last: Some(sequence),
+                });
+                0
+            }
+            None => 0,
+        }
+    }
+
+    /// What came from each component.
+    pub fn list(&self) -> Vec<SenderCount> {
+        self.0.clone()
+    }
+
+    /// The link was lost: what was said meanwhile is no loss of the line.
+    pub fn forget_sequences(&mut self) {
+        self.0.iter_mut().for_each(|sender| sender.last = None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_are_counted_for_each_sender_and_across_the_wrap() {
+        let mut senders = Senders::default();
+        assert_eq!(senders.hear(1, 1, 250), 0);
+        assert_eq!(senders.hear(1, 154, 9), 0);
+        assert_eq!(senders.hear(1, 1, 251), 0);
+        assert_eq!(senders.hear(1, 1, 2), 6, "252 to 255, 0 and 1");
+        assert_eq!(senders.hear(1, 154, 10), 0);
+        let list = senders.list();
+        assert_eq!((list[0].frames, list[0].lost), (3, 6));
+        assert_eq!((list[1].frames, list[1].lost), (2, 0));
+    }
+
+    #[test]
+    fn a_late_or_repeated_frame_or_a_restart_is_no_loss() {
+        let mut senders = Senders::default();
+        senders.hear(1, 1, 100);
+        assert_eq!(senders.hear(1, 1, 100), 0, "repeated");
+        assert_eq!(senders.hear(1, 1, 99), 0, "late");
+        assert_eq!(senders.hear(1, 1, 0), 0, "began again");
+        assert_eq!(senders.hear(1, 1, 1), 0);
+    }
+
+    #[test]
+    fn what_was_said_while_the_link_was_down_is_not_lost_on_the_line() {
+        let mut senders = Senders::default();
+        senders.hear(1, 1, 100);
+        senders.forget_sequences();
+        assert_eq!(senders.hear(1, 1, 120), 0);
+        assert_eq!(senders.hear(1, 1, 122), 1);
+    }
+
+    #[test]
+    fn the_table_is_bounded() {
+        let mut senders = Senders::default();
+        (0..=255).for_each(|system| assert_eq!(senders.hear(system, 1, 0), 0));
+        assert_eq!(senders.list().len(), SENDERS);
+    }
+}

@@ -1,0 +1,199 @@
+//! MAVLink 2 signing: what we send carries a signature, and what carries none of ours is not believed.
+//!
+//! Owns: [`Signing`], which is loaded from files, and the pure state behind it. Must not: keep a clock, sign for guests,
+//! or send a key to anybody.
+//!
+//! A signed frame has 13 more bytes: a link id, a time stamp (units of 10 µs since 2015-01-01 UTC), and the first 6 bytes
+//! of SHA-256 over the key and all of the frame before them. Rules (MAVLink guide, message signing):
+//!
+//! * Our time stamps only grow, also over restarts ([`stamps`]).
+//! * A frame is refused when its time stamp is not above the last of its system, component and link id. The first of a
+//!   new stream is refused when it is more than a minute behind our own.
+//! * Only a frame whose signature is right moves anything.
+//! * RADIO_STATUS comes from the radio itself, which has no key: it may be unsigned.
+
+pub mod key;
+pub mod stamps;
+
+use crate::layout::layout_of;
+use crate::raw::{RawFrame, SIGNATURE, SIGNED};
+use bytes::Bytes;
+use key::{Key, KeyError};
+use mavlink::calculate_crc;
+use sha2::{Digest, Sha256};
+use stamps::{Stamp, StampError, StampFile, Stamps};
+use std::path::{Path, PathBuf};
+
+/// Bytes of the signature proper.
+const PROOF: usize = 6;
+const RADIO_STATUS: u32 = 109;
+/// Most streams that are distinguished. Only holders of the key can make one. When there are more, those that would be too far
+/// behind to begin are forgotten.
+const STREAMS: usize = 64;
+/// The first frame of a new stream may be this far behind.
+const NEW_STREAM_BEHIND: Stamp = Stamp(60 * Stamp::SECOND);
+
+/// How a link signs.
+#[derive(Debug)]
+pub struct Signing {
+    pub(crate) signer: Signer,
+    pub(crate) file: StampFile,
+}
+
+/// Why a link cannot sign.
+#[derive(Debug, thiserror::Error)]
+pub enum SigningError {
+    /// The key cannot be used.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// The file of the time stamp cannot be used.
+    #[error(transparent)]
+    Stamp(#[from] StampError),
+}
+
+/// What the checks say of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It may be believed.
+    Accepted,
+    /// It has no signature.
+    Unsigned,
+    /// Its signature is wrong.
+    Bad,
+    /// Its signature is right, but it is old.
+    Replayed,
+}
+
+impl Signing {
+    /// Reads the key and the last time stamp, and writes the first new one. `link_id` distinguishes the links of one holder of
+    /// the key apart. Blocks.
+    ///
+    /// # Errors
+    /// [`SigningError`]; the link must not be opened then: the autopilot would not believe it.
+    pub fn load(key_file: &Path, link_id: u8, stamp_file: PathBuf) -> Result<Self, SigningError> {
+        let key = Key::read(key_file)?;
+        let file = StampFile::new(stamp_file);
+        let stamps = Stamps::after_restart(file.read()?, Stamp::now());
+        file.write(stamps.last())?;
+        Ok(Self {
+            signer: Signer::new(key, link_id, stamps),
+            file,
+        })
+    }
+}
+
+/// Signs and checks. Free of clocks: `now` comes from the caller.
+#[derive(Debug)]
+pub struct Signer {
+    key: Key,
+    link_id: u8,
+    stamps: Stamps,
+    streams: Vec<Stream>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Stream {
+    of: (u8, u8, u8),
+    last: Stamp,
+}
+
+impl Signer {
+    /// A signer whose time stamps begin after those in `stamps`.
+    #[must_use]
+    pub const fn new(key: Key, link_id: u8, stamps: Stamps) -> Self {
+        Self {
+            key,
+            link_id,
+            stamps,
+            streams: Vec::new(),
+        }
+    }
+
+    /// The last time stamp used or seen.
+    #[must_use]
+    pub const fn last(&self) -> Stamp {
+        self.stamps.last()
+    }
+
+    /// The same frame with a signature. What is no unsigned MAVLink 2 frame of the dialect comes back as it is.
+    pub fn sign(&mut self, frame: &[u8], now: Stamp) -> Bytes {
+        let mut bytes = Vec::with_capacity(frame.len() + SIGNATURE);
+        bytes.extend_from_slice(frame);
+        if with_signed_flag(&mut bytes).is_some() {
+            bytes.push(self.link_id);
+            bytes.extend_from_slice(&self.stamps.next(now).to_wire());
+            let proof = self.proof(&bytes);
+            bytes.extend_from_slice(&proof);
+        }
+        bytes.into()
+    }
+
+    /// Whether a frame that arrived may be believed. If it may, its time stamp counts from here on.
+    pub fn check(&mut self, frame: &RawFrame, now: Stamp) -> Verdict {
+        if !frame.signed {
+            let radio = frame.message_id == RADIO_STATUS;
+            return if radio { Verdict::Accepted } else { Verdict::Unsigned };
+        }
+        let Some((rest, proof)) = frame.bytes.split_last_chunk::<PROOF>() else {
+            return Verdict::Bad;
+        };
+        let Some((_, &[link_id, ref stamp @ ..])) = rest.split_last_chunk::<{ SIGNATURE - PROOF }>() else {
+            return Verdict::Bad;
+        };
+        if !same(proof, &self.proof(rest)) {
+            return Verdict::Bad;
+        }
+        let stamp = Stamp::from_wire(stamp);
+        let of = (frame.system, frame.component, link_id);
+        match self.streams.iter_mut().find(|stream| stream.of == of) {
+            Some(stream) if stamp <= stream.last => return Verdict::Replayed,
+            Some(stream) => stream.last = stamp,
+            None => {
+                let own = self.stamps.last().max(now);
+                let ended = |last: Stamp| last.0.saturating_add(NEW_STREAM_BEHIND.0) < own.0;
+                if self.streams.len() >= STREAMS {
+                    // What one said that is forgotten is refused like the beginning of a new one that is as old.
+                    self.streams.retain(|stream| !ended(stream.last));
+                }
+                if ended(stamp) || self.streams.len() >= STREAMS {
+                    return Verdict::Replayed;
+                }
+                self.streams.push(Stream { of, last: stamp });
+            }
+        }
+        self.stamps.see(stamp);
+        Verdict::Accepted
+    }
+
+    /// The signature of all of a frame before it.
+    fn proof(&self, before: &[u8]) -> [u8; PROOF] {
+        let hash = Sha256::new()
+            .chain_update(self.key.bytes())
+            .chain_update(before)
+            .finalize();
+        let mut proof = [0; PROOF];
+        proof.iter_mut().zip(hash).for_each(|(to, from)| *to = from);
+        proof
+    }
+}
+
+/// Compares without revealing by its duration where the difference is.
+fn same(a: &[u8; PROOF], b: &[u8; PROOF]) -> bool {
+    a.iter().zip(b).fold(0, |different, (a, b)| different | (a ^ b)) == 0
+}
+
+/// Sets the flag of a signed frame, which is under the checksum.
+fn with_signed_flag(bytes: &mut [u8]) -> Option<()> {
+    let id = match *bytes {
+        [mavlink::MAV_STX_V2, _, 0, _, _, _, _, a, b, c, ..] => u32::from_le_bytes([a, b, c, 0]),
+        _ => return None,
+    };
+    let extra = layout_of(id)?.crc_extra;
+    *bytes.get_mut(2)? = SIGNED;
+    let (covered, checksum) = bytes.split_last_chunk_mut::<2>()?;
+    *checksum = calculate_crc(covered.get(1..)?, extra).to_le_bytes();
+    Some(())
+}
+
+#[cfg(test)]
+mod tests;

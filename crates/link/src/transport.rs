@@ -1,0 +1,269 @@
+//! Transports: serial, UDP and TCP, behind one face of "read some bytes" and "write these bytes".
+//!
+//! Owns: opening each kind ([`UrlOpener`]). What is special about serial lines and UDP is in [`serial`] and `datagrams`.
+//! Must not: frame, or retry.
+//!
+//! TCP: no delay, and what the other end does not acknowledge within 2 s breaks the connection, so that the kernel never
+//! delivers an old command late.
+
+pub(crate) mod datagrams;
+pub mod serial;
+
+use crate::auto::Search;
+use crate::counters::Counters;
+use crate::url::{HostPort, LinkUrl};
+use datagrams::Datagrams;
+use futures::future::BoxFuture;
+use serial::SerialLine;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
+use tokio::net::{TcpStream, lookup_host};
+
+/// Unacknowledged TCP bytes break the connection after this long: the life of an arm command.
+const TCP_UNACKNOWLEDGED: Duration = fleet::safety::ARM_LIFE;
+/// An opening takes no longer.
+const OPEN_DEADLINE: Duration = Duration::from_secs(5);
+
+/// Why a link could not be opened, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The device file is not there.
+    #[error("serial device {0} is missing; is the autopilot plugged in and powered?")]
+    Missing(String),
+    /// The device file may not be opened.
+    #[error(
+        "no permission to open serial device {0}; add the user to its group (often dialout), or give the container the device"
+    )]
+    Forbidden(String),
+    /// Another program has it.
+    #[error("serial device {0} is in use by another program; stop that program")]
+    Busy(String),
+    /// The device cannot be used as a serial line.
+    #[error("cannot use {device} as a serial device: {why}")]
+    Serial {
+        /// The device.
+        device: String,
+        /// What the system says.
+        why: String,
+    },
+    /// There is no serial device to try.
+    #[error("no serial device in {0}; is the autopilot plugged in, and given to the container?")]
+    NoDevice(String),
+    /// None of the serial devices has an autopilot.
+    #[error("no autopilot on any serial device ({0}); is it powered, and does its port speak MAVLink?")]
+    NoAutopilot(String),
+    /// The host name is unknown.
+    #[error("cannot find the address of {0}; check the host name")]
+    Unresolved(String),
+    /// The network part failed.
+    #[error("cannot open {what}: {why}")]
+    Network {
+        /// What was tried.
+        what: String,
+        /// What the system says.
+        why: io::Error,
+    },
+}
+
+/// Any byte stream that can be a link.
+pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+/// An open link.
+pub struct Wire {
+    pub(crate) reader: Reader,
+    pub(crate) writer: Writer,
+}
+
+/// The reading half.
+pub(crate) enum Reader {
+    Stream(ReadHalf<Box<dyn Stream>>),
+    Datagrams(Arc<Datagrams>),
+}
+
+/// The writing half.
+pub(crate) enum Writer {
+    Stream(WriteHalf<Box<dyn Stream>>),
+    Datagrams(Arc<Datagrams>),
+}
+
+impl Wire {
+    /// A link over any byte stream, such as one end of `tokio::io::duplex`.
+    #[must_use]
+    pub fn stream(stream: impl Stream + 'static) -> Self {
+        let (reader, writer) = tokio::io::split(Box::new(stream) as Box<dyn Stream>);
+        Self {
+            reader: Reader::Stream(reader),
+            writer: Writer::Stream(writer),
+        }
+    }
+
+    fn datagrams(socket: &Arc<Datagrams>) -> Self {
+        Self {
+            reader: Reader::Datagrams(Arc::clone(socket)),
+            writer: Writer::Datagrams(Arc::clone(socket)),
+        }
+    }
+}
+
+impl Reader {
+    /// Reads some bytes. 0 means that the other end hung up. Safe to cancel.
+    pub(crate) async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Stream(stream) => stream.read(buffer).await,
+            Self::Datagrams(socket) => socket.read(buffer).await,
+        }
+    }
+
+    /// A buffer that takes whatever one read may bring: a datagram is cut off where its buffer ends.
+    pub(crate) fn buffer(&self) -> Vec<u8> {
+        let bytes = if self.is_datagrams() { 65_536 } else { 4096 };
+        vec![0; bytes]
+    }
+
+    /// A frame of what was read last is believed.
+    pub(crate) fn believed(&self) {
+        match self {
+            Self::Stream(_) => {}
+            Self::Datagrams(socket) => socket.believed(),
+        }
+    }
+
+    /// Whether each read is a datagram of its own, in which no frame of the one before continues.
+    pub(crate) const fn is_datagrams(&self) -> bool {
+        matches!(self, Self::Datagrams(_))
+    }
+}
+
+impl Writer {
+    pub(crate) async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Stream(stream) => stream.write_all(bytes).await,
+            Self::Datagrams(socket) => socket.write(bytes).await,
+        }
+    }
+}
+
+/// Opens a link, again and again.
+pub trait Opener: Send + 'static {
+    /// Opens it once. The caller sets the deadline, [`Opener::open_deadline`].
+    fn open(&mut self) -> BoxFuture<'_, Result<Wire, OpenError>>;
+
+    /// How long an opening may take.
+    fn open_deadline(&self) -> Duration {
+        OPEN_DEADLINE
+    }
+
+    /// After how long without a frame an open line counts as lost; `None` when only a hang-up says so.
+    fn silence_limit(&self) -> Option<Duration> {
+        None
+    }
+
+    /// The line was lost again before anything that came on it could be believed.
+    fn opened_in_vain(&mut self) {}
+
+    /// What to check when bytes arrive and no frame is among them.
+    fn advice(&self) -> String {
+        "check that the other end speaks MAVLink".to_owned()
+    }
+}
+
+/// Opens what a [`LinkUrl`] names.
+pub struct UrlOpener {
+    url: LinkUrl,
+    counters: Arc<Counters>,
+    search: Search,
+    socket: Option<Arc<Datagrams>>,
+}
+
+impl UrlOpener {
+    /// `devices` is where `auto` searches.
+    pub(crate) fn new(url: LinkUrl, devices: PathBuf, counters: Arc<Counters>) -> Self {
+        let baud = match url {
+            LinkUrl::Auto { baud } => baud,
+            _ => None,
+        };
+        Self {
+            url,
+            counters,
+            search: Search::new(devices, baud),
+            socket: None,
+        }
+    }
+
+    async fn open_url(&mut self) -> Result<Wire, OpenError> {
+        if let Some(socket) = &self.socket {
+            return Ok(Wire::datagrams(socket));
+        }
+        let counters = Arc::clone(&self.counters);
+        let socket = match &self.url {
+            LinkUrl::Serial { device, baud } => return Ok(SerialLine::open(device, *baud)?.into_wire()),
+            LinkUrl::Auto { .. } => return Ok(self.search.find().await?.into_wire()),
+            LinkUrl::Tcp { remote } => return tcp(remote).await,
+            LinkUrl::UdpListen { local } => Datagrams::listen(local, counters).await?,
+            LinkUrl::Udp { remote } => Datagrams::connect(remote, counters).await?,
+        };
+        let socket = Arc::new(socket);
+        self.socket = Some(Arc::clone(&socket));
+        Ok(Wire::datagrams(&socket))
+    }
+}
+
+impl Opener for UrlOpener {
+    fn open(&mut self) -> BoxFuture<'_, Result<Wire, OpenError>> {
+        Box::pin(self.open_url())
+    }
+
+    fn open_deadline(&self) -> Duration {
+        match self.url {
+            LinkUrl::Auto { .. } => Search::DEADLINE,
+            _ => OPEN_DEADLINE,
+        }
+    }
+
+    fn silence_limit(&self) -> Option<Duration> {
+        matches!(self.url, LinkUrl::Auto { .. }).then_some(Search::SILENT)
+    }
+
+    fn opened_in_vain(&mut self) {
+        self.search.found_in_vain();
+    }
+
+    fn advice(&self) -> String {
+        match self.url {
+            LinkUrl::Serial { baud, .. } => serial::advice(baud),
+            _ => "check that the other end speaks MAVLink".to_owned(),
+        }
+    }
+}
+
+fn network(what: String) -> impl Fn(io::Error) -> OpenError {
+    move |why| OpenError::Network {
+        what: what.clone(),
+        why,
+    }
+}
+
+async fn resolve(at: &HostPort) -> Result<SocketAddr, OpenError> {
+    let found = lookup_host((at.host.as_str(), at.port)).await;
+    found
+        .ok()
+        .and_then(|mut all| all.next())
+        .ok_or_else(|| OpenError::Unresolved(at.to_string()))
+}
+
+async fn tcp(remote: &HostPort) -> Result<Wire, OpenError> {
+    let failed = network(format!("tcp:{remote}"));
+    let address = resolve(remote).await?;
+    let stream = TcpStream::connect(address).await.map_err(&failed)?;
+    stream.set_nodelay(true).map_err(&failed)?;
+    #[cfg(target_os = "linux")]
+    socket2::SockRef::from(&stream)
+        .set_tcp_user_timeout(Some(TCP_UNACKNOWLEDGED))
+        .map_err(&failed)?;
+    Ok(Wire::stream(stream))
+}

@@ -1,0 +1,266 @@
+//! UDP: one socket for the life of the process, because PX4 answers only the first address and port that it heard.
+//!
+//! Owns: which address the other end has. A client's is what its URL names; a host name is resolved again while nothing is received,
+//! for the host may have got another address. A listener's is the first that was believed, until nothing of that one has been
+//! believed for a while; before, it is the last sender, so that noise from elsewhere keeps nobody out.
+//! Must not: frame.
+
+use super::{OpenError, network, resolve};
+use crate::counters::Counters;
+use crate::url::HostPort;
+use futures::future::BoxFuture;
+use std::future::pending;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::net::{UdpSocket, lookup_host};
+use tokio::time::{Instant, sleep_until};
+use tracing::{debug, info};
+
+/// A UDP listener stays with its autopilot until nothing of that has been believed for this long.
+const PEER_SILENT: Duration = Duration::from_secs(5);
+/// While nothing is received, a host name is resolved this often.
+const LOOK_UP_EVERY: Duration = Duration::from_secs(5);
+
+/// Finds the addresses of a host.
+type LookUp = Box<dyn Fn(HostPort) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;
+
+/// A UDP socket that speaks with one autopilot.
+pub(crate) struct Datagrams {
+    socket: UdpSocket,
+    other: Mutex<Other>,
+    /// What is resolved again; `None` for a listener and for an address that is a number.
+    name: Option<HostPort>,
+    look_up: LookUp,
+    counters: Arc<Counters>,
+}
+
+/// The other end.
+#[derive(Debug)]
+enum Other {
+    Named { address: SocketAddr, look_up_at: Instant },
+    Heard(Option<Peer>),
+}
+
+/// Which sender a listener takes.
+#[derive(Clone, Copy, Debug)]
+struct Peer {
+    address: SocketAddr,
+    /// When a frame of it was believed last.
+    believed: Option<Instant>,
+}
+
+impl Datagrams {
+    /// Waits for an autopilot on `local`.
+    pub async fn listen(local: &HostPort, counters: Arc<Counters>) -> Result<Self, OpenError> {
+        let failed = network(format!("udp-listen:{local}"));
+        let socket = UdpSocket::bind(resolve(local).await?).await.map_err(failed)?;
+        Ok(Self::new(socket, Other::Heard(None), None, counters))
+    }
+
+    /// Speaks to the autopilot at `remote`.
+    pub async fn connect(remote: &HostPort, counters: Arc<Counters>) -> Result<Self, OpenError> {
+        let failed = network(format!("udp:{remote}"));
+        let address = resolve(remote).await?;
+        let socket = bind_steady(address).await.map_err(failed)?;
+        let other = Other::Named {
+            address,
+            look_up_at: Instant::now() + LOOK_UP_EVERY,
+        };
+        let name = remote.host.parse::<IpAddr>().is_err().then(|| remote.clone());
+        Ok(Self::new(socket, other, name, counters))
+    }
+
+    fn new(socket: UdpSocket, other: Other, name: Option<HostPort>, counters: Arc<Counters>) -> Self {
+        let look_up: LookUp =
+            Box::new(|name| Box::pin(async move { Ok(lookup_host((name.host.as_str(), name.port)).await?.collect()) }));
+        Self {
+            socket,
+            other: Mutex::new(other),
+            name,
+            look_up,
+            counters,
+        }
+    }
+
+    /// Reads a datagram of the other end. Safe to cancel.
+    pub async fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let look_up = self.name.as_ref().zip(self.look_up_at());
+            let (len, from) = tokio::select! {
+                biased;
+                read = self.socket.recv_from(buffer) => read?,
+                address = self.find_again(look_up) => {
+                    self.looked_up(address);
+                    continue;
+                }
+            };
+            if len > 0 && self.is_ours(from) {
+                return Ok(len);
+            }
+            self.counters.strangers(1);
+        }
+    }
+
+    /// Resolves the host when it is time to, which for a listener is never.
+    async fn find_again(&self, look_up: Option<(&HostPort, Instant)>) -> Option<SocketAddr> {
+        let Some((name, at)) = look_up else {
+            return pending().await;
+        };
+        sleep_until(at).await;
+        let family = self.socket.local_addr().is_ok_and(|local| local.is_ipv4());
+        match (self.look_up)(name.clone()).await {
+            Ok(found) => found.into_iter().find(|address| address.is_ipv4() == family),
+            Err(error) => {
+                debug!(host = %name, %error, "the host name is not known at present");
+                None
+            }
+        }
+    }
+
+    fn other(&self) -> MutexGuard<'_, Other> {
+        self.other.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn look_up_at(&self) -> Option<Instant> {
+        match *self.other() {
+            Other::Named { look_up_at, .. } => Some(look_up_at),
+            Other::Heard(_) => None,
+        }
+    }
+
+    fn looked_up(&self, found: Option<SocketAddr>) {
+        if let Other::Named { address, look_up_at } = &mut *self.other() {
+            *look_up_at = Instant::now() + LOOK_UP_EVERY;
+            if let Some(found) = found.filter(|found| found != address) {
+                info!(from = %address, to = %found, "the autopilot's host has another address now");
+                *address = found;
+                self.counters.moved(1);
+            }
+        }
+    }
+
+    fn is_ours(&self, from: SocketAddr) -> bool {
+        let now = Instant::now();
+        match &mut *self.other() {
+            Other::Named { address, look_up_at } => {
+                let ours = address.ip() == from.ip();
+                if ours {
+                    *look_up_at = now + LOOK_UP_EVERY;
+                }
+                ours
+            }
+            Other::Heard(Some(peer)) if peer.address == from => true,
+            Other::Heard(Some(Peer { believed: Some(at), .. })) if now.duration_since(*at) < PEER_SILENT => false,
+            Other::Heard(peer) => {
+                *peer = Some(Peer {
+                    address: from,
+                    believed: None,
+                });
+                true
+            }
+        }
+    }
+
+    /// A frame of the datagram that was read last is believed: its sender is the other end.
+    pub fn believed(&self) {
+        if let Other::Heard(Some(peer)) = &mut *self.other() {
+            peer.believed = Some(Instant::now());
+        }
+    }
+
+    /// Sends to the other end.
+    pub async fn write(&self, bytes: &[u8]) -> io::Result<()> {
+        let to = match *self.other() {
+            Other::Named { address, .. } => Some(address),
+            Other::Heard(peer) => peer.map(|peer| peer.address),
+        };
+        let to = to.ok_or(io::ErrorKind::NotConnected)?;
+        match self.socket.send_to(bytes, to).await {
+            // Nobody listens there at present; like a datagram lost on the way.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(()),
+            result => result.map(|_| ()),
+        }
+    }
+}
+
+/// A local port that is the same after a restart (PX4 answers only the first port that it heard), derived from the
+/// autopilot's address; any free one if that is taken.
+async fn bind_steady(remote: SocketAddr) -> io::Result<UdpSocket> {
+    let any = match remote.ip() {
+        IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+    };
+    let hash = remote
+        .to_string()
+        .bytes()
+        .fold(0x811c_9dc5_u32, |h, b| (h ^ u32::from(b)).wrapping_mul(0x0100_0193));
+    // Below the range of ephemeral ports (32768 upwards), so that nobody gets it by chance.
+    let port = 20_000 + u16::try_from(hash % 12_000).unwrap_or(0);
+    match UdpSocket::bind((any, port)).await {
+        Ok(socket) => Ok(socket),
+        Err(_) => UdpSocket::bind((any, 0)).await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[tokio::test(start_paused = true)]
+    async fn a_host_that_is_silent_is_looked_up_again_and_followed() {
+        let (old, new) = (bound().await, bound().await);
+        let (old_address, new_address) = (old.local_addr().unwrap(), new.local_addr().unwrap());
+        let counters = Arc::new(Counters::default());
+        let other = Other::Named {
+            address: old_address,
+            look_up_at: Instant::now() + LOOK_UP_EVERY,
+        };
+        let name = HostPort {
+            host: "autopilot.example".to_owned(),
+            port: old_address.port(),
+        };
+        let mut datagrams = Datagrams::new(bound().await, other, Some(name), Arc::clone(&counters));
+        let asked = Arc::new(AtomicUsize::new(0));
+        let times = Arc::clone(&asked);
+        datagrams.look_up = Box::new(move |_| {
+            let answer = match times.fetch_add(1, Ordering::Relaxed) {
+                // Unknown, still the same, moved.
+                0 => Err(io::ErrorKind::NotFound.into()),
+                1 => Ok(vec![old_address]),
+                _ => Ok(vec!["[::1]:9".parse().unwrap(), new_address]),
+            };
+            Box::pin(std::future::ready(answer))
+        });
+        let mut buffer = [0; 16];
+        let began = Instant::now();
+        // Nothing is heard; the clock runs on by itself.
+        let read = datagrams.read(&mut buffer);
+        assert!(tokio::time::timeout(Duration::from_secs(16), read).await.is_err());
+        assert_eq!(asked.load(Ordering::Relaxed), 3, "every 5 s");
+        assert_eq!(counters.snapshot().moved, 1);
+        assert!(began.elapsed() < Duration::from_secs(17));
+        datagrams.write(b"hello").await.unwrap();
+        assert_eq!(new.recv(&mut buffer).await.unwrap(), 5);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_number_is_never_looked_up() {
+        let far = bound().await;
+        let name = HostPort {
+            host: "127.0.0.1".to_owned(),
+            port: far.local_addr().unwrap().port(),
+        };
+        let mut datagrams = Datagrams::connect(&name, Arc::default()).await.unwrap();
+        datagrams.look_up = Box::new(|_| panic!("looked up"));
+        let mut buffer = [0; 16];
+        let read = datagrams.read(&mut buffer);
+        assert!(tokio::time::timeout(Duration::from_secs(60), read).await.is_err());
+    }
+
+    async fn bound() -> UdpSocket {
+        UdpSocket::bind("127.0.0.1:0").await.unwrap()
+    }
+}

@@ -1,0 +1,209 @@
+//! Link URLs: where the autopilot is reached.
+//!
+//! Owns: parsing and printing [`LinkUrl`]. Must not: open anything.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Where the autopilot is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LinkUrl {
+    /// A serial device, such as `/dev/ttyACM0`, a stable `/dev/serial/by-id/...` name, or a pseudo-terminal.
+    Serial {
+        /// The device.
+        device: PathBuf,
+        /// Baud rate.
+        baud: u32,
+    },
+    /// Search an autopilot on the serial devices that there are.
+    Auto {
+        /// Only at this baud rate; at all usual ones when `None`.
+        baud: Option<u32>,
+    },
+    /// Wait for the autopilot's datagrams on a local address and answer to their sender.
+    UdpListen {
+        /// Local address.
+        local: HostPort,
+    },
+    /// Send datagrams to the autopilot's address first.
+    Udp {
+        /// Remote address.
+        remote: HostPort,
+    },
+    /// Connect by TCP.
+    Tcp {
+        /// Remote address.
+        remote: HostPort,
+    },
+}
+
+/// A host name or address, and a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostPort {
+    /// Name, IPv4 address, or IPv6 address without brackets.
+    pub host: String,
+    /// Port, not 0.
+    pub port: u16,
+}
+
+/// A link URL that is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{got:?} is not a link: {why}; use auto, auto:57600, serial:/dev/ttyACM0:921600, udp-listen:0.0.0.0:14540, udp:HOST:PORT or tcp:HOST:PORT"
+)]
+pub struct BadLinkUrl {
+    /// What was given.
+    pub got: String,
+    /// What is wrong with it.
+    pub why: &'static str,
+}
+
+impl FromStr for LinkUrl {
+    type Err = BadLinkUrl;
+
+    fn from_str(text: &str) -> Result<Self, BadLinkUrl> {
+        parse(text).map_err(|why| BadLinkUrl {
+            got: text.to_owned(),
+            why,
+        })
+    }
+}
+
+fn parse(text: &str) -> Result<LinkUrl, &'static str> {
+    if text == "auto" {
+        return Ok(LinkUrl::Auto { baud: None });
+    }
+    let (scheme, rest) = text.split_once(':').ok_or("it names no transport")?;
+    match scheme {
+        "serial" => {
+            let (device, baud) = rest.rsplit_once(':').ok_or("the baud rate is missing")?;
+            if device.is_empty() {
+                return Err("the device is missing");
+            }
+            Ok(LinkUrl::Serial {
+                device: device.into(),
+                baud: baud_rate(baud)?,
+            })
+        }
+        "auto" => Ok(LinkUrl::Auto {
+            baud: Some(baud_rate(rest)?),
+        }),
+        "udp-listen" => Ok(LinkUrl::UdpListen {
+            local: host_port(rest)?,
+        }),
+        "udp" => Ok(LinkUrl::Udp {
+            remote: host_port(rest)?,
+        }),
+        "tcp" => Ok(LinkUrl::Tcp {
+            remote: host_port(rest)?,
+        }),
+        _ => Err("the transport is unknown"),
+    }
+}
+
+fn baud_rate(text: &str) -> Result<u32, &'static str> {
+    let baud = text.parse().ok().filter(|&baud| baud > 0);
+    baud.ok_or("the baud rate is not a number above 0")
+}
+
+fn host_port(text: &str) -> Result<HostPort, &'static str> {
+    let (host, port) = text.rsplit_once(':').ok_or("the port is missing")?;
+    let host = match host.strip_prefix('[') {
+        Some(inner) => inner
+            .strip_suffix(']')
+            .ok_or("the bracket of the IPv6 address is not closed")?,
+        None if host.contains(':') => return Err("an IPv6 address needs brackets"),
+        None => host,
+    };
+    if host.is_empty() {
+        return Err("the host is missing");
+    }
+    if host.contains(['/', ' ']) {
+        return Err("the host is not a name or an address");
+    }
+    let port = port
+        .parse()
+        .ok()
+        .filter(|&p| p > 0)
+        .ok_or("the port is not a number from 1 to 65535")?;
+    Ok(HostPort {
+        host: host.to_owned(),
+        port,
+    })
+}
+
+impl fmt::Display for HostPort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.host.contains(':') {
+            write!(f, "[{}]:{}", self.host, self.port)
+        } else {
+            write!(f, "{}:{}", self.host, self.port)
+        }
+    }
+}
+
+impl fmt::Display for LinkUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Serial { device, baud } => write!(f, "serial:{}:{baud}", device.display()),
+            Self::Auto { baud: None } => f.write_str("auto"),
+            Self::Auto { baud: Some(baud) } => write!(f, "auto:{baud}"),
+            Self::UdpListen { local } => write!(f, "udp-listen:{local}"),
+            Self::Udp { remote } => write!(f, "udp:{remote}"),
+            Self::Tcp { remote } => write!(f, "tcp:{remote}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_of_link_reads_and_prints_the_same() {
+        for text in [
+            "auto",
+            "auto:57600",
+            "serial:/dev/ttyACM0:921600",
+            "serial:/dev/serial/by-id/usb-a:b-if00:57600",
+            "udp-listen:0.0.0.0:14540",
+            "udp:127.0.0.1:14580",
+            "udp:[::1]:14580",
+            "tcp:sitl.example:5760",
+        ] {
+            let url: LinkUrl = text.parse().unwrap();
+            assert_eq!(url.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_bad_link_says_what_is_wrong_and_lists_the_forms() {
+        for (text, why) in [
+            ("", "it names no transport"),
+            ("/dev/ttyACM0", "it names no transport"),
+            ("bluetooth:x:1", "the transport is unknown"),
+            ("serial:/dev/ttyACM0", "the baud rate is missing"),
+            ("serial::57600", "the device is missing"),
+            ("serial:/dev/ttyACM0:fast", "the baud rate is not a number above 0"),
+            ("auto:", "the baud rate is not a number above 0"),
+            ("auto:/dev/ttyACM0", "the baud rate is not a number above 0"),
+            ("serial:/dev/ttyACM0:0", "the baud rate is not a number above 0"),
+            ("udp:host", "the port is missing"),
+            ("udp::14550", "the host is missing"),
+            ("tcp:host:0", "the port is not a number from 1 to 65535"),
+            ("tcp:host:70000", "the port is not a number from 1 to 65535"),
+            ("tcp:::1:5760", "an IPv6 address needs brackets"),
+            ("udp://host:14550", "the host is not a name or an address"),
+        ] {
+            let error = text.parse::<LinkUrl>().unwrap_err();
+            assert_eq!(error.why, why, "{text}");
+            let line = error.to_string();
+            assert!(
+                line.contains("serial:/dev/ttyACM0:921600") && line.contains("udp-listen:"),
+                "{line}"
+            );
+            assert!(!line.contains('\n'));
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Tools of the tests that are written in Go, in the per-user cache.
+//!
+//! Owns: building each once, keyed by what it is built from. Must not: know what a tool does.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::Context;
+
+use crate::control_plane::binaries::{cache_root, fnv1a, version_of};
+use crate::control_plane::workspace_root;
+use crate::{prerequisites, run};
+
+/// A build from nothing takes two minutes on two idle cores.
+const BUILD_WITHIN: Duration = Duration::from_secs(1800);
+
+/// A tool and where it comes from.
+#[derive(Clone, Copy, Debug)]
+pub struct GoTool {
+    /// Its name, and that of the folder of its Go module in `tests/`.
+    pub name: &'static str,
+    /// The package that is built, as `go build` takes it.
+    pub package: &'static str,
+    /// Files of that folder that it is built from, besides `go.mod` and `go.sum`.
+    pub sources: &'static [&'static str],
+}
+
+impl GoTool {
+    /// Its program, built first if need be; says so on standard error.
+    ///
+    /// Errors: Go is missing or too old; the build fails.
+    pub fn find_or_build(&self) -> anyhow::Result<PathBuf> {
+        let module = workspace_root().join("tests").join(self.name);
+        let read = |name: &str| {
+            let path = module.join(name);
+            std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))
+        };
+        let go_mod = read("go.mod")?;
+        let mut parts = vec![go_mod.clone(), read("go.sum")?];
+        for source in self.sources {
+            parts.push(read(source)?);
+        }
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        let key = format!("{:016x}", fnv1a(&parts));
+        let folder = cache_root()?.join(self.name).join(key);
+        let binary = folder.join(self.name);
+        if !binary.is_file() {
+            let go = version_of(&go_mod, "go").with_context(|| format!("{} names no Go version", self.name))?;
+            prerequisites::go(&go)?;
+            self.build(&module, &folder, &binary)?;
+        }
+        Ok(binary)
+    }
+
+    /// Builds it beside its place and moves it there in one step. Others who want the same wait meanwhile.
+    fn build(&self, module: &Path, folder: &Path, binary: &Path) -> anyhow::Result<()> {
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        let lock = File::create(folder.join("lock"))?;
+        lock.lock()
+            .with_context(|| format!("cannot lock the cache of {}", self.name))?;
+        if binary.is_file() {
+            return Ok(());
+        }
+        let told = format!(
+            "{}: building it into the cache; about 2 minutes on 2 cores, once\n",
+            self.name
+        );
+        // If standard error is closed, nobody waits for it.
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), told.as_bytes());
+        let unfinished = binary.with_added_extension("building");
+        let mut command = Command::new("go");
+        command
+            .args(["build", "-trimpath", "-ldflags=-s -w", "-o"])
+            .arg(&unfinished)
+            .arg(self.package)
+            .current_dir(module)
+            .env("CGO_ENABLED", "0")
+            .env("GOTOOLCHAIN", "local")
+            .env("GOWORK", "off");
+        let output = run::output(command, None, BUILD_WITHIN)?;
+        let words = String::from_utf8_lossy(&output.stderr);
+        anyhow::ensure!(
+            output.status.success(),
+            "go could not build {}:\n{}",
+            self.name,
+            words.trim()
+        );
+        std::fs::rename(&unfinished, binary)?;
+        Ok(())
+    }
+}

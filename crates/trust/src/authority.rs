@@ -1,0 +1,209 @@
+//! One certificate authority of ours: a certificate and its key.
+//!
+//! Owns: what the certificates that it signs say. Must not: keep anything anywhere, or decide when it is replaced.
+
+use crate::SERVER_NAME;
+use crate::bundle::{Bundle, BundleError};
+use crate::certificate::{self, CertificateError};
+use crate::identity::{Identity, IdentityError};
+use crate::peer::Peer;
+use crate::validity::Validity;
+use rcgen::{
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose, SanType,
+};
+use rustls::pki_types::CertificateDer;
+use std::fmt;
+use std::sync::Arc;
+
+/// Signs certificates. A copy is the same authority.
+#[derive(Clone)]
+pub struct Authority {
+    certificate_pem: String,
+    certificate: CertificateDer<'static>,
+    bundle: Bundle,
+    issuer: Arc<Issuer<'static, KeyPair>>,
+    validity: Validity,
+}
+
+/// Why there is no authority, or no certificate of it.
+#[derive(Debug, thiserror::Error)]
+pub enum AuthorityError {
+    /// The key is damaged.
+    #[error("the authority's key is damaged: {0}; put back the copy that was saved")]
+    Key(rcgen::Error),
+    /// The certificate is damaged, or is none of an authority.
+    #[error("the authority's certificate is damaged: {0}; put back the copy that was saved")]
+    Damaged(String),
+    /// Key and certificate do not belong together.
+    #[error("the authority's key does not belong to its certificate; put back the copies that were saved together")]
+    Strangers,
+    /// The certificate is damaged.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
+    /// It is a time at which the authority is not good.
+    #[error(
+        "the authority is not good at the time that this computer's clock says, so nothing that it signs now would be; set the clock"
+    )]
+    Clock,
+    /// A name is none.
+    #[error("no certificate for the names {names}: {source}; name hosts and addresses")]
+    Names {
+        /// The names asked for.
+        names: String,
+        /// Why.
+        source: rcgen::Error,
+    },
+    /// A fault of ours.
+    #[error("no certificate could be made: {0}; this is a fault of the program")]
+    Making(#[from] rcgen::Error),
+    /// A fault of ours.
+    #[error("the certificate made cannot be used: {0}; this is a fault of the program")]
+    Using(#[from] IdentityError),
+}
+
+impl Authority {
+    /// Makes one, with a new key.
+    ///
+    /// # Errors
+    /// [`AuthorityError::Making`].
+    pub fn make(validity: Validity) -> Result<Self, AuthorityError> {
+        let key = KeyPair::generate()?;
+        let mut params = CertificateParams::default();
+        set_life(&mut params, validity);
+        // Two authorities at a time must not be mistaken for one another, so each has a name of its own.
+        let mark: String = key
+            .public_key_raw()
+            .iter()
+            .rev()
+            .take(4)
+            .map(|b| format!("{b:02x}"))
+            .collect();
+        params.distinguished_name = named(&format!("skein authority {mark}"));
+        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        let pem = params.self_signed(&key)?.pem();
+        Self::from_pem(&pem, &key.serialize_pem())
+    }
+
+    /// Reads a certificate and its key.
+    ///
+    /// # Errors
+    /// [`AuthorityError`].
+    pub fn from_pem(certificate_pem: &str, key_pem: &str) -> Result<Self, AuthorityError> {
+        let damaged = |error: BundleError| AuthorityError::Damaged(error.to_string());
+        let bundle = Bundle::from_pem(certificate_pem).map_err(damaged)?;
+        let certificate = match bundle.certificates() {
+            [one] => one.clone(),
+            _ => return Err(AuthorityError::Damaged("it is more than one".to_owned())),
+        };
+        let key = KeyPair::from_pem(key_pem.trim()).map_err(AuthorityError::Key)?;
+        // A key pair and a certificate that belong together pass the check of an identity.
+        Identity::from_pem(bundle.to_pem(), key_pem).map_err(|error| match error {
+            IdentityError::Strangers(_) => AuthorityError::Strangers,
+            other => AuthorityError::Using(other),
+        })?;
+        let issuer =
+            Issuer::from_ca_cert_der(&certificate, key).map_err(|error| AuthorityError::Damaged(error.to_string()))?;
+        Ok(Self {
+            certificate_pem: bundle.to_pem().to_owned(),
+            validity: certificate::validity(&certificate)?,
+            certificate,
+            bundle,
+            issuer: Arc::new(issuer),
+        })
+    }
+
+    /// Its certificate, for those that are to trust it.
+    #[must_use]
+    pub fn certificate_pem(&self) -> &str {
+        &self.certificate_pem
+    }
+
+    /// Its key: the secret that all else hangs on.
+    #[must_use]
+    pub fn key_pem(&self) -> String {
+        self.issuer.key().serialize_pem()
+    }
+
+    /// It alone.
+    #[must_use]
+    pub fn bundle(&self) -> Bundle {
+        self.bundle.clone()
+    }
+
+    /// From when to when it is good.
+    #[must_use]
+    pub const fn validity(&self) -> Validity {
+        self.validity
+    }
+
+    /// A certificate for the coordinator's end: [`SERVER_NAME`] and `names`, host names or addresses. It does not outlive the
+    /// authority.
+    ///
+    /// # Errors
+    /// [`AuthorityError::Names`] when one of them is no name.
+    pub fn server(&self, names: &[String], validity: Validity) -> Result<Identity, AuthorityError> {
+        let mut all = vec![SERVER_NAME.to_owned()];
+        all.extend(names.iter().filter(|name| *name != SERVER_NAME).cloned());
+        let params = CertificateParams::new(all.clone());
+        let mut params = params.map_err(|source| AuthorityError::Names {
+            names: all.join(", "),
+            source,
+        })?;
+        params.distinguished_name = named(SERVER_NAME);
+        self.sign(params, ExtendedKeyUsagePurpose::ServerAuth, validity)
+    }
+
+    /// A certificate for an agent or a person's tool. It does not outlive the authority.
+    ///
+    /// # Errors
+    /// [`AuthorityError::Making`].
+    pub fn client(&self, peer: &Peer, validity: Validity) -> Result<Identity, AuthorityError> {
+        let mut params = CertificateParams::default();
+        let uri = peer.to_string();
+        params.distinguished_name = named(&uri);
+        params.subject_alt_names = vec![SanType::URI(uri.as_str().try_into()?)];
+        self.sign(params, ExtendedKeyUsagePurpose::ClientAuth, validity)
+    }
+
+    fn sign(
+        &self,
+        mut params: CertificateParams,
+        purpose: ExtendedKeyUsagePurpose,
+        validity: Validity,
+    ) -> Result<Identity, AuthorityError> {
+        set_life(&mut params, validity.within(self.validity));
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = vec![purpose];
+        params.use_authority_key_identifier_extension = true;
+        let key = KeyPair::generate()?;
+        let certificate = params.signed_by(&key, self.issuer.as_ref())?;
+        Ok(Identity::from_pem(&certificate.pem(), &key.serialize_pem())?)
+    }
+}
+
+fn set_life(params: &mut CertificateParams, validity: Validity) {
+    params.not_before = validity.not_before.into();
+    params.not_after = validity.not_after.into();
+}
+
+fn named(common_name: &str) -> DistinguishedName {
+    let mut name = DistinguishedName::new();
+    name.push(DnType::CommonName, common_name);
+    name
+}
+
+impl PartialEq for Authority {
+    fn eq(&self, other: &Self) -> bool {
+        self.certificate == other.certificate
+    }
+}
+
+impl fmt::Debug for Authority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Authority")
+            .field("validity", &self.validity)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,257 @@
+//! What a certificate says: whose it is, its serial number, its life.
+//!
+//! Owns: reading it. Must not: judge whether it is trusted; the caller has verified it against an authority first.
+
+use crate::authority::Authority;
+use crate::peer::{BadPeer, Peer};
+use crate::validity::{self, Validity};
+use rustls::pki_types::CertificateDer;
+use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
+use x509_parser::x509::AttributeTypeAndValue;
+
+/// The holder of a client certificate that was shown and verified.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Caller {
+    /// It was signed by an authority of ours.
+    Peer(PeerCertificate),
+    /// It was signed by the cluster's authority for clients: a user of Kubernetes, never an agent.
+    KubernetesUser {
+        /// The user: the subject's common name.
+        name: String,
+        /// The user's groups: the subject's organizations.
+        groups: Vec<String>,
+        /// From when to when the certificate is good.
+        validity: Validity,
+    },
+}
+
+impl Caller {
+    /// From when to when the certificate is good that was shown.
+    #[must_use]
+    pub const fn validity(&self) -> Validity {
+        match self {
+            Self::Peer(PeerCertificate { validity, .. }) | Self::KubernetesUser { validity, .. } => *validity,
+        }
+    }
+}
+
+/// A client certificate of ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerCertificate {
+    /// Whose it is.
+    pub peer: Peer,
+    /// Its serial number, in lower-case hexadecimal.
+    pub serial: String,
+    /// From when to when it is good.
+    pub validity: Validity,
+}
+
+/// A certificate that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CertificateError {
+    /// It cannot be read.
+    #[error("the certificate is damaged: {0}; have a new one made")]
+    Damaged(String),
+    /// It names nobody of ours.
+    #[error("the certificate names neither an agent nor an operator; have one made with `skein enroll`")]
+    Nobody,
+    /// It names more than one.
+    #[error("the certificate names more than one holder; have one made with `skein enroll`")]
+    Several,
+    /// It names something that is nobody.
+    #[error(transparent)]
+    Peer(#[from] BadPeer),
+    /// A user's certificate without a name.
+    #[error("the certificate's subject has no common name, so Kubernetes knows no user by it")]
+    NoUser,
+    /// A user's certificate with a name that others may read as another.
+    #[error("the certificate's subject has a name that is no UTF-8 text; have one made with plain names")]
+    Unreadable,
+    /// No authority that is believed has signed it.
+    #[error("the certificate is not believed: {0}")]
+    Unbelieved(rustls::Error),
+}
+
+impl PeerCertificate {
+    /// Reads a certificate of ours.
+    ///
+    /// # Errors
+    /// [`CertificateError`] when it names not exactly one peer.
+    pub fn read(der: &CertificateDer<'_>) -> Result<Self, CertificateError> {
+        let certificate = parse(der)?;
+        let names = certificate
+            .subject_alternative_name()
+            .map_err(|error| CertificateError::Damaged(error.to_string()))?;
+        let mut uris = names
+            .iter()
+            .flat_map(|names| names.value.general_names.iter())
+            .filter_map(|name| match name {
+                GeneralName::URI(uri) => Some(*uri),
+                _ => None,
+            });
+        let uri = uris.next().ok_or(CertificateError::Nobody)?;
+        if uris.next().is_some() {
+            return Err(CertificateError::Several);
+        }
+        Ok(Self {
+            peer: Peer::parse(uri)?,
+            serial: serial(&certificate),
+            validity: validity_of(&certificate),
+        })
+    }
+}
+
+/// The user of Kubernetes whom a certificate names: common name and organizations, as the API server reads them.
+pub(crate) fn kubernetes_user(der: &CertificateDer<'_>) -> Result<Caller, CertificateError> {
+    let certificate = parse(der)?;
+    // The API server reads some older kinds of text, too. To pass one over would leave another name than the one that it reads.
+    let texts = |found: Vec<&AttributeTypeAndValue<'_>>| -> Result<Vec<String>, CertificateError> {
+        let text = |value: &&AttributeTypeAndValue<'_>| value.as_str().map(str::to_owned);
+        let texts: Result<Vec<String>, _> = found.iter().map(text).collect();
+        texts.map_err(|_| CertificateError::Unreadable)
+    };
+    let names = texts(certificate.subject().iter_common_name().collect())?;
+    let groups = texts(certificate.subject().iter_organization().collect())?;
+    // As Go's pkix.Name has it: the last one counts.
+    let name = names.into_iter().next_back().filter(|name| !name.is_empty());
+    Ok(Caller::KubernetesUser {
+        name: name.ok_or(CertificateError::NoUser)?,
+        groups,
+        validity: validity_of(&certificate),
+    })
+}
+
+/// From when to when a certificate is good.
+///
+/// # Errors
+/// [`CertificateError::Damaged`].
+pub fn validity(der: &CertificateDer<'_>) -> Result<Validity, CertificateError> {
+    Ok(validity_of(&parse(der)?))
+}
+
+/// Whether `authority` has signed the first of `chain`.
+#[must_use]
+pub fn is_signed_by(chain: &[CertificateDer<'_>], authority: &Authority) -> bool {
+    let signed = || {
+        let (_, certificate) = X509Certificate::from_der(chain.first()?).ok()?;
+        let bundle = authority.bundle();
+        let (_, signer) = X509Certificate::from_der(bundle.certificates().first()?).ok()?;
+        // Each authority has a name of its own.
+        Some(certificate.issuer() == signer.subject())
+    };
+    signed().unwrap_or(false)
+}
+
+/// The PEM text of a certificate.
+pub(crate) fn pem(der: &CertificateDer<'_>) -> String {
+    const LINE: usize = 48;
+    let mut text = String::from("-----BEGIN CERTIFICATE-----\n");
+    for line in der.chunks(LINE) {
+        text.push_str(&base64(line));
+        text.push('\n');
+    }
+    text.push_str("-----END CERTIFICATE-----\n");
+    text
+}
+
+/// Standard base64 with padding (RFC 4648, section 4).
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for group in bytes.chunks(3) {
+        let byte = |i: usize| u32::from(group.get(i).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for place in 0..4_usize {
+            let index = (bits >> (18 - 6 * place) & 63) as usize;
+            let letter = LETTERS.get(index).copied().map_or('=', char::from);
+            text.push(if place <= group.len() { letter } else { '=' });
+        }
+    }
+    text
+}
+
+fn parse<'a>(der: &'a CertificateDer<'_>) -> Result<X509Certificate<'a>, CertificateError> {
+    X509Certificate::from_der(der)
+        .map(|(_, certificate)| certificate)
+        .map_err(|error| CertificateError::Damaged(error.to_string()))
+}
+
+fn serial(certificate: &X509Certificate<'_>) -> String {
+    let bytes = certificate.raw_serial();
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn validity_of(certificate: &X509Certificate<'_>) -> Validity {
+    let at = |time: x509_parser::time::ASN1Time| validity::at(u64::try_from(time.timestamp()).unwrap_or(0));
+    Validity {
+        not_before: at(certificate.validity().not_before),
+        not_after: at(certificate.validity().not_after),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rcgen::{CertificateParams, DistinguishedName, DnType, DnValue, KeyPair, string::BmpString};
+
+    /// Of a certificate whose subject is this, with attributes in this order.
+    fn user(subject: &[(DnType, DnValue)]) -> Result<(String, Vec<String>), CertificateError> {
+        let mut params = CertificateParams::default();
+        params.distinguished_name = DistinguishedName::new();
+        for (kind, value) in subject {
+            params.distinguished_name.push(kind.clone(), value.clone());
+        }
+        let key = KeyPair::generate().unwrap();
+        match kubernetes_user(params.self_signed(&key).unwrap().der())? {
+            Caller::KubernetesUser { name, groups, .. } => Ok((name, groups)),
+            Caller::Peer(peer) => panic!("{peer:?}"),
+        }
+    }
+
+    /// The same kind of attribute once more: names differ by how their kind is written.
+    fn again(last: u64) -> DnType {
+        DnType::CustomDnType(vec![2, 5, 4, last])
+    }
+
+    #[test]
+    fn a_user_is_the_last_common_name_with_all_organizations_as_groups() {
+        let text = |text: &str| DnValue::Utf8String(text.to_owned());
+        let subject = [
+            (DnType::OrganizationName, text("pilots")),
+            (DnType::CommonName, text("first")),
+            (again(10), text("auditors")),
+            (again(3), text("ada")),
+        ];
+        let groups = vec!["pilots".to_owned(), "auditors".to_owned()];
+        assert_eq!(user(&subject).unwrap(), ("ada".to_owned(), groups));
+        assert!(matches!(user(&subject[..1]), Err(CertificateError::NoUser)));
+        assert!(matches!(
+            user(&[(DnType::CommonName, text(""))]),
+            Err(CertificateError::NoUser)
+        ));
+    }
+
+    #[test]
+    fn a_name_that_the_api_server_reads_and_we_do_not_is_refused_and_not_passed_over() {
+        let text = |text: &str| DnValue::Utf8String(text.to_owned());
+        let wide = |text: &str| DnValue::BmpString(BmpString::try_from(text).unwrap());
+        // The API server knows its holder as "visitor".
+        let masked = [(DnType::CommonName, text("admin")), (again(3), wide("visitor"))];
+        assert!(matches!(user(&masked), Err(CertificateError::Unreadable)));
+        let grouped = [(DnType::CommonName, text("ada")), (again(10), wide("auditors"))];
+        assert!(matches!(user(&grouped), Err(CertificateError::Unreadable)));
+    }
+
+    #[test]
+    fn base64_is_that_of_rfc_4648() {
+        for (bytes, text) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+        ] {
+            assert_eq!(base64(bytes.as_bytes()), text);
+        }
+    }
+}

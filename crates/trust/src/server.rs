@@ -1,0 +1,255 @@
+//! The coordinator's end: its certificate, whom it trusts, and who has called.
+//!
+//! Owns: TLS configurations that can be changed at any time; what is open goes on under the one that it began with.
+//! Must not: accept connections, or decide what a caller may do.
+
+use crate::bundle::Bundle;
+use crate::certificate::{self, Caller, CertificateError, PeerCertificate};
+use crate::identity::Identity;
+use crate::{ALPN, provider};
+use rustls::client::danger::HandshakeSignatureValid;
+use rustls::pki_types::{CertificateDer, UnixTime};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::server::{NoServerSessionStorage, VerifierBuilderError, WebPkiClientVerifier};
+use rustls::sign::SingleCertAndKey;
+use rustls::{DigitallySignedStruct, DistinguishedName, ServerConfig, SignatureScheme};
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// Why a TLS configuration could not be made: a fault of ours.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// rustls refused it.
+    #[error("no TLS configuration could be made: {0}; this is a fault of the program")]
+    Tls(#[from] rustls::Error),
+    /// The authorities cannot be used.
+    #[error("the authorities cannot be used to check clients: {0}; give them again")]
+    Clients(#[from] VerifierBuilderError),
+}
+
+/// Whom the coordinator trusts when a client shows a certificate. Showing one is never a duty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Clients {
+    /// Our own authorities: agents and operators.
+    pub ours: Option<Bundle>,
+    /// The cluster's authorities for clients: users of Kubernetes.
+    pub cluster: Option<Bundle>,
+}
+
+/// The coordinator's end. A copy is the same end.
+#[derive(Clone, Debug)]
+pub struct Server {
+    now: Arc<RwLock<Now>>,
+}
+
+#[derive(Clone, Debug)]
+struct Now {
+    identity: Identity,
+    clients: Clients,
+    verifier: Arc<Verifier>,
+    config: Arc<ServerConfig>,
+}
+
+impl Server {
+    /// Shows `identity` and believes `clients`.
+    ///
+    /// # Errors
+    /// [`ConfigError`].
+    pub fn new(identity: Identity, clients: Clients) -> Result<Self, ConfigError> {
+        let now = Now::new(identity, clients)?;
+        Ok(Self {
+            now: Arc::new(RwLock::new(now)),
+        })
+    }
+
+    /// The configuration for the next connection.
+    #[must_use]
+    pub fn config(&self) -> Arc<ServerConfig> {
+        Arc::clone(&self.read().config)
+    }
+
+    /// What is shown now.
+    #[must_use]
+    pub fn identity(&self) -> Identity {
+        self.read().identity.clone()
+    }
+
+    /// Shows `identity` from the next connection on; says whether it is another one.
+    ///
+    /// # Errors
+    /// [`ConfigError`]; nothing has changed then.
+    pub fn show(&self, identity: Identity) -> Result<bool, ConfigError> {
+        let clients = self.read().clients.clone();
+        self.change(identity, clients)
+    }
+
+    /// Believes `clients` from the next connection on; says whether they are others.
+    ///
+    /// # Errors
+    /// [`ConfigError`]; nothing has changed then.
+    pub fn believe(&self, clients: Clients) -> Result<bool, ConfigError> {
+        let identity = self.read().identity.clone();
+        self.change(identity, clients)
+    }
+
+    fn change(&self, identity: Identity, clients: Clients) -> Result<bool, ConfigError> {
+        {
+            let now = self.read();
+            if now.identity == identity && now.clients == clients {
+                return Ok(false);
+            }
+        }
+        let next = Now::new(identity, clients)?;
+        *self.now.write().unwrap_or_else(PoisonError::into_inner) = next;
+        Ok(true)
+    }
+
+    /// Who showed these certificates, the holder's first; the signer of the first decides what kind of caller that is.
+    ///
+    /// # Errors
+    /// [`CertificateError`] when no authority that is trusted now has signed it, or it names nobody.
+    pub fn caller(&self, shown: &[CertificateDer<'_>], now: UnixTime) -> Result<Caller, CertificateError> {
+        let (first, between) = shown.split_first().ok_or(CertificateError::Nobody)?;
+        let verifier = Arc::clone(&self.read().verifier);
+        match verifier.verify(first, between, now) {
+            Ok(Signed::ByUs) => PeerCertificate::read(first).map(Caller::Peer),
+            Ok(Signed::ByCluster) => certificate::kubernetes_user(first),
+            Err(error) => Err(CertificateError::Unbelieved(error)),
+        }
+    }
+
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, Now> {
+        self.now.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Now {
+    fn new(identity: Identity, clients: Clients) -> Result<Self, ConfigError> {
+        let verifier = Arc::new(Verifier::new(&clients)?);
+        let builder =
+            ServerConfig::builder_with_provider(provider()).with_protocol_versions(&[&rustls::version::TLS13])?;
+        let builder = if verifier.is_idle() {
+            builder.with_no_client_auth()
+        } else {
+            builder.with_client_cert_verifier(Arc::clone(&verifier) as Arc<dyn ClientCertVerifier>)
+        };
+        let mut config = builder.with_cert_resolver(Arc::new(SingleCertAndKey::from(identity.certified())));
+        config.alpn_protocols = vec![ALPN.to_vec()];
+        // A resumed session would bring back a certificate that no longer counts.
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        config.send_tls13_tickets = 0;
+        Ok(Self {
+            identity,
+            clients,
+            verifier,
+            config: Arc::new(config),
+        })
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Signed {
+    ByUs,
+    ByCluster,
+}
+
+/// Asks each authority in turn, ours first.
+#[derive(Debug)]
+struct Verifier {
+    ours: Option<Arc<dyn ClientCertVerifier>>,
+    cluster: Option<Arc<dyn ClientCertVerifier>>,
+}
+
+impl Verifier {
+    fn new(clients: &Clients) -> Result<Self, ConfigError> {
+        let one = |bundle: Option<&Bundle>| {
+            bundle
+                .map(|bundle| {
+                    WebPkiClientVerifier::builder_with_provider(Arc::new(bundle.roots()), provider())
+                        .allow_unauthenticated()
+                        .clear_root_hint_subjects()
+                        .build()
+                })
+                .transpose()
+        };
+        Ok(Self {
+            ours: one(clients.ours.as_ref())?,
+            cluster: one(clients.cluster.as_ref())?,
+        })
+    }
+
+    fn is_idle(&self) -> bool {
+        self.ours.is_none() && self.cluster.is_none()
+    }
+
+    fn verify(
+        &self,
+        first: &CertificateDer<'_>,
+        between: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<Signed, rustls::Error> {
+        let ask = |verifier: &Option<Arc<dyn ClientCertVerifier>>| {
+            verifier
+                .as_ref()
+                .map(|verifier| verifier.verify_client_cert(first, between, now))
+        };
+        let unknown = || rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer);
+        match (ask(&self.ours), ask(&self.cluster)) {
+            (Some(Ok(_)), _) => Ok(Signed::ByUs),
+            (_, Some(Ok(_))) => Ok(Signed::ByCluster),
+            // For one that we did not sign, the other's reason says more.
+            (Some(Err(ours)), Some(Err(theirs))) => Err(if ours == unknown() { theirs } else { ours }),
+            (Some(Err(error)), None) | (None, Some(Err(error))) => Err(error),
+            (None, None) => Err(unknown()),
+        }
+    }
+
+    /// Any will do: they all check signatures the same way.
+    fn any(&self) -> Result<&Arc<dyn ClientCertVerifier>, rustls::Error> {
+        let any = self.ours.as_ref().or(self.cluster.as_ref());
+        any.ok_or_else(|| rustls::Error::General("no authority to check clients".to_owned()))
+    }
+}
+
+impl ClientCertVerifier for Verifier {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn client_auth_mandatory(&self) -> bool {
+        false
+    }
+
+    fn verify_client_cert(
+        &self,
+        first: &CertificateDer<'_>,
+        between: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<ClientCertVerified, rustls::Error> {
+        self.verify(first, between, now)
+            .map(|_| ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.any()?.verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.any()?.verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.any()
+            .map(|verifier| verifier.supported_verify_schemes())
+            .unwrap_or_default()
+    }
+}

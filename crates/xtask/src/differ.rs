@@ -1,0 +1,83 @@
+//! `cargo xtask differ`: random scripts to real autopilots and to the simulated ones.
+//!
+//! Owns: building the program, and which autopilots. Must not: compare.
+
+use anyhow::Context;
+use clap::ValueEnum;
+use testkit::autopilots::{Firmware, Stack};
+use testkit::differ::{Plan, run as run_plan};
+
+use crate::generate::cargo;
+use crate::say;
+
+/// What is run.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Only this one; both without it.
+    #[arg(long, value_enum)]
+    autopilot: Option<Which>,
+    /// How many scripts for each.
+    #[arg(long, default_value_t = 20)]
+    scripts: u64,
+    /// The seed of the first; the others follow.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How much faster than in life; without it 10 for ArduPilot and 5 for PX4.
+    #[arg(long)]
+    speedup: Option<u32>,
+    /// How often a script that differs is run again to shorten it; 0: never.
+    #[arg(long, default_value_t = 40)]
+    tries: usize,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Which {
+    #[value(name = "ardupilot")]
+    ArduPilot,
+    Px4,
+}
+
+/// Prints what differs; an error when anything does.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let mut build = cargo();
+    build.args(["build", "--quiet", "--package", "skein-sitl", "--bin", "skein-differ"]);
+    anyhow::ensure!(
+        build.status().context("cannot start cargo")?.success(),
+        "skein-differ does not build"
+    );
+    let program = testkit::launch::workspace_binary("skein-differ")?;
+    let stacks = match args.autopilot {
+        None => Stack::ALL.to_vec(),
+        Some(Which::ArduPilot) => vec![Stack::ArduPilot],
+        Some(Which::Px4) => vec![Stack::Px4],
+    };
+    let mut differ = 0;
+    for stack in stacks {
+        let firmware = match Firmware::find(stack) {
+            Ok(firmware) => firmware,
+            Err(missing) => {
+                say::line(&format!("{stack}: skipped: {missing}"));
+                continue;
+            }
+        };
+        let plan = Plan {
+            scripts: args.scripts,
+            seed: args.seed,
+            speedup: args.speedup.unwrap_or(match stack {
+                Stack::ArduPilot => 10,
+                Stack::Px4 => 5,
+            }),
+            tries: args.tries,
+        };
+        let count = run_plan(&firmware, &program, &plan, &mut |line| {
+            say::line(&format!("{stack}: {line}"))
+        })?;
+        say::line(&format!("{stack}: {count}"));
+        differ += count.differ;
+    }
+    anyhow::ensure!(
+        differ == 0,
+        "the simulator differs from the real autopilot in {differ} scripts; see above"
+    );
+    Ok(())
+}

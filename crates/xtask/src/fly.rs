@@ -1,0 +1,92 @@
+//! `cargo xtask fly`: Skein with real autopilots, ArduCopter and PX4.
+//!
+//! Owns: the way to the scenarios, and the words when there is no autopilot. Must not: judge; `tests/tests/fly` does, by
+//! what went over the wire.
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::ValueEnum;
+use testkit::autopilots::{Firmware, Stack};
+
+use crate::generate::cargo;
+use crate::say;
+
+/// The exit status when a scenario was not flown because its autopilot is not there; 1 is a scenario that falls short.
+const NO_AUTOPILOT: u8 = 2;
+
+/// What is flown.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Names of scenarios, or parts of names; all if there is none.
+    #[arg(value_name = "SCENARIO")]
+    scenarios: Vec<String>,
+    /// With this autopilot only.
+    #[arg(long, value_enum)]
+    autopilot: Option<Autopilot>,
+    /// How much faster than in life. What Skein times by the clock on the wall is flown no faster than it can be judged.
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10))]
+    speedup: u32,
+    /// Names the scenarios and says what each shows.
+    #[arg(long)]
+    list: bool,
+}
+
+/// An autopilot, on the command line.
+#[derive(Clone, Copy, ValueEnum)]
+enum Autopilot {
+    Ardupilot,
+    Px4,
+}
+
+impl From<Autopilot> for Stack {
+    fn from(autopilot: Autopilot) -> Self {
+        match autopilot {
+            Autopilot::Ardupilot => Self::ArduPilot,
+            Autopilot::Px4 => Self::Px4,
+        }
+    }
+}
+
+/// Flies them and prints the table.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let wanted = args
+        .autopilot
+        .map_or(Stack::ALL.to_vec(), |autopilot| vec![autopilot.into()]);
+    let missing: Vec<_> = wanted.iter().filter_map(|stack| Firmware::find(*stack).err()).collect();
+    if !args.list && missing.len() == wanted.len() {
+        for missing in missing {
+            say::error(&missing.to_string());
+        }
+        return Ok(ExitCode::from(NO_AUTOPILOT));
+    }
+    if !args.list {
+        say::heading("building");
+        let built = cargo().args(["build", "--quiet", "--workspace", "--bins"]).status()?;
+        anyhow::ensure!(built.success(), "the programs do not build; see above");
+    }
+    let mut command = cargo();
+    command.args([
+        "test",
+        "--quiet",
+        "--package",
+        "skein-tests",
+        "--test",
+        "fly",
+        "--",
+        "--fly",
+    ]);
+    for stack in wanted {
+        command.args(["--autopilot", stack.name()]);
+    }
+    command
+        .args(["--speedup", &args.speedup.to_string()])
+        .args(args.list.then_some("--list"))
+        .args(&args.scenarios);
+    let status = command.status().context("cannot start cargo")?;
+    Ok(match (status.success(), missing.is_empty()) {
+        (false, _) => ExitCode::FAILURE,
+        (true, false) if !args.list => ExitCode::from(NO_AUTOPILOT),
+        (true, _) => ExitCode::SUCCESS,
+    })
+}

@@ -1,0 +1,44 @@
+//! `cargo xtask generate`: writes the generated files anew, or tells which differ from their sources.
+//!
+//! Owns: which generators there are. Must not: generate anything itself.
+
+use std::process::Command;
+
+use anyhow::Context;
+use testkit::control_plane::workspace_root;
+use testkit::launch::workspace_binary;
+use testkit::{Helm, manifests};
+
+/// Writes every generated file anew: first the CRDs, of which the chart holds copies.
+pub fn run() -> anyhow::Result<()> {
+    let mut crds = cargo();
+    crds.args(["run", "--quiet", "--package", "skein-crds", "--bin", "crdgen"]);
+    let status = crds.status().context("cannot start cargo")?;
+    anyhow::ensure!(status.success(), "the CRDs could not be generated");
+    for (path, text) in manifests::generated(&Helm::find_or_build()?)? {
+        std::fs::write(workspace_root().join(&path), text).with_context(|| format!("cannot write {path}"))?;
+    }
+    Ok(())
+}
+
+/// Compares every generated file with what it should hold.
+///
+/// Errors: one differs.
+pub fn check() -> anyhow::Result<()> {
+    let otherwise = "generated files differ from their sources: run `cargo xtask generate`";
+    // As it was built with all else: `cargo run` would build its dependencies anew, with the features that it alone needs.
+    let status = Command::new(workspace_binary("crdgen")?).arg("--check").status()?;
+    anyhow::ensure!(status.success(), otherwise);
+    for (path, wanted) in manifests::generated(&Helm::find_or_build()?)? {
+        let there = std::fs::read_to_string(workspace_root().join(&path)).unwrap_or_default();
+        anyhow::ensure!(there == wanted, "{path}: {otherwise}");
+    }
+    Ok(())
+}
+
+/// The cargo that runs us, in the workspace's root.
+pub fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(workspace_root());
+    command
+}

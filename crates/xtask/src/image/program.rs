@@ -1,0 +1,155 @@
+//! What there are images of, and for which machines.
+//!
+//! Owns: names, descriptions and the words that Rust, zig, OCI and ELF have for an architecture. Must not: build.
+
+use clap::ValueEnum;
+
+/// A program that has an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Program {
+    /// `skein-coordinator`.
+    Coordinator,
+    /// `skein-agent`.
+    Agent,
+    /// `skein`.
+    Cli,
+}
+
+impl Program {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Coordinator, Self::Agent, Self::Cli];
+
+    /// The crate of the workspace.
+    pub fn package(self) -> &'static str {
+        match self {
+            Self::Coordinator => "skein-coordinator",
+            Self::Agent => "skein-agent",
+            Self::Cli => "skein-cli",
+        }
+    }
+
+    /// The program, and the repository of its image.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Coordinator => "skein-coordinator",
+            Self::Agent => "skein-agent",
+            Self::Cli => "skein",
+        }
+    }
+
+    /// One sentence for people who look at the image.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Coordinator => "Gives each Drone a vehicle and tells the agents what should fly.",
+            Self::Agent => "Flies the vehicle of one drone node over MAVLink as the coordinator orders.",
+            Self::Cli => "Shows and grounds the drones of Skein.",
+        }
+    }
+}
+
+/// What the command line can ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Programs {
+    /// The controller that runs once in a cluster.
+    Coordinator,
+    /// The program on each drone node.
+    Agent,
+    /// The command line.
+    Cli,
+    /// The three of them.
+    All,
+}
+
+impl Programs {
+    /// Which programs that means.
+    pub fn list(self) -> &'static [Program] {
+        match self {
+            Self::Coordinator => &[Program::Coordinator],
+            Self::Agent => &[Program::Agent],
+            Self::Cli => &[Program::Cli],
+            Self::All => &Program::ALL,
+        }
+    }
+}
+
+/// A kind of machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Arch {
+    /// x86-64.
+    Amd64,
+    /// ARMv8, such as a Raspberry Pi with a 64-bit system.
+    Arm64,
+}
+
+impl Arch {
+    /// That of this machine, if there are images for it.
+    pub fn of_this_machine() -> Option<Self> {
+        match std::env::consts::ARCH {
+            "x86_64" => Some(Self::Amd64),
+            "aarch64" => Some(Self::Arm64),
+            _ => None,
+        }
+    }
+
+    /// OCI's name, which is Go's.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Amd64 => "amd64",
+            Self::Arm64 => "arm64",
+        }
+    }
+
+    /// OCI's variant.
+    pub fn variant(self) -> Option<&'static str> {
+        match self {
+            Self::Amd64 => None,
+            Self::Arm64 => Some("v8"),
+        }
+    }
+
+    /// Rust's target: a static binary with musl.
+    pub fn target(self) -> &'static str {
+        match self {
+            Self::Amd64 => "x86_64-unknown-linux-musl",
+            Self::Arm64 => "aarch64-unknown-linux-musl",
+        }
+    }
+
+    /// Zig's name of the same.
+    pub fn zig_target(self) -> &'static str {
+        match self {
+            Self::Amd64 => "x86_64-linux-musl",
+            Self::Arm64 => "aarch64-linux-musl",
+        }
+    }
+
+    /// `e_machine` in the header of an ELF file.
+    pub fn elf_machine(self) -> u16 {
+        match self {
+            Self::Amd64 => 62,
+            Self::Arm64 => 183,
+        }
+    }
+}
+
+/// What the command line can ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Arches {
+    /// x86-64.
+    Amd64,
+    /// ARMv8.
+    Arm64,
+    /// Both, and one archive that holds both.
+    All,
+}
+
+impl Arches {
+    /// Which architectures that means.
+    pub fn list(self) -> &'static [Arch] {
+        match self {
+            Self::Amd64 => &[Arch::Amd64],
+            Self::Arm64 => &[Arch::Arm64],
+            Self::All => &[Arch::Amd64, Arch::Arm64],
+        }
+    }
+}

@@ -1,0 +1,516 @@
+//! What is broken, and which tests must notice.
+//!
+//! Owns: the table, by the numbers of the safety invariants of the design. Must not: hold a text that is not in its file
+//! exactly once; the run fails then, so that the table keeps in step with the code.
+
+/// A rule to break.
+pub struct Mutation {
+    /// The safety invariant.
+    pub invariant: u8,
+    /// What the broken program does.
+    pub name: &'static str,
+    /// The file.
+    pub file: &'static str,
+    /// What stands there, once.
+    pub find: &'static str,
+    /// What stands there instead.
+    pub replace: &'static str,
+    /// Arguments of `cargo test`.
+    pub tests: &'static [&'static str],
+}
+
+impl Mutation {
+    /// Whether the quick tests must notice it.
+    pub fn quick(&self) -> bool {
+        self.tests == FLEET || self.tests == AGENT
+    }
+}
+
+const FLEET: &[&str] = &["--package", "skein-fleet"];
+const AGENT: &[&str] = &[
+    "--package",
+    "skein-agent",
+    "--lib",
+    "--test",
+    "flight",
+    "--test",
+    "pilot",
+    "--test",
+    "interleavings",
+];
+
+/// The simulated network under its first 20 seeds. Of each it is said by which seed it was first found.
+const NETWORK: &[&str] = &["--package", "skein-tests", "--test", "network"];
+
+const SAFETY: &str = "crates/fleet/src/safety.rs";
+const CONVERGE: &str = "crates/fleet/src/converge.rs";
+const ASSIGNMENT: &str = "crates/fleet/src/assignment.rs";
+const FRESHNESS: &str = "crates/fleet/src/freshness.rs";
+const GROUND_ORDER: &str = "crates/fleet/src/ground_order.rs";
+
+/// Those that need the least time: tests of `fleet` alone notice them.
+pub const SHORT: &[&str] = &[
+    "arms a vehicle that is not known to be on the ground",
+    "stops the motors of another Drone's vehicle",
+    "forgets a ground order that stands nowhere yet",
+];
+
+/// All of them.
+pub const MUTATIONS: &[Mutation] = &[
+    Mutation {
+        invariant: 1,
+        name: "arms for a leadership that was superseded",
+        file: SAFETY,
+        find: "if held.term < q.highest_term {",
+        replace: "if false {",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 1,
+        name: "arms on an assignment that only stands on the disk",
+        file: SAFETY,
+        find: "if !q.confirmed {",
+        replace: "if false {",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 1,
+        name: "arms a vehicle that is not known to be on the ground",
+        file: SAFETY,
+        find: "if q.vehicle.truth(q.now) != FlightTruth::Disarmed {",
+        replace: "if false {",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 1,
+        name: "arms over a link that is not fresh",
+        file: SAFETY,
+        find: "if beat.is_none_or(|h| h.fresh(q.now, FRESH_FOR_ARMING).is_none()) {",
+        replace: "if beat.is_none() {",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 1,
+        name: "arms a vehicle whose checks do not pass",
+        file: SAFETY,
+        find: "if q.vehicle.ready(q.now) != Some(true) {",
+        replace: "if q.vehicle.ready(q.now).is_none() {",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 1,
+        name: "believes arming checks told in another mode",
+        file: "agent/src/normalize.rs",
+        find: "        vehicle.ready = None;\n",
+        replace: "",
+        tests: AGENT,
+    },
+    Mutation {
+        invariant: 2,
+        name: "an arm command lives ten seconds",
+        file: SAFETY,
+        find: "pub const ARM_LIFE: Duration = Duration::from_secs(2);",
+        replace: "pub const ARM_LIFE: Duration = Duration::from_secs(10);",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 2,
+        name: "an arm permit never expires",
+        file: SAFETY,
+        find: "if now.since(self.issued) <= ARM_LIFE {",
+        replace: "if now.since(self.issued) < Duration::MAX {",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 2,
+        name: "an arm command is sent again when it is not answered",
+        file: "agent/src/command.rs",
+        find: "StepKind::Arm => (1, 2000),",
+        replace: "StepKind::Arm => (3, 700),",
+        tests: AGENT,
+    },
+    Mutation {
+        invariant: 3,
+        name: "takes another Drone while the vehicle serves one",
+        file: ASSIGNMENT,
+        find: "(Order::Assigned(new), Some(held)) if new.uid != held.uid && !settled => {",
+        replace: "(Order::Assigned(new), Some(held)) if new.uid != held.uid && !settled && false => {",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 3,
+        name: "binds a node that serves another Drone",
+        file: "crates/fleet/src/binding.rs",
+        find: "if c.taken {",
+        replace: "if false {",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 3,
+        name: "takes another vehicle for the one that serves the Drone",
+        file: "agent/src/discovery.rs",
+        find: "Some((ours, component)) if (ours, component) != (system, header.component_id) => {",
+        replace: "Some((ours, component)) if ours == 0 && component == 0 => {",
+        tests: AGENT,
+    },
+    Mutation {
+        invariant: 4,
+        name: "lets a Drone go before its vehicle is down",
+        file: SAFETY,
+        find: "if held.settled && report.truth == FlightTruth::Disarmed {",
+        replace: "if held.settled || report.truth != FlightTruth::Disarmed {",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 4,
+        name: "lets a Drone go on an earlier wish to be on the ground",
+        file: SAFETY,
+        find: "h.term == desired.term && h.generation >= desired.generation;",
+        replace: "h.term <= desired.term;",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 4,
+        name: "takes a vehicle for settled while an arm command is under way",
+        file: SAFETY,
+        find: "truth == FlightTruth::Disarmed && !arm_under_way",
+        replace: "truth == FlightTruth::Disarmed",
+        tests: AGENT,
+    },
+    Mutation {
+        invariant: 5,
+        name: "disarms instead of arming",
+        file: "agent/src/recipe.rs",
+        find: "Command::long(MavCmd::MAV_CMD_COMPONENT_ARM_DISARM, [1.0, 0.0, 0.0, 0.0])",
+        replace: "Command::long(MavCmd::MAV_CMD_COMPONENT_ARM_DISARM, [0.0, 0.0, 0.0, 0.0])",
+        tests: AGENT,
+    },
+    Mutation {
+        invariant: 5,
+        name: "stops the motors of another Drone's vehicle",
+        file: "crates/fleet/src/kill.rs",
+        find: "q.held.filter(|held| held.uid == q.order.uid)",
+        replace: "q.held.filter(|held| !held.uid.0.is_empty())",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 5,
+        name: "carries out a kill that came before",
+        file: "crates/fleet/src/kill.rs",
+        find: "if q.used.has(q.order.nonce) {",
+        replace: "if false {",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 5,
+        name: "takes the vehicle back from a pilot",
+        file: "crates/fleet/src/takeover.rs",
+        find: "takeovers > resume_after",
+        replace: "takeovers > resume_after.saturating_add(1)",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 6,
+        name: "does nothing when the coordinator is lost",
+        file: CONVERGE,
+        find: "held.is_some_and(|a| self.uplink_silent >= a.failsafe.after)",
+        replace: "held.is_some_and(|_| self.uplink_silent == Duration::MAX)",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 6,
+        name: "takes an open stream for contact",
+        file: "agent/src/contact.rs",
+        find: "        self.heard = false;\n        self.confirmed = false;\n",
+        replace: "        self.confirmed = false;\n",
+        tests: AGENT,
+    },
+    Mutation {
+        invariant: 6,
+        name: "plays the ground station for ever once it was confirmed",
+        file: "agent/src/contact.rs",
+        find: "|until| now.since(until) <= grace)",
+        replace: "|_| true)",
+        tests: AGENT,
+    },
+    Mutation {
+        invariant: 7,
+        name: "arms with a battery that nothing is known of",
+        file: "crates/fleet/src/preflight.rs",
+        find: "Preflight::Refuse if battery == Level::Unknown => Clearance::Amiss,",
+        replace: "Preflight::Refuse if battery == Level::Unknown => Clearance::Clear,",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 7,
+        name: "arms although the autopilot's own failsafes are off",
+        file: "crates/fleet/src/preflight.rs",
+        find: "Preflight::Refuse if !findings.amiss.is_empty() => Clearance::Amiss,",
+        replace: "Preflight::Refuse if !findings.amiss.is_empty() => Clearance::Clear,",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 7,
+        name: "plays the ground station although the coordinator is gone",
+        file: "agent/src/pilot.rs",
+        find: ".filter(|_| self.contact.confirmed_within(grace, now))?",
+        replace: "?",
+        tests: AGENT,
+    },
+    Mutation {
+        invariant: 8,
+        name: "an ending agent leaves its vehicle up",
+        file: CONVERGE,
+        find: "Desired::Flying { altitude } if !s.terminating => match truth {",
+        replace: "Desired::Flying { altitude } => match truth {",
+        tests: AGENT,
+    },
+    Mutation {
+        invariant: 8,
+        name: "an ending agent does not wait for the touchdown",
+        file: "agent/src/pilot.rs",
+        find: "self.state.fence.held.is_none()\n            || safety::settled(truth, under_way)",
+        replace: "self.state.fence.held.is_none()\n            || true\n            || safety::settled(truth, under_way)",
+        tests: AGENT,
+    },
+    Mutation {
+        invariant: 9,
+        name: "forgets a ground order that stands nowhere yet",
+        file: "crates/fleet/src/ground.rs",
+        find: "Some(GroundMark::Given(id)) if ordered => Some(id),",
+        replace: "Some(GroundMark::Given(_)) if ordered => None,",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 9,
+        name: "flies a wish while a ground order is kept",
+        file: ASSIGNMENT,
+        find: "(Some(_), Desired::Flying { .. }) => Desired::Grounded {",
+        replace: "(Some(_), Desired::Flying { altitude }) if altitude.0 < 0.0 => Desired::Grounded {",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 9,
+        name: "arms under a ground order",
+        file: SAFETY,
+        find: "if q.ground_latch.is_some() {",
+        replace: "if false {",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 9,
+        name: "tells agents to fly under a ground order",
+        file: "crates/fleet/src/drone.rs",
+        find: "(true, _) | (_, Some(true)) => Self::Ordered,",
+        replace: "(true, _) | (_, Some(true)) => Self::No,",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 10,
+        name: "takes off with an empty battery",
+        file: SAFETY,
+        find: "if q.battery >= Level::Low {",
+        replace: "if false {",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 10,
+        name: "flies on with an empty battery",
+        file: CONVERGE,
+        find: "(Level::Low, OnLowBattery::Return) if !exhausted => Some(Step::FailsafeReturn),",
+        replace: "(Level::Low, OnLowBattery::Return) if !exhausted => None,",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 10,
+        name: "rises again after it came down by itself",
+        file: SAFETY,
+        find: "if q.record.stage == Stage::Over && q.record.uid.as_ref() == Some(&held.uid) {",
+        replace: "if false {",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 10,
+        name: "binds a node that is cordoned",
+        file: "crates/fleet/src/binding.rs",
+        find: "if c.cordoned {",
+        replace: "if false {",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 9,
+        name: "lets a Swarm fly that was made after everything was grounded",
+        file: GROUND_ORDER,
+        find: "            Scope::All => true,",
+        replace: "            Scope::All => false,",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 9,
+        name: "gives the vehicle of a grounded Swarm that was deleted to another",
+        file: GROUND_ORDER,
+        find: "(named || self.nodes.contains(node)) && !self.exceptions.contains(node)",
+        replace: "named && !self.exceptions.contains(node)",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 16,
+        name: "acts on caches that were filled before it led",
+        file: FRESHNESS,
+        find: "        matches!(self, Self::Current)\n",
+        replace: "        matches!(self, Self::Current | Self::BeforeLeading)\n",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 16,
+        name: "moves vehicles by caches that were filled before it led",
+        file: FRESHNESS,
+        find: "if held.settled { grounded } else { same }",
+        replace: "grounded == held.grounded",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 16,
+        name: "begins a flight without asking the API server",
+        file: FRESHNESS,
+        find: "    matches!(a.desired, Desired::Flying { .. }) && !flies && !goes_on\n",
+        replace: "    matches!(a.desired, Desired::Flying { .. }) && held.is_none() && !goes_on\n",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 16,
+        name: "flies by a store that was restored from a backup",
+        file: FRESHNESS,
+        find: "let back = older || now.term < before.term;",
+        replace: "let back = false;",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 1,
+        name: "lets three captured agents use up the terms",
+        file: "crates/fleet/src/deposition.rs",
+        find: "agreed.0.saturating_sub(ours.0) <= LEAP && !raised",
+        replace: "ours < agreed",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 1,
+        name: "arms a vehicle that has just landed",
+        file: SAFETY,
+        find: "if q.since_armed.is_some_and(|ago| ago < q.rest.settle) {",
+        replace: "if false {",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 14,
+        name: "writes what could arm without a permit",
+        file: "agent/src/outgoing.rs",
+        find: "None if could_arm(&self.message) => Err(NotAllowed::ArmsWithoutPermit),",
+        replace: "None if could_arm(&self.message) => Ok(()),",
+        tests: AGENT,
+    },
+    Mutation {
+        invariant: 14,
+        name: "sets a mode with the flag that arms",
+        file: "agent/src/recipe.rs",
+        find: "Command::long(MavCmd::MAV_CMD_DO_SET_MODE, [1.0, 4.0, sub_mode, 0.0])",
+        replace: "Command::long(MavCmd::MAV_CMD_DO_SET_MODE, [129.0, 4.0, sub_mode, 0.0])",
+        tests: AGENT,
+    },
+    Mutation {
+        invariant: 15,
+        name: "overrides a failsafe that the autopilot executes",
+        file: CONVERGE,
+        find: "if !s.gives_way() {",
+        replace: "if s.now >= Moment::default() {",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 15,
+        name: "repeats a command into a failsafe",
+        file: CONVERGE,
+        find: "|| (kind != StepKind::Arm && s.gives_way())",
+        replace: "",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 15,
+        name: "takes the wait of PX4's failsafe for a hold of ours",
+        file: "crates/fleet/src/failsafe.rs",
+        find: "(Some(SystemState::Critical), Some(Autopilot::Px4)) => true,",
+        replace: "(Some(SystemState::Critical), Some(Autopilot::Px4)) => announced,",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 15,
+        name: "lands for a deletion before the failsafe has had time to act",
+        file: SAFETY,
+        find: "}) => q.since.is_none_or(|since| q.now.since(since) < DELETION_WAITS),",
+        replace: "}) => q.since.is_none(),",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 15,
+        name: "does not believe that PX4 is in a critical state",
+        file: "agent/src/normalize.rs",
+        find: "MavState::MAV_STATE_CRITICAL => SystemState::Critical,",
+        replace: "MavState::MAV_STATE_CRITICAL => SystemState::Normal,",
+        tests: AGENT,
+    },
+    // Found by seed 1.
+    Mutation {
+        invariant: 1,
+        name: "takes the orders of a deposed coordinator, over a network",
+        file: ASSIGNMENT,
+        find: "if order.term() < highest {",
+        replace: "if order.term() < highest && false {",
+        tests: NETWORK,
+    },
+    // Found by seed 1. Both gates of arming go by it.
+    Mutation {
+        invariant: 2,
+        name: "arms late, on an order of a stream that is gone",
+        file: "agent/src/contact.rs",
+        find: "        self.heard = false;\n        self.confirmed = false;\n",
+        replace: "        self.heard = false;\n",
+        tests: NETWORK,
+    },
+    // Found by seed 1.
+    Mutation {
+        invariant: 4,
+        name: "lets a Drone go when its agent is silent, and another flies in its place",
+        file: SAFETY,
+        find: "let report = report.ok_or(Keep::AgentSilent)?;",
+        replace: "let Some(report) = report else { return Ok(Release::Landed) };",
+        tests: NETWORK,
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_short_run_breaks_what_is_in_the_table_and_needs_the_tests_of_one_package() {
+        for name in SHORT {
+            let mutation = MUTATIONS.iter().find(|m| m.name == *name);
+            assert!(mutation.is_some_and(|m| m.tests == FLEET), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_invariant_is_broken_in_some_way_and_each_way_finds_its_place() {
+        for invariant in (1..=10).chain([14, 15, 16]) {
+            assert!(
+                MUTATIONS.iter().any(|m| m.invariant == invariant),
+                "invariant {invariant}"
+            );
+        }
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        for mutation in MUTATIONS {
+            let text = std::fs::read_to_string(root.join(mutation.file)).unwrap();
+            assert_eq!(text.matches(mutation.find).count(), 1, "{}", mutation.name);
+            assert_ne!(mutation.find, mutation.replace);
+        }
+    }
+}

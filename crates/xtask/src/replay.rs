@@ -1,0 +1,38 @@
+//! `cargo xtask replay`: recordings of real autopilots against the simulator.
+//!
+//! Owns: starting the replayer. Must not: compare.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+
+use crate::generate::cargo;
+
+/// What is replayed.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Folders with NAME.tlog and NAME.jsonl files.
+    #[arg(required = true, value_name = "FOLDER")]
+    folders: Vec<PathBuf>,
+}
+
+/// Prints the conformance table; an error when anything differs.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let mut command = cargo();
+    command.args([
+        "run",
+        "--quiet",
+        "--package",
+        "skein-sitl",
+        "--bin",
+        "skein-replay",
+        "--",
+    ]);
+    for folder in &args.folders {
+        // Cargo runs in the workspace's root.
+        command.arg(std::path::absolute(folder)?);
+    }
+    let status = command.status().context("cannot start cargo")?;
+    anyhow::ensure!(status.success(), "the simulator differs from the recordings; see above");
+    Ok(())
+}

@@ -1,0 +1,204 @@
+//! `cargo xtask test`: everything that must pass before a change goes in.
+//!
+//! Owns: the steps, and what of them runs side by side. Must not: skip one in silence.
+//!
+//! ```text
+//! tools ─┬─ Python and JavaScript packages, control plane ─────────┐
+//!        └─ formatting, then one build with clippy ─ generated ─┬──┴─ tests that need those
+//!                                                              └──── all other tests
+//! ```
+
+mod clients;
+mod compile;
+mod needs;
+pub mod peers;
+mod run;
+mod tools;
+pub mod venv;
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Instant;
+
+use anyhow::Context;
+use clap::ValueEnum;
+use compile::TestProgram;
+use testkit::control_plane::{Binaries, workspace_root};
+use testkit::nodes::why_not;
+
+use crate::generate::{self, cargo};
+use crate::say;
+
+/// The whole run, unless a developer asks for some of it.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Runs these steps only.
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "STEP")]
+    only: Vec<Step>,
+    /// Leaves out the test programs that need a control plane, real vehicles' time or more than some seconds.
+    #[arg(long, conflicts_with = "only")]
+    quick: bool,
+    /// Runs only test programs (`crate/program`) of which the name contains one of these.
+    #[arg(long, value_name = "PART")]
+    program: Vec<String>,
+    /// Arguments for `cargo test` after `--`, such as `-- --package skein-tests --test control_plane`: the tests are then run by cargo, one
+    /// program after the other.
+    #[arg(last = true, value_name = "CARGO TEST ARGUMENTS")]
+    cargo_test: Vec<String>,
+}
+
+/// One step.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Step {
+    /// What the machine must have.
+    Tools,
+    /// Formatting.
+    Fmt,
+    /// Python peers (pymavlink, MAVSDK) in target/peers-venv.
+    Peers,
+    /// Kubernetes clients for Python and JavaScript in target/clients-venv and target/clients-node.
+    Clients,
+    /// The Kubernetes control plane in the per-user cache; the programs of real nodes too, where nodes can run.
+    Cluster,
+    /// Programs, tests and benches, compiled once, by clippy with warnings denied.
+    Build,
+    /// Generated files are as their sources say.
+    Generated,
+    /// All tests, side by side.
+    Tests,
+}
+
+impl Args {
+    fn wants(&self, step: Step) -> bool {
+        let quick = !self.quick || matches!(step, Step::Tools | Step::Fmt | Step::Build | Step::Tests);
+        quick && (self.only.is_empty() || self.only.contains(&step))
+    }
+}
+
+/// Runs the steps. The first that fails ends the run, but tests that can run do.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let start = Instant::now();
+    if args.wants(Step::Tools) {
+        step("tools of this machine", tools::check)?;
+    }
+    let set_up = set_up_beside(args);
+    if args.wants(Step::Fmt) {
+        step("formatting", formatting)?;
+    }
+    let programs = if !args.cargo_test.is_empty() {
+        Vec::new()
+    } else if args.wants(Step::Build) || args.wants(Step::Tests) {
+        step("programs and tests, with clippy", compile::run)?
+    } else {
+        Vec::new()
+    };
+    if args.wants(Step::Generated) {
+        step("generated files", generate::check)?;
+    }
+    if args.wants(Step::Tests) {
+        step("tests", || tests(args, &programs, &set_up))?;
+    } else {
+        anyhow::ensure!(set_up.recv().unwrap_or(false), "not all could be set up; see above");
+    }
+    say::heading(&format!("passed in {}", say::duration(start.elapsed())));
+    if let Some(why) = why_not().filter(|_| args.wants(Step::Tests)) {
+        say::note(&format!("skipped: the tests on real nodes (tests/nodes.rs). {why}"));
+    }
+    Ok(())
+}
+
+fn step<T>(title: &str, run: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
+    say::heading(title);
+    let begun = Instant::now();
+    let done = run().with_context(|| title.to_owned())?;
+    say::note(&format!("{title}: done in {}", say::duration(begun.elapsed())));
+    Ok(done)
+}
+
+fn formatting() -> anyhow::Result<()> {
+    let mut command = cargo();
+    command.args(["fmt", "--all", "--check"]);
+    check(command, "formatting differs: run `cargo fmt`")
+}
+
+/// Sets up packages and control plane on threads of their own. What comes out of the channel is whether all of it could be done.
+fn set_up_beside(args: &Args) -> Receiver<bool> {
+    let (done, told) = channel();
+    let [peers, clients, cluster] = [Step::Peers, Step::Clients, Step::Cluster].map(|step| args.wants(step));
+    std::thread::spawn(move || {
+        let packages = std::thread::spawn(move || {
+            let peers = !peers || said("Python peers", peers::VENV.set_up().map(drop));
+            let clients = !clients || said("Kubernetes clients", clients::set_up());
+            peers && clients
+        });
+        let cluster = !cluster || said("Kubernetes control plane", control_plane());
+        // Nobody waits for it any more when the run has ended.
+        let _ = done.send(packages.join().unwrap_or(false) && cluster);
+    });
+    told
+}
+
+fn control_plane() -> anyhow::Result<()> {
+    Binaries::find_or_build()?;
+    if why_not().is_none() {
+        Binaries::find_or_build_for_nodes()?;
+    }
+    Ok(())
+}
+
+fn said(title: &str, done: anyhow::Result<()>) -> bool {
+    match done {
+        Ok(()) => say::note(&format!("{title}: there")),
+        Err(ref error) => say::error(&format!("{title}: {error:#}")),
+    }
+    done.is_ok()
+}
+
+fn tests(args: &Args, programs: &[TestProgram], set_up: &Receiver<bool>) -> anyhow::Result<()> {
+    let mut env = vec![
+        ("SKEIN_TEST_PYTHON", peers::VENV.python()),
+        ("SKEIN_TEST_CLIENTS_PYTHON", clients::VENV.python()),
+        ("SKEIN_TEST_CLIENTS_NODE", clients::node_folder()),
+    ];
+    if args.cargo_test.is_empty() {
+        env.extend(compile::as_clippy()?);
+        let named = |name: &str| args.program.is_empty() || args.program.iter().any(|part| name.contains(part));
+        let chosen = |program: &TestProgram| {
+            let name = format!("{}/{}", program.package, program.target);
+            named(&name) && (!args.quick || needs::is_quick(program))
+        };
+        return run::run(
+            programs,
+            chosen,
+            &env,
+            &workspace_root().join("target/test-logs"),
+            set_up,
+        );
+    }
+    anyhow::ensure!(set_up.recv().unwrap_or(false), "not all could be set up; see above");
+    let mut command = cargo();
+    command.arg("test");
+    // One red test hides no other.
+    if !args.cargo_test.iter().any(|arg| arg == "--no-fail-fast") {
+        command.arg("--no-fail-fast");
+    }
+    if !args
+        .cargo_test
+        .iter()
+        .any(|arg| arg == "-p" || arg.starts_with("--package"))
+    {
+        command.arg("--workspace");
+    }
+    command.args(&args.cargo_test).envs(env);
+    check(command, "tests failed; see above")
+}
+
+fn check(mut command: Command, otherwise: &str) -> anyhow::Result<()> {
+    let program = PathBuf::from(command.get_program());
+    let status = command
+        .status()
+        .with_context(|| format!("cannot start {}", program.display()))?;
+    anyhow::ensure!(status.success(), "{otherwise}");
+    Ok(())
+}

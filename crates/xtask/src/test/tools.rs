@@ -1,0 +1,54 @@
+//! What the machine must have for the tests, and where to get what is missing.
+//!
+//! Owns: the list. Must not: install anything. All that is missing is named at once.
+
+use testkit::control_plane::Binaries;
+use testkit::prerequisites::{self, Missing};
+
+use super::{clients, venv};
+use crate::generate::cargo;
+use crate::say;
+
+const PYTHON: &str = "it runs the tests against pymavlink, MAVSDK and the Kubernetes client for Python";
+
+/// Checks for every tool and names all that are missing.
+pub fn check() -> anyhow::Result<()> {
+    let found = [
+        cargo_tool("fmt", "rustfmt"),
+        cargo_tool("clippy", "clippy"),
+        c_compiler(),
+        Binaries::check_tools(),
+        venv::check_tools(PYTHON),
+        clients::check_tools(),
+        prerequisites::setpriv().map(|()| None),
+    ];
+    let mut missing = Vec::new();
+    for result in found {
+        match result {
+            Ok(Some(text)) => say::note(&text),
+            Ok(None) => {}
+            Err(tool) => missing.push(tool.to_string()),
+        }
+    }
+    anyhow::ensure!(missing.is_empty(), "{}", missing.join("\n       "));
+    Ok(())
+}
+
+fn cargo_tool(subcommand: &str, component: &str) -> Result<Option<String>, Missing> {
+    let program = cargo().get_program().to_owned();
+    let get = format!("`rustup component add {component}`, or your distribution's package");
+    prerequisites::answer(&program, &[subcommand, "--version"])
+        .map(Some)
+        .ok_or_else(|| Missing::tool(component, "it checks the Rust code", &get))
+}
+
+fn c_compiler() -> Result<Option<String>, Missing> {
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    let first_line = |text: String| text.lines().next().map(str::to_owned);
+    prerequisites::answer(&compiler, &["--version"])
+        .map(first_line)
+        .ok_or_else(|| {
+            let get = "your distribution's package `gcc` or `build-essential`, or Xcode's command line tools";
+            Missing::tool("a C compiler", "parts of the TLS library are written in C", get)
+        })
+}

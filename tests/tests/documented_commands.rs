@@ -21,9 +21,9 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use field::{Field, PATIENCE};
 use serde_json::json;
-use tests::control_plane::workspace_root;
-use tests::launch::workspace_binary;
-use tests::{Scratch, wait_for};
+use testkit::control_plane::workspace_root;
+use testkit::launch::workspace_binary;
+use testkit::{Scratch, wait_for};
 
 const VEHICLES: [&str; 3] = ["alpha", "bravo", "charlie"];
 
@@ -121,7 +121,7 @@ impl Reader {
         let mut run = 0;
         for line in commands(&text) {
             let line = line.replace("NAME", &a_drone(field)?);
-            let output = tests::run::output(self.shell(field, &line), None, WITHIN)?;
+            let output = testkit::run::output(self.shell(field, &line), None, WITHIN)?;
             let said = String::from_utf8_lossy(&output.stderr);
             ensure!(output.status.success(), "{page}: `{line}` failed: {said}");
             run += 1;

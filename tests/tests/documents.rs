@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use regex::Regex;
 use serde_json::Value;
-use tests::control_plane::workspace_root;
+use testkit::control_plane::workspace_root;
 
 /// The programs of which commands are checked.
 const PROGRAMS: [&str; 3] = ["skein", "skein-agent", "skein-coordinator"];

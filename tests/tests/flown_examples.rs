@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, ensure};
 use field::{Field, PATIENCE};
 use serde_json::Value;
-use tests::control_plane::workspace_root;
-use tests::wait_for;
+use testkit::control_plane::workspace_root;
+use testkit::wait_for;
 
 /// Two of site north, one of site south.
 const VEHICLES: [&str; 3] = ["alpha", "bravo", "charlie"];

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use serde_json::Value;
-use tests::control_plane::workspace_root;
-use tests::launch::workspace_binary;
+use testkit::control_plane::workspace_root;
+use testkit::launch::workspace_binary;
 
 /// How long a program may take to print its help on a machine that is busy with something else.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -182,7 +182,7 @@ fn program_page(program: &str) -> anyhow::Result<String> {
 pub fn help(program: &str, command: &[&str]) -> anyhow::Result<String> {
     let mut call = Command::new(workspace_binary(program)?);
     call.args(command).arg("--help").env_clear();
-    let output = tests::run::output(call, None, PATIENCE)?;
+    let output = testkit::run::output(call, None, PATIENCE)?;
     ensure!(
         output.status.success(),
         "{program} {command:?} --help: {}",

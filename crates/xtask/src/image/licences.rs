@@ -104,9 +104,9 @@ pub fn text(packages: &Packages, parts: &[Part<'_>], common: &Path) -> Result<St
     for (_, package) in packages.iter().filter(|(_, package)| package.published) {
         let title = format!("{} {}", package.name, package.version);
         let licence = package.licence.as_deref().unwrap_or("see below");
-        let page = package.page().unwrap_or_default();
+        let purl = package.purl().unwrap_or_default();
         // Writing to a string cannot fail.
-        let _ = writeln!(list, "  {title}: {licence}; {page}");
+        let _ = writeln!(list, "  {title}: {licence}; {purl}");
         for (file, text) in texts_of(package, packages, common)? {
             add(format!("{title} ({file})"), &text);
         }
@@ -114,8 +114,9 @@ pub fn text(packages: &Packages, parts: &[Part<'_>], common: &Path) -> Result<St
     for part in parts {
         add(part.name.to_owned(), part.text);
     }
-    let mut all =
-        format!("This program contains software of others. Its source code is found at the addresses below.\n\n{list}");
+    let mut all = format!(
+        "This program contains software of others. The package URLs below say where its source code is.\n\n{list}"
+    );
     let mut texts: Vec<_> = texts.into_values().collect();
     texts.sort_by(|(_, one), (_, other)| one.cmp(other));
     for (text, owners) in texts {

@@ -26,7 +26,7 @@ pub struct Package {
     pub authors: Vec<String>,
     /// Where its sources lie.
     pub folder: PathBuf,
-    /// Whether it comes from crates.io; else it is ours.
+    /// Whether it is published; else it is ours.
     pub published: bool,
     /// SHA-256 of the package file, from Cargo.lock.
     pub checksum: Option<String>,
@@ -37,11 +37,10 @@ pub struct Package {
 }
 
 impl Package {
-    /// Where a person finds it.
-    pub fn page(&self) -> Option<String> {
-        let (name, version) = (&self.name, &self.version);
-        self.published
-            .then(|| format!("https://crates.io/crates/{name}/{version}"))
+    /// Its package URL, if it is published.
+    pub fn purl(&self) -> Option<String> {
+        let (name, version) = (&self.name, self.version.replace('+', "%2B"));
+        self.published.then(|| format!("pkg:cargo/{name}@{version}"))
     }
 }
 
@@ -253,11 +252,11 @@ pub mod tests {
             BTreeSet::from(["registry#fnv".to_owned()]),
             "what helps to build is not used"
         );
-        assert_eq!((agent.published, &agent.checksum, agent.page()), (false, &None, None));
+        assert_eq!((agent.published, &agent.checksum, agent.purl()), (false, &None, None));
         let fnv = packages.get("registry#fnv").unwrap();
         assert_eq!(fnv.licence.as_deref(), Some("Apache-2.0 OR MIT"));
         assert_eq!(fnv.checksum.as_deref(), Some("3f9e"));
-        assert_eq!(fnv.page().as_deref(), Some("https://crates.io/crates/fnv/1.0.7"));
+        assert_eq!(fnv.purl().as_deref(), Some("pkg:cargo/fnv@1.0.7"));
         assert_eq!(packages.folders(), [PathBuf::from("/crates")]);
     }
 

@@ -88,17 +88,16 @@ fn namespace(hash: &str) -> String {
 
 fn of_cargo(package: &Package, own_id: String) -> SpdxPackage {
     let (name, version) = (&package.name, &package.version);
+    let plain = SpdxPackage::new(own_id, name, Some(version), package.licence.as_deref());
+    let Some(purl) = package.purl() else {
+        return plain;
+    };
     let purl = ExternalRef {
         reference_category: "PACKAGE-MANAGER",
         reference_type: "purl",
-        reference_locator: format!("pkg:cargo/{name}@{}", version.replace('+', "%2B")),
+        reference_locator: purl,
     };
-    let plain = SpdxPackage::new(own_id, name, Some(version), package.licence.as_deref());
-    if !package.published {
-        return plain;
-    }
     SpdxPackage {
-        download_location: format!("https://crates.io/api/v1/crates/{name}/{version}/download"),
         checksums: sha256(package.checksum.as_deref()),
         external_refs: vec![purl],
         ..plain

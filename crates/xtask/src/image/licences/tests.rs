@@ -59,10 +59,7 @@ fn every_package_is_listed_and_a_text_that_several_share_stands_once() {
         .file("two/src/third_party/COPYING", "Words of a third")
         .file("two/src/license.rs", "fn code() {}");
     let text = scratch.text(&["one", "two"]).unwrap();
-    assert!(
-        text.contains("one 1.0.0: MIT; https://crates.io/crates/one/1.0.0"),
-        "{text}"
-    );
+    assert!(text.contains("one 1.0.0: MIT; pkg:cargo/one@1.0.0"), "{text}");
     assert!(
         text.contains("one 1.0.0 (LICENSE-MIT)\ntwo 1.0.0 (licence.txt)\n\nPermission is"),
         "{text}"

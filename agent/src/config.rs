@@ -23,7 +23,7 @@ pub struct Flags {
     /// Kubernetes name of this node (from the downward API: spec.nodeName).
     #[arg(long, env = "NODE")]
     node: Option<String>,
-    /// The autopilot: serial:/dev/ttyACM0:921600, udp-listen:0.0.0.0:14540, udp:HOST:PORT or tcp:HOST:PORT.
+    /// The autopilot: auto (finds it on the serial ports), serial:/dev/ttyACM0:921600, udp-listen:0.0.0.0:14540, udp:HOST:PORT or tcp:HOST:PORT.
     #[arg(long, env = "SKEIN_LINK")]
     link: Option<String>,
     #[command(flatten)]

@@ -34,13 +34,13 @@ impl Pilot {
             let since = Moment::at(now.since_epoch().saturating_sub(ago));
             reasons.push(ArmingReason {
                 class: ReasonClass::WillHeal,
-                ..ArmingReason::told(text, since)
+                ..ArmingReason::reported(text, since)
             });
         }
         let since = self.preflight.known_since();
         let ours = |class, text| ArmingReason {
             class,
-            ..ArmingReason::told(text, since)
+            ..ArmingReason::reported(text, since)
         };
         if held.failsafe.preflight == Preflight::Refuse && self.gauge.levels(now).latest == Level::Unknown {
             reasons.push(self.battery_unknown(now));
@@ -51,9 +51,9 @@ impl Pilot {
                 ReasonClass::WillHeal,
                 "the autopilot's own failsafes are being read".to_owned(),
             )),
-            Clearance::Amiss => {
-                let amiss = self.preflight.findings().amiss.iter();
-                reasons.extend(amiss.map(|line| ours(ReasonClass::NeedsHuman, line.clone())));
+            Clearance::Problems => {
+                let problems = self.preflight.findings().problems.iter();
+                reasons.extend(problems.map(|line| ours(ReasonClass::NeedsHuman, line.clone())));
             }
         }
         reasons
@@ -85,7 +85,7 @@ impl Pilot {
                     spec.failsafe.preflight to Warn";
         ArmingReason {
             class,
-            ..ArmingReason::told(text.to_owned(), since)
+            ..ArmingReason::reported(text.to_owned(), since)
         }
     }
 
@@ -132,7 +132,7 @@ impl Pilot {
             others_flew: self.others_flew(now).is_some(),
             warnings: match self.preflight_policy() {
                 Preflight::Ignore => Vec::new(),
-                Preflight::Warn | Preflight::Refuse => self.preflight.findings().amiss.clone(),
+                Preflight::Warn | Preflight::Refuse => self.preflight.findings().problems.clone(),
             },
         }
     }

@@ -340,7 +340,9 @@ fn ground_and_release_give_the_order_once_and_say_what_was_done() {
     let coordinator = coordinator(two());
     let ground = coordinator.skein(&["ground", "alpha", "-n", "field"]);
     assert_eq!(ground.status.code(), Some(0), "{}", stderr(&ground));
-    assert!(stdout(&ground).starts_with("Ground order given to Swarm field/alpha: 2 Drones, 1 connected agent told."));
+    assert!(
+        stdout(&ground).starts_with("Ground order given to Swarm field/alpha: 2 Drones, 1 connected agent notified.")
+    );
     assert_eq!(coordinator.skein(&["ground", "--all"]).status.code(), Some(0));
     let release = coordinator.skein(&["release", "alpha"]);
     assert!(
@@ -372,7 +374,7 @@ fn a_selector_is_handed_on_as_it_was_given_and_its_answer_is_told() {
     assert_eq!(ground.status.code(), Some(0), "{}", stderr(&ground));
     let told = stdout(&ground);
     assert!(
-        told.starts_with("Ground order given to Swarm field/alpha: 2 Drones, 1 connected agent told."),
+        told.starts_with("Ground order given to Swarm field/alpha: 2 Drones, 1 connected agent notified."),
         "{told}"
     );
     assert_eq!(
@@ -497,7 +499,7 @@ fn an_unknown_swarm_is_exit_code_1_and_those_that_exist_are_listed() {
 
 #[test]
 fn a_ground_order_that_could_not_be_written_down_is_a_failure_with_the_coordinators_words() {
-    let words = "2 agents were told, but the order could not be written to Kubernetes and is being tried again";
+    let words = "2 agents were notified, but the order could not be written to Kubernetes and is being tried again";
     let coordinator = scripted(Ok(two()), Some(Status::unavailable(words)));
     let output = coordinator.skein(&["ground", "alpha"]);
     assert_eq!(output.status.code(), Some(1));

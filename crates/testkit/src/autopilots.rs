@@ -163,7 +163,8 @@ impl Autopilot {
         self.process = Some(process);
         if let (Stack::Px4, Some((port, baud))) = (self.stack(), &self.settings.serial) {
             let (port, baud) = (port.display().to_string(), baud.to_string());
-            self.shell(&["mavlink", "start", "-d", &port, "-b", &baud, "-m", "onboard"])?;
+            // As PX4 starts a serial port for a companion computer; -x lets it serve files.
+            self.shell(&["mavlink", "start", "-x", "-d", &port, "-b", &baud, "-m", "onboard"])?;
         }
         Ok(())
     }

@@ -133,6 +133,13 @@ fn a_node_is_drained_and_its_agent_deleted(field: &Field, node: &str) -> anyhow:
 }
 
 fn the_pod_goes_after_the_landing(field: &Field, node: &str, pod: &str) -> anyhow::Result<()> {
+    the_pod_goes(field, node, pod)?;
+    let said = field.wire(node).said();
+    assert!(said.down(), "the Pod is gone and {node} is {said:?}");
+    Ok(())
+}
+
+fn the_pod_goes(field: &Field, node: &str, pod: &str) -> anyhow::Result<()> {
     wait_for(format!("the agent's Pod on {node} to go"), PATIENCE, || {
         let left = field.kubectl(&["get", "pods", "-n", SYSTEM, "-o", "jsonpath={.items[*].metadata.uid}"])?;
         if left.split(' ').any(|uid| uid == pod) {
@@ -140,10 +147,7 @@ fn the_pod_goes_after_the_landing(field: &Field, node: &str, pod: &str) -> anyho
         }
         Ok(())
     })
-    .map_err(|error| field.installed.explain(error))?;
-    let said = field.wire(node).said();
-    assert!(said.down(), "the Pod is gone and {node} is {said:?}");
-    Ok(())
+    .map_err(|error| field.installed.explain(error))
 }
 
 /// Without the label the DaemonSet has no Pod there: its agent lands the vehicle and ends. With the label it flies again.
@@ -156,12 +160,17 @@ fn a_node_loses_its_label(field: &Field, node: &str, other: &str) -> anyhow::Res
     field.wait_in_air(2)
 }
 
-/// The Pod garbage collector ends the Pods of a node that is gone: the agent lands the vehicle first. A kubelet that is started again
-/// makes the node anew.
+/// The Pod garbage collector removes the Pods of a node that is gone at once; the kubelet, which is still there, ends the agent with the
+/// Pod's grace, and the agent lands the vehicle first. A kubelet that is started again makes the node anew.
 fn a_node_is_deleted(field: &mut Field, node: &str, other: &str) -> anyhow::Result<()> {
     let (before, pod) = (wire::now(), field.agent_uid(node)?);
     field.kubectl(&["delete", "node", node, "--wait=false"])?;
-    the_pod_goes_after_the_landing(field, node, &pod)?;
+    the_pod_goes(field, node, &pod)?;
+    wait_for(format!("the agent on {node} to land its vehicle"), PATIENCE, || {
+        let said = field.wire(node).said();
+        ensure!(said.down(), "{said:?}");
+        Ok(())
+    })?;
     field.assert_undisturbed(&[other], before);
     field.installed.cluster().node(node)?.restart_kubelet()?;
     wait_for(format!("{node} to be back"), PATIENCE, || {

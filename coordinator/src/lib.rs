@@ -27,7 +27,7 @@ pub use shutdown::shutdown_signal;
 
 use anyhow::Context as _;
 use cluster::world::{Wakes, World};
-use cluster::{api, watching};
+use cluster::{api, events, watching};
 use context::{Context, Higher};
 use fleet::freshness::Knowledge;
 use fleet::upgrade::Pace;
@@ -293,7 +293,7 @@ async fn serve_fleet(
     tasks.spawn(know_the_present(Arc::clone(context), relist));
     ground::start(context, tasks);
     controllers::node::start(context, tasks);
-    orders::start(context, tasks);
+    sessions::orders::start(context, tasks);
     controllers::drone::start(context, stores.drones, tasks);
     controllers::swarm::start(context, stores.swarms, tasks);
     controllers::upgrade::start(context, tasks);

@@ -15,7 +15,7 @@ use crate::context::Context;
 use crate::fleet_service::FleetService;
 use crate::server::admission::{Door, LIMITS, Told};
 use crate::server::auth::{Auth, AuthLayer, Who};
-use crate::server::keys::{self, Keys};
+use crate::server::keys::Keys;
 use crate::server::security::Security;
 use crate::sessions::uplink::Uplink;
 use anyhow::Context as _;

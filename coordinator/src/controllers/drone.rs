@@ -39,7 +39,7 @@ pub(crate) const AFTER_DOUBT: Duration = Duration::from_millis(500);
 /// Starts the controller.
 pub fn start(context: &Arc<Context>, drones: Store<Drone>, tasks: &mut JoinSet<()>) {
     let shared = Arc::clone(context);
-    tasks.spawn(controller::run(
+    tasks.spawn(controllers::run(
         drones,
         Arc::clone(&context.wakes.drones),
         AT_A_TIME,

@@ -62,7 +62,7 @@ pub fn start(context: &Arc<Context>, swarms: Store<Swarm>, tasks: &mut JoinSet<(
     let world = Arc::clone(&context.world);
     let rest =
         move |key: &Key| REST_FOR_EACH.saturating_mul(u32::try_from(world.size_of_swarm(key)).unwrap_or(u32::MAX));
-    tasks.spawn(controller::run(
+    tasks.spawn(controllers::run(
         swarms,
         Arc::clone(&context.wakes.swarms),
         AT_A_TIME,

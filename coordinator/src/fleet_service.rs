@@ -77,7 +77,7 @@ impl FleetService {
     /// The answer to a call that is refused; the log is told, too.
     fn refuse<T>(&self, request: &Request<T>, refusal: Refusal) -> Status {
         if let Some(ticket) = request.extensions().get::<Ticket>() {
-            self.auth.told().refusal(ticket.remote(), "call refused", &refusal);
+            self.auth.refusals().refusal(ticket.remote(), "call refused", &refusal);
         }
         refusal.into()
     }

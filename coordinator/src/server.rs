@@ -1,7 +1,7 @@
 //! The gRPC server: uplink, fleet, health and reflection on one port, and health alone on another for the kubelet, which can
 //! probe gRPC in plain text only.
 //!
-//! Owns: the listeners, the limits, and the gate: until the fleet is known, callers are told to come back.
+//! Owns: the listeners, the limits, and the gate: until the fleet is known, callers are asked to come back.
 //! Must not: answer from empty caches, or anybody who has not shown who they are ([`crate::server::auth`]).
 
 pub mod admission;
@@ -13,7 +13,7 @@ pub mod security;
 use crate::Setup;
 use crate::context::Context;
 use crate::fleet_service::FleetService;
-use crate::server::admission::{Door, LIMITS, Told};
+use crate::server::admission::{Admission, LIMITS, RefusalLog};
 use crate::server::auth::{Auth, AuthLayer, Who};
 use crate::server::keys::Keys;
 use crate::server::security::Security;
@@ -154,7 +154,7 @@ impl Watching {
             ));
         }
         let own = taken.get(&name).copied().unwrap_or_default();
-        // Where links are not secured, nobody can be told from anybody.
+        // Where links are not secured, callers cannot be distinguished.
         if own >= MOST_OF_ONE && *who != Who::Anybody {
             return Err(Status::resource_exhausted(format!(
                 "{name} watches {own} times already; end another `skein watch`"
@@ -230,7 +230,7 @@ pub async fn serve(listeners: Listeners, gate: Gate, setup: Setup, ending: Cance
     if let Some(listener) = listeners.health {
         tasks.spawn(serve_health(listener, health, ending.clone()));
     }
-    let told = Arc::new(Told::default());
+    let refusals = Arc::new(RefusalLog::default());
     let (tls, enrolled) = match &setup.security {
         Security::Plaintext => (None, tokio::sync::watch::channel(trust::Enrolled::default()).1),
         Security::Certificates { server, enrolled } => (Some(server.clone()), enrolled.clone()),
@@ -253,9 +253,9 @@ pub async fn serve(listeners: Listeners, gate: Gate, setup: Setup, ending: Cance
         tracing::warn!("links are in plain text, and everybody may do everything");
     }
     gate.able.cancel();
-    let auth = Auth::new(&setup.security, &setup.client, enrolled, Arc::clone(&told));
-    let door = Door::new(tls, LIMITS, told);
-    let served = serve_at(listeners.grpc, gate, door, auth, ending.clone()).await;
+    let auth = Auth::new(&setup.security, &setup.client, enrolled, Arc::clone(&refusals));
+    let admission = Admission::new(tls, LIMITS, refusals);
+    let served = serve_at(listeners.grpc, gate, admission, auth, ending.clone()).await;
     ending.cancel();
     while let Some(ended) = tasks.join_next().await {
         ended.context("a part of the gRPC server ended abnormally")??;
@@ -281,11 +281,11 @@ async fn serve_health(listener: TcpListener, health: HealthReporter, ending: Can
     }
 }
 
-/// Serves what comes in by `door`, judged by `auth`.
+/// Serves the connections of `admission`; `auth` judges their calls.
 async fn serve_at(
     listener: TcpListener,
     gate: Gate,
-    door: Door,
+    admission: Admission,
     auth: Auth,
     ending: CancellationToken,
 ) -> anyhow::Result<()> {
@@ -310,7 +310,7 @@ async fn serve_at(
         .add_service(fleet)
         .add_service(health)
         .add_service(reflection)
-        .serve_with_incoming_shutdown(door.open(listener, ending.clone()), ending.clone().cancelled_owned());
+        .serve_with_incoming_shutdown(admission.open(listener, ending.clone()), ending.clone().cancelled_owned());
     let ended = async {
         ending.cancelled().await;
         gate.tasks.close();
@@ -330,22 +330,22 @@ mod tests {
     use proto::v1;
     use tonic::transport::Channel;
     use tonic_health::pb::health_client::HealthClient;
-    use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus as Told};
+    use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus as Reported};
 
     #[tokio::test]
     async fn a_coordinator_that_does_not_know_the_fleet_says_so_to_everybody() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let server = format!("http://{}", listener.local_addr().unwrap());
         let ending = CancellationToken::new();
-        let door = Door::new(None, LIMITS, Arc::default());
-        let serving = tokio::spawn(serve_at(listener, Gate::default(), door, Auth::open(), ending.clone()));
+        let admission = Admission::new(None, LIMITS, Arc::default());
+        let serving = tokio::spawn(serve_at(listener, Gate::default(), admission, Auth::open(), ending.clone()));
         let channel = Channel::from_shared(server).unwrap().connect().await.unwrap();
 
         let health = HealthClient::new(channel.clone())
             .check(HealthCheckRequest::default())
             .await
             .unwrap();
-        assert_eq!(health.into_inner().status(), Told::NotServing);
+        assert_eq!(health.into_inner().status(), Reported::NotServing);
         let mut fleet = v1::fleet_client::FleetClient::new(channel.clone());
         let list = fleet.list(v1::ListRequest::default()).await.unwrap_err();
         assert_eq!(list.code(), tonic::Code::Unavailable);
@@ -413,7 +413,7 @@ mod tests {
         let number = |bytes: &[u8]| bytes.iter().fold(0_u32, |all, byte| all << 8 | u32::from(*byte));
         loop {
             let mut head = [0; 9];
-            // The first keepalive ends what is told at the beginning.
+            // The first keepalive ends what is reported at the beginning.
             stream.read_exact(&mut head).await.unwrap();
             let mut body = vec![0; number(&head[..3]) as usize];
             stream.read_exact(&mut body).await.unwrap();
@@ -435,8 +435,8 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let ending = CancellationToken::new();
-        let door = Door::new(None, LIMITS, Arc::default());
-        let serving = tokio::spawn(serve_at(listener, Gate::default(), door, Auth::open(), ending.clone()));
+        let admission = Admission::new(None, LIMITS, Arc::default());
+        let serving = tokio::spawn(serve_at(listener, Gate::default(), admission, Auth::open(), ending.clone()));
         let (of_stream, of_all) = windows(address).await;
         assert!(of_stream <= 64 * 1024, "{of_stream} on one stream");
         assert!(of_all <= 128 * 1024, "{of_all} on one connection");

@@ -1,9 +1,9 @@
-//! The door: connections come in, shake hands, and have to prove something soon.
+//! Admission: connections are accepted, shake hands, and have to prove something soon.
 //!
-//! Owns: how many connections there are, of whom, and how long they may take. Must not: judge credentials ([`crate::server::auth`]).
+//! Owns: how many connections there are, whose they are, and how long they may take. Must not: judge credentials ([`crate::server::auth`]).
 //!
 //! ```text
-//! accept ─► a stranger's place ─► TLS handshake (5 s) ─► first call with good credentials (10 s) ─► a place under its name
+//! accept ─► a stranger's permit ─► TLS handshake (5 s) ─► first call with good credentials (10 s) ─► a permit under its name
 //!               │ too many: the oldest of the neighbour that has the most is cut, or the newcomer has to come again
 //! ```
 //!
@@ -13,19 +13,19 @@
 pub mod address;
 pub mod buckets;
 pub mod connection;
-pub mod entrance;
-pub mod seats;
+pub mod stranger_limits;
+pub mod connection_limits;
 pub mod ticket;
-pub mod told;
+pub mod refusal_log;
 
 pub use connection::Connection;
 pub use ticket::Ticket;
-pub use told::Told;
+pub use refusal_log::RefusalLog;
 
 use address::Neighbour;
-use entrance::Entrance;
+use stranger_limits::StrangerLimits;
 use rustls::pki_types::UnixTime;
-use seats::{Seat, Seats};
+use connection_limits::{ConnectionPermit, ConnectionLimits};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -39,14 +39,14 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// What the door allows.
+/// What admission allows.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Connections that have not proven anything.
     pub strangers: usize,
     /// The same, of one neighbour.
     pub strangers_per_neighbour: usize,
-    /// One of these keeps its place for so long, unless somebody needs it whose neighbour has fewer.
+    /// One of these keeps its permit for so long, unless a neighbour that has fewer needs it.
     pub time: Duration,
     /// Connections in all that have proven something.
     pub named: usize,
@@ -63,7 +63,7 @@ pub struct Limits {
 }
 
 /// Above the largest fleet that one coordinator is made for: as many as come in a second and take some seconds each, by a radio,
-/// have a place; all of one neighbour are through within a minute.
+/// have a permit; all of one neighbour are through within a minute.
 pub const LIMITS: Limits = Limits {
     strangers: 4096,
     strangers_per_neighbour: 2048,
@@ -82,31 +82,31 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Connections on their way from the handshake to the gRPC server.
 const WAITING: usize = 64;
 
-/// The door.
+/// Admission of connections to one listener.
 #[derive(Clone, Debug)]
-pub struct Door(Arc<Inner>);
+pub struct Admission(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     limits: Limits,
     /// `None`: plain text.
     tls: Option<trust::Server>,
-    entrance: Entrance,
-    named: Arc<Seats<String>>,
-    told: Arc<Told>,
+    stranger_limits: StrangerLimits,
+    named: Arc<ConnectionLimits<String>>,
+    refusal_log: Arc<RefusalLog>,
     tasks: TaskTracker,
 }
 
-impl Door {
-    /// A door that speaks TLS as `tls` says, or plain text.
+impl Admission {
+    /// Admission that speaks TLS as `tls` says, or plain text.
     #[must_use]
-    pub fn new(tls: Option<trust::Server>, limits: Limits, told: Arc<Told>) -> Self {
+    pub fn new(tls: Option<trust::Server>, limits: Limits, refusal_log: Arc<RefusalLog>) -> Self {
         Self(Arc::new(Inner {
             limits,
             tls,
-            entrance: Entrance::new(&limits),
-            named: Arc::new(Seats::new(limits.named, limits.per_name, Duration::ZERO)),
-            told,
+            stranger_limits: StrangerLimits::new(&limits),
+            named: Arc::new(ConnectionLimits::new(limits.named, limits.per_name, Duration::ZERO)),
+            refusal_log,
             tasks: TaskTracker::new(),
         }))
     }
@@ -115,12 +115,12 @@ impl Door {
     #[must_use]
     pub fn open(&self, listener: TcpListener, ending: CancellationToken) -> ReceiverStream<io::Result<Connection>> {
         let (sender, receiver) = mpsc::channel(WAITING);
-        let door = self.clone();
+        let admission = self.clone();
         self.0.tasks.spawn(async move {
             let accepting = async {
                 loop {
                     match listener.accept().await {
-                        Ok((stream, remote)) => door.welcome(stream, remote, &sender, &ending),
+                        Ok((stream, remote)) => admission.welcome(stream, remote, &sender, &ending),
                         Err(error) => {
                             tracing::warn!(%error, "connection not accepted");
                             sleep(PAUSE).await;
@@ -143,30 +143,30 @@ impl Door {
         let cut = CancellationToken::new();
         let admit = || {
             let neighbour = Neighbour::of(remote.ip());
-            self.0.entrance.admit(neighbour, cut.clone(), Instant::now())
+            self.0.stranger_limits.admit(neighbour, cut.clone(), Instant::now())
         };
-        let seat = match self.0.tls.is_some().then(admit).transpose() {
-            Ok(seat) => seat,
+        let permit = match self.0.tls.is_some().then(admit).transpose() {
+            Ok(permit) => permit,
             Err(why) => {
-                self.0.told.refusal(remote, "connection refused", &why);
+                self.0.refusal_log.refusal(remote, "connection refused", &why);
                 return;
             }
         };
-        let (door, sender, ending) = (self.clone(), sender.clone(), ending.clone());
+        let (admission, sender, ending) = (self.clone(), sender.clone(), ending.clone());
         self.0.tasks.spawn(async move {
-            let brought = door.bring_in(stream, remote, seat, &sender, &cut);
+            let brought = admission.bring_in(stream, remote, permit, &sender, &cut);
             if let Some(Err(Refused(why))) = ending.run_until_cancelled(brought).await {
-                door.0.told.refusal(remote, "connection refused", &why);
+                admission.0.refusal_log.refusal(remote, "connection refused", &why);
             }
         });
     }
 
-    /// Hands over one connection, and cuts it when it proves nothing in time.
+    /// Passes one connection on, and cuts it when it proves nothing in time.
     async fn bring_in(
         &self,
         stream: TcpStream,
         remote: SocketAddr,
-        seat: Option<Seat<Neighbour>>,
+        permit: Option<ConnectionPermit<Neighbour>>,
         sender: &mpsc::Sender<io::Result<Connection>>,
         cut: &CancellationToken,
     ) -> Result<(), Refused> {
@@ -176,7 +176,7 @@ impl Door {
         let named = Arc::clone(&self.0.named);
         let (connection, ticket) = match &self.0.tls {
             None => {
-                let ticket = Ticket::new(remote, None, seat, named, cut.clone());
+                let ticket = Ticket::new(remote, None, permit, named, cut.clone());
                 let gone = gone.clone().drop_guard();
                 (Connection::plain(stream, ticket.clone(), cut.clone(), gone), ticket)
             }
@@ -190,7 +190,7 @@ impl Door {
                     return Ok(());
                 };
                 let caller = caller(server, &stream)?;
-                let ticket = Ticket::new(remote, caller, seat, named, cut.clone());
+                let ticket = Ticket::new(remote, caller, permit, named, cut.clone());
                 let gone = gone.clone().drop_guard();
                 (Connection::tls(stream, ticket.clone(), cut.clone(), gone), ticket)
             }

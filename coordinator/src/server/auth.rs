@@ -24,7 +24,7 @@ pub use refusal::Refusal;
 pub use right::Right;
 pub use user::User;
 
-use crate::server::admission::Told;
+use crate::server::admission::RefusalLog;
 use crate::server::security::Security;
 use access::Access;
 use fleet::ids::NodeName;
@@ -57,7 +57,7 @@ pub enum Who {
 }
 
 impl Who {
-    /// What a call is told that came past no judge: a fault of ours.
+    /// The answer to a call that was not judged: a fault of ours.
     #[must_use]
     pub fn missing() -> Status {
         Status::internal("the call's credentials were not looked at, which is a fault of the coordinator")
@@ -99,8 +99,8 @@ pub struct Auth(Arc<Judge>);
 struct Judge {
     kind: Kind,
     session_life: Option<Duration>,
-    /// Whom the log tells of.
-    told: Arc<Told>,
+    /// Which refusals are logged.
+    refusals: Arc<RefusalLog>,
 }
 
 #[derive(Debug)]
@@ -124,7 +124,7 @@ impl Auth {
         security: &Security,
         client: &kube::Client,
         enrolled: watch::Receiver<Enrolled>,
-        told: Arc<Told>,
+        refusals: Arc<RefusalLog>,
     ) -> Self {
         let kind = match security {
             Security::Plaintext => Kind::Open,
@@ -138,7 +138,7 @@ impl Auth {
         Self(Arc::new(Judge {
             kind,
             session_life: security.session_life(),
-            told,
+            refusals,
         }))
     }
 
@@ -148,7 +148,7 @@ impl Auth {
         Self(Arc::new(Judge {
             kind: Kind::Open,
             session_life: None,
-            told: Arc::default(),
+            refusals: Arc::default(),
         }))
     }
 
@@ -158,10 +158,10 @@ impl Auth {
         matches!(self.0.kind, Kind::Open)
     }
 
-    /// What tells the log of refusals.
+    /// The log of refusals.
     #[must_use]
-    pub fn told(&self) -> &Told {
-        &self.0.told
+    pub fn refusals(&self) -> &RefusalLog {
+        &self.0.refusals
     }
 
     /// Whether judging this token asks nobody anything, or it was good within the last hour.

@@ -200,7 +200,7 @@ fn own_node(call: &Call, node: &NodeName) -> Result<(), Status> {
     let why =
         format!("the credentials are those of node {own}, and the agent says that it is {node}; set NODE to {own}");
     if let Some(peer) = call.peer {
-        call.auth.told().refusal(peer, "agent refused", &why);
+        call.auth.refusals().refusal(peer, "agent refused", &why);
     }
     Err(Status::permission_denied(why))
 }

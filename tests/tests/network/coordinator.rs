@@ -1,7 +1,7 @@
 //! A coordinator of the simulation: the real one, from leadership to uplink service, behind a listener of the simulated
 //! network. When it ends, because it was deposed, it is started again, as a cluster does.
 //!
-//! Owns: the listener and the gRPC server, which `coordinator::server` otherwise owns together with TLS and the door.
+//! Owns: the listener and the gRPC server, which `coordinator::server` otherwise owns together with TLS and admission.
 //! Must not: decide anything.
 
 use crate::api::Cluster;

@@ -1,4 +1,4 @@
-//! The door with small limits, over real connections.
+//! Admission with small limits, over real connections.
 
 use super::*;
 use std::time::SystemTime;
@@ -12,7 +12,7 @@ struct Field {
     authority: Authority,
     address: SocketAddr,
     incoming: ReceiverStream<io::Result<Connection>>,
-    door: Door,
+    admission: Admission,
     _ending: tokio_util::sync::DropGuard,
 }
 
@@ -28,7 +28,7 @@ async fn field(limits: Limits) -> Field {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let ending = CancellationToken::new();
-    let door = Door::new(
+    let admission = Admission::new(
         Some(trust::Server::new(identity, clients).unwrap()),
         limits,
         Arc::default(),
@@ -36,8 +36,8 @@ async fn field(limits: Limits) -> Field {
     Field {
         authority,
         address,
-        incoming: door.open(listener, ending.clone()),
-        door,
+        incoming: admission.open(listener, ending.clone()),
+        admission,
         _ending: ending.drop_guard(),
     }
 }
@@ -78,7 +78,7 @@ async fn a_connection_that_proves_something_stays_and_one_that_does_not_is_cut()
     }
     use tonic::transport::server::Connected;
     taken[1].connect_info().prove("agent a");
-    assert_eq!(field.door.0.named.taken(), 1);
+    assert_eq!(field.admission.0.named.taken(), 1);
     // What is cut ends for the server, and so for the other end.
     let mut first = taken.remove(0);
     assert!(first.read(&mut [0]).await.is_err());
@@ -86,7 +86,7 @@ async fn a_connection_that_proves_something_stays_and_one_that_does_not_is_cut()
     is_cut(&mut mute).await;
     proven.write_all(b"x").await.unwrap();
     assert_eq!(taken[0].read(&mut [0]).await.unwrap(), 1);
-    assert_eq!(field.door.0.entrance.strangers(), 0);
+    assert_eq!(field.admission.0.stranger_limits.strangers(), 0);
 }
 
 #[tokio::test]

@@ -1,9 +1,9 @@
 //! What is known of one connection: where it comes from, the certificate shown, and whether it has proven anything.
 //!
-//! Owns: the place among the strangers, and later among those of one name. Must not: judge credentials.
+//! Owns: the permit of a stranger, and later that of a name. Must not: judge credentials.
 
 use super::address::Neighbour;
-use super::seats::{Seat, Seats};
+use super::connection_limits::{ConnectionPermit, ConnectionLimits};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,36 +22,36 @@ pub struct Ticket(Arc<Inner>);
 struct Inner {
     remote: SocketAddr,
     caller: Option<Caller>,
-    seat: Mutex<Seated>,
-    named: Arc<Seats<String>>,
+    permit: Mutex<HeldPermit>,
+    named: Arc<ConnectionLimits<String>>,
     refusals: AtomicU32,
-    turn: tokio::sync::Mutex<()>,
+    judging: tokio::sync::Mutex<()>,
     proven: CancellationToken,
     cut: CancellationToken,
 }
 
 #[derive(Debug)]
-enum Seated {
-    Stranger { _seat: Option<Seat<Neighbour>> },
-    Named { _seat: Seat<String> },
+enum HeldPermit {
+    Stranger { _permit: Option<ConnectionPermit<Neighbour>> },
+    Named { _permit: ConnectionPermit<String> },
 }
 
 impl Ticket {
-    /// A connection of somebody unknown, which has a place among the strangers.
+    /// A connection that has proven nothing yet, with a permit of a stranger.
     pub(super) fn new(
         remote: SocketAddr,
         caller: Option<Caller>,
-        seat: Option<Seat<Neighbour>>,
-        named: Arc<Seats<String>>,
+        permit: Option<ConnectionPermit<Neighbour>>,
+        named: Arc<ConnectionLimits<String>>,
         cut: CancellationToken,
     ) -> Self {
         Self(Arc::new(Inner {
             remote,
             caller,
-            seat: Mutex::new(Seated::Stranger { _seat: seat }),
+            permit: Mutex::new(HeldPermit::Stranger { _permit: permit }),
             named,
             refusals: AtomicU32::new(0),
-            turn: tokio::sync::Mutex::default(),
+            judging: tokio::sync::Mutex::default(),
             proven: CancellationToken::new(),
             cut,
         }))
@@ -65,7 +65,7 @@ impl Ticket {
             remote,
             caller,
             None,
-            Arc::new(Seats::new(100, 16, std::time::Duration::ZERO)),
+            Arc::new(ConnectionLimits::new(100, 16, std::time::Duration::ZERO)),
             CancellationToken::new(),
         )
     }
@@ -76,30 +76,29 @@ impl Ticket {
         self.0.remote
     }
 
-    /// Whoever showed a certificate that was verified.
+    /// The holder of the certificate that was shown and verified.
     #[must_use]
     pub fn caller(&self) -> Option<&Caller> {
         self.0.caller.as_ref()
     }
 
-    /// A call on it has proven to be that of `name`: it is a stranger no more. Each name has so many connections; of more, the
-    /// oldest is cut.
+    /// A call on it has proven to be that of `name`. Each name has so many connections; of more, the oldest is cut.
     pub fn prove(&self, name: &str) {
         if self.0.proven.is_cancelled() {
             return;
         }
-        let seat = self.0.named.take(&name.to_owned(), self.0.cut.clone(), Instant::now());
-        let Some(seat) = seat else {
+        let permit = self.0.named.take(&name.to_owned(), self.0.cut.clone(), Instant::now());
+        let Some(permit) = permit else {
             self.0.cut.cancel();
             return;
         };
-        *self.0.seat.lock().unwrap_or_else(PoisonError::into_inner) = Seated::Named { _seat: seat };
+        *self.0.permit.lock().unwrap_or_else(PoisonError::into_inner) = HeldPermit::Named { _permit: permit };
         self.0.proven.cancel();
     }
 
-    /// The turn of one call among those on it that cannot be judged at once; the next has it when this is dropped.
-    pub async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
-        self.0.turn.lock().await
+    /// Calls on it that cannot be judged at once are judged one by one: the next when this is dropped.
+    pub async fn judge_next(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.0.judging.lock().await
     }
 
     /// A call on it was refused for its credentials; after some the connection is cut.

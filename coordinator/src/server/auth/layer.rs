@@ -68,7 +68,7 @@ impl AuthLayer {
             }
             Err(refusal) => {
                 if let Some(ticket) = &ticket {
-                    self.auth.told().refusal(ticket.remote(), "call refused", &refusal);
+                    self.auth.refusals().refusal(ticket.remote(), "call refused", &refusal);
                     if refusal.is_final() {
                         ticket.refused();
                     }
@@ -88,7 +88,7 @@ impl AuthLayer {
         if self.auth.knows(door, guess) {
             return self.auth.who(door, token, caller).await;
         }
-        let _turn = ticket.turn().await;
+        let _judging = ticket.judge_next().await;
         if self.auth.knows(door, guess) {
             return self.auth.who(door, token, caller).await;
         }

@@ -17,7 +17,7 @@ fn field() -> Field {
     let judge = Judge {
         kind: Kind::Certificates(enrolled),
         session_life: Some(DAY),
-        told: Arc::default(),
+        refusals: Arc::default(),
     };
     Field {
         auth: Auth(Arc::new(judge)),

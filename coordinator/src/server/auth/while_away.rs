@@ -20,7 +20,7 @@ pub(super) fn judge(api: &Scripted, session_life: Duration) -> Auth {
     Auth(Arc::new(Judge {
         kind,
         session_life: Some(session_life),
-        told: Arc::default(),
+        refusals: Arc::default(),
     }))
 }
 

@@ -1,4 +1,4 @@
-//! Telling the log who was refused, and why, without letting anybody fill the disk.
+//! Log lines on refused connections and calls, limited so that nobody can fill the disk with them.
 //!
 //! Owns: how many lines a neighbour, and all of them together, get. Must not: refuse.
 
@@ -18,38 +18,38 @@ const EVERY: Duration = Duration::from_secs(10);
 const BURST_OF_ALL: u32 = 100;
 const EVERY_OF_ALL: Duration = Duration::from_millis(500);
 
-/// What is told.
+/// The log of refusals.
 #[derive(Debug)]
-pub struct Told {
+pub struct RefusalLog {
     neighbours: Buckets<(Neighbour, &'static str)>,
     all: Buckets<()>,
-    untold: AtomicU64,
+    omitted: AtomicU64,
 }
 
-impl Default for Told {
+impl Default for RefusalLog {
     fn default() -> Self {
         Self {
             neighbours: Buckets::new(BURST, EVERY),
             all: Buckets::new(BURST_OF_ALL, EVERY_OF_ALL),
-            untold: AtomicU64::new(0),
+            omitted: AtomicU64::new(0),
         }
     }
 }
 
-impl Told {
-    /// Tells that `remote` was refused `what`, unless too much was told already; what was not told is counted in the next line.
+impl RefusalLog {
+    /// Logs that `remote` was refused `what`, unless too many lines were written; what was omitted is counted in the next line.
     pub fn refusal(&self, remote: SocketAddr, what: &'static str, why: &dyn Display) {
         let now = Instant::now();
         let key = (Neighbour::of(remote.ip()), what);
         if self.neighbours.take(key, now) && self.all.take((), now) {
-            let untold = self.untold.swap(0, Ordering::Relaxed);
-            if untold == 0 {
+            let omitted = self.omitted.swap(0, Ordering::Relaxed);
+            if omitted == 0 {
                 tracing::warn!(peer = %remote, %why, "{what}");
             } else {
-                tracing::warn!(peer = %remote, %why, others_not_told = untold, "{what}");
+                tracing::warn!(peer = %remote, %why, others_omitted = omitted, "{what}");
             }
         } else {
-            self.untold.fetch_add(1, Ordering::Relaxed);
+            self.omitted.fetch_add(1, Ordering::Relaxed);
         }
     }
 }

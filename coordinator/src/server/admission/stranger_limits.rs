@@ -1,49 +1,49 @@
-//! Who of those that come may try to prove something: not too many at once of one neighbour, and not too many in all.
+//! How many connections may be open that have proven nothing yet: of one neighbour, and in all.
 //!
 //! Owns: the two counts together. Must not: read a clock, or know what a connection is.
 
 use super::Limits;
 use super::address::Neighbour;
 use super::buckets::Buckets;
-use super::seats::{Seat, Seats};
+use super::connection_limits::{ConnectionPermit, ConnectionLimits};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// The entrance.
+/// Limits for connections that have proven nothing yet.
 #[derive(Debug)]
-pub struct Entrance {
+pub struct StrangerLimits {
     arrivals: Buckets<Neighbour>,
-    strangers: Seats<Neighbour>,
+    strangers: ConnectionLimits<Neighbour>,
 }
 
-impl Entrance {
-    /// An entrance with these limits.
+impl StrangerLimits {
+    /// None yet, within these limits.
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
         Self {
             arrivals: Buckets::new(limits.burst, limits.every),
-            strangers: Seats::new(limits.strangers, limits.strangers_per_neighbour, limits.time),
+            strangers: ConnectionLimits::new(limits.strangers, limits.strangers_per_neighbour, limits.time),
         }
     }
 
-    /// Lets one of `neighbour` in, who loses its place when `cut` is cancelled.
+    /// Admits a connection of `neighbour`, which has lost its permit when `cut` is cancelled.
     ///
     /// # Errors
-    /// Why it is not let in.
+    /// Why it is not admitted.
     pub fn admit(
         &self,
         neighbour: Neighbour,
         cut: CancellationToken,
         now: Instant,
-    ) -> Result<Seat<Neighbour>, &'static str> {
+    ) -> Result<ConnectionPermit<Neighbour>, &'static str> {
         if !self.arrivals.take(neighbour, now) {
             return Err("too many connections in a short time");
         }
-        let seat = self.strangers.take(&neighbour, cut, now);
-        seat.ok_or("too many others are being looked at")
+        let permit = self.strangers.take(&neighbour, cut, now);
+        permit.ok_or("too many others are being looked at")
     }
 
-    /// How many are inside and have proven nothing yet.
+    /// How many are admitted and have proven nothing yet.
     #[must_use]
     pub fn strangers(&self) -> usize {
         self.strangers.taken()

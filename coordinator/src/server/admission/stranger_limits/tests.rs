@@ -38,12 +38,12 @@ enum Event {
 struct Visit {
     failures: u32,
     cut: CancellationToken,
-    seat: Option<Seat<Neighbour>>,
+    permit: Option<ConnectionPermit<Neighbour>>,
 }
 
 /// How long it takes until all have proven who they are; `None`: more than `patience`.
 fn all_in(fleet: Fleet, patience: Duration) -> Option<Duration> {
-    let (start, entrance) = (Instant::now(), Entrance::new(&LIMITS));
+    let (start, stranger_limits) = (Instant::now(), StrangerLimits::new(&LIMITS));
     let mut visits: Vec<Visit> = Vec::new();
     let mut events = BinaryHeap::new();
     for agent in 0..fleet.agents {
@@ -53,7 +53,7 @@ fn all_in(fleet: Fleet, patience: Duration) -> Option<Duration> {
         visits.push(Visit {
             failures: 0,
             cut: CancellationToken::new(),
-            seat: None,
+            permit: None,
         });
     }
     let (mut waiting, mut busy_until) = (fleet.agents, Duration::ZERO);
@@ -68,9 +68,9 @@ fn all_in(fleet: Fleet, patience: Duration) -> Option<Duration> {
         let fails = match event {
             Event::Dials(_) => {
                 visit.cut = CancellationToken::new();
-                match entrance.admit(neighbour, visit.cut.clone(), start + at) {
-                    Ok(seat) => {
-                        visit.seat = Some(seat);
+                match stranger_limits.admit(neighbour, visit.cut.clone(), start + at) {
+                    Ok(permit) => {
+                        visit.permit = Some(permit);
                         busy_until = busy_until.max(at) + WORK;
                         let shown = (at + fleet.way).max(busy_until);
                         events.push(Reverse((shown, Event::HasShown(agent))));
@@ -80,7 +80,7 @@ fn all_in(fleet: Fleet, patience: Duration) -> Option<Duration> {
                 }
             }
             Event::HasShown(_) => {
-                visit.seat = None;
+                visit.permit = None;
                 let cut = visit.cut.is_cancelled();
                 if !cut {
                     waiting -= 1;

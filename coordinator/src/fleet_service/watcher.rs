@@ -3,7 +3,7 @@
 //! Owns: asking for their right again. Must not: send them anything.
 
 use crate::server::admission::Ticket;
-use crate::server::auth::{Auth, Door, Refusal, Right, Who};
+use crate::server::auth::{Auth, CallKind, Refusal, Right, Who};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use tonic::Status;
@@ -46,7 +46,7 @@ impl Watcher {
         // The API server knows nothing of a certificate of ours.
         if let (Who::Operator { .. }, Some(ticket)) = (&self.who, &self.ticket) {
             self.auth
-                .who(Door::People { safe: false }, None, ticket.caller())
+                .who(CallKind::People { safe: false }, None, ticket.caller())
                 .await?;
         }
         self.auth.may(&self.who, &self.right).await

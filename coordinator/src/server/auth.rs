@@ -77,7 +77,7 @@ impl Who {
 
 /// What is asked for, as far as it decides what credentials count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Door {
+pub enum CallKind {
     /// The uplink: agents only.
     Uplink,
     /// Everything else: people.
@@ -166,10 +166,10 @@ impl Auth {
 
     /// Whether judging this token asks nobody anything, or it was good within the last hour.
     #[must_use]
-    pub fn knows(&self, door: Door, token: &str) -> bool {
+    pub fn knows(&self, kind: CallKind, token: &str) -> bool {
         match &self.0.kind {
             Kind::Open | Kind::Certificates(_) => true,
-            Kind::Cluster { tokens, .. } => tokens.knows(token, door == Door::Uplink),
+            Kind::Cluster { tokens, .. } => tokens.knows(token, kind == CallKind::Uplink),
         }
     }
 
@@ -177,7 +177,7 @@ impl Auth {
     ///
     /// # Errors
     /// [`Refusal`].
-    pub async fn who(&self, door: Door, token: Option<&str>, caller: Option<&Caller>) -> Result<Who, Refusal> {
+    pub async fn who(&self, kind: CallKind, token: Option<&str>, caller: Option<&Caller>) -> Result<Who, Refusal> {
         let (enrolled, tokens) = match &self.0.kind {
             Kind::Open => return Ok(Who::Anybody),
             Kind::Certificates(enrolled) => (enrolled, None),
@@ -189,23 +189,23 @@ impl Auth {
         {
             return Err(Refusal::Ended);
         }
-        match (token, tokens, caller, door) {
+        match (token, tokens, caller, kind) {
             (Some(_), None, None, _) => Err(Refusal::TokensMeanNothing),
-            (Some(token), Some(tokens), _, Door::Uplink) => {
+            (Some(token), Some(tokens), _, CallKind::Uplink) => {
                 let node = tokens.agent(token).await?;
                 Ok(Who::Agent {
                     node,
                     certificate: None,
                 })
             }
-            (Some(token), Some(tokens), _, Door::People { safe }) => tokens.person(token, safe).await.map(Who::User),
-            (_, _, Some(Caller::Peer(certificate)), door) => peer(certificate, enrolled, door),
-            (None, Some(_), Some(Caller::KubernetesUser { name, groups, .. }), Door::People { .. }) => {
+            (Some(token), Some(tokens), _, CallKind::People { safe }) => tokens.person(token, safe).await.map(Who::User),
+            (_, _, Some(Caller::Peer(certificate)), kind) => peer(certificate, enrolled, kind),
+            (None, Some(_), Some(Caller::KubernetesUser { name, groups, .. }), CallKind::People { .. }) => {
                 Ok(Who::User(User::of_certificate(name, groups)))
             }
             (_, _, Some(Caller::KubernetesUser { name, .. }), _) => Err(Refusal::NoAgent(name.clone())),
-            (None, _, None, Door::Uplink) => Err(Refusal::NoAgentCredentials),
-            (None, _, None, Door::People { .. }) => Err(Refusal::NoCredentials),
+            (None, _, None, CallKind::Uplink) => Err(Refusal::NoAgentCredentials),
+            (None, _, None, CallKind::People { .. }) => Err(Refusal::NoCredentials),
         }
     }
 
@@ -281,17 +281,17 @@ pub enum Over {
     Revoked,
 }
 
-fn peer(certificate: &PeerCertificate, enrolled: &watch::Receiver<Enrolled>, door: Door) -> Result<Who, Refusal> {
+fn peer(certificate: &PeerCertificate, enrolled: &watch::Receiver<Enrolled>, kind: CallKind) -> Result<Who, Refusal> {
     if !enrolled.borrow().admits(certificate) {
         return Err(Refusal::NotEnrolled(certificate.peer.clone()));
     }
-    match (&certificate.peer, door) {
+    match (&certificate.peer, kind) {
         (Peer::Agent { node }, _) => Ok(Who::Agent {
             node: node.clone(),
             certificate: Some(certificate.clone()),
         }),
-        (Peer::Operator { name }, Door::People { .. }) => Ok(Who::Operator { name: name.clone() }),
-        (Peer::Operator { name }, Door::Uplink) => Err(Refusal::NoAgent(name.clone())),
+        (Peer::Operator { name }, CallKind::People { .. }) => Ok(Who::Operator { name: name.clone() }),
+        (Peer::Operator { name }, CallKind::Uplink) => Err(Refusal::NoAgent(name.clone())),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Owns: reading them off the call, and putting [`super::Who`] with it. Must not: know what the calls do.
 
-use super::{Auth, Door, Refusal, Who};
+use super::{Auth, CallKind, Refusal, Who};
 use crate::server::admission::Ticket;
 use crate::server::admission::address::Neighbour;
 use crate::server::admission::buckets::Buckets;
@@ -50,10 +50,10 @@ impl AuthLayer {
     }
 
     async fn judge(&self, request: &mut Request<Body>) -> Result<(), Status> {
-        let door = door(request.uri().path());
+        let kind = kind(request.uri().path());
         let ticket = request.extensions().get::<Ticket>().cloned();
         let who = match bearer(request) {
-            Ok(token) => self.who(door, token.as_deref(), ticket.as_ref()).await,
+            Ok(token) => self.who(kind, token.as_deref(), ticket.as_ref()).await,
             Err(refusal) => Err(refusal),
         };
         match who {
@@ -80,24 +80,24 @@ impl AuthLayer {
 
     /// Who calls. A token that nobody knows yet may be a guess, and costs the API server a question: of each connection one is
     /// looked at after the other, and of each neighbour so many. Whoever is known, or shows a certificate, does not wait for that.
-    async fn who(&self, door: Door, token: Option<&str>, ticket: Option<&Ticket>) -> Result<Who, Refusal> {
+    async fn who(&self, kind: CallKind, token: Option<&str>, ticket: Option<&Ticket>) -> Result<Who, Refusal> {
         let caller = ticket.and_then(Ticket::caller);
         let (Some(guess), Some(ticket)) = (token, ticket) else {
-            return self.auth.who(door, token, caller).await;
+            return self.auth.who(kind, token, caller).await;
         };
-        if self.auth.knows(door, guess) {
-            return self.auth.who(door, token, caller).await;
+        if self.auth.knows(kind, guess) {
+            return self.auth.who(kind, token, caller).await;
         }
         let _judging = ticket.judge_next().await;
-        if self.auth.knows(door, guess) {
-            return self.auth.who(door, token, caller).await;
+        if self.auth.knows(kind, guess) {
+            return self.auth.who(kind, token, caller).await;
         }
         let from = Neighbour::of(ticket.remote().ip());
         // It is given back unless the token was bad.
         if !self.bad.take(from, Instant::now()) {
             return Err(Refusal::TooMany);
         }
-        let who = self.auth.who(door, token, caller).await;
+        let who = self.auth.who(kind, token, caller).await;
         if !who.as_ref().is_err_and(Refusal::is_final) {
             self.bad.give_back(&from, Instant::now());
         }
@@ -105,11 +105,11 @@ impl AuthLayer {
     }
 }
 
-fn door(path: &str) -> Door {
+fn kind(path: &str) -> CallKind {
     if path.starts_with(UPLINK) {
-        Door::Uplink
+        CallKind::Uplink
     } else {
-        Door::People { safe: path == GROUND }
+        CallKind::People { safe: path == GROUND }
     }
 }
 
@@ -190,16 +190,16 @@ mod tests {
     }
 
     #[test]
-    fn agents_have_a_door_of_their_own_and_only_grounding_is_safe() {
-        assert_eq!(door("/skein.v1.Uplink/Session"), Door::Uplink);
-        assert_eq!(door("/skein.v1.Fleet/Ground"), Door::People { safe: true });
+    fn the_uplink_is_for_agents_and_only_grounding_is_safe() {
+        assert_eq!(kind("/skein.v1.Uplink/Session"), CallKind::Uplink);
+        assert_eq!(kind("/skein.v1.Fleet/Ground"), CallKind::People { safe: true });
         for other in [
             "/skein.v1.Fleet/Release",
             "/skein.v1.Fleet/Kill",
             "/",
             "/grpc.health.v1.Health/Check",
         ] {
-            assert_eq!(door(other), Door::People { safe: false });
+            assert_eq!(kind(other), CallKind::People { safe: false });
         }
     }
 }

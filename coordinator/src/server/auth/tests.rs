@@ -1,4 +1,4 @@
-//! Who is let in by which door, without a cluster.
+//! Which credentials count for which calls, without a cluster.
 
 use super::*;
 use tokio::time::timeout;
@@ -41,21 +41,21 @@ fn agent(node: &str) -> Peer {
     Peer::agent(NodeName::parse(node).unwrap())
 }
 
-const PEOPLE: Door = Door::People { safe: true };
+const PEOPLE: CallKind = CallKind::People { safe: true };
 
 #[tokio::test(start_paused = true)]
-async fn each_door_is_for_its_own_and_nobody_comes_in_with_nothing() {
+async fn each_kind_of_call_has_its_own_credentials_and_none_is_admitted_without() {
     let field = field();
     let (node, person) = (field.enrol(&agent("a")), field.enrol(&Peer::operator("ada").unwrap()));
-    let who = async |door, caller: Option<&Caller>| field.auth.who(door, None, caller).await;
-    assert_eq!(who(Door::Uplink, Some(&node)).await.unwrap().name(), "agent a");
+    let who = async |kind, caller: Option<&Caller>| field.auth.who(kind, None, caller).await;
+    assert_eq!(who(CallKind::Uplink, Some(&node)).await.unwrap().name(), "agent a");
     assert_eq!(who(PEOPLE, Some(&person)).await.unwrap().name(), "operator ada");
     assert!(matches!(
-        who(Door::Uplink, Some(&person)).await,
+        who(CallKind::Uplink, Some(&person)).await,
         Err(Refusal::NoAgent(_))
     ));
     assert!(matches!(
-        who(Door::Uplink, None).await,
+        who(CallKind::Uplink, None).await,
         Err(Refusal::NoAgentCredentials)
     ));
     assert!(matches!(who(PEOPLE, None).await, Err(Refusal::NoCredentials)));
@@ -66,7 +66,7 @@ async fn each_door_is_for_its_own_and_nobody_comes_in_with_nothing() {
         groups: vec![],
         validity: Validity::any_time(),
     };
-    assert!(matches!(who(Door::Uplink, Some(&user)).await, Err(Refusal::NoAgent(_))));
+    assert!(matches!(who(CallKind::Uplink, Some(&user)).await, Err(Refusal::NoAgent(_))));
     assert!(who(PEOPLE, Some(&user)).await.is_err(), "there is no cluster");
 }
 
@@ -88,7 +88,7 @@ async fn an_agent_may_do_nothing_that_is_for_people_and_an_operator_may_do_all()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_certificate_that_has_ended_since_the_connection_began_opens_no_door() {
+async fn a_certificate_that_has_ended_since_the_connection_began_counts_no_more() {
     let field = field();
     let (now, peer) = (SystemTime::now(), agent("a"));
     let mut list = Enrolled::default();
@@ -96,8 +96,8 @@ async fn a_certificate_that_has_ended_since_the_connection_began_opens_no_door()
     let made = list.issue(&field.authority, &peer, ended, now - 2 * DAY).unwrap();
     field.list.send_replace(list);
     let caller = Caller::Peer(PeerCertificate::read(&made.chain()[0]).unwrap());
-    for door in [Door::Uplink, PEOPLE] {
-        let refused = field.auth.who(door, None, Some(&caller)).await;
+    for kind in [CallKind::Uplink, PEOPLE] {
+        let refused = field.auth.who(kind, None, Some(&caller)).await;
         assert!(matches!(refused, Err(Refusal::Ended)), "{refused:?}");
     }
 }
@@ -106,7 +106,7 @@ async fn a_certificate_that_has_ended_since_the_connection_began_opens_no_door()
 async fn a_session_is_over_when_its_certificate_is_revoked_or_its_time_has_come() {
     let field = field();
     let caller = field.enrol(&agent("a"));
-    let who = field.auth.who(Door::Uplink, None, Some(&caller)).await.unwrap();
+    let who = field.auth.who(CallKind::Uplink, None, Some(&caller)).await.unwrap();
     assert!(
         timeout(DAY - Duration::from_secs(1), field.auth.is_over(&who, 0.0))
             .await
@@ -121,7 +121,7 @@ async fn a_session_is_over_when_its_certificate_is_revoked_or_its_time_has_come(
     let over = timeout(Duration::from_secs(1), field.auth.is_over(&who, 0.0)).await;
     assert_eq!(over.unwrap(), Over::Revoked);
     assert!(matches!(
-        field.auth.who(Door::Uplink, None, Some(&caller)).await,
+        field.auth.who(CallKind::Uplink, None, Some(&caller)).await,
         Err(Refusal::NotEnrolled(_))
     ));
 }

@@ -24,8 +24,8 @@ pub(super) fn judge(api: &Scripted, session_life: Duration) -> Auth {
     }))
 }
 
-const SAFE: Door = Door::People { safe: true };
-const PEOPLE: Door = Door::People { safe: false };
+const SAFE: CallKind = CallKind::People { safe: true };
+const PEOPLE: CallKind = CallKind::People { safe: false };
 
 fn swarm() -> Right {
     Right::to_order(GROUND, &Key::new("north", "alpha"))
@@ -103,7 +103,7 @@ async fn a_session_whose_time_has_come_goes_on_until_its_credentials_can_be_look
     let api = Scripted::new();
     api.knows_agent("t", "a");
     let auth = judge(&api, HOUR);
-    let who = auth.who(Door::Uplink, Some("t"), None).await.unwrap();
+    let who = auth.who(CallKind::Uplink, Some("t"), None).await.unwrap();
     api.is_away(true);
     let mut over = std::pin::pin!(auth.is_over(&who, 0.0));
     assert!(
@@ -141,7 +141,7 @@ async fn questions_about_agents_do_not_keep_people_waiting() {
         .map(|number| {
             let auth = auth.clone();
             tokio::spawn(async move {
-                auth.who(Door::Uplink, Some(&format!("agent{number}")), None)
+                auth.who(CallKind::Uplink, Some(&format!("agent{number}")), None)
                     .await
                     .map(drop)
             })

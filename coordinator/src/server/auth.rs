@@ -12,7 +12,7 @@
 
 pub mod access;
 pub mod agent_token;
-pub mod kept;
+pub mod answer_cache;
 pub mod layer;
 pub mod refusal;
 pub mod right;

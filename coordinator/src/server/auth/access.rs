@@ -4,7 +4,7 @@
 //! ground within the last hour may do so while the API server does not answer. Grounding is safe, and it may be urgent. So that
 //! this is known of those who watch, it is asked when they begin to, not only when they ground.
 
-use super::kept::{FRESH, HASTE, Kept, LAST_RESORT};
+use super::answer_cache::{FRESH, HASTE, AnswerCache, LAST_RESORT};
 use super::refusal::Refusal;
 use super::right::{GROUND, GROUP, Right, SEE};
 use super::user::User;
@@ -30,11 +30,11 @@ const FORESIGHT_PATIENCE: Duration = Duration::from_secs(1);
 pub struct Access {
     reviews: Reviews,
     asking: Semaphore,
-    kept: Kept<(User, Right), bool>,
+    answers: AnswerCache<(User, Right), bool>,
     /// Who may ground what, for the last resort.
-    may_ground: Kept<(User, Right), ()>,
+    may_ground: AnswerCache<(User, Right), ()>,
     /// Of whom that was asked before they wanted to.
-    foreseen: Kept<(User, Right), ()>,
+    foreseen: AnswerCache<(User, Right), ()>,
 }
 
 struct Reviews(Api<SubjectAccessReview>);
@@ -52,9 +52,9 @@ impl Access {
         Self {
             reviews: Reviews(Api::all(client)),
             asking: Semaphore::new(AT_A_TIME),
-            kept: Kept::default(),
-            may_ground: Kept::default(),
-            foreseen: Kept::default(),
+            answers: AnswerCache::default(),
+            may_ground: AnswerCache::default(),
+            foreseen: AnswerCache::default(),
         }
     }
 
@@ -78,7 +78,7 @@ impl Access {
 
     async fn allows(&self, user: &User, right: &Right) -> Result<bool, Refusal> {
         let key = (user.clone(), right.clone());
-        if let Some(allowed) = self.kept.get(&key, FRESH, Instant::now()) {
+        if let Some(allowed) = self.answers.get(&key, FRESH, Instant::now()) {
             return Ok(allowed);
         }
         let known = right.verb == GROUND && self.could_ground(user, right);
@@ -95,7 +95,7 @@ impl Access {
     /// Whether it was allowed within the last hour to ground this, or all of its namespace, or all; a newer No to just this counts.
     fn could_ground(&self, user: &User, right: &Right) -> bool {
         let now = Instant::now();
-        if self.kept.get(&(user.clone(), right.clone()), LAST_RESORT, now) == Some(false) {
+        if self.answers.get(&(user.clone(), right.clone()), LAST_RESORT, now) == Some(false) {
             return false;
         }
         let mut within = right.wider().into_iter();
@@ -138,7 +138,7 @@ impl Access {
             (true, false) => self.may_ground.forget(&key),
             (false, _) => {}
         }
-        self.kept.keep(key, allowed, now);
+        self.answers.keep(key, allowed, now);
         Ok(allowed)
     }
 }

@@ -106,7 +106,7 @@ impl Right {
         self.verb != SEE
     }
 
-    /// Whether there can be anything of that name. What cannot be is neither asked about, nor kept, nor told to the log.
+    /// Whether there can be anything of that name. What cannot be is neither asked about, nor cached, nor logged.
     #[must_use]
     pub fn can_be(&self) -> bool {
         let edge = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();

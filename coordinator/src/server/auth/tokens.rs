@@ -4,7 +4,7 @@
 //! answers are kept under its SHA-256.
 
 use super::agent_token;
-use super::kept::{FRESH, HASTE, Kept, LAST_RESORT};
+use super::answer_cache::{FRESH, HASTE, AnswerCache, LAST_RESORT};
 use super::refusal::Refusal;
 use super::user::User;
 use crate::cluster::api::{self, ApiError};
@@ -26,7 +26,7 @@ const AT_A_TIME: usize = 32;
 /// A question waits so long for its turn, and then so long for its answer.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Tokens of agents that are kept: above the largest fleet that one coordinator is made for, each with one that goes and one that
+/// Tokens of agents whose answers are kept: above the largest fleet that one coordinator is made for, each with one that goes and one that
 /// comes.
 const MOST_AGENTS: usize = 60_000;
 
@@ -43,10 +43,10 @@ pub struct Tokens {
     agent_account: (String, String),
     asking_about_agents: Semaphore,
     asking_about_people: Semaphore,
-    agents: Kept<Print, NodeName>,
-    people: Kept<Print, User>,
+    agents: AnswerCache<Print, NodeName>,
+    people: AnswerCache<Print, User>,
     /// Tokens of nobody, and why. Apart, so that guesses without end push nobody out of mind who was known.
-    nobody: Kept<Print, String>,
+    nobody: AnswerCache<Print, String>,
 }
 
 /// The SHA-256 of a token.
@@ -69,9 +69,9 @@ impl Tokens {
             agent_account,
             asking_about_agents: Semaphore::new(AT_A_TIME),
             asking_about_people: Semaphore::new(AT_A_TIME),
-            agents: Kept::of_at_most(MOST_AGENTS),
-            people: Kept::default(),
-            nobody: Kept::default(),
+            agents: AnswerCache::of_at_most(MOST_AGENTS),
+            people: AnswerCache::default(),
+            nobody: AnswerCache::default(),
         }
     }
 

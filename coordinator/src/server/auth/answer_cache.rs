@@ -1,4 +1,4 @@
-//! Answers of the API server, kept for a while, and not more of them than fit.
+//! A cache of answers of the API server, bounded in age and number.
 //!
 //! Owns: how old an answer may be. Must not: read a clock; time is a parameter.
 
@@ -18,23 +18,23 @@ pub const LAST_RESORT: Duration = Duration::from_secs(3600);
 /// agents within a second, whatever the API server does.
 pub const HASTE: Duration = Duration::from_millis(100);
 
-/// At most this many answers, unless told otherwise; with more, the oldest half goes.
+/// At most this many answers, unless another number is given; with more, the oldest half goes.
 const MOST: usize = 4096;
 
-/// Kept answers.
+/// Answers, each with the time when it came.
 #[derive(Debug)]
-pub struct Kept<K, V> {
+pub struct AnswerCache<K, V> {
     answers: Mutex<HashMap<K, (V, Instant)>>,
     most: usize,
 }
 
-impl<K, V> Default for Kept<K, V> {
+impl<K, V> Default for AnswerCache<K, V> {
     fn default() -> Self {
         Self::of_at_most(MOST)
     }
 }
 
-impl<K, V> Kept<K, V> {
+impl<K, V> AnswerCache<K, V> {
     /// Keeps at most so many.
     #[must_use]
     pub fn of_at_most(most: usize) -> Self {
@@ -45,25 +45,25 @@ impl<K, V> Kept<K, V> {
     }
 }
 
-impl<K: Eq + Hash, V: Clone> Kept<K, V> {
+impl<K: Eq + Hash, V: Clone> AnswerCache<K, V> {
     /// The answer to `key`, if it is not older than `age`.
     pub fn get(&self, key: &K, age: Duration, now: Instant) -> Option<V> {
-        let kept = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        let (answer, at) = kept.get(key)?;
+        let cache = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let (answer, at) = cache.get(key)?;
         (now.saturating_duration_since(*at) <= age).then(|| answer.clone())
     }
 
     /// Keeps an answer that came at `now`.
     pub fn keep(&self, key: K, answer: V, now: Instant) {
-        let mut kept = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() >= self.most && !kept.contains_key(&key) {
-            let mut ages: Vec<Instant> = kept.values().map(|(_, at)| *at).collect();
+        let mut cache = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        if cache.len() >= self.most && !cache.contains_key(&key) {
+            let mut ages: Vec<Instant> = cache.values().map(|(_, at)| *at).collect();
             ages.sort_unstable();
             if let Some(middle) = ages.get(ages.len() / 2).copied() {
-                kept.retain(|_, (_, at)| *at > middle);
+                cache.retain(|_, (_, at)| *at > middle);
             }
         }
-        kept.insert(key, (answer, now));
+        cache.insert(key, (answer, now));
     }
 
     /// Forgets the answer to `key`.
@@ -78,28 +78,28 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_answer_counts_while_it_is_fresh() {
-        let (kept, now) = (Kept::default(), Instant::now());
-        kept.keep("a", 1, now);
-        assert_eq!(kept.get(&"a", FRESH, now + FRESH), Some(1));
+        let (cache, now) = (AnswerCache::default(), Instant::now());
+        cache.keep("a", 1, now);
+        assert_eq!(cache.get(&"a", FRESH, now + FRESH), Some(1));
         let later = now + FRESH + Duration::from_secs(1);
-        assert_eq!(kept.get(&"a", FRESH, later), None);
-        assert_eq!(kept.get(&"a", LAST_RESORT, later), Some(1));
-        assert_eq!(kept.get(&"b", LAST_RESORT, now), None);
-        kept.forget(&"a");
-        assert_eq!(kept.get(&"a", FRESH, now), None);
+        assert_eq!(cache.get(&"a", FRESH, later), None);
+        assert_eq!(cache.get(&"a", LAST_RESORT, later), Some(1));
+        assert_eq!(cache.get(&"b", LAST_RESORT, now), None);
+        cache.forget(&"a");
+        assert_eq!(cache.get(&"a", FRESH, now), None);
     }
 
     #[tokio::test(start_paused = true)]
     async fn answers_without_end_do_not_fill_the_memory_and_the_newest_stay() {
-        let (kept, now) = (Kept::default(), Instant::now());
+        let (cache, now) = (AnswerCache::default(), Instant::now());
         for number in 0..10_000_u64 {
-            kept.keep(number, (), now + Duration::from_millis(number));
+            cache.keep(number, (), now + Duration::from_millis(number));
         }
-        assert!(kept.answers.lock().unwrap().len() <= MOST);
-        assert!(kept.get(&9_999, LAST_RESORT, now).is_some());
-        assert!(kept.get(&0, LAST_RESORT, now).is_none());
+        assert!(cache.answers.lock().unwrap().len() <= MOST);
+        assert!(cache.get(&9_999, LAST_RESORT, now).is_some());
+        assert!(cache.get(&0, LAST_RESORT, now).is_none());
         // Also when all came at once.
-        let at_once = Kept::default();
+        let at_once = AnswerCache::default();
         (0..10_000).for_each(|number| at_once.keep(number, (), now));
         assert!(at_once.answers.lock().unwrap().len() <= MOST);
     }

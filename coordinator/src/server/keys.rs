@@ -1,4 +1,4 @@
-//! The coordinator's own keys and certificates in a cluster, and whom it believes.
+//! The coordinator's own keys and certificates in a cluster, and the authorities that it trusts.
 //!
 //! Owns: keeping them good while the process lives: made, renewed, published, read again. Must not: decide when
 //! ([`trust::Authorities`], [`trust::Validity`]).
@@ -6,7 +6,7 @@
 //! | object | holds | who reads it |
 //! |---|---|---|
 //! | Secret `skein-ca`, key `authorities.pem` | our authorities with their keys | coordinators; `skein enroll` |
-//! | ConfigMap `skein-ca`, key `ca.crt` | whom to believe as coordinator | agents, tools |
+//! | ConfigMap `skein-ca`, key `ca.crt` | authorities to trust for coordinators | agents, tools |
 //! | ConfigMap `skein-enrolled` | client certificates that count | coordinators, and what they read last counts while it is away; `skein enroll` writes it |
 //! | ConfigMap `kube-system/extension-apiserver-authentication` | the cluster's authorities for clients | coordinators |
 
@@ -31,15 +31,15 @@ use trust::{Authorities, Bundle, Enrolled, Identity, SERVER_NAME, Server, Validi
 const SERVER_LIFE: Duration = Duration::from_secs(24 * 3600);
 
 /// Objects other than the list are read again after this.
-const LOOK: Duration = Duration::from_secs(600);
+const REREAD: Duration = Duration::from_secs(600);
 
 /// The list of certificates and the files are read again after this: what is revoked is out so soon.
-const LOOK_SOON: Duration = Duration::from_secs(10);
+const REREAD_SOON: Duration = Duration::from_secs(10);
 
-/// What a door and its judge stand on.
+/// What admission and the judging of credentials need.
 #[derive(Clone, Debug)]
 pub struct Keys {
-    /// What is shown, and who is believed.
+    /// What is shown, and which authorities are trusted.
     pub server: Server,
     /// The client certificates that count.
     pub enrolled: watch::Receiver<Enrolled>,
@@ -80,7 +80,7 @@ pub struct Keeper {
     list: watch::Sender<Enrolled>,
     /// When the certificate that is shown has to be replaced, when it is ours.
     renewal: Option<Instant>,
-    /// The last trouble told, so that each is told once.
+    /// The last trouble that was logged, so that each is logged once.
     trouble: Option<String>,
 }
 
@@ -97,7 +97,7 @@ pub async fn open(
             Ok(opened) => return Some(opened),
             Err(error) => {
                 failures = failures.saturating_add(1);
-                // Often enough to be seen, not so often as to hide all else.
+                // Often enough to be snapshot, not so often as to hide all else.
                 if failures.is_power_of_two() {
                     tracing::warn!(%error, failures, "no certificate to serve with yet; will be tried again");
                 }
@@ -114,7 +114,7 @@ async fn first(
     security: &ClusterSecurity,
 ) -> Result<(Keys, Keeper), KeysError> {
     let now = SystemTime::now();
-    let seen = look(client, namespace, security, now).await?;
+    let snapshot = read(client, namespace, security, now).await?;
     let enrolled = match enrolled::read(client, namespace).await {
         // Agents with tokens must not wait for it to be mended.
         Err(error @ KeysError::List(_)) => {
@@ -124,8 +124,8 @@ async fn first(
         other => other?,
     };
     let enrolled = enrolled.unwrap_or_default();
-    let renewal = seen.renewal(now);
-    let server = Server::new(seen.identity, seen.clients)?;
+    let renewal = snapshot.renewal(now);
+    let server = Server::new(snapshot.identity, snapshot.clients)?;
     let (list, enrolled) = watch::channel(enrolled);
     let keys = Keys {
         server: server.clone(),
@@ -136,7 +136,7 @@ async fn first(
         namespace: namespace.to_owned(),
         security: security.clone(),
         server,
-        authorities: seen.authorities,
+        authorities: snapshot.authorities,
         list,
         renewal,
         trouble: None,
@@ -147,53 +147,53 @@ async fn first(
 impl Keeper {
     /// Keeps them until `ending`.
     pub async fn keep(mut self, ending: CancellationToken) {
-        let mut next_look = Instant::now() + jittered(LOOK);
-        let mut next_list = Instant::now() + LOOK_SOON;
+        let mut next_read = Instant::now() + jittered(REREAD);
+        let mut next_list = Instant::now() + REREAD_SOON;
         let keeping = async {
             loop {
-                let due = self.renewal.map_or(next_look, |at| at.min(next_look));
+                let due = self.renewal.map_or(next_read, |at| at.min(next_read));
                 if due <= next_list {
                     sleep_until(due).await;
-                    let looked = self.look().await;
-                    self.tell(looked);
-                    next_look = Instant::now() + jittered(LOOK);
+                    let result = self.reconcile().await;
+                    self.log_trouble(result);
+                    next_read = Instant::now() + jittered(REREAD);
                     // One that failed is not tried again at once.
-                    self.renewal = self.renewal.map(|at| at.max(Instant::now() + LOOK_SOON));
+                    self.renewal = self.renewal.map(|at| at.max(Instant::now() + REREAD_SOON));
                 } else {
                     sleep_until(next_list).await;
                     self.mind_the_clock(SystemTime::now());
-                    let looked = self.look_at_list().await;
-                    self.tell(looked);
-                    next_list = Instant::now() + LOOK_SOON;
+                    let result = self.reread_list().await;
+                    self.log_trouble(result);
+                    next_list = Instant::now() + REREAD_SOON;
                 }
             }
         };
         ending.run_until_cancelled(keeping).await;
     }
 
-    async fn look(&mut self) -> Result<(), KeysError> {
+    async fn reconcile(&mut self) -> Result<(), KeysError> {
         let now = SystemTime::now();
         let shown = self.server.identity();
-        let seen = look(&self.client, &self.namespace, &self.security, now).await;
-        let mut seen = match seen {
-            Ok(seen) => seen,
+        let snapshot = read(&self.client, &self.namespace, &self.security, now).await;
+        let mut snapshot = match snapshot {
+            Ok(snapshot) => snapshot,
             Err(error) => {
                 self.renew_alone(now)?;
                 return Err(error);
             }
         };
-        self.authorities = seen.authorities.clone();
+        self.authorities = snapshot.authorities.clone();
         // One of ours that is good for long goes on, unless another authority signs now.
         let stays = self.security.tls_dir.is_none()
             && self.renewal.is_some_and(|at| at > Instant::now())
-            && seen.signed(&shown, now);
+            && snapshot.signed(&shown, now);
         if stays {
-            seen.identity = shown;
+            snapshot.identity = shown;
         } else {
-            self.renewal = seen.renewal(now);
+            self.renewal = snapshot.renewal(now);
         }
-        let another = self.server.show(seen.identity)?;
-        let others = self.server.believe(seen.clients)?;
+        let another = self.server.show(snapshot.identity)?;
+        let others = self.server.believe(snapshot.clients)?;
         if another || others {
             tracing::info!("certificates renewed; open streams go on");
         }
@@ -220,12 +220,12 @@ impl Keeper {
         }
     }
 
-    async fn look_at_list(&mut self) -> Result<(), KeysError> {
+    async fn reread_list(&mut self) -> Result<(), KeysError> {
         if let Some(folder) = &self.security.tls_dir {
             let read = read_folder(folder);
             if self.server.show(read?.0)? {
                 tracing::info!(folder = %folder.display(), "another certificate is shown; open streams go on");
-                self.look().await?;
+                self.reconcile().await?;
             }
         }
         // A list that is gone or damaged by mistake must not end the sessions of vehicles in the air: what was read last counts.
@@ -242,12 +242,12 @@ impl Keeper {
         Ok(())
     }
 
-    fn tell(&mut self, looked: Result<(), KeysError>) {
-        let trouble = looked.err().map(|error| error.to_string());
+    fn log_trouble(&mut self, result: Result<(), KeysError>) {
+        let trouble = result.err().map(|error| error.to_string());
         if let Some(error) = &trouble
             && self.trouble != trouble
         {
-            tracing::warn!(error, "keys and certificates stay as they are; will be looked at again");
+            tracing::warn!(error, "keys and certificates stay as they are; will be result at again");
         }
         self.trouble = trouble;
     }
@@ -257,16 +257,16 @@ fn jittered(span: Duration) -> Duration {
     span + span.mul_f64(rand::random::<f64>() / 10.0)
 }
 
-/// What was found at one look.
+/// What was read at one time.
 #[derive(Debug)]
-struct Seen {
+struct KeySnapshot {
     identity: Identity,
     clients: Clients,
     authorities: Authorities,
     made_by_us: bool,
 }
 
-impl Seen {
+impl KeySnapshot {
     fn renewal(&self, now: SystemTime) -> Option<Instant> {
         let wait = self.identity.validity().renewal_in(now);
         self.made_by_us.then(|| Instant::now() + wait)
@@ -279,12 +279,12 @@ impl Seen {
     }
 }
 
-async fn look(
+async fn read(
     client: &kube::Client,
     namespace: &str,
     security: &ClusterSecurity,
     now: SystemTime,
-) -> Result<Seen, KeysError> {
+) -> Result<KeySnapshot, KeysError> {
     let authorities = authorities::current(client, namespace, now).await?;
     let (identity, believed) = match &security.tls_dir {
         Some(folder) => {
@@ -303,7 +303,7 @@ async fn look(
         ours: Some(authorities.bundle(now)),
         cluster: cluster::authorities(client).await?,
     };
-    Ok(Seen {
+    Ok(KeySnapshot {
         identity,
         clients,
         authorities,

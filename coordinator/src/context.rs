@@ -14,7 +14,7 @@ use crate::controllers::swarm::members::Stances;
 use crate::controllers::turns::Turns;
 use crate::controllers::upgrade::Upgrades;
 use crate::ground::Latch;
-use crate::leadership::standing::Standing;
+use crate::leadership::state::LeadershipState;
 use crate::metrics::Metrics;
 use crate::server::security::Security;
 use crate::sessions::Sessions;
@@ -58,7 +58,7 @@ pub struct Context {
     /// Whether its term was raised on the report of agents just before.
     pub raised: bool,
     /// Whether we may act just now.
-    pub standing: Arc<Standing>,
+    pub leadership: Arc<LeadershipState>,
     /// Cancelled when this coordinator ends.
     pub ending: CancellationToken,
     /// What was seen of the cluster.
@@ -137,7 +137,7 @@ impl Context {
     pub fn new(
         setup: &Setup,
         (term, raised): (Term, bool),
-        standing: Arc<Standing>,
+        leadership: Arc<LeadershipState>,
         world: Arc<World>,
         ending: CancellationToken,
     ) -> (Self, mpsc::Receiver<events::Message>) {
@@ -156,7 +156,7 @@ impl Context {
             raised,
             confirmed: Confirmed::default(),
             to_confirm: WakeSet::default(),
-            standing,
+            leadership,
             ending,
             world,
             sessions,
@@ -195,7 +195,7 @@ impl Context {
     pub fn is_deaf(&self) -> bool {
         let (agents, serving) = (self.sessions.how_many(), self.world.nodes_in_service());
         let mut hearing = self.hearing.lock().unwrap_or_else(PoisonError::into_inner);
-        hearing.is_deaf(agents, serving, self.standing.now())
+        hearing.is_deaf(agents, serving, self.leadership.now())
     }
 
     /// Whether a ground order keeps the vehicle of `node` for nobody.

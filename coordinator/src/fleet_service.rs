@@ -354,7 +354,7 @@ fn told(context: &Context, seen: &Seen) -> (String, String) {
                 binding: &binding,
                 report: seen.report.as_deref(),
                 kept: None,
-                height: context.heights.see(seen, context.standing.now()),
+                height: context.heights.see(seen, context.leadership.now()),
             };
             let now = status(&question);
             let ready = now.conditions.iter().find(|c| c.kind == Kind::Ready);

@@ -7,10 +7,10 @@
 //! electors write without that condition and compare the clocks of two machines; a term must not come out of that.
 
 pub mod endpoint;
-pub mod standing;
+pub mod state;
 
 use crate::cluster::api::{self, ApiError};
-use crate::leadership::standing::Standing;
+use crate::leadership::state::LeadershipState;
 use crds::labels;
 use fleet::freshness::{History, Knowledge, Reading};
 use fleet::ids::Term;
@@ -115,12 +115,12 @@ impl Office {
     ///
     /// # Errors
     /// The store went back in time while this coordinator stood by: its caches are of no use any more.
-    pub async fn take(&self, standing: &Standing) -> Result<Led, WentBack> {
+    pub async fn take(&self, leadership: &LeadershipState) -> Result<Led, WentBack> {
         let mut lookout = Lookout::new(&self.identity);
         let mut told = None;
         let mut failures = 0;
         loop {
-            let delay = match self.try_to_take(&mut lookout, standing).await {
+            let delay = match self.try_to_take(&mut lookout, leadership).await {
                 Ok(Tried::Done(led)) => return Ok(led),
                 Ok(Tried::WentBack(what)) => {
                     self.note_that_it_went_back(&what).await;
@@ -150,21 +150,21 @@ impl Office {
         }
     }
 
-    async fn try_to_take(&self, lookout: &mut Lookout, standing: &Standing) -> Result<Tried<Led>, ApiError> {
+    async fn try_to_take(&self, lookout: &mut Lookout, leadership: &LeadershipState) -> Result<Tried<Led>, ApiError> {
         let existing = self.read().await?;
         if let Some(what) = self.went_back(existing.as_ref()) {
             return Ok(Tried::WentBack(what));
         }
         let made = existing.is_none();
         let seen = existing.as_ref().map(seen);
-        if !lookout.may_take(seen, standing.now()) && !self.alone {
+        if !lookout.may_take(seen, leadership.now()) && !self.alone {
             let holder = seen.and_then(|seen| seen.holder).unwrap_or_default();
             return Ok(Tried::Not(Successor(holder.to_owned())));
         }
-        let sent = standing.now();
+        let sent = leadership.now();
         let lease = self.write(next(existing, &self.namespace, &self.identity)).await?;
         if !self.alone {
-            standing.confirm(sent);
+            leadership.confirm(sent);
         }
         let term = term(&lease);
         let noted = |key: &str| lease.annotations().get(key);
@@ -219,7 +219,7 @@ impl Office {
     }
 
     /// Renews the Lease for as long as nobody else has it.
-    pub async fn keep(&self, led: &Led, standing: &Standing) -> Lost {
+    pub async fn keep(&self, led: &Led, leadership: &LeadershipState) -> Lost {
         if self.alone && !led.went_back {
             return std::future::pending().await;
         }
@@ -228,13 +228,13 @@ impl Office {
         loop {
             let delay = if lease.is_some() { RENEW_EVERY } else { AGAIN };
             tokio::time::sleep(delay).await;
-            let sent = standing.now();
+            let sent = leadership.now();
             match self.renew(led.term, lease.take()).await {
                 Ok(Tried::Done(renewed)) => {
                     if !self.alone {
-                        standing.confirm(sent);
+                        leadership.confirm(sent);
                     }
-                    confirm_by_person(standing, &renewed);
+                    confirm_by_person(leadership, &renewed);
                     lease = Some(renewed);
                     if std::mem::take(&mut doubted) {
                         tracing::info!("the Lease is renewed again");
@@ -245,7 +245,7 @@ impl Office {
                     self.note_that_it_went_back(&what).await;
                     return Lost::WentBack(what);
                 }
-                Err(error) if !standing.leads() && !doubted => {
+                Err(error) if !leadership.leads() && !doubted => {
                     doubted = true;
                     tracing::warn!(%error, "the Lease cannot be renewed, so another may lead: no flight is begun until it can; \
                          vehicles go on as assigned, and a ground order still goes through");
@@ -372,19 +372,19 @@ fn reading(lease: &Lease) -> Reading {
 }
 
 /// Where the store had gone back: whether a person has confirmed what it holds.
-fn confirm_by_person(standing: &Standing, lease: &Lease) {
+fn confirm_by_person(leadership: &LeadershipState, lease: &Lease) {
     let noted = lease.annotations().contains_key(labels::WENT_BACK);
-    match (standing.knowledge(), noted) {
+    match (leadership.knowledge(), noted) {
         (Knowledge::WentBack, false) => {
             tracing::warn!("a person has confirmed what the store of the API server holds; vehicles fly by it again");
-            standing.knows(Knowledge::BeforeLeading);
+            leadership.knows(Knowledge::BeforeLeading);
         }
         (Knowledge::BeforeLeading | Knowledge::Current, true) => {
             tracing::error!(
                 annotation = labels::WENT_BACK,
                 "it is noted on the Lease that the store went back; nothing takes off"
             );
-            standing.knows(Knowledge::WentBack);
+            leadership.knows(Knowledge::WentBack);
         }
         _ => {}
     }

@@ -31,7 +31,7 @@ use cluster::{api, events, watching};
 use context::{Context, Higher};
 use fleet::freshness::Knowledge;
 use fleet::upgrade::Pace;
-use leadership::standing::Standing;
+use leadership::state::LeadershipState;
 use leadership::{Led, Lost, Office, Raise, Successor, WentBack};
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
@@ -172,7 +172,7 @@ pub async fn lead(
 ) -> anyhow::Result<()> {
     let Setup { client, namespace, .. } = &setup;
     let office = Office::new(client.clone(), namespace, &setup.identity, setup.alone);
-    let standing = Arc::new(Standing::default());
+    let leadership = Arc::new(LeadershipState::default());
     let world = Arc::new(World::new(Wakes::default()));
     let mut tasks = tokio::task::JoinSet::new();
     let (stores, relist) = watching::start(client, namespace, &world, &ending, &mut tasks);
@@ -185,7 +185,7 @@ pub async fn lead(
         gate.warm().await;
         setup.metrics.knows_the_fleet();
         tokio::select! {
-            led = office.take(&standing) => led.map_err(Over::WentBack),
+            led = office.take(&leadership) => led.map_err(Over::WentBack),
             _ = tasks.join_next() => Err(Over::Broken),
         }
     };
@@ -196,15 +196,15 @@ pub async fn lead(
         Some(Ok(led)) => {
             tracing::info!(term = %led.term, "leading");
             if led.went_back {
-                standing.knows(Knowledge::WentBack);
+                leadership.knows(Knowledge::WentBack);
             }
             let leading = (led.term, led.raised);
-            let context = Context::new(&setup, leading, Arc::clone(&standing), world, ending.clone());
+            let context = Context::new(&setup, leading, Arc::clone(&leadership), world, ending.clone());
             let serving = serve_fleet(context, (stores, relist), here, &gate, &mut tasks);
             let over = ending.run_until_cancelled(async {
                 tokio::select! {
                     over = serving => over,
-                    lost = office.keep(&led, &standing) => match lost {
+                    lost = office.keep(&led, &leadership) => match lost {
                         Lost::To(successor) => Over::Succeeded(successor),
                         Lost::WentBack(what) => Over::WentBack(what),
                     },
@@ -313,20 +313,20 @@ const SLOW: Duration = Duration::from_secs(10);
 /// Lists everything after the Lease was taken, and again after a person has confirmed what a restored store holds: until then only
 /// what keeps the present state is ordered (invariant 16).
 async fn know_the_present(context: Arc<Context>, relist: watching::Relist) {
-    let standing = &context.standing;
+    let leadership = &context.leadership;
     let work = async {
         loop {
-            standing.until(Knowledge::BeforeLeading).await;
+            leadership.until(Knowledge::BeforeLeading).await;
             let mut listing = std::pin::pin!(relist.all());
             while tokio::time::timeout(SLOW, &mut listing).await.is_err() {
                 tracing::warn!(
                     "not everything could be listed yet since the lead was taken: nothing takes off, and what flies goes on"
                 );
             }
-            if standing.knowledge() == Knowledge::BeforeLeading {
+            if leadership.knowledge() == Knowledge::BeforeLeading {
                 // Who has got a vehicle since counts as up, too, until its agent has reported that it is not.
                 context.turns.begin(&context);
-                standing.knows(Knowledge::Current);
+                leadership.knows(Knowledge::Current);
                 tracing::info!("everything was listed since the lead was taken");
                 context.world.wake_all();
             }

@@ -68,7 +68,7 @@ pub(crate) fn overtaken_is_no_failure(
 }
 
 async fn reconcile(context: &Arc<Context>, key: &Key) -> Result<Option<Duration>, ApiError> {
-    if !context.standing.acts() {
+    if !context.leadership.acts() {
         return Ok(Some(AFTER_DOUBT));
     }
     let Some(drone) = context.world.get_drone(key) else {

@@ -79,7 +79,7 @@ pub fn start(context: &Arc<Context>, swarms: Store<Swarm>, tasks: &mut JoinSet<(
 }
 
 async fn reconcile(context: &Context, key: &Key) -> Result<Option<Duration>, ApiError> {
-    if !context.standing.acts() {
+    if !context.leadership.acts() {
         return Ok(Some(AFTER_DOUBT));
     }
     let Some(swarm) = context.world.get_swarm(key) else {

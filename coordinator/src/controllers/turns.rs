@@ -56,7 +56,7 @@ impl Turns {
     /// Before the first is told to rise: all that have a vehicle count as up, until their agents have said that they are down, and
     /// whoever led before may have told one to rise just now.
     pub fn begin(&self, context: &Context) {
-        let now = context.standing.now();
+        let now = context.leadership.now();
         for drone in context.world.all_drones(None) {
             let seen = Seen::of(context, drone);
             if seen.was_served() {

@@ -47,7 +47,7 @@ const DELETION: Duration = Duration::from_millis(2500);
 pub struct Upgrades {
     pace: Option<Pace>,
     upgrade: Mutex<Upgrade>,
-    standing: Mutex<Plan>,
+    plan: Mutex<Plan>,
 }
 
 impl Upgrades {
@@ -57,7 +57,7 @@ impl Upgrades {
         Self {
             pace,
             upgrade: Mutex::default(),
-            standing: Mutex::default(),
+            plan: Mutex::default(),
         }
     }
 
@@ -73,8 +73,8 @@ impl Upgrades {
 
     /// How things stood at the last look.
     #[must_use]
-    pub fn standing(&self) -> Plan {
-        self.standing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn plan(&self) -> Plan {
+        self.plan.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn held(&self) -> BTreeSet<NodeName> {
@@ -126,7 +126,7 @@ impl Driver {
             let look = async {
                 loop {
                     sleep(LOOK.mul_f64(0.8 + rand::random::<f64>() / 5.0)).await;
-                    if self.context.standing.acts() {
+                    if self.context.leadership.acts() {
                         self.once().await;
                     }
                 }
@@ -206,10 +206,10 @@ impl Driver {
             .iter()
             .map(|(node, agent)| ((*node).clone(), self.seen(node, pods.get(node), newest, agent.as_ref())))
             .collect();
-        let mut plan = upgrades.lock().look(&seen, self.pace, self.context.standing.now());
+        let mut plan = upgrades.lock().look(&seen, self.pace, self.context.leadership.now());
         self.wake_changed(&held);
         let news = std::mem::take(&mut plan.news);
-        plan.clone_into(&mut upgrades.standing.lock().unwrap_or_else(PoisonError::into_inner));
+        plan.clone_into(&mut upgrades.plan.lock().unwrap_or_else(PoisonError::into_inner));
         (plan, news)
     }
 
@@ -257,7 +257,7 @@ impl Driver {
         let agent = self.context.sessions.agent(node);
         let judged = judge(&self.seen(node, Some(pod), newest.as_deref(), agent.as_ref()));
         let free = judged.is_ok_and(|free| free != Free::Refused);
-        if !outdated || !free || !self.context.standing.acts() {
+        if !outdated || !free || !self.context.leadership.acts() {
             tracing::debug!(%node, ?judged, "the agent is not replaced just now");
             return;
         }
@@ -273,7 +273,7 @@ impl Driver {
         let deleted = timeout(DELETION, api::call(what, pods.delete(&pod.name, &params))).await;
         match deleted.unwrap_or(Err(ApiError::TimedOut { what })) {
             Ok(_) => {
-                let now = self.context.standing.now();
+                let now = self.context.leadership.now();
                 self.context.upgrades.lock().replaced(node, &pod.uid, now);
                 self.context.metrics.upgrade("ended");
                 let (old, new) = (pod.revision.as_deref().unwrap_or("none"), newest.unwrap_or_default());
@@ -295,7 +295,7 @@ impl Driver {
         self.context.metrics.upgrade("failed");
         if error.is_refusal() {
             let held = self.context.upgrades.held();
-            let now = self.context.standing.now();
+            let now = self.context.leadership.now();
             self.context.upgrades.lock().failed(node, now);
             self.wake_changed(&held);
         }

@@ -54,7 +54,7 @@ pub fn start(context: &Arc<Context>, here: SocketAddr, tasks: &mut JoinSet<()>) 
 async fn point(context: &Context, here: SocketAddr) -> Result<(), ApiError> {
     let slices: Api<EndpointSlice> = Api::namespaced(context.client(), &context.namespace);
     let there = api::call("read the EndpointSlice of the coordinator", slices.get_opt(NAME)).await?;
-    if !context.standing.acts() || there.as_ref().is_some_and(|slice| points_at(slice, here)) {
+    if !context.leadership.acts() || there.as_ref().is_some_and(|slice| points_at(slice, here)) {
         return Ok(());
     }
     let params = PostParams {

@@ -87,7 +87,7 @@ fn number(count: usize) -> f64 {
 }
 
 fn knowledge(encoder: &mut DescriptorEncoder<'_>, context: &Context) -> Result<(), Error> {
-    let now = context.standing.knowledge();
+    let now = context.leadership.knowledge();
     let states = [
         ("before_leading", Knowledge::BeforeLeading),
         ("current", Knowledge::Current),
@@ -164,7 +164,7 @@ fn objects(encoder: &mut DescriptorEncoder<'_>, context: &Context) -> Result<(),
 }
 
 fn upgrades(encoder: &mut DescriptorEncoder<'_>, context: &Context) -> Result<(), Error> {
-    let standing = context.upgrades.standing();
+    let plan = context.upgrades.plan();
     let mut gauge = |name, help, count| {
         let value = ConstGauge::new(number(count));
         value.encode(encoder.encode_descriptor(name, help, None, MetricType::Gauge)?)
@@ -172,24 +172,24 @@ fn upgrades(encoder: &mut DescriptorEncoder<'_>, context: &Context) -> Result<()
     gauge(
         "skein_agents_outdated",
         "Agents of an older version than that of the DaemonSet skein-agent",
-        standing.outdated,
+        plan.outdated,
     )?;
     gauge(
         "skein_agent_upgrades_under_way",
         "Nodes whose agent is being replaced by a newer version, or has not come back",
-        standing.under_way,
+        plan.under_way,
     )?;
     gauge(
         "skein_agent_upgrades_stuck",
         "Nodes whose replaced agent has not come back in time; while there is one, no other is replaced",
-        standing.stuck.len(),
+        plan.stuck.len(),
     )?;
     gauges(
         encoder,
         "skein_agent_upgrades_waiting",
         "Agents of an older version that are not replaced just now, by why",
         Busy::ALL.into_iter().map(|why| {
-            let count = standing.waiting.get(&why).copied().unwrap_or_default();
+            let count = plan.waiting.get(&why).copied().unwrap_or_default();
             ([("why", why.word())], number(count))
         }),
     )

@@ -67,7 +67,7 @@ async fn stay_in_doubt(context: &Context) {
         if context.ending.run_until_cancelled(slept).await.is_none() {
             return;
         }
-        let acts = context.standing.acts();
+        let acts = context.leadership.acts();
         if acted && !acts {
             for (node, seen) in context.sessions.connected() {
                 let about_to = |report: &Report| {
@@ -144,7 +144,7 @@ async fn ask_first(context: &Context, node: &NodeName) -> Result<Option<Duration
 
 /// Whether `order` may be sent by what is known.
 fn may_be_sent(context: &Context, node: &NodeName, order: &Order) -> bool {
-    let knowledge = context.standing.knowledge();
+    let knowledge = context.leadership.knowledge();
     let ours = |drone: &Drone| matches!(order, Order::Assigned(a) if a.uid.0 == uid(drone));
     let here = || {
         let drones = context.world.drones_on(node);
@@ -193,7 +193,7 @@ fn look(context: &Context, node: &NodeName, gone: Option<&DroneUid>) -> Option<(
     {
         take_up_ground_order(context, node, drone);
     }
-    let mut again = (!context.standing.acts()).then_some(AFTER_DOUBT);
+    let mut again = (!context.leadership.acts()).then_some(AFTER_DOUBT);
     let drones: Vec<Facts> = bound.iter().map(|drone| facts(context, drone)).collect();
     let drones = drones.into_iter().zip(&bound).map(|(seen, drone)| {
         let (seen, wait) = take_turn(context, drone, seen);
@@ -220,7 +220,7 @@ fn take_turn(context: &Context, drone: &Drone, seen: Facts) -> (Facts, Option<Du
         .and_then(|node| NodeName::parse(node).ok());
     let report = node.and_then(|node| context.sessions.current(&node));
     let fit = report.is_none_or(|report| report.ready != Some(false));
-    let (now, spread) = (context.standing.now(), swarm.spec.takeoff_interval_seconds > 0);
+    let (now, spread) = (context.leadership.now(), swarm.spec.takeoff_interval_seconds > 0);
     match seen.lift {
         Lift::Stay(NoLift::Turn) => match context.turns.ask(context, &swarm, drone, fit, now) {
             None => (facts(context, drone), Some(TO_RISE).filter(|_| spread)),

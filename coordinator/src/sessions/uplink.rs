@@ -162,7 +162,7 @@ async fn hold(
     let over = async {
         let over = call.auth.is_over(&call.who, rand::random()).await;
         // While nobody can be asked, showing them would only lock the agent out, and then its vehicle would come down.
-        while over == Over::Aged && !context.standing.leads() {
+        while over == Over::Aged && !context.leadership.leads() {
             tokio::time::sleep(AFTER_DOUBT).await;
         }
         over

@@ -193,7 +193,7 @@ fn lift(context: &Context, drone: &Drone, report: Option<&Report>) -> Lift {
         Lift::Down => Lift::Down,
         _ if over => Lift::Free,
         Lift::Stay(why) => Lift::Stay(why),
-        Lift::Free if !context.standing.acts() => Lift::Stay(NoLift::Doubt),
+        Lift::Free if !context.leadership.acts() => Lift::Stay(NoLift::Doubt),
         Lift::Free if context.upgrades.holds(&node) => Lift::Stay(NoLift::Upgrade),
         Lift::Free if swarm.is_some_and(|(swarm, _)| !context.turns.has(swarm, uid(drone), flies)) => {
             Lift::Stay(NoLift::Turn)

@@ -40,7 +40,7 @@ pub async fn write(
     kept: Option<Keep>,
 ) -> Result<Option<Duration>, ApiError> {
     let report = seen.report.as_deref();
-    let height = context.heights.see(seen, context.standing.now());
+    let height = context.heights.see(seen, context.leadership.now());
     let again = look_again(height);
     let sooner = |delay| Some(again.map_or(delay, |again| again.min(delay)));
     let new = status(&Question {

@@ -11,16 +11,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// The standing of one coordinator.
+/// The state of one coordinator's leadership.
 #[derive(Debug)]
-pub struct Standing {
+pub struct LeadershipState {
     began: Instant,
     /// None: there is no other coordinator, so there is nothing to doubt.
     mandate: Mutex<Option<Mandate>>,
     knowledge: watch::Sender<Knowledge>,
 }
 
-impl Default for Standing {
+impl Default for LeadershipState {
     fn default() -> Self {
         Self {
             began: Instant::now(),
@@ -30,7 +30,7 @@ impl Default for Standing {
     }
 }
 
-impl Standing {
+impl LeadershipState {
     fn lock(&self) -> MutexGuard<'_, Option<Mandate>> {
         self.mandate.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -15,7 +15,7 @@ use crate::context::Context;
 use crate::sessions::Connected;
 use daemon_set::{Agents, LABEL};
 use fleet::ids::NodeName;
-use fleet::upgrade::standing::{Agent, Free, Seen, Version, judge};
+use fleet::upgrade::node_snapshot::{Agent, Free, NodeSnapshot, Version, judge};
 use fleet::upgrade::{News, Pace, Plan, Upgrade};
 use k8s_openapi::api::core::v1::{ObjectReference, Pod};
 use kube::api::{Api, DeleteParams, Preconditions};
@@ -42,7 +42,7 @@ const OLD: Duration = Duration::from_secs(30);
 /// A deletion takes no longer than a leader may act without renewing its Lease once more.
 const DELETION: Duration = Duration::from_millis(2500);
 
-/// Which agents are being replaced, and how that stands.
+/// Which agents are being replaced, and how far that is.
 #[derive(Debug)]
 pub struct Upgrades {
     pace: Option<Pace>,
@@ -65,13 +65,13 @@ impl Upgrades {
         self.upgrade.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the vehicle of `node` must not rise, because its agent is being replaced.
+    /// Whether the vehicle of `node` must not take off, because its agent is being replaced.
     #[must_use]
     pub fn holds(&self, node: &NodeName) -> bool {
         self.lock().holds(node)
     }
 
-    /// How things stood at the last look.
+    /// The plan of the last reconcile.
     #[must_use]
     pub fn plan(&self) -> Plan {
         self.plan.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -123,7 +123,7 @@ impl Driver {
                 .labels(LABEL);
             let take = move |change: Change<Pod>| pods.take(&change);
             let watch = watching::follow(api, config, None, self.context.ending.clone(), take);
-            let look = async {
+            let work = async {
                 loop {
                     sleep(LOOK.mul_f64(0.8 + rand::random::<f64>() / 5.0)).await;
                     if self.context.leadership.acts() {
@@ -131,9 +131,9 @@ impl Driver {
                     }
                 }
             };
-            tokio::join!(watch, look);
+            tokio::join!(watch, work);
         };
-        // What is under way is a read, or a deletion that is seen by whoever leads next.
+        // What is under way is a read, or a deletion that the next leader will observe.
         Box::pin(ending.run_until_cancelled(work)).await;
     }
 
@@ -172,7 +172,7 @@ impl Driver {
             .filter(|agents| agents.on_delete);
         let newest = agents.and_then(|agents| agents.newest.as_deref());
         let pods = agents.map(|agents| self.pods.of(&agents.uid)).unwrap_or_default();
-        let (plan, news) = self.look(&pods, newest);
+        let (plan, news) = self.plan(&pods, newest);
         for news in news {
             self.tell(&news);
         }
@@ -183,15 +183,15 @@ impl Driver {
         }
     }
 
-    /// Looks at all nodes where there is something to do or to wait for.
-    fn look(&self, pods: &BTreeMap<NodeName, AgentPod>, newest: Option<&str>) -> (Plan, Vec<News>) {
+    /// Plans for all nodes where there is something to do or to wait for.
+    fn plan(&self, pods: &BTreeMap<NodeName, AgentPod>, newest: Option<&str>) -> (Plan, Vec<News>) {
         let upgrades = &self.context.upgrades;
         let held = upgrades.held();
         let mut nodes: BTreeSet<NodeName> = upgrades.lock().nodes().cloned().collect();
         nodes.retain(|node| pods.contains_key(node) || self.context.world.knows_node(node));
         let of_note = |pod: &AgentPod| {
-            let seen = pod.seen(newest);
-            seen.version != Version::Current || !seen.runs
+            let snapshot = pod.snapshot(newest);
+            snapshot.version != Version::Current || !snapshot.runs
         };
         nodes.extend(
             pods.iter()
@@ -202,27 +202,27 @@ impl Driver {
             .iter()
             .map(|node| (node, self.context.sessions.agent(node)))
             .collect();
-        let seen = agents
+        let snapshots = agents
             .iter()
-            .map(|(node, agent)| ((*node).clone(), self.seen(node, pods.get(node), newest, agent.as_ref())))
+            .map(|(node, agent)| ((*node).clone(), self.snapshot(node, pods.get(node), newest, agent.as_ref())))
             .collect();
-        let mut plan = upgrades.lock().look(&seen, self.pace, self.context.leadership.now());
+        let mut plan = upgrades.lock().plan(&snapshots, self.pace, self.context.leadership.now());
         self.wake_changed(&held);
         let news = std::mem::take(&mut plan.news);
         plan.clone_into(&mut upgrades.plan.lock().unwrap_or_else(PoisonError::into_inner));
         (plan, news)
     }
 
-    fn seen<'a>(
+    fn snapshot<'a>(
         &self,
         node: &NodeName,
         pod: Option<&AgentPod>,
         newest: Option<&str>,
         agent: Option<&'a Connected>,
-    ) -> Seen<'a> {
+    ) -> NodeSnapshot<'a> {
         let world = &self.context.world;
-        Seen {
-            pod: pod.map(|pod| pod.seen(newest)),
+        NodeSnapshot {
+            pod: pod.map(|pod| pod.snapshot(newest)),
             node_ready: world.node_ready(node).unwrap_or_default(),
             agent: agent.map(|agent| Agent {
                 connected_for: agent.connected_for,
@@ -232,7 +232,7 @@ impl Driver {
         }
     }
 
-    /// Has all looked at whose vehicle may rise again, or may not any more.
+    /// Has every node and Drone reconciled whose vehicle may take off again, or may not any more.
     fn wake_changed(&self, before: &BTreeSet<NodeName>) {
         let now = self.context.upgrades.held();
         for node in before.symmetric_difference(&now) {
@@ -246,16 +246,16 @@ impl Driver {
 
     /// Deletes the Pod, if all is still as it was when that was decided.
     async fn replace(&mut self, node: &NodeName, pod: &AgentPod) {
-        // By the API server's own word, for what is cached may be old.
+        // The API server is asked, as what is cached may be old.
         let newest = match daemon_set::ask(&self.context, None).await {
             Ok(agents) => agents
                 .filter(|agents| agents.on_delete)
                 .and_then(|agents| agents.newest),
             Err(error) => return self.not_replaced(node, &error),
         };
-        let outdated = pod.seen(newest.as_deref()).version == Version::Outdated;
+        let outdated = pod.snapshot(newest.as_deref()).version == Version::Outdated;
         let agent = self.context.sessions.agent(node);
-        let judged = judge(&self.seen(node, Some(pod), newest.as_deref(), agent.as_ref()));
+        let judged = judge(&self.snapshot(node, Some(pod), newest.as_deref(), agent.as_ref()));
         let free = judged.is_ok_and(|free| free != Free::Refused);
         if !outdated || !free || !self.context.leadership.acts() {
             tracing::debug!(%node, ?judged, "the agent is not replaced just now");
@@ -289,7 +289,7 @@ impl Driver {
         }
     }
 
-    /// A deletion of which no answer came may have been done: it is tried again, or seen. One that was refused is not.
+    /// A deletion of which no answer came may have been done: it is tried again, or observed. One that was refused is not.
     fn not_replaced(&self, node: &NodeName, error: &ApiError) {
         tracing::warn!(%node, %error, "agent could not be replaced; its vehicle may fly soon, and it is tried again later");
         self.context.metrics.upgrade("failed");

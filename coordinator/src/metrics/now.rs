@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::sessions::Seen;
 use fleet::freshness::Knowledge;
 use fleet::ids::NodeName;
-use fleet::upgrade::standing::Busy;
+use fleet::upgrade::node_snapshot::Busy;
 use fleet::vehicle::FlightTruth;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};

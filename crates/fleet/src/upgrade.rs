@@ -4,16 +4,16 @@
 //! Must not: read a clock or end anything itself, and never land anybody: what flies is replaced after it has landed.
 //!
 //! ```text
-//!   outdated --its turn--> Held --seen at rest for a while--> Away --runs and is heard for a while--> done
+//!   outdated --chosen--> Held --seen at rest for a while--> Away --runs and is heard for a while--> done
 //!      ^                     | flies, unknown, too long          | not back in time: no other is replaced
 //!      +------- Resting <----+                                   +--> stuck
 //! ```
 
-pub mod standing;
+pub mod node_snapshot;
 
 use crate::ids::NodeName;
 use crate::time::Moment;
-use standing::{Busy, Free, Seen, Version, judge};
+use node_snapshot::{Busy, Free, NodeSnapshot, Version, judge};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -78,7 +78,7 @@ pub enum News {
 pub struct Plan {
     /// Their Pods are to be deleted now.
     pub replace: Vec<NodeName>,
-    /// What has happened since the last look.
+    /// What has happened since the last plan.
     pub news: Vec<News>,
     /// Pods of an older version.
     pub outdated: usize,
@@ -133,21 +133,21 @@ impl Upgrade {
     }
 
     /// What to do, when `nodes` are all that have an agent's Pod or something under way.
-    pub fn look(&mut self, nodes: &BTreeMap<NodeName, Seen<'_>>, pace: Pace, now: Moment) -> Plan {
+    pub fn plan(&mut self, nodes: &BTreeMap<NodeName, NodeSnapshot<'_>>, pace: Pace, now: Moment) -> Plan {
         let mut plan = Plan::default();
         // A node that is gone, with its Pod, holds up nobody.
         self.0.retain(|node, _| nodes.contains_key(node));
-        for (node, seen) in nodes {
-            self.step(node, seen, pace, now, &mut plan);
+        for (node, snapshot) in nodes {
+            self.step(node, snapshot, pace, now, &mut plan);
         }
         if !plan.stuck.is_empty() {
             plan.replace.clear();
         }
-        let outdated = |seen: &Seen<'_>| matches!(&seen.pod, Some(pod) if pod.version == Version::Outdated);
+        let outdated = |snapshot: &NodeSnapshot<'_>| matches!(&snapshot.pod, Some(pod) if pod.version == Version::Outdated);
         let mut free = Vec::new();
-        for (node, seen) in nodes.iter().filter(|(_, seen)| outdated(seen)) {
+        for (node, snapshot) in nodes.iter().filter(|(_, snapshot)| outdated(snapshot)) {
             plan.outdated += 1;
-            let why = match (self.0.get(node), judge(seen)) {
+            let why = match (self.0.get(node), judge(snapshot)) {
                 (Some(Work::Held { .. } | Work::Away { .. }), _) => continue,
                 (Some(Work::Resting { .. }), Ok(_)) => Busy::Lately,
                 (_, Err(busy)) => busy,
@@ -166,7 +166,7 @@ impl Upgrade {
         };
         free.sort_unstable();
         let why = if plan.stuck.is_empty() {
-            Busy::Turn
+            Busy::OthersFirst
         } else {
             Busy::Stopped
         };
@@ -182,14 +182,14 @@ impl Upgrade {
         plan
     }
 
-    /// Takes in what is seen of one node.
-    fn step(&mut self, node: &NodeName, seen: &Seen<'_>, pace: Pace, now: Moment, plan: &mut Plan) {
-        let version = seen.pod.as_ref().map(|pod| pod.version);
-        let runs = seen.pod.as_ref().is_some_and(|pod| pod.runs);
+    /// Takes in the snapshot of one node.
+    fn step(&mut self, node: &NodeName, snapshot: &NodeSnapshot<'_>, pace: Pace, now: Moment, plan: &mut Plan) {
+        let version = snapshot.pod.as_ref().map(|pod| pod.version);
+        let runs = snapshot.pod.as_ref().is_some_and(|pod| pod.runs);
         match self.0.get_mut(node) {
             Some(Work::Held { since }) if version == Some(Version::Outdated) => {
                 let held_for = now.since(*since);
-                match judge(seen) {
+                match judge(snapshot) {
                     Ok(free) if held_for >= SETTLE && free != Free::Refused => plan.replace.push(node.clone()),
                     Ok(_) if held_for < HOLD => {}
                     judged => {
@@ -198,7 +198,7 @@ impl Upgrade {
                     }
                 }
             }
-            Some(Work::Held { .. }) => match &seen.pod {
+            Some(Work::Held { .. }) => match &snapshot.pod {
                 // Our own deletion, of which no answer came, or somebody else's.
                 Some(pod) if pod.version == Version::Leaving => self.replaced(node, &pod.uid, now),
                 Some(_) | None => {
@@ -214,9 +214,9 @@ impl Upgrade {
                 told,
             }) => {
                 *leaving = version == Some(Version::Leaving);
-                let another = seen.pod.as_ref().map(|pod| &pod.uid) != ended.as_ref();
+                let another = snapshot.pod.as_ref().map(|pod| &pod.uid) != ended.as_ref();
                 let well = version == Some(Version::Current) && another && {
-                    let heard = seen.agent.filter(|agent| agent.connected_for < now.since(*since));
+                    let heard = snapshot.agent.filter(|agent| agent.connected_for < now.since(*since));
                     runs && (ended.is_none() || heard.is_some_and(|agent| agent.hears_its_vehicle()))
                 };
                 *back = back.or(Some(now)).filter(|_| well);
@@ -227,7 +227,7 @@ impl Upgrade {
                 } else if version == Some(Version::Outdated) && another {
                     // There is a newer version still, or an older one again: it takes its turn like all others.
                     self.0.remove(node);
-                } else if !ours && !seen.node_ready {
+                } else if !ours && !snapshot.node_ready {
                     // Nobody can tell what a node does that is switched off.
                     self.0.remove(node);
                 } else if now.since(*since) >= pace.patience {
@@ -241,7 +241,7 @@ impl Upgrade {
             Some(Work::Resting { .. }) | None => {
                 self.0.remove(node);
                 let away = version != Some(Version::Outdated) && !runs || version == Some(Version::Leaving);
-                if away && seen.node_ready {
+                if away && snapshot.node_ready {
                     let away = Work::Away {
                         since: now,
                         ended: None,

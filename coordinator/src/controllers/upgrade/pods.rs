@@ -5,7 +5,7 @@
 use crate::cluster::key::Key;
 use crate::cluster::world::{Change, uid};
 use fleet::ids::NodeName;
-use fleet::upgrade::standing::{Pod as Seen, Version};
+use fleet::upgrade::node_snapshot::{Pod as PodSnapshot, Version};
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 use std::collections::{BTreeMap, HashMap};
@@ -62,9 +62,9 @@ impl AgentPod {
 
     /// What matters of it, when `revision` is the hash of the newest one.
     #[must_use]
-    pub fn seen(&self, revision: Option<&str>) -> Seen {
+    pub fn snapshot(&self, revision: Option<&str>) -> PodSnapshot {
         let outdated = revision.is_some_and(|newest| self.revision.as_deref() != Some(newest));
-        Seen {
+        PodSnapshot {
             uid: self.uid.clone(),
             version: match (self.leaving, outdated) {
                 (true, _) => Version::Leaving,

@@ -1,12 +1,12 @@
 //! Whose agent is replaced, by table and by property.
 
-mod make_believe;
+mod simulation;
 
-use super::standing::{FRESH, Pod};
+use super::node_snapshot::{FRESH, Pod};
 use super::*;
 use crate::report::{Activity, HandsOff};
 use crate::vehicle::{FlightTruth, WhyUnknown};
-use make_believe::{Fleet, Node, ONE, SECOND, idle, name};
+use simulation::{Fleet, Node, ONE, SECOND, idle, name};
 use proptest::prelude::*;
 
 #[test]
@@ -36,7 +36,7 @@ fn nobody_is_replaced_who_flies_or_may_or_is_about_to() {
         (idle().with(|n| n.ready = false), Busy::NodeNotReady),
     ] {
         let mut fleet = Fleet::of([("a", node.clone())]);
-        let plan = fleet.look();
+        let plan = fleet.plan();
         assert_eq!(plan.waiting, BTreeMap::from([(why, 1)]), "{node:?}");
         assert!(!fleet.upgrade.holds(&name("a")), "{node:?}");
     }
@@ -45,7 +45,7 @@ fn nobody_is_replaced_who_flies_or_may_or_is_about_to() {
 #[test]
 fn who_stands_is_kept_on_the_ground_for_a_while_before_its_agent_is_ended() {
     let mut fleet = Fleet::of([("a", idle())]);
-    assert_eq!(fleet.look().news, [News::Chosen(name("a"), Free::Idle)]);
+    assert_eq!(fleet.plan().news, [News::Chosen(name("a"), Free::Idle)]);
     assert!(fleet.upgrade.holds(&name("a")));
     assert_eq!(fleet.after(SETTLE - SECOND).replace, []);
     assert_eq!(fleet.after(SECOND).replace, [name("a")]);
@@ -63,7 +63,7 @@ fn idle_nodes_go_first_then_those_whose_drone_stays_down_then_those_that_cannot_
     ]);
     fleet.pace.most = 9;
     let chosen: Vec<_> = fleet
-        .look()
+        .plan()
         .news
         .into_iter()
         .map(|news| match news {
@@ -84,7 +84,7 @@ fn idle_nodes_go_first_then_those_whose_drone_stays_down_then_those_that_cannot_
 #[test]
 fn one_whose_drone_wants_it_up_is_ended_only_once_it_was_told_to_stay() {
     let mut fleet = Fleet::of([("a", idle().serving(false, Activity::NotArmable))]);
-    fleet.look();
+    fleet.plan();
     assert_eq!(fleet.after(SETTLE).replace, []);
     fleet.set("a", |n| n.serving(true, Activity::Idle));
     assert_eq!(fleet.after(SECOND).replace, [name("a")]);
@@ -93,7 +93,7 @@ fn one_whose_drone_wants_it_up_is_ended_only_once_it_was_told_to_stay() {
 #[test]
 fn one_that_rises_after_all_is_let_go_and_left_alone_for_a_while() {
     let mut fleet = Fleet::of([("a", idle()), ("b", idle())]);
-    fleet.look();
+    fleet.plan();
     fleet.set("a", Node::flying);
     let plan = fleet.after(SETTLE);
     assert_eq!(plan.replace, []);
@@ -110,7 +110,7 @@ fn one_that_rises_after_all_is_let_go_and_left_alone_for_a_while() {
 #[test]
 fn one_that_does_not_come_to_rest_is_let_go_and_may_fly() {
     let mut fleet = Fleet::of([("a", idle().serving(false, Activity::NotArmable))]);
-    fleet.look();
+    fleet.plan();
     let plan = fleet.after(HOLD);
     assert_eq!(plan.news, [News::LetGo(name("a"), None)]);
     assert_eq!(plan.waiting, BTreeMap::from([(Busy::Lately, 1)]));
@@ -123,7 +123,7 @@ fn the_next_has_its_turn_once_the_one_before_is_well() {
     let mut fleet = Fleet::of([("a", idle()), ("b", idle())]);
     assert_eq!(fleet.next(), ["a"]);
     let plan = fleet.after(30 * SECOND);
-    assert_eq!((plan.news, plan.waiting), (vec![], BTreeMap::from([(Busy::Turn, 1)])));
+    assert_eq!((plan.news, plan.waiting), (vec![], BTreeMap::from([(Busy::OthersFirst, 1)])));
     fleet.comes_back("a");
     assert_eq!(fleet.after(SECOND).news, []);
     assert!(fleet.upgrade.holds(&name("a")), "it may crash soon");
@@ -165,7 +165,7 @@ fn one_that_is_chosen_already_is_not_replaced_either_while_another_is_stuck() {
     assert_eq!(fleet.next(), ["a"]);
     fleet.after(ONE.patience - SETTLE);
     fleet.set("b", |_| idle());
-    assert_eq!(fleet.look().news, [News::Chosen(name("b"), Free::Idle)]);
+    assert_eq!(fleet.plan().news, [News::Chosen(name("b"), Free::Idle)]);
     let plan = fleet.after(SETTLE);
     assert_eq!((plan.replace, plan.stuck), (vec![], vec![name("a")]));
 }
@@ -174,7 +174,7 @@ fn one_that_is_chosen_already_is_not_replaced_either_while_another_is_stuck() {
 fn a_deletion_of_which_no_answer_came_is_taken_up_when_it_is_seen() {
     for rests in [false, true] {
         let mut fleet = Fleet::of([("a", idle())]);
-        fleet.look();
+        fleet.plan();
         assert_eq!(fleet.after(SETTLE).replace, [name("a")]);
         if rests {
             fleet.upgrade.failed(&name("a"), fleet.now);
@@ -223,7 +223,7 @@ fn a_version_that_mends_a_broken_one_goes_to_where_that_does_not_run_first() {
 #[test]
 fn pods_that_somebody_else_deletes_or_that_run_nothing_count_and_keep_their_vehicle_down_while_they_go() {
     let mut fleet = Fleet::of([("a", idle().pod("old", Version::Leaving)), ("b", idle())]);
-    assert_eq!(fleet.look().news, []);
+    assert_eq!(fleet.plan().news, []);
     assert!(fleet.upgrade.holds(&name("a")));
     fleet.set("a", |n| n.pod("new", Version::Current).not_running());
     assert_eq!(fleet.after(SECOND).news, []);
@@ -242,13 +242,13 @@ fn a_node_that_is_switched_off_or_gone_holds_up_nobody() {
     let mut fleet = Fleet::of([("a", off), ("b", idle())]);
     assert_eq!(fleet.next(), ["b"]);
     fleet.nodes.remove(&name("b"));
-    assert_eq!(fleet.look().under_way, 0);
+    assert_eq!(fleet.plan().under_way, 0);
 }
 
 #[test]
 fn one_that_could_not_be_replaced_rests_and_the_next_has_its_turn() {
     let mut fleet = Fleet::of([("a", idle()), ("b", idle())]);
-    fleet.look();
+    fleet.plan();
     assert_eq!(fleet.after(SETTLE).replace, [name("a")]);
     fleet.upgrade.failed(&name("a"), fleet.now);
     assert!(!fleet.upgrade.holds(&name("a")));
@@ -259,7 +259,7 @@ fn one_that_could_not_be_replaced_rests_and_the_next_has_its_turn() {
 fn with_none_at_a_time_they_are_counted_and_left_alone() {
     let mut fleet = Fleet::of([("a", idle())]);
     fleet.pace.most = 0;
-    let plan = fleet.look();
+    let plan = fleet.plan();
     assert_eq!((plan.outdated, plan.news), (1, vec![]));
 }
 
@@ -332,7 +332,7 @@ proptest! {
         for event in events {
             happen(&mut fleet, &event);
             let held: Vec<_> = fleet.nodes.keys().filter(|n| fleet.upgrade.holds(n)).cloned().collect();
-            let plan = fleet.look();
+            let plan = fleet.plan();
             for node in &plan.replace {
                 let n = &fleet.nodes[node];
                 prop_assert!(n.connected_for.is_some() && n.report.truth == FlightTruth::Disarmed, "{node} {n:?}");

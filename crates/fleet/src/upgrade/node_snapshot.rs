@@ -1,6 +1,6 @@
 //! Whether the agent of a node may be ended now, so that a newer version can take its place.
 //!
-//! Owns: [`Seen`], what is known of a node for that, and [`judge`]. Must not: remember or choose ([`super`] does).
+//! Owns: [`NodeSnapshot`], what is known of a node for that, and [`judge`]. Must not: remember or choose ([`super`] does).
 
 use crate::report::{Activity, HandsOff, Report};
 use crate::vehicle::FlightTruth;
@@ -11,7 +11,7 @@ pub const FRESH: Duration = Duration::from_millis(2500);
 
 /// What is known of a node.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Seen<'a> {
+pub struct NodeSnapshot<'a> {
     /// The agent's Pod on it; `None` while there is none.
     pub pod: Option<Pod>,
     /// Whether Kubernetes sees the node as Ready: its kubelet would end the Pod now, and not at some later time.
@@ -40,7 +40,7 @@ pub enum Version {
     Current,
     /// An older one.
     Outdated,
-    /// No matter: it is being deleted.
+    /// Any: it is being deleted.
     Leaving,
 }
 
@@ -68,11 +68,12 @@ impl Agent<'_> {
 pub enum Free {
     /// It does not run, and no Drone is bound to its node: nothing ends.
     NotRunning,
-    /// Its vehicle stands, and serves nobody.
+    /// Its vehicle is on the ground, and serves no Drone.
     Idle,
-    /// Its vehicle stands, and stays down for its Drone.
+    /// Its vehicle is on the ground, and stays there for its Drone.
     Down,
-    /// Its vehicle stands, and its autopilot refuses to arm for a Drone that wants it in the air. It has to be told to stay first.
+    /// Its vehicle is on the ground, and its autopilot refuses to arm for a Drone that wants flight. It has to be ordered to stay
+    /// first.
     Refused,
 }
 
@@ -81,7 +82,7 @@ pub enum Free {
 pub enum Busy {
     /// Its vehicle is armed or in the air.
     Flying,
-    /// Its vehicle is about to rise: a takeoff is ordered.
+    /// Its vehicle is about to take off.
     Takeoff,
     /// Nothing certain is known of its vehicle.
     Unknown,
@@ -90,7 +91,7 @@ pub enum Busy {
     /// It could not be replaced a moment ago.
     Lately,
     /// Others go first.
-    Turn,
+    OthersFirst,
     /// Another has not come back, so no more are replaced.
     Stopped,
 }
@@ -103,7 +104,7 @@ impl Busy {
         Self::Unknown,
         Self::NodeNotReady,
         Self::Lately,
-        Self::Turn,
+        Self::OthersFirst,
         Self::Stopped,
     ];
 
@@ -116,24 +117,24 @@ impl Busy {
             Self::Unknown => "unknown",
             Self::NodeNotReady => "node_not_ready",
             Self::Lately => "lately",
-            Self::Turn => "turn",
+            Self::OthersFirst => "turn",
             Self::Stopped => "stopped",
         }
     }
 }
 
-/// Whether the agent of a node may be ended, by what its vehicle is heard to do. Without an agent nothing is known of the
+/// Whether the agent of a node may be ended, by what its vehicle reports. Without an agent nothing is known of the
 /// vehicle; then only a Pod that runs nothing, on a node that no Drone is bound to, may go.
 ///
 /// # Errors
 /// [`Busy`], with why not.
-pub fn judge(seen: &Seen<'_>) -> Result<Free, Busy> {
-    if !seen.node_ready {
+pub fn judge(snapshot: &NodeSnapshot<'_>) -> Result<Free, Busy> {
+    if !snapshot.node_ready {
         return Err(Busy::NodeNotReady);
     }
-    let Some(agent) = &seen.agent else {
-        let runs = seen.pod.as_ref().is_none_or(|pod| pod.runs);
-        return if runs || seen.bound {
+    let Some(agent) = &snapshot.agent else {
+        let runs = snapshot.pod.as_ref().is_none_or(|pod| pod.runs);
+        return if runs || snapshot.bound {
             Err(Busy::Unknown)
         } else {
             Ok(Free::NotRunning)
@@ -145,14 +146,14 @@ pub fn judge(seen: &Seen<'_>) -> Result<Free, Busy> {
     match report.truth {
         FlightTruth::Unknown(_) => Err(Busy::Unknown),
         FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround => Err(Busy::Flying),
-        FlightTruth::Disarmed => on_the_ground(report, seen.bound),
+        FlightTruth::Disarmed => on_the_ground(report, snapshot.bound),
     }
 }
 
 fn on_the_ground(report: &Report, bound: bool) -> Result<Free, Busy> {
     let ended = report.flight_is_over() || report.activity == Activity::HandsOff(HandsOff::Killed);
     match &report.held {
-        // It is about to be told of its Drone.
+        // Its Drone is about to be assigned to it.
         None if bound => Err(Busy::Takeoff),
         None => Ok(Free::Idle),
         // An arm command may still be under way.

@@ -1,12 +1,12 @@
-//! A make-believe fleet for the tests of upgrades.
+//! A simulated fleet for the tests of upgrades.
 //!
-//! Owns: nodes that stand idle with an old agent until a test says otherwise. Must not: decide.
+//! Owns: nodes that are idle with an outdated agent until a test says otherwise. Must not: decide.
 
 use super::*;
 use crate::assignment::Held;
 use crate::ids::{DroneUid, Term};
 use crate::report::{Activity, Report};
-use crate::upgrade::standing::{Agent, Pod};
+use crate::upgrade::node_snapshot::{Agent, Pod};
 use crate::vehicle::{Airborne, FlightTruth};
 
 pub(super) const ONE: Pace = Pace {
@@ -31,7 +31,7 @@ pub(super) fn name(name: &str) -> NodeName {
     NodeName::parse(name).unwrap()
 }
 
-/// Its Pod is outdated, and its vehicle stands and serves nobody.
+/// Its Pod is outdated, and its vehicle is on the ground and serves no Drone.
 pub(super) fn idle() -> Node {
     Node {
         pod: Some(Pod {
@@ -104,8 +104,8 @@ impl Node {
         self.silent().with(|n| n.pod.as_mut().unwrap().runs = false)
     }
 
-    pub(super) fn seen(&self) -> Seen<'_> {
-        Seen {
+    pub(super) fn snapshot(&self) -> NodeSnapshot<'_> {
+        NodeSnapshot {
             pod: self.pod.clone(),
             node_ready: self.ready,
             agent: self.connected_for.map(|connected_for| Agent {
@@ -135,9 +135,9 @@ impl Fleet {
         }
     }
 
-    pub(super) fn look(&mut self) -> Plan {
-        let seen = self.nodes.iter().map(|(name, node)| (name.clone(), node.seen()));
-        self.upgrade.look(&seen.collect(), self.pace, self.now)
+    pub(super) fn plan(&mut self) -> Plan {
+        let snapshots = self.nodes.iter().map(|(name, node)| (name.clone(), node.snapshot()));
+        self.upgrade.plan(&snapshots.collect(), self.pace, self.now)
     }
 
     pub(super) fn after(&mut self, time: Duration) -> Plan {
@@ -145,7 +145,7 @@ impl Fleet {
         for node in self.nodes.values_mut() {
             node.connected_for = node.connected_for.map(|connected| connected + time);
         }
-        self.look()
+        self.plan()
     }
 
     pub(super) fn set(&mut self, node: &str, change: impl FnOnce(Node) -> Node) {
@@ -165,7 +165,7 @@ impl Fleet {
 
     /// Chosen and deleted, one after the other.
     pub(super) fn next(&mut self) -> Vec<String> {
-        let _chosen = self.look();
+        let _chosen = self.plan();
         let plan = self.after(SETTLE);
         self.delete(&plan)
     }

@@ -1,5 +1,5 @@
 //! The leadership of this coordinator: of several, one acts. It holds the Lease `skein-coordinator`, and its term is the
-//! Lease's `spec.leaseTransitions`, raised by whoever takes it.
+//! Lease's `spec.leaseTransitions`, raised by each that takes it.
 //!
 //! Owns: reading and writing the Lease, and what is noted on it: that the API server's store went back in time, which epoch its terms
 //! are of, that agents' reports raised them; each write fails if somebody else has written it since, so that no term is had twice.
@@ -14,7 +14,7 @@ use crate::leadership::state::LeadershipState;
 use crds::labels;
 use fleet::freshness::{History, Knowledge, Reading};
 use fleet::ids::Term;
-use fleet::leadership::{LASTS, Lookout, RENEW_EVERY, Seen, next_look};
+use fleet::leadership::{LASTS, LeaseWatch, RENEW_EVERY, LeaseObservation, next_check};
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::ResourceExt;
@@ -38,7 +38,7 @@ const LONGEST_DELAY: Duration = Duration::from_secs(3);
 
 /// The Lease of one namespace, and who we are.
 #[derive(Clone)]
-pub struct Office {
+pub struct LeaderLease {
     leases: Api<Lease>,
     namespace: String,
     identity: String,
@@ -97,7 +97,7 @@ enum Tried<T> {
     WentBack(WentBack),
 }
 
-impl Office {
+impl LeaderLease {
     /// The Lease in `namespace`. `alone` is whether there is no other coordinator: then it is taken at once, whoever holds it,
     /// and not renewed.
     #[must_use]
@@ -114,27 +114,27 @@ impl Office {
     /// Takes the lead as soon as that may be; tries for as long as it takes.
     ///
     /// # Errors
-    /// The store went back in time while this coordinator stood by: its caches are of no use any more.
+    /// The store went back in time while this coordinator was on standby: its caches are of no use any more.
     pub async fn take(&self, leadership: &LeadershipState) -> Result<Led, WentBack> {
-        let mut lookout = Lookout::new(&self.identity);
-        let mut told = None;
+        let mut watch = LeaseWatch::new(&self.identity);
+        let mut logged = None;
         let mut failures = 0;
         loop {
-            let delay = match self.try_to_take(&mut lookout, leadership).await {
+            let delay = match self.try_to_take(&mut watch, leadership).await {
                 Ok(Tried::Done(led)) => return Ok(led),
                 Ok(Tried::WentBack(what)) => {
                     self.note_that_it_went_back(&what).await;
                     return Err(what);
                 }
                 Ok(Tried::Not(Successor(holder))) => {
-                    if told.as_ref() != Some(&holder) {
+                    if logged.as_ref() != Some(&holder) {
                         tracing::info!(leader = holder, "standing by");
-                        told = Some(holder);
+                        logged = Some(holder);
                     }
                     failures = 0;
-                    next_look(rand::random())
+                    next_check(rand::random())
                 }
-                Err(error) if error.is_overtaken() => next_look(rand::random()),
+                Err(error) if error.is_overtaken() => next_check(rand::random()),
                 Err(error) => {
                     failures += 1;
                     // Often enough to be seen, not so often as to hide all else.
@@ -150,15 +150,15 @@ impl Office {
         }
     }
 
-    async fn try_to_take(&self, lookout: &mut Lookout, leadership: &LeadershipState) -> Result<Tried<Led>, ApiError> {
+    async fn try_to_take(&self, watch: &mut LeaseWatch, leadership: &LeadershipState) -> Result<Tried<Led>, ApiError> {
         let existing = self.read().await?;
         if let Some(what) = self.went_back(existing.as_ref()) {
             return Ok(Tried::WentBack(what));
         }
         let made = existing.is_none();
-        let seen = existing.as_ref().map(seen);
-        if !lookout.may_take(seen, leadership.now()) && !self.alone {
-            let holder = seen.and_then(|seen| seen.holder).unwrap_or_default();
+        let observation = existing.as_ref().map(observe);
+        if !watch.may_take(observation, leadership.now()) && !self.alone {
+            let holder = observation.and_then(|observation| observation.holder).unwrap_or_default();
             return Ok(Tried::Not(Successor(holder.to_owned())));
         }
         let sent = leadership.now();
@@ -191,7 +191,7 @@ impl Office {
         })
     }
 
-    /// Notes it on the Lease, for whoever leads next: nothing takes off until a person has removed the note.
+    /// Notes it on the Lease, for the next leader: nothing takes off until a person has removed the note.
     async fn note_that_it_went_back(&self, what: &WentBack) {
         tracing::error!(
             what = what.0,
@@ -266,7 +266,7 @@ impl Office {
         }
         match renewed(lease, term, &self.namespace, &self.identity) {
             Err(successor) => Ok(Tried::Not(successor)),
-            // Overtaken: what is there is looked at next time.
+            // Overtaken: what is there is read next time.
             Ok(lease) => self.write(lease).await.map(Tried::Done),
         }
     }
@@ -321,11 +321,11 @@ async fn in_time<T>(what: &'static str, call: impl Future<Output = Result<T, Api
         .unwrap_or(Err(ApiError::TimedOut { what }))
 }
 
-fn seen(lease: &Lease) -> Seen<'_> {
+fn observe(lease: &Lease) -> LeaseObservation<'_> {
     let spec = lease.spec.as_ref();
     let holder = spec.and_then(|spec| spec.holder_identity.as_deref());
     let lasts = spec.and_then(|spec| spec.lease_duration_seconds);
-    Seen {
+    LeaseObservation {
         holder: holder.filter(|holder| !holder.is_empty()),
         version: lease.metadata.resource_version.as_deref().unwrap_or_default(),
         lasts: lasts
@@ -423,7 +423,7 @@ fn renewed(existing: Option<Lease>, term: Term, namespace: &str, identity: &str)
         with_term(lease, term)
     });
     if !is_ours(&lease, term, identity) {
-        let holder = seen(&lease).holder.unwrap_or("nobody").to_owned();
+        let holder = observe(&lease).holder.unwrap_or("nobody").to_owned();
         return Err(Successor(format!("{holder} (term {})", self::term(&lease))));
     }
     lease.metadata.managed_fields = None;
@@ -456,7 +456,7 @@ fn released(mut lease: Lease, term: Term, identity: &str, raise: Option<Raise>) 
 }
 
 fn is_ours(lease: &Lease, term: Term, identity: &str) -> bool {
-    seen(lease).holder == Some(identity) && self::term(lease) == term
+    observe(lease).holder == Some(identity) && self::term(lease) == term
 }
 
 fn empty(namespace: &str) -> Lease {

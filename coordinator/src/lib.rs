@@ -32,7 +32,7 @@ use context::{Context, Higher};
 use fleet::freshness::Knowledge;
 use fleet::upgrade::Pace;
 use leadership::state::LeadershipState;
-use leadership::{Led, Lost, Office, Raise, Successor, WentBack};
+use leadership::{Led, Lost, LeaderLease, Raise, Successor, WentBack};
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -171,7 +171,7 @@ pub async fn lead(
     ending: CancellationToken,
 ) -> anyhow::Result<()> {
     let Setup { client, namespace, .. } = &setup;
-    let office = Office::new(client.clone(), namespace, &setup.identity, setup.alone);
+    let leader_lease = LeaderLease::new(client.clone(), namespace, &setup.identity, setup.alone);
     let leadership = Arc::new(LeadershipState::default());
     let world = Arc::new(World::new(Wakes::default()));
     let mut tasks = tokio::task::JoinSet::new();
@@ -185,7 +185,7 @@ pub async fn lead(
         gate.warm().await;
         setup.metrics.knows_the_fleet();
         tokio::select! {
-            led = office.take(&leadership) => led.map_err(Over::WentBack),
+            led = leader_lease.take(&leadership) => led.map_err(Over::WentBack),
             _ = tasks.join_next() => Err(Over::Broken),
         }
     };
@@ -204,7 +204,7 @@ pub async fn lead(
             let over = ending.run_until_cancelled(async {
                 tokio::select! {
                     over = serving => over,
-                    lost = office.keep(&led, &leadership) => match lost {
+                    lost = leader_lease.keep(&led, &leadership) => match lost {
                         Lost::To(successor) => Over::Succeeded(successor),
                         Lost::WentBack(what) => Over::WentBack(what),
                     },
@@ -219,18 +219,18 @@ pub async fn lead(
     ending.cancel();
     setup.metrics.leads_no_more();
     while tasks.join_next().await.is_some() {}
-    end(&office, led.as_ref(), over).await
+    end(&leader_lease, led.as_ref(), over).await
 }
 
 /// Lets go of the Lease, now that nothing acts any more, and says why it is over.
-async fn end(office: &Office, led: Option<&Led>, over: Option<Over>) -> anyhow::Result<()> {
+async fn end(leader_lease: &LeaderLease, led: Option<&Led>, over: Option<Over>) -> anyhow::Result<()> {
     if let Some(led) = led {
         let raise = match &over {
             // The Lease may have been lost or restored: the next start has to lead with a higher term than all before.
             Some(Over::Deposed(Higher { term, most })) => Some(Raise { to: *term, most: *most }),
             Some(Over::Succeeded(_) | Over::Broken | Over::WentBack(_)) | None => None,
         };
-        office.let_go(led, raise).await;
+        leader_lease.let_go(led, raise).await;
     }
     let ours = led.map_or_else(|| "none".to_owned(), |led| led.term.to_string());
     match over {

@@ -7,7 +7,7 @@ fn taken(existing: Option<Lease>, by: &str) -> Lease {
 }
 
 fn holder(lease: &Lease) -> Option<&str> {
-    seen(lease).holder
+    observe(lease).holder
 }
 
 #[test]

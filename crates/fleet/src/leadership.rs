@@ -1,6 +1,6 @@
 //! Who of several coordinators leads: when one may take the Lease, and for how long it may act after having renewed it.
 //!
-//! Owns: the times, and the two judgements: [`Lookout::may_take`] of one that does not lead, [`Mandate::acts`] of the one that
+//! Owns: the times, and the two judgements: [`LeaseWatch::may_take`] of one that does not lead, [`Mandate::acts`] of the one that
 //! does. Must not: read a clock or know how a Lease is written. Clocks of two machines are never compared: each side
 //! counts from what it saw itself.
 //!
@@ -22,19 +22,19 @@ pub const ACT_FOR: Duration = Duration::from_secs(7);
 /// How often a leader renews.
 pub const RENEW_EVERY: Duration = Duration::from_secs(2);
 
-/// How often a standby looks, give or take [`LOOK_JITTER`].
-pub const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How often a standby checks the Lease, give or take [`CHECK_JITTER`].
+pub const CHECK_EVERY: Duration = Duration::from_secs(1);
 
-/// Part of [`LOOK_EVERY`] by which looks are spread, so that standbys do not all write at once.
-pub const LOOK_JITTER: f64 = 0.3;
+/// Part of [`CHECK_EVERY`] by which checks are spread, so that standbys do not all write at once.
+pub const CHECK_JITTER: f64 = 0.3;
 
-/// A standby that has not looked for so long, as while the API server was away, counts afresh: so was its leader kept from
-/// renewing, and it comes first.
-pub const LOOKED_AWAY: Duration = Duration::from_secs(5);
+/// A standby that has not checked for so long, as while the API server was away, counts afresh: the leader could not renew either,
+/// and comes first.
+pub const CHECKS_PAUSED: Duration = Duration::from_secs(5);
 
 /// What a Lease says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen<'a> {
+pub struct LeaseObservation<'a> {
     /// Who holds it; `None` once it was let go.
     pub holder: Option<&'a str>,
     /// Something that changes with every write to it.
@@ -43,44 +43,44 @@ pub struct Seen<'a> {
     pub lasts: Duration,
 }
 
-/// What a coordinator that does not lead has seen of the Lease so far.
+/// What a coordinator that does not lead has observed of the Lease so far.
 #[derive(Clone, Debug)]
-pub struct Lookout {
+pub struct LeaseWatch {
     me: String,
     last: Option<(String, Moment)>,
-    looked: Moment,
+    checked: Moment,
 }
 
-impl Lookout {
-    /// Nothing was seen yet. `me` is who this coordinator says it is.
+impl LeaseWatch {
+    /// Nothing was observed yet. `me` is who this coordinator says it is.
     #[must_use]
     pub fn new(me: &str) -> Self {
         Self {
             me: me.to_owned(),
             last: None,
-            looked: Moment::default(),
+            checked: Moment::default(),
         }
     }
 
     /// Takes in what the Lease says now (`None`: there is none), and says whether it may be taken: nobody holds it, an earlier
-    /// life of this same coordinator does, or whoever does has not renewed it for as long as it lasts.
-    pub fn may_take(&mut self, seen: Option<Seen<'_>>, now: Moment) -> bool {
-        let away = now.since(std::mem::replace(&mut self.looked, now)) >= LOOKED_AWAY;
-        let Some(seen) = seen else {
+    /// life of this same coordinator does, or its holder has not renewed it for as long as it lasts.
+    pub fn may_take(&mut self, observed: Option<LeaseObservation<'_>>, now: Moment) -> bool {
+        let away = now.since(std::mem::replace(&mut self.checked, now)) >= CHECKS_PAUSED;
+        let Some(observed) = observed else {
             self.last = None;
             return true;
         };
         let since = match &self.last {
-            Some((version, since)) if version == seen.version && !away => *since,
+            Some((version, since)) if version == observed.version && !away => *since,
             _ => {
-                self.last = Some((seen.version.to_owned(), now));
+                self.last = Some((observed.version.to_owned(), now));
                 now
             }
         };
-        match seen.holder {
+        match observed.holder {
             None => true,
             Some(holder) if holder == self.me => true,
-            Some(_) => now.since(since) >= seen.lasts.max(LASTS),
+            Some(_) => now.since(since) >= observed.lasts.max(LASTS),
         }
     }
 }
@@ -106,10 +106,10 @@ impl Mandate {
     }
 }
 
-/// After which time a standby looks again, `jitter` being in 0.0..=1.0.
+/// After which time a standby checks again, `jitter` being in 0.0..=1.0.
 #[must_use]
-pub fn next_look(jitter: f64) -> Duration {
-    LOOK_EVERY.mul_f64(1.0 - LOOK_JITTER + 2.0 * LOOK_JITTER * jitter.clamp(0.0, 1.0))
+pub fn next_check(jitter: f64) -> Duration {
+    CHECK_EVERY.mul_f64(1.0 - CHECK_JITTER + 2.0 * CHECK_JITTER * jitter.clamp(0.0, 1.0))
 }
 
 #[cfg(test)]
@@ -121,8 +121,8 @@ mod tests {
         Moment::at(Duration::from_millis(ms))
     }
 
-    fn held<'a>(holder: Option<&'a str>, version: &'a str) -> Option<Seen<'a>> {
-        Some(Seen {
+    fn held<'a>(holder: Option<&'a str>, version: &'a str) -> Option<LeaseObservation<'a>> {
+        Some(LeaseObservation {
             holder,
             version,
             lasts: LASTS,
@@ -131,49 +131,49 @@ mod tests {
 
     #[test]
     fn a_lease_that_nobody_holds_is_taken_at_once_and_so_is_one_of_an_earlier_life() {
-        assert!(Lookout::new("a").may_take(None, at(0)));
-        assert!(Lookout::new("a").may_take(held(None, "1"), at(0)));
-        assert!(Lookout::new("a").may_take(held(Some("a"), "1"), at(0)));
-        assert!(!Lookout::new("a").may_take(held(Some("b"), "1"), at(0)));
+        assert!(LeaseWatch::new("a").may_take(None, at(0)));
+        assert!(LeaseWatch::new("a").may_take(held(None, "1"), at(0)));
+        assert!(LeaseWatch::new("a").may_take(held(Some("a"), "1"), at(0)));
+        assert!(!LeaseWatch::new("a").may_take(held(Some("b"), "1"), at(0)));
     }
 
     #[test]
     fn a_lease_that_is_renewed_is_never_taken_and_one_that_is_not_is_once_its_time_is_over() {
-        let mut lookout = Lookout::new("a");
+        let mut watch = LeaseWatch::new("a");
         for i in 0..100 {
-            assert!(!lookout.may_take(held(Some("b"), &i.to_string()), at(i * 2000)));
+            assert!(!watch.may_take(held(Some("b"), &i.to_string()), at(i * 2000)));
         }
         let last = 99 * 2000;
         for ms in [3000, 6000, 9999] {
-            assert!(!lookout.may_take(held(Some("b"), "99"), at(last + ms)));
+            assert!(!watch.may_take(held(Some("b"), "99"), at(last + ms)));
         }
-        assert!(lookout.may_take(held(Some("b"), "99"), at(last + 10_000)));
+        assert!(watch.may_take(held(Some("b"), "99"), at(last + 10_000)));
     }
 
     #[test]
     fn after_an_outage_the_one_who_leads_has_time_to_renew() {
-        let mut lookout = Lookout::new("a");
-        assert!(!lookout.may_take(held(Some("b"), "1"), at(0)));
+        let mut watch = LeaseWatch::new("a");
+        assert!(!watch.may_take(held(Some("b"), "1"), at(0)));
         assert!(
-            !lookout.may_take(held(Some("b"), "1"), at(60_000)),
+            !watch.may_take(held(Some("b"), "1"), at(60_000)),
             "nobody could renew meanwhile"
         );
         for second in 61..70 {
-            assert!(!lookout.may_take(held(Some("b"), "1"), at(second * 1000)));
+            assert!(!watch.may_take(held(Some("b"), "1"), at(second * 1000)));
         }
-        assert!(lookout.may_take(held(Some("b"), "1"), at(70_000)));
+        assert!(watch.may_take(held(Some("b"), "1"), at(70_000)));
     }
 
     #[test]
     fn a_holder_that_wants_longer_gets_it_and_one_that_wants_less_does_not() {
-        let mut lookout = Lookout::new("a");
+        let mut watch = LeaseWatch::new("a");
         let mut may = |lasts, now| {
-            let seen = Seen {
+            let observed = LeaseObservation {
                 holder: Some("b"),
                 version: "1",
                 lasts: Duration::from_secs(lasts),
             };
-            lookout.may_take(Some(seen), at(now))
+            watch.may_take(Some(observed), at(now))
         };
         assert!(!may(1, 0));
         for second in 1..10 {
@@ -195,9 +195,9 @@ mod tests {
     proptest! {
         #[test]
         fn nobody_takes_the_lease_while_its_holder_may_act(
-            // When the renewals were sent, how long each took, and when the standby looked.
+            // When the renewals were sent, how long each took, and when the standby checked.
             renewals in proptest::collection::vec((0u64..9000, 0u64..5000), 1..20),
-            looks in proptest::collection::vec(300u64..2000, 1..100),
+            checks in proptest::collection::vec(300u64..2000, 1..100),
         ) {
             let mut writes = vec![];
             let mut sent = 0;
@@ -206,14 +206,14 @@ mod tests {
                 writes.push((sent, sent + took));
                 sent += took;
             }
-            let mut lookout = Lookout::new("standby");
+            let mut watch = LeaseWatch::new("standby");
             let mut now = 0;
-            for gap in looks {
+            for gap in checks {
                 now += gap;
                 // The newest write that has reached the API server, and its leader's mandate.
                 let Some(i) = writes.iter().rposition(|(_, landed)| *landed <= now) else { continue };
                 let acts = Mandate::confirmed(at(writes[i].0)).acts(at(now));
-                if lookout.may_take(held(Some("leader"), &i.to_string()), at(now)) {
+                if watch.may_take(held(Some("leader"), &i.to_string()), at(now)) {
                     prop_assert!(!acts, "taken at {now} while the leader may act");
                     break;
                 }
@@ -221,8 +221,8 @@ mod tests {
         }
 
         #[test]
-        fn looks_are_spread(jitter in 0.0..=1.0f64) {
-            let next = next_look(jitter);
+        fn checks_are_spread(jitter in 0.0..=1.0f64) {
+            let next = next_check(jitter);
             prop_assert!(next >= Duration::from_millis(699) && next <= Duration::from_millis(1301));
         }
     }

@@ -296,7 +296,7 @@ fn list(context: &Context, selection: &Selection) -> v1::ListResponse {
 }
 
 /// What people are told of a node whose agent is connected and which serves no Drone.
-fn idle_because(seen: &sessions::Seen) -> &'static str {
+fn idle_because(seen: &sessions::SessionSnapshot) -> &'static str {
     match &seen.report {
         None => "its agent has connected and not reported yet",
         Some((report, _)) if report.link_alive => "no Drone is bound to this node",
@@ -309,7 +309,7 @@ fn idle_because(seen: &sessions::Seen) -> &'static str {
     }
 }
 
-fn heard(seen: &sessions::Seen) -> v1::Vehicle {
+fn heard(seen: &sessions::SessionSnapshot) -> v1::Vehicle {
     v1::Vehicle {
         agent_connected: seen.connected,
         report: seen
@@ -331,7 +331,7 @@ fn vehicle(context: &Context, drone: Arc<Drone>) -> v1::Vehicle {
     let vehicle = seen
         .node
         .as_ref()
-        .map(|node| heard(&context.sessions.seen(node)))
+        .map(|node| heard(&context.sessions.snapshot(node)))
         .unwrap_or_default();
     v1::Vehicle {
         drone_namespace: seen.key.namespace,
@@ -384,7 +384,7 @@ mod tests {
     fn a_node_whose_autopilot_is_not_heard_is_not_merely_without_a_drone() {
         let silent = Report::of_nothing(NodeName::parse("n").unwrap());
         let told = |report: Option<Report>| {
-            idle_because(&sessions::Seen {
+            idle_because(&sessions::SessionSnapshot {
                 connected: true,
                 report: report.map(|report| (Arc::new(report), Duration::ZERO)),
             })

@@ -411,7 +411,7 @@ fn objects(context: &Context, target: &Target) -> Result<Vec<Marked>, GroundErro
             let drone = drone.ok_or_else(|| GroundError::NoSuchDrone(key.clone()))?;
             Ok(vec![Marked::drone(&drone)])
         }
-        Target::Node(node) if context.world.knows_node(node) || context.sessions.seen(node).connected => Ok(vec![]),
+        Target::Node(node) if context.world.knows_node(node) || context.sessions.snapshot(node).connected => Ok(vec![]),
         Target::Node(node) => Err(GroundError::NoSuchNode(node.clone())),
         Target::All => {
             let known =
@@ -438,7 +438,7 @@ fn reach(context: &Context, target: &Target, marked: &[Marked]) -> Reach {
         context.wakes.drones.wake(Key::of(drone.as_ref()));
     }
     context.wakes.nodes.wake(node.clone());
-    let connected = !drones.is_empty() && context.sessions.seen(node).connected;
+    let connected = !drones.is_empty() && context.sessions.snapshot(node).connected;
     Reach {
         drones: drones.len(),
         agents: usize::from(connected),
@@ -466,7 +466,7 @@ fn wake(context: &Context, marked: &[Marked]) -> Reach {
                 .as_deref()
                 .and_then(|node| NodeName::parse(node).ok())
             {
-                reach.agents += usize::from(context.sessions.seen(&node).connected);
+                reach.agents += usize::from(context.sessions.snapshot(&node).connected);
                 context.wakes.nodes.wake(node);
             }
         }

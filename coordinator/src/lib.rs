@@ -88,7 +88,7 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     };
     let grpc = server::bind(options.listen).await?;
     if let Some(path) = &options.listen_file {
-        server::tell_address(&grpc, path)?;
+        server::write_address(&grpc, path)?;
     }
     let health = match options.health_listen {
         Some(address) => Some(server::bind(address).await?),
@@ -100,7 +100,7 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     };
     let port = metrics::serve::bind(address).await?;
     if let Some(path) = &options.metrics_listen_file {
-        server::tell_address(&port, path)?;
+        server::write_address(&port, path)?;
     }
     let ending = CancellationToken::new();
     let serving = tokio::spawn(metrics::serve::serve(port, metrics, ending.clone()));
@@ -283,7 +283,7 @@ async fn serve_fleet(
     // It is set once.
     let _ = context.leading_since.set(tokio::time::Instant::now());
     let forgetting = Arc::downgrade(context);
-    context.world.tell_of_partings(move |drone| {
+    context.world.on_departure(move |drone| {
         if let Some(context) = forgetting.upgrade() {
             context.turns.forget(&context, drone);
             context.stances.forget(drone);

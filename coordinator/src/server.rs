@@ -197,7 +197,7 @@ pub async fn bind(listen: SocketAddr) -> anyhow::Result<TcpListener> {
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn tell_address(listener: &TcpListener, path: &Path) -> anyhow::Result<()> {
+pub fn write_address(listener: &TcpListener, path: &Path) -> anyhow::Result<()> {
     let address = listener.local_addr()?;
     let draft = path.with_extension("new");
     let written = std::fs::write(&draft, address.to_string()).and_then(|()| std::fs::rename(&draft, path));

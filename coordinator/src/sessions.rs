@@ -104,7 +104,7 @@ pub struct KillShot {
 
 /// What a node's agent holds, by its own report on the open session.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Holding {
+pub enum HeldByAgent {
     /// The agent is not connected.
     Silent,
     /// It is connected and has not reported yet.
@@ -124,7 +124,7 @@ pub struct Connected {
 
 /// A node with what its agent said last.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct SessionSnapshot {
     /// Whether its stream is open.
     pub connected: bool,
     /// The last report and its age, if there was one.
@@ -308,35 +308,35 @@ impl Sessions {
         let session = inner.get(node).filter(|s| s.connected)?;
         Some(Connected {
             connected_for: session.since.elapsed(),
-            report: session.seen().report.filter(|_| session.current),
+            report: session.snapshot().report.filter(|_| session.current),
         })
     }
 
     /// What the agent of `node` holds.
     #[must_use]
-    pub fn holding(&self, node: &NodeName) -> Holding {
+    pub fn held(&self, node: &NodeName) -> HeldByAgent {
         let inner = self.lock();
         match inner.get(node).filter(|s| s.connected) {
-            None => Holding::Silent,
+            None => HeldByAgent::Silent,
             Some(Session {
                 current: true,
                 report: Some((report, _)),
                 ..
-            }) => Holding::Reported(report.held.clone()),
-            Some(_) => Holding::NotYetReported,
+            }) => HeldByAgent::Reported(report.held.clone()),
+            Some(_) => HeldByAgent::NotYetReported,
         }
     }
 
     /// What was seen of `node`, for people.
     #[must_use]
-    pub fn seen(&self, node: &NodeName) -> Seen {
+    pub fn snapshot(&self, node: &NodeName) -> SessionSnapshot {
         let inner = self.lock();
         inner.get(node).map_or(
-            Seen {
+            SessionSnapshot {
                 connected: false,
                 report: None,
             },
-            Session::seen,
+            Session::snapshot,
         )
     }
 
@@ -348,12 +348,12 @@ impl Sessions {
 
     /// All nodes with an open session.
     #[must_use]
-    pub fn connected(&self) -> Vec<(NodeName, Seen)> {
+    pub fn connected(&self) -> Vec<(NodeName, SessionSnapshot)> {
         let inner = self.lock();
         inner
             .iter()
             .filter(|(_, s)| s.connected)
-            .map(|(node, s)| (node.clone(), s.seen()))
+            .map(|(node, s)| (node.clone(), s.snapshot()))
             .collect()
     }
 
@@ -368,14 +368,14 @@ impl Sessions {
 
     /// Whether `order` would be new to the agent of `node`.
     #[must_use]
-    pub fn would_tell(&self, node: &NodeName, order: &Order) -> bool {
+    pub fn would_send(&self, node: &NodeName, order: &Order) -> bool {
         let inner = self.lock();
         let session = inner.get(node).filter(|s| s.connected);
         session.is_some_and(|session| session.orders.borrow().as_ref() != Some(order))
     }
 
     /// Has `order` sent to the agent of `node`, if it is connected; says whether it was new.
-    pub fn tell(&self, node: &NodeName, order: &Order) -> bool {
+    pub fn send(&self, node: &NodeName, order: &Order) -> bool {
         let inner = self.lock();
         let Some(session) = inner.get(node).filter(|s| s.connected) else {
             return false;
@@ -391,12 +391,12 @@ impl Sessions {
 }
 
 impl Session {
-    fn seen(&self) -> Seen {
+    fn snapshot(&self) -> SessionSnapshot {
         let report = self
             .report
             .as_ref()
             .map(|(report, at)| (Arc::clone(report), at.elapsed()));
-        Seen {
+        SessionSnapshot {
             connected: self.connected,
             report,
         }

@@ -82,13 +82,13 @@ pub fn channel(metrics: Metrics) -> (Outbox, mpsc::Receiver<Message>) {
 
 impl Outbox {
     /// Tells of `note` about `drone`.
-    pub fn tell(&self, drone: &Drone, note: Note) {
-        self.tell_about(drone.object_ref(&()), None, note);
+    pub fn record(&self, drone: &Drone, note: Note) {
+        self.record_about(drone.object_ref(&()), None, note);
     }
 
     /// Tells of `note` about another object, and one that it has to do with. Of two with the same reason about the same objects
     /// only the first is shown, and how often there was another; a warning with another text counts as another reason.
-    pub fn tell_about(&self, about: ObjectReference, related: Option<ObjectReference>, note: Note) {
+    pub fn record_about(&self, about: ObjectReference, related: Option<ObjectReference>, note: Note) {
         let message = Message { about, related, note };
         if self.sender.try_send(message).is_err() {
             self.metrics.event(false);

@@ -141,7 +141,7 @@ impl World {
     }
 
     /// Whom to tell, from now on, of each Drone that leaves its Swarm: it is gone, by whatever way, or is another's.
-    pub fn tell_of_partings(&self, tell: impl Fn(&Drone) + Send + Sync + 'static) {
+    pub fn on_departure(&self, tell: impl Fn(&Drone) + Send + Sync + 'static) {
         let mut partings = self.partings.lock().unwrap_or_else(PoisonError::into_inner);
         *partings = Some(Arc::new(tell));
     }

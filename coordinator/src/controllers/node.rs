@@ -107,7 +107,7 @@ impl Keeper {
             Step::LookAgain(after) => return Ok(Some(after)),
             Step::Register => self.register(&node).await,
             Step::Tell(word) => match object {
-                Some(object) => self.tell(&object, word.condition(&object, Timestamp::now())).await,
+                Some(object) => self.write_condition(&object, word.condition(&object, Timestamp::now())).await,
                 None => return Ok(None),
             },
         };
@@ -119,7 +119,7 @@ impl Keeper {
 
     fn agent(&self, node: &NodeName, object: Option<&Node>) -> Agent {
         let mut silent = self.silent.lock().unwrap_or_else(PoisonError::into_inner);
-        let connected = self.context.sessions.seen(node).connected;
+        let connected = self.context.sessions.snapshot(node).connected;
         let silence = match self.context.sessions.current(node) {
             Some(report) if connected && report.link_alive => {
                 silent.remove(node);
@@ -156,7 +156,7 @@ impl Keeper {
         Ok(())
     }
 
-    async fn tell(&self, node: &Node, condition: NodeCondition) -> Result<(), ApiError> {
+    async fn write_condition(&self, node: &Node, condition: NodeCondition) -> Result<(), ApiError> {
         let name = node.name_any();
         tracing::info!(
             node = name,

@@ -174,7 +174,7 @@ impl Driver {
         let pods = agents.map(|agents| self.pods.of(&agents.uid)).unwrap_or_default();
         let (plan, news) = self.plan(&pods, newest);
         for news in news {
-            self.tell(&news);
+            self.report(&news);
         }
         for node in &plan.replace {
             if let Some(pod) = pods.get(node) {
@@ -301,7 +301,7 @@ impl Driver {
         }
     }
 
-    fn tell(&self, news: &News) {
+    fn report(&self, news: &News) {
         let metrics = &self.context.metrics;
         match news {
             News::Chosen(node, why) => {
@@ -341,7 +341,7 @@ impl Driver {
                 ..ObjectReference::default()
             };
             let about = agents.reference.clone();
-            self.context.events.tell_about(about, Some(related), note);
+            self.context.events.record_about(about, Some(related), note);
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Owns: reading them from the caches, once for each scrape. Must not: keep a coordinator alive that has ended.
 
 use crate::context::Context;
-use crate::sessions::Seen;
+use crate::sessions::SessionSnapshot;
 use fleet::freshness::Knowledge;
 use fleet::ids::NodeName;
 use fleet::upgrade::node_snapshot::Busy;
@@ -195,7 +195,7 @@ fn upgrades(encoder: &mut DescriptorEncoder<'_>, context: &Context) -> Result<()
     )
 }
 
-type Connected = [(NodeName, Seen)];
+type Connected = [(NodeName, SessionSnapshot)];
 
 fn agents(encoder: &mut DescriptorEncoder<'_>, connected: &Connected) -> Result<(), Error> {
     let agents = ConstGauge::new(number(connected.len()));
@@ -206,8 +206,8 @@ fn agents(encoder: &mut DescriptorEncoder<'_>, connected: &Connected) -> Result<
         MetricType::Gauge,
     )?)?;
     let mut states = BTreeMap::from(["armed_on_ground", "disarmed", "flying", "unknown"].map(|state| (state, 0_usize)));
-    for (_, seen) in connected {
-        let truth = seen.report.as_ref().map(|(report, _)| report.truth);
+    for (_, snapshot) in connected {
+        let truth = snapshot.report.as_ref().map(|(report, _)| report.truth);
         let state = match truth {
             Some(FlightTruth::Disarmed) => "disarmed",
             Some(FlightTruth::ArmedOnGround) => "armed_on_ground",
@@ -230,7 +230,7 @@ fn vehicles(encoder: &mut DescriptorEncoder<'_>, connected: &Connected) -> Resul
     let reports = || {
         connected
             .iter()
-            .filter_map(|(node, seen)| Some((node, seen.report.as_ref()?)))
+            .filter_map(|(node, snapshot)| Some((node, snapshot.report.as_ref()?)))
     };
     let label = |node: &NodeName| [("node", node.as_str().to_owned())];
     gauges(

@@ -128,7 +128,7 @@ pub async fn carry_out(context: &Context, key: &Key, code: &str) -> Result<(Kill
     let answer = match timeout(ANSWER_WITHIN, answered).await {
         Ok(Ok(answer)) => answer,
         Ok(Err(_)) | Err(_) => {
-            tell(
+            record(
                 context,
                 &seen.drone,
                 "an operator had the motors stopped; the agent did not answer",
@@ -141,25 +141,25 @@ pub async fn carry_out(context: &Context, key: &Key, code: &str) -> Result<(Kill
     context.metrics.kill(Some(&answer.outcome));
     match &answer.outcome {
         KillOutcome::NotSent(_) => {}
-        KillOutcome::Accepted => tell(
+        KillOutcome::Accepted => record(
             context,
             &seen.drone,
             "an operator had the motors stopped; the autopilot accepted it",
         ),
         KillOutcome::Refused(result) => {
             let text = format!("an operator wanted the motors stopped; the autopilot refused it ({result})");
-            tell(context, &seen.drone, &text);
+            record(context, &seen.drone, &text);
         }
         KillOutcome::NoAnswer => {
             let text = "an operator had the motors stopped; the autopilot did not answer";
-            tell(context, &seen.drone, text);
+            record(context, &seen.drone, text);
         }
     }
     Ok((answer, seen.drone))
 }
 
-fn tell(context: &Context, drone: &Drone, text: &str) {
-    context.events.tell(drone, Note::warning("Kill", text));
+fn record(context: &Context, drone: &Drone, text: &str) {
+    context.events.record(drone, Note::warning("Kill", text));
 }
 
 /// The Drone `key` and the node whose vehicle serves it, as its agent says on its open stream.

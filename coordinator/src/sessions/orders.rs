@@ -11,7 +11,7 @@ use crate::controllers::drone::AFTER_DOUBT;
 use crate::controllers::drone::facts::facts;
 use crate::controllers::queue;
 use crate::ground;
-use crate::sessions::Holding;
+use crate::sessions::HeldByAgent;
 use crate::spans;
 use crds::Drone;
 use fleet::assignment::{Held, Order};
@@ -51,11 +51,11 @@ pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) {
     let shared = Arc::clone(context);
     tasks.spawn(async move {
         let context = &shared;
-        let look = move |node: NodeName| {
+        let work = move |node: NodeName| {
             let span = spans::agent(&node);
-            async move { tell(context, &node).await }.instrument(span)
+            async move { reconcile(context, &node).await }.instrument(span)
         };
-        queue::work_off(&context.wakes.nodes, AT_A_TIME, &context.ending, look).await;
+        queue::work_off(&context.wakes.nodes, AT_A_TIME, &context.ending, work).await;
     });
 }
 
@@ -83,8 +83,8 @@ async fn stay_in_doubt(context: &Context) {
     }
 }
 
-async fn tell(context: &Context, node: &NodeName) -> Result<Option<Duration>, ApiError> {
-    let Some((mut say, mut again)) = look(context, node, None) else {
+async fn reconcile(context: &Context, node: &NodeName) -> Result<Option<Duration>, ApiError> {
+    let Some((mut say, mut again)) = decide(context, node, None) else {
         return Ok(None);
     };
     if let Say::AskFor(stranger) = &say {
@@ -93,7 +93,7 @@ async fn tell(context: &Context, node: &NodeName) -> Result<Option<Duration>, Ap
         }
         // The question took its time: an order given meanwhile must not be overtaken by what was seen before it.
         let stranger = stranger.clone();
-        match look(context, node, Some(&stranger)) {
+        match decide(context, node, Some(&stranger)) {
             None => return Ok(None),
             Some((Say::AskFor(_), _)) => return Ok(Some(Duration::ZERO)),
             Some(now) => (say, again) = now,
@@ -102,7 +102,7 @@ async fn tell(context: &Context, node: &NodeName) -> Result<Option<Duration>, Ap
     // Asked by others than those who tell: no ground order waits behind a question.
     if let Say::Order(order) = &say
         && begins_flight(order, held(context, node).as_ref(), truth(context, node))
-        && context.sessions.would_tell(node, order)
+        && context.sessions.would_send(node, order)
         && !is_confirmed(context, node, order)
     {
         context.to_confirm.wake(node.clone());
@@ -110,7 +110,7 @@ async fn tell(context: &Context, node: &NodeName) -> Result<Option<Duration>, Ap
     }
     if let Say::Order(order) = say
         && may_be_sent(context, node, &order)
-        && context.sessions.tell(node, &order)
+        && context.sessions.send(node, &order)
     {
         match &order {
             Order::Assigned(a) => {
@@ -167,19 +167,19 @@ fn truth(context: &Context, node: &NodeName) -> Option<FlightTruth> {
 
 /// What the agent of `node` reports to hold.
 fn held(context: &Context, node: &NodeName) -> Option<Held> {
-    match context.sessions.holding(node) {
-        Holding::Reported(held) => held,
-        Holding::Silent | Holding::NotYetReported => None,
+    match context.sessions.held(node) {
+        HeldByAgent::Reported(held) => held,
+        HeldByAgent::Silent | HeldByAgent::NotYetReported => None,
     }
 }
 
 /// What to say to the agent of `node`, as things are now; `None` when it is not connected. `gone` is a Drone of which the
 /// API server said that it is not bound to the node. Also, when to look again at the latest.
-fn look(context: &Context, node: &NodeName, gone: Option<&DroneUid>) -> Option<(Say, Option<Duration>)> {
-    let reported = match context.sessions.holding(node) {
-        Holding::Silent => return None,
-        Holding::NotYetReported => None,
-        Holding::Reported(held) => Some(held),
+fn decide(context: &Context, node: &NodeName, gone: Option<&DroneUid>) -> Option<(Say, Option<Duration>)> {
+    let reported = match context.sessions.held(node) {
+        HeldByAgent::Silent => return None,
+        HeldByAgent::NotYetReported => None,
+        HeldByAgent::Reported(held) => Some(held),
     };
     let held = reported.as_ref().and_then(Option::as_ref);
     if let Some(held) = held {

@@ -31,14 +31,14 @@ async fn a_newer_session_of_a_node_ends_the_older_and_the_older_cannot_close_it(
     assert!(first.replaced.is_cancelled() && !second.replaced.is_cancelled());
     sessions.report(&node(), first.epoch, report());
     assert_eq!(
-        sessions.holding(&node()),
-        Holding::NotYetReported,
+        sessions.held(&node()),
+        HeldByAgent::NotYetReported,
         "a late report of the old session counts for nothing"
     );
     sessions.close(&node(), first.epoch);
-    assert!(sessions.seen(&node()).connected);
+    assert!(sessions.snapshot(&node()).connected);
     sessions.close(&node(), second.epoch);
-    assert!(!sessions.seen(&node()).connected);
+    assert!(!sessions.snapshot(&node()).connected);
 }
 
 #[tokio::test(start_paused = true)]
@@ -85,7 +85,7 @@ async fn nothing_is_concluded_from_a_report_of_an_earlier_session() {
     assert!(sessions.current(&node()).is_some());
     let _second = sessions.open(&node(), 1).unwrap();
     assert!(sessions.current(&node()).is_none());
-    assert!(sessions.seen(&node()).report.is_some(), "it is still shown to people");
+    assert!(sessions.snapshot(&node()).report.is_some(), "it is still shown to people");
 }
 
 #[tokio::test]
@@ -173,9 +173,9 @@ async fn a_ground_order_that_an_agent_keeps_or_drops_has_its_order_looked_at() {
 async fn an_order_is_told_once_until_it_changes() {
     let sessions = sessions();
     let order = Order::Unassigned { term: Term(1) };
-    assert!(!sessions.tell(&node(), &order), "nobody is there to be told");
+    assert!(!sessions.send(&node(), &order), "nobody is there to be told");
     let _session = sessions.open(&node(), 1).unwrap();
-    assert!(sessions.tell(&node(), &order));
-    assert!(!sessions.tell(&node(), &order));
-    assert!(sessions.tell(&node(), &Order::Unassigned { term: Term(2) }));
+    assert!(sessions.send(&node(), &order));
+    assert!(!sessions.send(&node(), &order));
+    assert!(sessions.send(&node(), &Order::Unassigned { term: Term(2) }));
 }

@@ -260,7 +260,7 @@ fn who_leaves_a_swarm_by_whatever_way_is_told_of_once_it_is_no_member() {
     world.swarm(swarm("s", 1, |_| {}));
     let told: Arc<Mutex<Vec<bool>>> = Arc::default();
     let (here, there) = (Arc::downgrade(&world), Arc::clone(&told));
-    world.tell_of_partings(move |drone| {
+    world.on_departure(move |drone| {
         let world = here.upgrade().unwrap();
         let member = world.is_member("s", uid(drone));
         there.lock().unwrap().push(member);
@@ -412,7 +412,7 @@ fn a_swarm_is_looked_at_after_it_was_taken_in_that_a_drone_left_it() {
     let world = World::new(wakes.clone());
     world.swarm(swarm("s", 1, |_| {}));
     let early = wakes.clone();
-    world.tell_of_partings(move |_| {
+    world.on_departure(move |_| {
         early.swarms.drain();
     });
     world.drone(drone_of("s", 2));

@@ -135,7 +135,7 @@ async fn requested(
     let (seen, outcome) = hold(context, seen, &node).await?;
     if outcome == Outcome::Ours {
         context.wakes.nodes.wake(node.clone());
-        context.events.tell(
+        context.events.record(
             &seen.drone,
             Note::normal("Bound", format!("bound to the vehicle of node {node}")),
         );
@@ -163,7 +163,7 @@ async fn bind(context: &Arc<Context>, seen: Seen) -> Result<(Seen, Binding, Opti
             Outcome::Ours => {
                 let seen = guard(context, &seen, Some(node)).await?;
                 tracing::info!(to = %node, "bound");
-                context.events.tell(
+                context.events.record(
                     &seen.drone,
                     Note::normal("Bound", format!("bound to the vehicle of node {node}")),
                 );

@@ -85,7 +85,7 @@ async fn let_go(context: &Context, seen: &Seen, release: Release) -> Result<Opti
         Release::NeverBound => tracing::info!("released: it never had a vehicle"),
         Release::Landed => {
             tracing::info!("released: its vehicle is landed and disarmed");
-            context.events.tell(
+            context.events.record(
                 &seen.drone,
                 Note::normal("Released", "its vehicle is landed and disarmed"),
             );
@@ -93,7 +93,7 @@ async fn let_go(context: &Context, seen: &Seen, release: Release) -> Result<Opti
         Release::Forced => {
             tracing::warn!("released by force: its vehicle was not seen landed and disarmed");
             let text = "released by force: its vehicle was not seen landed and disarmed";
-            context.events.tell(&seen.drone, Note::warning("ReleasedByForce", text));
+            context.events.record(&seen.drone, Note::warning("ReleasedByForce", text));
         }
     }
     Ok(None)

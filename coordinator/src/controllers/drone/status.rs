@@ -98,7 +98,7 @@ pub async fn write(
         tracing::info!(from, to, "phase changed");
     }
     for note in notes(&old, &next) {
-        context.events.tell(&seen.drone, note);
+        context.events.record(&seen.drone, note);
     }
     Ok(again)
 }
@@ -107,7 +107,7 @@ pub async fn write(
 /// It only holds back what people are shown: nothing is decided on an old report.
 fn grace(context: &Context, seen: &Seen) -> Option<Duration> {
     let node = seen.node.as_ref()?;
-    let unheard = context.sessions.seen(node).report.is_none();
+    let unheard = context.sessions.snapshot(node).report.is_none();
     context.grace_left().filter(|_| unheard)
 }
 

@@ -9,7 +9,7 @@ mod watcher;
 use crate::cluster::key::Key;
 use crate::cluster::world::owner;
 use crate::context::Context;
-use crate::controllers::drone::facts::Seen;
+use crate::controllers::drone::facts::DroneSnapshot;
 use crate::ground::selection::Selection;
 use crate::server::Gate;
 use crate::server::admission::Ticket;
@@ -285,19 +285,19 @@ fn list(context: &Context, selection: &Selection) -> v1::ListResponse {
         let mut idle = context.sessions.connected();
         idle.retain(|(node, _)| context.world.drones_on(node).is_empty());
         idle.sort_by(|a, b| a.0.cmp(&b.0));
-        vehicles.extend(idle.into_iter().map(|(node, seen)| v1::Vehicle {
+        vehicles.extend(idle.into_iter().map(|(node, snapshot)| v1::Vehicle {
             node: node.to_string(),
             phase: "Idle".into(),
-            message: idle_because(&seen).into(),
-            ..heard(&seen)
+            message: idle_because(&snapshot).into(),
+            ..heard(&snapshot)
         }));
     }
     v1::ListResponse { vehicles }
 }
 
 /// What people are told of a node whose agent is connected and which serves no Drone.
-fn idle_because(seen: &sessions::SessionSnapshot) -> &'static str {
-    match &seen.report {
+fn idle_because(snapshot: &sessions::SessionSnapshot) -> &'static str {
+    match &snapshot.report {
         None => "its agent has connected and not reported yet",
         Some((report, _)) if report.link_alive => "no Drone is bound to this node",
         Some((report, _)) if report.truth == FlightTruth::Unknown(WhyUnknown::NeverHeard) => {
@@ -309,14 +309,14 @@ fn idle_because(seen: &sessions::SessionSnapshot) -> &'static str {
     }
 }
 
-fn heard(seen: &sessions::SessionSnapshot) -> v1::Vehicle {
+fn heard(snapshot: &sessions::SessionSnapshot) -> v1::Vehicle {
     v1::Vehicle {
-        agent_connected: seen.connected,
-        report: seen
+        agent_connected: snapshot.connected,
+        report: snapshot
             .report
             .as_ref()
             .map(|(report, _)| v1::Report::from(report.as_ref())),
-        report_age_ms: seen
+        report_age_ms: snapshot
             .report
             .as_ref()
             .map_or(0, |(_, age)| u64::try_from(age.as_millis()).unwrap_or(u64::MAX)),
@@ -325,19 +325,19 @@ fn heard(seen: &sessions::SessionSnapshot) -> v1::Vehicle {
 }
 
 fn vehicle(context: &Context, drone: Arc<Drone>) -> v1::Vehicle {
-    let seen = Seen::of(context, drone);
-    let swarm = owner(&seen.drone).map(|(_, name)| name.to_owned()).unwrap_or_default();
-    let (phase, message) = told(context, &seen);
-    let vehicle = seen
+    let snapshot = DroneSnapshot::of(context, drone);
+    let swarm = owner(&snapshot.drone).map(|(_, name)| name.to_owned()).unwrap_or_default();
+    let (phase, message) = told(context, &snapshot);
+    let vehicle = snapshot
         .node
         .as_ref()
         .map(|node| heard(&context.sessions.snapshot(node)))
         .unwrap_or_default();
     v1::Vehicle {
-        drone_namespace: seen.key.namespace,
-        drone_name: seen.key.name,
+        drone_namespace: snapshot.key.namespace,
+        drone_name: snapshot.key.name,
         swarm,
-        node: seen.node.map(|node| node.to_string()).unwrap_or_default(),
+        node: snapshot.node.map(|node| node.to_string()).unwrap_or_default(),
         phase,
         message,
         ..vehicle
@@ -345,16 +345,16 @@ fn vehicle(context: &Context, drone: Arc<Drone>) -> v1::Vehicle {
 }
 
 /// Phase and message: of a bound Drone as of now, of another as its status has them.
-fn told(context: &Context, seen: &Seen) -> (String, String) {
-    match &seen.node {
-        Some(node) if seen.facts.claim == Claimed::Ours => {
+fn told(context: &Context, snapshot: &DroneSnapshot) -> (String, String) {
+    match &snapshot.node {
+        Some(node) if snapshot.facts.claim == Claimed::Ours => {
             let binding = Binding::Bound(node.clone());
             let question = Question {
-                drone: &seen.facts,
+                drone: &snapshot.facts,
                 binding: &binding,
-                report: seen.report.as_deref(),
+                report: snapshot.report.as_deref(),
                 kept: None,
-                height: context.heights.see(seen, context.leadership.now()),
+                height: context.heights.see(snapshot, context.leadership.now()),
             };
             let now = status(&question);
             let ready = now.conditions.iter().find(|c| c.kind == Kind::Ready);
@@ -364,7 +364,7 @@ fn told(context: &Context, seen: &Seen) -> (String, String) {
             )
         }
         _ => {
-            let status = seen.drone.status.clone().unwrap_or_default();
+            let status = snapshot.drone.status.clone().unwrap_or_default();
             let ready = status.conditions.into_iter().find(|c| c.type_ == "Ready");
             (
                 status.phase.unwrap_or_else(|| "Pending".into()),

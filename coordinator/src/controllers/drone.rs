@@ -19,7 +19,7 @@ use crate::controllers;
 use crate::controllers::swarm::members;
 use crate::spans;
 use crds::Drone;
-use facts::Seen;
+use facts::DroneSnapshot;
 use fleet::drone::status::Binding;
 use kube::runtime::reflector::Store;
 use std::sync::Arc;
@@ -74,20 +74,20 @@ async fn reconcile(context: &Arc<Context>, key: &Key) -> Result<Option<Duration>
     let Some(drone) = context.world.get_drone(key) else {
         return Ok(None);
     };
-    let seen = Seen::of(context, drone);
-    context.turns.see(context, &seen);
-    let relook = members::see(context, &seen);
-    if seen.facts.deleting {
-        return leaving::reconcile(context, &seen).await;
+    let snapshot = DroneSnapshot::of(context, drone);
+    context.turns.see(context, &snapshot);
+    let relook = members::see(context, &snapshot);
+    if snapshot.facts.deleting {
+        return leaving::reconcile(context, &snapshot).await;
     }
-    let (seen, binding, again) = match binding::reconcile(context, seen.clone()).await {
+    let (snapshot, binding, again) = match binding::reconcile(context, snapshot.clone()).await {
         // Nobody but a person can change that, and the object is where people look.
-        Err(error) if error.is_refusal() && !seen.was_served() => {
-            status::write(context, &seen, &Binding::Refused(error.to_string()), None).await?;
+        Err(error) if error.is_refusal() && !snapshot.was_served() => {
+            status::write(context, &snapshot, &Binding::Refused(error.to_string()), None).await?;
             return Err(error);
         }
         bound => bound?,
     };
-    let later = status::write(context, &seen, &binding, None).await?;
+    let later = status::write(context, &snapshot, &binding, None).await?;
     Ok([again, later, relook].into_iter().flatten().min())
 }

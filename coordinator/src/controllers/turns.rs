@@ -4,7 +4,7 @@
 
 use crate::cluster::world::{World, owner, uid};
 use crate::context::Context;
-use crate::controllers::drone::facts::Seen;
+use crate::controllers::drone::facts::DroneSnapshot;
 use crds::{Drone, Swarm};
 use fleet::assignment::USUAL_RESERVE;
 use fleet::ids::DroneUid;
@@ -58,9 +58,9 @@ impl Turns {
     pub fn begin(&self, context: &Context) {
         let now = context.leadership.now();
         for drone in context.world.all_drones(None) {
-            let seen = Seen::of(context, drone);
-            if seen.was_served() {
-                self.take_over(&context.world, &seen.drone, now);
+            let snapshot = DroneSnapshot::of(context, drone);
+            if snapshot.was_served() {
+                self.take_over(&context.world, &snapshot.drone, now);
             }
         }
     }
@@ -83,19 +83,19 @@ impl Turns {
     }
 
     /// Takes in what is seen of a Drone.
-    pub fn see(&self, context: &Context, seen: &Seen) {
-        if !seen.was_served() {
-            if seen.facts.deleting {
-                self.forget(context, &seen.drone);
+    pub fn see(&self, context: &Context, snapshot: &DroneSnapshot) {
+        if !snapshot.was_served() {
+            if snapshot.facts.deleting {
+                self.forget(context, &snapshot.drone);
             }
             return;
         }
-        match seen.facts.truth {
-            Some(FlightTruth::Disarmed) if seen.wished_up() => self.change(&context.world, &seen.drone, OfOne::stands),
-            Some(FlightTruth::Disarmed) => self.forget(context, &seen.drone),
-            Some(FlightTruth::ArmedOnGround) => self.change(&context.world, &seen.drone, OfOne::armed),
+        match snapshot.facts.truth {
+            Some(FlightTruth::Disarmed) if snapshot.wished_up() => self.change(&context.world, &snapshot.drone, OfOne::stands),
+            Some(FlightTruth::Disarmed) => self.forget(context, &snapshot.drone),
+            Some(FlightTruth::ArmedOnGround) => self.change(&context.world, &snapshot.drone, OfOne::armed),
             Some(FlightTruth::Airborne(_) | FlightTruth::Unknown(_)) | None => {
-                self.change(&context.world, &seen.drone, OfOne::up)
+                self.change(&context.world, &snapshot.drone, OfOne::up)
             }
         }
     }

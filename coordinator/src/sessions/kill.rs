@@ -6,7 +6,7 @@
 use crate::cluster::events::Note;
 use crate::cluster::key::Key;
 use crate::context::Context;
-use crate::controllers::drone::facts::Seen;
+use crate::controllers::drone::facts::DroneSnapshot;
 use crate::sessions::KillShot;
 use crate::spans;
 use crds::Drone;
@@ -96,10 +96,10 @@ impl Kills {
 /// # Errors
 /// [`KillError`]; nothing was done.
 pub fn offer(context: &Context, key: &Key) -> Result<(String, Arc<Drone>), KillError> {
-    let (seen, node) = target(context, key)?;
-    let code = context.kills.offer(seen.uid(), &node, Instant::now());
-    spans::drone(&seen.drone).in_scope(|| tracing::warn!("somebody asks for a code to stop the motors"));
-    Ok((code, seen.drone))
+    let (snapshot, node) = target(context, key)?;
+    let code = context.kills.offer(snapshot.uid(), &node, Instant::now());
+    spans::drone(&snapshot.drone).in_scope(|| tracing::warn!("somebody asks for a code to stop the motors"));
+    Ok((code, snapshot.drone))
 }
 
 /// Has the motors of the Drone `key` stopped; `code` is from [`offer`].
@@ -107,14 +107,14 @@ pub fn offer(context: &Context, key: &Key) -> Result<(String, Arc<Drone>), KillE
 /// # Errors
 /// [`KillError`]; nothing was done, but for [`KillError::Gone`].
 pub async fn carry_out(context: &Context, key: &Key, code: &str) -> Result<(KillAnswer, Arc<Drone>), KillError> {
-    let (seen, node) = target(context, key)?;
-    if !context.kills.redeem(seen.uid(), &node, code, Instant::now()) {
+    let (snapshot, node) = target(context, key)?;
+    if !context.kills.redeem(snapshot.uid(), &node, code, Instant::now()) {
         return Err(KillError::BadCode);
     }
     let (answer, answered) = oneshot::channel();
     let shot = KillShot {
         nonce: rand::random_range(1..=u64::MAX),
-        uid: seen.facts.uid.clone(),
+        uid: snapshot.facts.uid.clone(),
         until: Instant::now() + KILL_LIFE,
         answer,
     };
@@ -130,7 +130,7 @@ pub async fn carry_out(context: &Context, key: &Key, code: &str) -> Result<(Kill
         Ok(Err(_)) | Err(_) => {
             record(
                 context,
-                &seen.drone,
+                &snapshot.drone,
                 "an operator had the motors stopped; the agent did not answer",
             );
             context.metrics.kill(None);
@@ -143,19 +143,19 @@ pub async fn carry_out(context: &Context, key: &Key, code: &str) -> Result<(Kill
         KillOutcome::NotSent(_) => {}
         KillOutcome::Accepted => record(
             context,
-            &seen.drone,
+            &snapshot.drone,
             "an operator had the motors stopped; the autopilot accepted it",
         ),
         KillOutcome::Refused(result) => {
             let text = format!("an operator wanted the motors stopped; the autopilot refused it ({result})");
-            record(context, &seen.drone, &text);
+            record(context, &snapshot.drone, &text);
         }
         KillOutcome::NoAnswer => {
             let text = "an operator had the motors stopped; the autopilot did not answer";
-            record(context, &seen.drone, text);
+            record(context, &snapshot.drone, text);
         }
     }
-    Ok((answer, seen.drone))
+    Ok((answer, snapshot.drone))
 }
 
 fn record(context: &Context, drone: &Drone, text: &str) {
@@ -163,18 +163,18 @@ fn record(context: &Context, drone: &Drone, text: &str) {
 }
 
 /// The Drone `key` and the node whose vehicle serves it, as its agent says on its open stream.
-fn target(context: &Context, key: &Key) -> Result<(Seen, NodeName), KillError> {
+fn target(context: &Context, key: &Key) -> Result<(DroneSnapshot, NodeName), KillError> {
     let drone = context.world.get_drone(key);
-    let seen = Seen::of(context, drone.ok_or_else(|| KillError::NoSuchDrone(key.clone()))?);
-    let node = seen.node.clone().ok_or_else(|| KillError::NoVehicle(key.clone()))?;
-    if seen.report.is_none() {
+    let snapshot = DroneSnapshot::of(context, drone.ok_or_else(|| KillError::NoSuchDrone(key.clone()))?);
+    let node = snapshot.node.clone().ok_or_else(|| KillError::NoVehicle(key.clone()))?;
+    if snapshot.report.is_none() {
         return Err(KillError::AgentSilent(node));
     }
-    if !seen.held_by_agent() {
+    if !snapshot.held_by_agent() {
         let drone = key.clone();
         return Err(KillError::OtherDrone { node, drone });
     }
-    Ok((seen, node))
+    Ok((snapshot, node))
 }
 
 #[cfg(test)]

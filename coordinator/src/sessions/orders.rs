@@ -69,12 +69,12 @@ async fn stay_in_doubt(context: &Context) {
         }
         let acts = context.leadership.acts();
         if acted && !acts {
-            for (node, seen) in context.sessions.connected() {
+            for (node, snapshot) in context.sessions.connected() {
                 let about_to = |report: &Report| {
                     let told = report.held.as_ref().is_some_and(|held| !held.grounded);
                     told && report.truth == FlightTruth::Disarmed
                 };
-                if seen.report.is_some_and(|(report, _)| about_to(&report)) {
+                if snapshot.report.is_some_and(|(report, _)| about_to(&report)) {
                     context.wakes.nodes.wake(node);
                 }
             }
@@ -195,10 +195,10 @@ fn decide(context: &Context, node: &NodeName, gone: Option<&DroneUid>) -> Option
     }
     let mut again = (!context.leadership.acts()).then_some(AFTER_DOUBT);
     let drones: Vec<Facts> = bound.iter().map(|drone| facts(context, drone)).collect();
-    let drones = drones.into_iter().zip(&bound).map(|(seen, drone)| {
-        let (seen, wait) = take_turn(context, drone, seen);
+    let drones = drones.into_iter().zip(&bound).map(|(known, drone)| {
+        let (known, wait) = take_turn(context, drone, known);
         again = [again, wait].into_iter().flatten().min();
-        seen
+        known
     });
     let drones: Vec<Facts> = drones.collect();
     let say = for_node(context.term, &drones, reported.as_ref().map(Option::as_ref), gone);
@@ -206,12 +206,12 @@ fn decide(context: &Context, node: &NodeName, gone: Option<&DroneUid>) -> Option
 }
 
 /// Has a Drone that stands ask for its turn to rise, where only that is missing; what is known of it then, and when to ask again.
-fn take_turn(context: &Context, drone: &Drone, seen: Facts) -> (Facts, Option<Duration>) {
-    let stands = seen.truth == Some(FlightTruth::Disarmed);
-    let may = seen.claim == Claimed::Ours && seen.guarded && !seen.deleting && seen.ground == Ground::No;
+fn take_turn(context: &Context, drone: &Drone, known: Facts) -> (Facts, Option<Duration>) {
+    let stands = known.truth == Some(FlightTruth::Disarmed);
+    let may = known.claim == Claimed::Ours && known.guarded && !known.deleting && known.ground == Ground::No;
     let swarm = owner(drone).and_then(|(swarm, _)| context.world.swarm_of_uid(swarm));
     let Some(swarm) = swarm.filter(|_| stands && may) else {
-        return (seen, None);
+        return (known, None);
     };
     let node = drone
         .spec
@@ -221,17 +221,17 @@ fn take_turn(context: &Context, drone: &Drone, seen: Facts) -> (Facts, Option<Du
     let report = node.and_then(|node| context.sessions.current(&node));
     let fit = report.is_none_or(|report| report.ready != Some(false));
     let (now, spread) = (context.leadership.now(), swarm.spec.takeoff_interval_seconds > 0);
-    match seen.lift {
+    match known.lift {
         Lift::Stay(NoLift::Turn) => match context.turns.ask(context, &swarm, drone, fit, now) {
             None => (facts(context, drone), Some(TO_RISE).filter(|_| spread)),
-            wait => (seen, wait),
+            wait => (known, wait),
         },
         Lift::Free if !fit => match context.turns.refuses(&swarm, drone, now) {
             Some(Duration::ZERO) => (facts(context, drone), Some(TO_RISE)),
-            wait => (seen, wait),
+            wait => (known, wait),
         },
-        Lift::Free => (seen, Some(TO_RISE).filter(|_| spread)),
-        Lift::Stay(_) | Lift::Down => (seen, None),
+        Lift::Free => (known, Some(TO_RISE).filter(|_| spread)),
+        Lift::Stay(_) | Lift::Down => (known, None),
     }
 }
 

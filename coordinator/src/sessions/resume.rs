@@ -6,7 +6,7 @@
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::key::Key;
 use crate::context::Context;
-use crate::controllers::drone::facts::Seen;
+use crate::controllers::drone::facts::DroneSnapshot;
 use crds::{Drone, labels};
 use fleet::takeover::let_go;
 use kube::api::{Api, Patch, PatchParams};
@@ -43,9 +43,9 @@ pub enum ResumeError {
 /// [`ResumeError`]; then nothing goes on.
 pub async fn resume(context: &Context, key: &Key) -> Result<(u32, Arc<Drone>), ResumeError> {
     let drone = context.world.get_drone(key);
-    let seen = Seen::of(context, drone.ok_or_else(|| ResumeError::NoSuchDrone(key.clone()))?);
-    let count = taken_over(&seen);
-    let told = seen.facts.resume_after;
+    let snapshot = DroneSnapshot::of(context, drone.ok_or_else(|| ResumeError::NoSuchDrone(key.clone()))?);
+    let count = taken_over(&snapshot);
+    let told = snapshot.facts.resume_after;
     if !let_go(count, told) {
         return Err(if count == 0 {
             ResumeError::NeverTakenOver(key.clone())
@@ -54,7 +54,7 @@ pub async fn resume(context: &Context, key: &Key) -> Result<(u32, Arc<Drone>), R
             ResumeError::ToldBefore { drone, count }
         });
     }
-    let patch = Patch::Merge(json!({"metadata": {"uid": seen.uid()}, "spec": {"resumeAfterTakeovers": count}}));
+    let patch = Patch::Merge(json!({"metadata": {"uid": snapshot.uid()}, "spec": {"resumeAfterTakeovers": count}}));
     let params = PatchParams {
         field_manager: Some(labels::COORDINATOR.into()),
         ..PatchParams::default()
@@ -69,9 +69,9 @@ pub async fn resume(context: &Context, key: &Key) -> Result<(u32, Arc<Drone>), R
 }
 
 /// Takeovers as the agent tells them now, or as they were told last.
-fn taken_over(seen: &Seen) -> u32 {
-    let now = seen.report.as_ref().filter(|_| seen.held_by_agent());
-    let last = || seen.drone.status.as_ref().and_then(|status| status.takeovers);
+fn taken_over(snapshot: &DroneSnapshot) -> u32 {
+    let now = snapshot.report.as_ref().filter(|_| snapshot.held_by_agent());
+    let last = || snapshot.drone.status.as_ref().and_then(|status| status.takeovers);
     now.map_or_else(
         || u32::try_from(last().unwrap_or(0)).unwrap_or(0),
         |report| report.takeovers,

@@ -9,7 +9,7 @@ use crate::cluster::confirm;
 use crate::cluster::events::Note;
 use crate::cluster::world::{Found, NodeFacts, Reservation, Shortlist, Wish, owner};
 use crate::context::Context;
-use crate::controllers::drone::facts::Seen;
+use crate::controllers::drone::facts::DroneSnapshot;
 use crate::controllers::turns::policy;
 use crds::{Drone, labels};
 use fleet::binding::{Candidate, NoVehicle, Wanted, choose, suits};
@@ -50,16 +50,16 @@ const MOST_LOOKS: usize = 2 * SHORT;
 ///
 /// # Errors
 /// [`ApiError`].
-pub async fn reconcile(context: &Arc<Context>, seen: Seen) -> Result<(Seen, Binding, Option<Duration>), ApiError> {
-    match (&seen.drone.spec.node_name, seen.node.clone()) {
-        (None, _) => bind(context, seen).await,
-        (Some(_), Some(node)) if seen.facts.claim == Claimed::Ours || seen.was_served() => {
-            let (seen, outcome) = hold(context, seen, &node).await?;
-            Ok((seen, binding(node, outcome), None))
+pub async fn reconcile(context: &Arc<Context>, snapshot: DroneSnapshot) -> Result<(DroneSnapshot, Binding, Option<Duration>), ApiError> {
+    match (&snapshot.drone.spec.node_name, snapshot.node.clone()) {
+        (None, _) => bind(context, snapshot).await,
+        (Some(_), Some(node)) if snapshot.facts.claim == Claimed::Ours || snapshot.was_served() => {
+            let (snapshot, outcome) = hold(context, snapshot, &node).await?;
+            Ok((snapshot, binding(node, outcome), None))
         }
         (Some(wish), _) => {
             let wish = wish.clone();
-            requested(context, seen, &wish).await
+            requested(context, snapshot, &wish).await
         }
     }
 }
@@ -75,39 +75,39 @@ fn binding(node: NodeName, outcome: Outcome) -> Binding {
 }
 
 /// Makes sure of finalizer and claim of a Drone that is bound.
-async fn hold(context: &Context, seen: Seen, node: &NodeName) -> Result<(Seen, Outcome), ApiError> {
-    let seen = if seen.facts.guarded {
-        seen
+async fn hold(context: &Context, snapshot: DroneSnapshot, node: &NodeName) -> Result<(DroneSnapshot, Outcome), ApiError> {
+    let snapshot = if snapshot.facts.guarded {
+        snapshot
     } else {
-        guard(context, &seen, None).await?
+        guard(context, &snapshot, None).await?
     };
-    if seen.facts.claim == Claimed::Ours {
-        return Ok((seen, Outcome::Ours));
+    if snapshot.facts.claim == Claimed::Ours {
+        return Ok((snapshot, Outcome::Ours));
     }
-    let outcome = claims::obtain(context, node, &seen.key, seen.uid()).await?;
-    let seen = Seen::of(context, Arc::clone(&seen.drone));
-    Ok((seen, outcome))
+    let outcome = claims::obtain(context, node, &snapshot.key, snapshot.uid()).await?;
+    let snapshot = DroneSnapshot::of(context, Arc::clone(&snapshot.drone));
+    Ok((snapshot, outcome))
 }
 
 /// A user wrote `spec.nodeName`: that node and no other, if its vehicle is free.
 async fn requested(
     context: &Arc<Context>,
-    seen: Seen,
+    snapshot: DroneSnapshot,
     node: &str,
-) -> Result<(Seen, Binding, Option<Duration>), ApiError> {
+) -> Result<(DroneSnapshot, Binding, Option<Duration>), ApiError> {
     // Whether it is taken is for the claim to say: several Drones may name the same node.
     let wanted = Wanted {
         only: Some(node),
-        ..wanted(context, &seen)
+        ..wanted(context, &snapshot)
     };
     let name = NodeName::parse(node).ok();
     let reservation = name
         .as_ref()
-        .and_then(|node| reserve(context, &seen, node, wanted, |_| false));
+        .and_then(|node| reserve(context, &snapshot, node, wanted, |_| false));
     let Some(reservation) = reservation else {
         let facts = name.as_ref().and_then(|node| context.world.node_facts(node));
         let none = judge(context, wanted, facts.iter().map(|facts| (facts, false)), 1);
-        let claim = context.world.claim(node).filter(|claim| claim.uid != seen.uid());
+        let claim = context.world.claim(node).filter(|claim| claim.uid != snapshot.uid());
         let holder = claim.filter(|c| {
             context
                 .world
@@ -129,57 +129,57 @@ async fn requested(
             // It does now.
             (None, Ok(_)) => (Binding::NoFreeVehicle(OTHERS_WERE_FASTER.to_owned()), AFTER_LOSING),
         };
-        return Ok((seen, binding, Some(again)));
+        return Ok((snapshot, binding, Some(again)));
     };
     let node = reservation.node.clone();
-    let (seen, outcome) = hold(context, seen, &node).await?;
+    let (snapshot, outcome) = hold(context, snapshot, &node).await?;
     if outcome == Outcome::Ours {
         context.wakes.nodes.wake(node.clone());
         context.events.record(
-            &seen.drone,
+            &snapshot.drone,
             Note::normal("Bound", format!("bound to the vehicle of node {node}")),
         );
     }
-    Ok((seen, binding(node, outcome), None))
+    Ok((snapshot, binding(node, outcome), None))
 }
 
-async fn bind(context: &Arc<Context>, seen: Seen) -> Result<(Seen, Binding, Option<Duration>), ApiError> {
+async fn bind(context: &Arc<Context>, snapshot: DroneSnapshot) -> Result<(DroneSnapshot, Binding, Option<Duration>), ApiError> {
     let mut lost = HashSet::new();
     for _ in 0..TRIES {
-        let reservation = match find(context, &seen, &lost) {
+        let reservation = match find(context, &snapshot, &lost) {
             Ok(reservation) => reservation,
-            Err((why, again)) => return Ok((seen, Binding::NoFreeVehicle(why), Some(again))),
+            Err((why, again)) => return Ok((snapshot, Binding::NoFreeVehicle(why), Some(again))),
         };
         let node = &reservation.node;
-        if !is_still_free(context, &seen, node).await? {
+        if !is_still_free(context, &snapshot, node).await? {
             lost.insert(node.clone());
             continue;
         }
-        match claims::obtain(context, node, &seen.key, seen.uid()).await? {
+        match claims::obtain(context, node, &snapshot.key, snapshot.uid()).await? {
             Outcome::Taken(by) => {
                 tracing::debug!(to = %node, %by, "node is claimed by another Drone");
                 lost.insert(node.clone());
             }
             Outcome::Ours => {
-                let seen = guard(context, &seen, Some(node)).await?;
+                let snapshot = guard(context, &snapshot, Some(node)).await?;
                 tracing::info!(to = %node, "bound");
                 context.events.record(
-                    &seen.drone,
+                    &snapshot.drone,
                     Note::normal("Bound", format!("bound to the vehicle of node {node}")),
                 );
-                return Ok((seen, Binding::Bound(node.clone()), None));
+                return Ok((snapshot, Binding::Bound(node.clone()), None));
             }
         }
     }
     Ok((
-        seen,
+        snapshot,
         Binding::NoFreeVehicle(OTHERS_WERE_FASTER.to_owned()),
         Some(AFTER_LOSING),
     ))
 }
 
 /// Whether a node that was chosen still does, by the API server's own word: a cordon may not have reached the cache.
-async fn is_still_free(context: &Context, seen: &Seen, node: &NodeName) -> Result<bool, ApiError> {
+async fn is_still_free(context: &Context, snapshot: &DroneSnapshot, node: &NodeName) -> Result<bool, ApiError> {
     if !confirm::node(context, node).await? {
         return Ok(false);
     }
@@ -187,7 +187,7 @@ async fn is_still_free(context: &Context, seen: &Seen, node: &NodeName) -> Resul
     let report = context.sessions.current(node);
     Ok(facts.is_some_and(|facts| {
         suits(
-            wanted(context, seen),
+            wanted(context, snapshot),
             &candidate(context, &facts, false, report.as_deref()),
         )
     }))
@@ -195,20 +195,20 @@ async fn is_still_free(context: &Context, seen: &Seen, node: &NodeName) -> Resul
 
 /// Reserves the best node that there is, but for those `lost`; or why there is none, and when to look again. All nodes are gone
 /// through once for all Drones that look for the same, and what was found is judged anew when it is a Drone's turn.
-fn find(context: &Arc<Context>, seen: &Seen, lost: &HashSet<NodeName>) -> Result<Reservation, (String, Duration)> {
-    let wanted = wanted(context, seen);
+fn find(context: &Arc<Context>, snapshot: &DroneSnapshot, lost: &HashSet<NodeName>) -> Result<Reservation, (String, Duration)> {
+    let wanted = wanted(context, snapshot);
     let is_lost = |node: &NodeName| lost.contains(node);
     // A claim from an earlier, unfinished try comes first, so that it does not keep its node from others.
-    let claimed = context.world.claimed_by(seen.uid());
-    let again = claimed.and_then(|node| reserve(context, seen, &node, wanted, is_lost));
+    let claimed = context.world.claimed_by(snapshot.uid());
+    let again = claimed.and_then(|node| reserve(context, snapshot, &node, wanted, is_lost));
     if let Some(reservation) = again {
         return Ok(reservation);
     }
-    let (wish, mut made) = (Wish::of(&seen.drone), false);
+    let (wish, mut made) = (Wish::of(&snapshot.drone), false);
     for _ in 0..MOST_LOOKS {
         match context.world.find(&wish, Instant::now()) {
             Found::Try(node) => {
-                if let Some(reservation) = reserve(context, seen, &node, wanted, is_lost) {
+                if let Some(reservation) = reserve(context, snapshot, &node, wanted, is_lost) {
                     return Ok(reservation);
                 }
             }
@@ -218,7 +218,7 @@ fn find(context: &Arc<Context>, seen: &Seen, lost: &HashSet<NodeName>) -> Result
             Found::Nothing if made => break,
             Found::Nothing => {
                 made = true;
-                let list = shortlist(context, seen, wanted);
+                let list = shortlist(context, snapshot, wanted);
                 let why = list.none.as_ref().map(ToString::to_string);
                 context.world.keep(&wish, list);
                 if let Some(why) = why {
@@ -231,9 +231,9 @@ fn find(context: &Arc<Context>, seen: &Seen, lost: &HashSet<NodeName>) -> Result
 }
 
 /// Goes through all nodes.
-fn shortlist(context: &Context, seen: &Seen, wanted: Wanted<'_>) -> Shortlist {
+fn shortlist(context: &Context, snapshot: &DroneSnapshot, wanted: Wanted<'_>) -> Shortlist {
     let at = Instant::now();
-    let near = where_others_fly(context, seen);
+    let near = where_others_fly(context, snapshot);
     let (nodes, changes) = context.world.candidates();
     let candidates = nodes.iter().map(|(facts, taken)| (facts, *taken));
     let found = judge(context, Wanted { near, ..wanted }, candidates, SHORT);
@@ -251,20 +251,20 @@ fn shortlist(context: &Context, seen: &Seen, wanted: Wanted<'_>) -> Shortlist {
 }
 
 /// What a Drone asks of its node, but for where the others fly.
-fn wanted<'a>(context: &Context, seen: &'a Seen) -> Wanted<'a> {
+fn wanted<'a>(context: &Context, snapshot: &'a DroneSnapshot) -> Wanted<'a> {
     Wanted {
-        selector: &seen.drone.spec.node_selector,
+        selector: &snapshot.drone.spec.node_selector,
         only: None,
-        more_than: least_battery(context, seen),
+        more_than: least_battery(context, snapshot),
         near: None,
-        namespace: &seen.key.namespace,
+        namespace: &snapshot.key.namespace,
         granted_only: context.granted_only,
     }
 }
 
 /// Where a Drone of the same Swarm flies, if one does.
-fn where_others_fly(context: &Context, seen: &Seen) -> Option<Wgs84> {
-    let (swarm, _) = owner(&seen.drone)?;
+fn where_others_fly(context: &Context, snapshot: &DroneSnapshot) -> Option<Wgs84> {
+    let (swarm, _) = owner(&snapshot.drone)?;
     let others = context.world.drones_of_swarm(swarm);
     let nodes = others
         .iter()
@@ -283,9 +283,9 @@ fn where_others_fly(context: &Context, seen: &Seen) -> Option<Wgs84> {
 const ABOVE_RELIEF: u8 = 2;
 
 /// A vehicle that would have to be relieved as soon as it is up is of no use to a Swarm, and two such would take turns for ever.
-fn least_battery(context: &Context, seen: &Seen) -> Percent {
-    let reserve = seen.facts.failsafe.reserve;
-    let swarm = owner(&seen.drone).and_then(|(swarm, _)| context.world.swarm_of_uid(swarm));
+fn least_battery(context: &Context, snapshot: &DroneSnapshot) -> Percent {
+    let reserve = snapshot.facts.failsafe.reserve;
+    let swarm = owner(&snapshot.drone).and_then(|(swarm, _)| context.world.swarm_of_uid(swarm));
     swarm.map_or(reserve, |swarm| {
         let relief = policy(&swarm).rotate_at.max(reserve);
         let above = Percent::new(relief.get().saturating_add(ABOVE_RELIEF).min(99)).unwrap_or(relief);
@@ -325,28 +325,28 @@ fn candidate<'a>(context: &Context, facts: &'a NodeFacts, taken: bool, report: O
 /// Reserves `node` if it does now. The caches are locked while it is judged. One that a user named is not asked whether it is taken.
 fn reserve(
     context: &Arc<Context>,
-    seen: &Seen,
+    snapshot: &DroneSnapshot,
     node: &NodeName,
     wanted: Wanted<'_>,
     lost: impl Fn(&NodeName) -> bool,
 ) -> Option<Reservation> {
     let report = context.sessions.current(node);
-    context.world.reserve(seen.uid(), node, |facts, taken| {
+    context.world.reserve(snapshot.uid(), node, |facts, taken| {
         let taken = (taken && wanted.only.is_none()) || lost(node);
         suits(wanted, &candidate(context, facts, taken, report.as_deref()))
     })
 }
 
 /// Puts the finalizer on, and the node in, in one write that fails if the object has changed since it was seen.
-async fn guard(context: &Context, seen: &Seen, node: Option<&NodeName>) -> Result<Seen, ApiError> {
-    let drones: Api<Drone> = Api::namespaced(context.client(), &seen.key.namespace);
-    let mut finalizers = seen.drone.finalizers().to_vec();
-    if !seen.facts.guarded {
+async fn guard(context: &Context, snapshot: &DroneSnapshot, node: Option<&NodeName>) -> Result<DroneSnapshot, ApiError> {
+    let drones: Api<Drone> = Api::namespaced(context.client(), &snapshot.key.namespace);
+    let mut finalizers = snapshot.drone.finalizers().to_vec();
+    if !snapshot.facts.guarded {
         finalizers.push(labels::LANDED_FINALIZER.to_owned());
     }
     let mut patch = json!({"metadata": {
-        "uid": seen.uid(),
-        "resourceVersion": seen.drone.metadata.resource_version,
+        "uid": snapshot.uid(),
+        "resourceVersion": snapshot.drone.metadata.resource_version,
         "finalizers": finalizers,
     }});
     if let Some(node) = node {
@@ -358,11 +358,11 @@ async fn guard(context: &Context, seen: &Seen, node: Option<&NodeName>) -> Resul
     };
     let bound = api::call(
         "bind a Drone",
-        drones.patch(&seen.key.name, &params, &Patch::Merge(&patch)),
+        drones.patch(&snapshot.key.name, &params, &Patch::Merge(&patch)),
     )
     .await?;
     context.world.learn_drone(bound.clone());
-    Ok(Seen::of(context, Arc::new(bound)))
+    Ok(DroneSnapshot::of(context, Arc::new(bound)))
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ use std::time::Duration;
 
 /// One Drone as it is seen now.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct DroneSnapshot {
     /// Namespace and name.
     pub key: Key,
     /// The object.
@@ -39,7 +39,7 @@ pub struct Seen {
     pub report: Option<Arc<Report>>,
 }
 
-impl Seen {
+impl DroneSnapshot {
     /// Gathers what is known of `drone`.
     #[must_use]
     pub fn of(context: &Context, drone: Arc<Drone>) -> Self {

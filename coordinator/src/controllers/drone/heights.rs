@@ -2,7 +2,7 @@
 //!
 //! Owns: keeping that, by the Drone's uid, for as long as the Drone exists. Must not: judge ([`fleet::drone::height`] does).
 
-use crate::controllers::drone::facts::Seen;
+use crate::controllers::drone::facts::DroneSnapshot;
 use fleet::drone::Ground;
 use fleet::drone::height::{Climb, Height};
 use fleet::report::{Activity, Report};
@@ -28,16 +28,16 @@ impl Heights {
     }
 
     /// Where the vehicle of a Drone is on its way, `now`.
-    pub fn see(&self, seen: &Seen, now: Moment) -> Height {
+    pub fn see(&self, snapshot: &DroneSnapshot, now: Moment) -> Height {
         let mut ways = self.lock();
-        let at = seen.report.as_deref().filter(|report| is_to_be_there(seen, report));
+        let at = snapshot.report.as_deref().filter(|report| is_to_be_there(snapshot, report));
         let Some(at) = at.and_then(|report| report.position) else {
-            ways.remove(seen.uid());
+            ways.remove(snapshot.uid());
             return Height::There;
         };
-        let before = ways.get(seen.uid()).copied();
-        let (climb, height) = Climb::seen(before, seen.facts.altitude, at.above_home, now);
-        ways.insert(seen.uid().to_owned(), climb);
+        let before = ways.get(snapshot.uid()).copied();
+        let (climb, height) = Climb::seen(before, snapshot.facts.altitude, at.above_home, now);
+        ways.insert(snapshot.uid().to_owned(), climb);
         height
     }
 
@@ -48,11 +48,11 @@ impl Heights {
 }
 
 /// Whether its agent flies it at this Drone's present wish.
-fn is_to_be_there(seen: &Seen, report: &Report) -> bool {
-    let taken = |held: &fleet::assignment::Held| held.uid == seen.facts.uid && held.generation >= seen.facts.generation;
+fn is_to_be_there(snapshot: &DroneSnapshot, report: &Report) -> bool {
+    let taken = |held: &fleet::assignment::Held| held.uid == snapshot.facts.uid && held.generation >= snapshot.facts.generation;
     let flies = matches!(report.truth, FlightTruth::Airborne(_));
     let by_us = matches!(report.activity, Activity::TakingOff | Activity::Holding);
-    let wished = !seen.facts.deleting && seen.facts.ground != Ground::Ordered;
+    let wished = !snapshot.facts.deleting && snapshot.facts.ground != Ground::Ordered;
     wished && flies && by_us && report.held.as_ref().is_some_and(taken)
 }
 

@@ -6,7 +6,7 @@ use crate::cluster::api::{self, ApiError};
 use crate::cluster::claims;
 use crate::cluster::events::Note;
 use crate::context::Context;
-use crate::controllers::drone::facts::Seen;
+use crate::controllers::drone::facts::DroneSnapshot;
 use crate::controllers::drone::status;
 use crds::{Drone, labels};
 use fleet::drone::Claimed;
@@ -21,46 +21,46 @@ use std::time::Duration;
 ///
 /// # Errors
 /// [`ApiError`].
-pub async fn reconcile(context: &Context, seen: &Seen) -> Result<Option<Duration>, ApiError> {
-    if !seen.facts.guarded {
+pub async fn reconcile(context: &Context, snapshot: &DroneSnapshot) -> Result<Option<Duration>, ApiError> {
+    if !snapshot.facts.guarded {
         return Ok(None);
     }
-    let served = seen.was_served();
-    if let (Some(node), true, Claimed::Nobody, false) = (&seen.node, served, seen.facts.claim, seen.held_by_agent()) {
+    let served = snapshot.was_served();
+    if let (Some(node), true, Claimed::Nobody, false) = (&snapshot.node, served, snapshot.facts.claim, snapshot.held_by_agent()) {
         // Its agent is told to land only under a claim; the old one was removed by hand. If another Drone has it by
         // now, the node has gone over to that one, and an operator has to say what is true.
-        claims::obtain(context, node, &seen.key, seen.uid()).await?;
+        claims::obtain(context, node, &snapshot.key, snapshot.uid()).await?;
     }
-    let forced = seen
+    let forced = snapshot
         .drone
         .annotations()
         .get(labels::FORCE_RELEASE)
-        .is_some_and(|value| value == seen.uid());
+        .is_some_and(|value| value == snapshot.uid());
     let wish = LastWish {
-        uid: &seen.facts.uid,
+        uid: &snapshot.facts.uid,
         term: context.term,
-        generation: seen.facts.generation,
+        generation: snapshot.facts.generation,
     };
-    match may_release(wish, served, seen.report.as_deref(), forced) {
-        Ok(release) => let_go(context, seen, release).await,
+    match may_release(wish, served, snapshot.report.as_deref(), forced) {
+        Ok(release) => let_go(context, snapshot, release).await,
         Err(kept) => {
-            let binding = seen.node.clone().map_or(Binding::NotYet, Binding::Bound);
-            status::write(context, seen, &binding, Some(kept)).await
+            let binding = snapshot.node.clone().map_or(Binding::NotYet, Binding::Bound);
+            status::write(context, snapshot, &binding, Some(kept)).await
         }
     }
 }
 
-async fn let_go(context: &Context, seen: &Seen, release: Release) -> Result<Option<Duration>, ApiError> {
-    let drones: Api<Drone> = Api::namespaced(context.client(), &seen.key.namespace);
-    let rest: Vec<&String> = seen
+async fn let_go(context: &Context, snapshot: &DroneSnapshot, release: Release) -> Result<Option<Duration>, ApiError> {
+    let drones: Api<Drone> = Api::namespaced(context.client(), &snapshot.key.namespace);
+    let rest: Vec<&String> = snapshot
         .drone
         .finalizers()
         .iter()
         .filter(|f| *f != labels::LANDED_FINALIZER)
         .collect();
     let patch = json!({"metadata": {
-        "uid": seen.uid(),
-        "resourceVersion": seen.drone.metadata.resource_version,
+        "uid": snapshot.uid(),
+        "resourceVersion": snapshot.drone.metadata.resource_version,
         "finalizers": rest,
     }});
     let params = PatchParams {
@@ -69,7 +69,7 @@ async fn let_go(context: &Context, seen: &Seen, release: Release) -> Result<Opti
     };
     match api::call(
         "release a Drone",
-        drones.patch(&seen.key.name, &params, &Patch::Merge(&patch)),
+        drones.patch(&snapshot.key.name, &params, &Patch::Merge(&patch)),
     )
     .await
     {
@@ -77,23 +77,23 @@ async fn let_go(context: &Context, seen: &Seen, release: Release) -> Result<Opti
         Err(error) if error.is_not_found() => {}
         Err(error) => return Err(error),
     }
-    context.drone_paces.forget(seen.uid());
-    context.turns.forget(context, &seen.drone);
-    context.heights.forget(seen.uid());
-    context.stances.forget(&seen.drone);
+    context.drone_paces.forget(snapshot.uid());
+    context.turns.forget(context, &snapshot.drone);
+    context.heights.forget(snapshot.uid());
+    context.stances.forget(&snapshot.drone);
     match release {
         Release::NeverBound => tracing::info!("released: it never had a vehicle"),
         Release::Landed => {
             tracing::info!("released: its vehicle is landed and disarmed");
             context.events.record(
-                &seen.drone,
+                &snapshot.drone,
                 Note::normal("Released", "its vehicle is landed and disarmed"),
             );
         }
         Release::Forced => {
             tracing::warn!("released by force: its vehicle was not seen landed and disarmed");
             let text = "released by force: its vehicle was not seen landed and disarmed";
-            context.events.record(&seen.drone, Note::warning("ReleasedByForce", text));
+            context.events.record(&snapshot.drone, Note::warning("ReleasedByForce", text));
         }
     }
     Ok(None)

@@ -5,7 +5,7 @@
 
 use crate::cluster::api::{self, ApiError};
 use crate::context::Context;
-use crate::controllers::drone::facts::Seen;
+use crate::controllers::drone::facts::DroneSnapshot;
 use crate::controllers::drone::heights::look_again;
 use crate::controllers::drone::notes::notes;
 use crate::controllers::drone::pacing::{Due, Urgency};
@@ -35,23 +35,23 @@ const BATTERY_STEP: i32 = 25;
 /// [`ApiError`].
 pub async fn write(
     context: &Context,
-    seen: &Seen,
+    snapshot: &DroneSnapshot,
     binding: &Binding,
     kept: Option<Keep>,
 ) -> Result<Option<Duration>, ApiError> {
-    let report = seen.report.as_deref();
-    let height = context.heights.see(seen, context.leadership.now());
+    let report = snapshot.report.as_deref();
+    let height = context.heights.see(snapshot, context.leadership.now());
     let again = look_again(height);
     let sooner = |delay| Some(again.map_or(delay, |again| again.min(delay)));
     let new = status(&Question {
-        drone: &seen.facts,
+        drone: &snapshot.facts,
         binding,
         report,
         kept,
         height,
     });
-    let old = seen.drone.status.clone().unwrap_or_default();
-    if let Some(grace) = grace(context, seen).filter(|_| old.phase.is_some() && old.node_name.is_some()) {
+    let old = snapshot.drone.status.clone().unwrap_or_default();
+    if let Some(grace) = grace(context, snapshot).filter(|_| old.phase.is_some() && old.node_name.is_some()) {
         return Ok(sooner(grace));
     }
     let next = assemble(
@@ -59,23 +59,23 @@ pub async fn write(
         &new,
         binding,
         report,
-        seen.held_by_agent(),
-        seen.facts.generation,
+        snapshot.held_by_agent(),
+        snapshot.facts.generation,
         Timestamp::now(),
     );
     match context
         .drone_paces
-        .due(seen.uid(), urgency(&old, &next), Instant::now())
+        .due(snapshot.uid(), urgency(&old, &next), Instant::now())
     {
         Due::Never => return Ok(again),
         Due::In(delay) => return Ok(sooner(delay)),
         Due::Now => {}
     }
-    let drones: Api<Drone> = Api::namespaced(context.client(), &seen.key.namespace);
+    let drones: Api<Drone> = Api::namespaced(context.client(), &snapshot.key.namespace);
     let patch = json!({
         "apiVersion": "skein.dev/v1alpha1",
         "kind": "Drone",
-        "metadata": {"name": seen.key.name, "uid": seen.uid()},
+        "metadata": {"name": snapshot.key.name, "uid": snapshot.uid()},
         "status": next,
     });
     if context.ending.is_cancelled() {
@@ -85,10 +85,10 @@ pub async fn write(
     let params = PatchParams::apply(labels::COORDINATOR).force();
     let written = api::call(
         "write the status of a Drone",
-        drones.patch_status(&seen.key.name, &params, &Patch::Apply(&patch)),
+        drones.patch_status(&snapshot.key.name, &params, &Patch::Apply(&patch)),
     )
     .await?;
-    context.drone_paces.written(seen.uid(), Instant::now());
+    context.drone_paces.written(snapshot.uid(), Instant::now());
     context.world.learn_drone(written);
     let (from, to) = (
         old.phase.as_deref().unwrap_or("none"),
@@ -98,15 +98,15 @@ pub async fn write(
         tracing::info!(from, to, "phase changed");
     }
     for note in notes(&old, &next) {
-        context.events.record(&seen.drone, note);
+        context.events.record(&snapshot.drone, note);
     }
     Ok(again)
 }
 
 /// While agents find their way to a coordinator that has just started, their silence is no news; how long that still holds.
 /// It only holds back what people are shown: nothing is decided on an old report.
-fn grace(context: &Context, seen: &Seen) -> Option<Duration> {
-    let node = seen.node.as_ref()?;
+fn grace(context: &Context, snapshot: &DroneSnapshot) -> Option<Duration> {
+    let node = snapshot.node.as_ref()?;
     let unheard = context.sessions.snapshot(node).report.is_none();
     context.grace_left().filter(|_| unheard)
 }

@@ -41,7 +41,7 @@ impl Expectations {
     }
 
     /// Name and uid of the Drones made for a Swarm that are not among `seen`.
-    pub fn unseen_creations(&self, swarm: &str, seen: &[Arc<Drone>], now: Instant) -> Vec<(String, String)> {
+    pub fn unseen_creations(&self, swarm: &str, observed: &[Arc<Drone>], now: Instant) -> Vec<(String, String)> {
         let mut inner = self.lock();
         let Some(made) = inner.made.get_mut(swarm) else {
             return vec![];
@@ -49,8 +49,8 @@ impl Expectations {
         if made.is_empty() {
             return vec![];
         }
-        let seen: HashSet<&str> = seen.iter().map(|drone| uid(drone.as_ref())).collect();
-        made.retain(|drone, (_, at)| !seen.contains(drone.as_str()) && now - *at < BELIEVE);
+        let observed: HashSet<&str> = observed.iter().map(|drone| uid(drone.as_ref())).collect();
+        made.retain(|drone, (_, at)| !observed.contains(drone.as_str()) && now - *at < BELIEVE);
         made.iter()
             .map(|(drone, (name, _))| (name.clone(), drone.clone()))
             .collect()

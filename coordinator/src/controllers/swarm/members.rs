@@ -6,7 +6,7 @@
 use crate::cluster::key::Key;
 use crate::cluster::world::{owner, uid};
 use crate::context::Context;
-use crate::controllers::drone::facts::Seen;
+use crate::controllers::drone::facts::DroneSnapshot;
 use crate::controllers::turns::policy;
 use crds::{Drone, Swarm};
 use fleet::drone::Ground;
@@ -93,20 +93,20 @@ impl Stances {
 }
 
 /// Whether a Drone was found tired when it was looked at last.
-fn was_tired(context: &Context, swarm: &Swarm, seen: &Seen) -> bool {
+fn was_tired(context: &Context, swarm: &Swarm, snapshot: &DroneSnapshot) -> bool {
     let all = context.stances.lock();
-    let stance = all.get(uid(swarm)).and_then(|stances| stances.all.get(seen.uid()));
+    let stance = all.get(uid(swarm)).and_then(|stances| stances.all.get(snapshot.uid()));
     stance.is_some_and(|stance| stance.retire == Some(Retire::Tired))
 }
 
 /// Takes in what is seen of a Drone; has its Swarm looked at if its plan may depend on it. Says when to look again at the latest.
-pub fn see(context: &Context, seen: &Seen) -> Option<Duration> {
-    let swarm = owner(&seen.drone).and_then(|(uid, _)| context.world.swarm_of_uid(uid))?;
+pub fn see(context: &Context, snapshot: &DroneSnapshot) -> Option<Duration> {
+    let swarm = owner(&snapshot.drone).and_then(|(uid, _)| context.world.swarm_of_uid(uid))?;
     let policy = policy(&swarm);
-    let service = service(context, &swarm, seen);
-    let stance = stance(seen, &service, &policy);
-    let is_there = || context.world.is_member(uid(swarm.as_ref()), seen.uid());
-    if context.stances.put(uid(swarm.as_ref()), seen.uid(), stance, is_there) {
+    let service = service(context, &swarm, snapshot);
+    let stance = stance(snapshot, &service, &policy);
+    let is_there = || context.world.is_member(uid(swarm.as_ref()), snapshot.uid());
+    if context.stances.put(uid(swarm.as_ref()), snapshot.uid(), stance, is_there) {
         context.wakes.swarms.wake(Key::of(swarm.as_ref()));
     }
     let near = |percent: u8| percent > policy.rotate_at.get() && percent <= policy.rotate_at.get().saturating_add(NEAR);
@@ -118,16 +118,16 @@ pub fn see(context: &Context, seen: &Seen) -> Option<Duration> {
 /// A Drone of `swarm`, as its plan wants to know it.
 #[must_use]
 pub fn member(context: &Context, swarm: &Swarm, drone: &Arc<Drone>, now: Instant) -> Member {
-    let seen = Seen::of(context, Arc::clone(drone));
-    let service = service(context, swarm, &seen);
-    let stance = stance(&seen, &service, &policy(swarm));
-    let leaving = seen.facts.deleting || context.expectations.expects_deletion(seen.uid(), now);
+    let snapshot = DroneSnapshot::of(context, Arc::clone(drone));
+    let service = service(context, swarm, &snapshot);
+    let stance = stance(&snapshot, &service, &policy(swarm));
+    let leaving = snapshot.facts.deleting || context.expectations.expects_deletion(snapshot.uid(), now);
     Member {
         serving: service.serving,
         ready: stance.ready,
         stuck: stance.stuck,
         retire: stance.retire,
-        uid: seen.facts.uid,
+        uid: snapshot.facts.uid,
         name: drone.name_any(),
         leaving,
     }
@@ -135,65 +135,65 @@ pub fn member(context: &Context, swarm: &Swarm, drone: &Arc<Drone>, now: Instant
 
 /// What the vehicle of a Drone does, as far as its Swarm's plan goes.
 #[must_use]
-pub fn serving(seen: &Seen) -> Serving {
-    match seen.report.as_deref().and_then(|report| report.truth.flying()) {
-        _ if !seen.was_served() => Serving::NoVehicle,
-        Some(true) => Serving::Flying { battery: battery(seen) },
+pub fn serving(snapshot: &DroneSnapshot) -> Serving {
+    match snapshot.report.as_deref().and_then(|report| report.truth.flying()) {
+        _ if !snapshot.was_served() => Serving::NoVehicle,
+        Some(true) => Serving::Flying { battery: battery(snapshot) },
         Some(false) => Serving::OnGround,
         None => Serving::Unknown,
     }
 }
 
-fn battery(seen: &Seen) -> Option<Percent> {
-    seen.report.as_ref()?.battery?.remaining
+fn battery(snapshot: &DroneSnapshot) -> Option<Percent> {
+    snapshot.report.as_ref()?.battery?.remaining
 }
 
-fn service(context: &Context, swarm: &Swarm, seen: &Seen) -> Service {
-    let report = seen.report.as_deref();
-    let serving = serving(seen);
+fn service(context: &Context, swarm: &Swarm, snapshot: &DroneSnapshot) -> Service {
+    let report = snapshot.report.as_deref();
+    let serving = serving(snapshot);
     Service {
         serving,
         over: report.is_some_and(Report::flight_is_over),
-        was_tired: was_tired(context, swarm, seen),
+        was_tired: was_tired(context, swarm, snapshot),
         armed: report.is_some_and(|report| report.truth == FlightTruth::ArmedOnGround),
-        battery: battery(seen),
-        node: seen.usable,
-        unknown_for: unknown_for(&seen.drone, Timestamp::now()).filter(|_| serving == Serving::Unknown),
-        misplaced: placed(context, swarm, seen) == Placement::Misplaced,
+        battery: battery(snapshot),
+        node: snapshot.usable,
+        unknown_for: unknown_for(&snapshot.drone, Timestamp::now()).filter(|_| serving == Serving::Unknown),
+        misplaced: placed(context, swarm, snapshot) == Placement::Misplaced,
     }
 }
 
 /// What the node selector of `swarm` means for a Drone that it has.
 #[must_use]
-pub fn placed(context: &Context, swarm: &Swarm, seen: &Seen) -> Placement {
+pub fn placed(context: &Context, swarm: &Swarm, snapshot: &DroneSnapshot) -> Placement {
     let wanted = swarm.spec.drone_node_selector();
-    let facts = seen.node.as_ref().and_then(|node| context.world.node_facts(node));
-    let place = match (&seen.drone.spec.node_name, &facts) {
+    let facts = snapshot.node.as_ref().and_then(|node| context.world.node_facts(node));
+    let place = match (&snapshot.drone.spec.node_name, &facts) {
         (None, _) => Place::Nowhere,
         (Some(_), Some(facts)) => Place::On(&facts.labels),
         (Some(_), None) => Place::Unknown,
     };
-    placement(&seen.drone.spec.node_selector, &wanted, place)
+    placement(&snapshot.drone.spec.node_selector, &wanted, place)
 }
 
-fn stance(seen: &Seen, service: &Service, policy: &Policy) -> Stance {
+fn stance(snapshot: &DroneSnapshot, service: &Service, policy: &Policy) -> Stance {
     let known = Known {
-        uid: &seen.facts.uid,
-        generation: seen.facts.generation,
-        report: seen.report.as_deref(),
+        uid: &snapshot.facts.uid,
+        generation: snapshot.facts.generation,
+        report: snapshot.report.as_deref(),
         service,
-        deleting: seen.facts.deleting,
-        grounded: seen.facts.ground != Ground::No,
-        wished_up: seen.wished_up(),
-        none_free: seen.node.is_none() && condition(&seen.drone, "Assigned", "False").is_some(),
+        deleting: snapshot.facts.deleting,
+        grounded: snapshot.facts.ground != Ground::No,
+        wished_up: snapshot.wished_up(),
+        none_free: snapshot.node.is_none() && condition(&snapshot.drone, "Assigned", "False").is_some(),
     };
     stance::stance(&known, policy)
 }
 
 /// Whether the agent of a Drone acts on its present spec.
 #[must_use]
-pub fn has_taken(seen: &Seen) -> bool {
-    stance::has_taken(seen.report.as_deref(), &seen.facts.uid, seen.facts.generation)
+pub fn has_taken(snapshot: &DroneSnapshot) -> bool {
+    stance::has_taken(snapshot.report.as_deref(), &snapshot.facts.uid, snapshot.facts.generation)
 }
 
 /// How long the status has said that nobody knows whether it flies.

@@ -9,7 +9,7 @@ use crate::cluster::api::{self, ApiError};
 use crate::cluster::key::Key;
 use crate::cluster::world::uid;
 use crate::context::Context;
-use crate::controllers::drone::facts::Seen;
+use crate::controllers::drone::facts::DroneSnapshot;
 use crate::controllers::swarm::members::{has_taken, placed, serving};
 use crds::{Drone, Swarm, labels};
 use fleet::ids::DroneUid;
@@ -59,7 +59,7 @@ pub async fn roll(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
 fn takes(context: &Context, swarm: &Swarm, drone: &Arc<Drone>) -> bool {
     // Nothing more has to be looked at while nothing has changed.
     *swarm.spec.drone_node_selector() != drone.spec.node_selector
-        && placed(context, swarm, &Seen::of(context, Arc::clone(drone))) == Placement::Takes
+        && placed(context, swarm, &DroneSnapshot::of(context, Arc::clone(drone))) == Placement::Takes
 }
 
 /// Whether the template of `swarm` has yet to be brought to `drone`, or to another in its place.
@@ -84,14 +84,14 @@ fn selector_patch(has: &Labels, wanted: &Labels) -> Value {
 }
 
 fn update(context: &Context, swarm: &Swarm, drone: &Arc<Drone>) -> Update {
-    let seen = Seen::of(context, Arc::clone(drone));
+    let snapshot = DroneSnapshot::of(context, Arc::clone(drone));
     Update {
         name: drone.name_any(),
-        serving: serving(&seen),
+        serving: serving(&snapshot),
         outdated: differs_in_flight(swarm, drone) || takes(context, swarm, drone),
         // One without a vehicle has no agent that could act on it: it takes up what is asked of it at once.
-        changing: seen.was_served() && !has_taken(&seen),
-        uid: seen.facts.uid,
+        changing: snapshot.was_served() && !has_taken(&snapshot),
+        uid: snapshot.facts.uid,
     }
 }
 

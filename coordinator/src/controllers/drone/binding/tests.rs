@@ -102,7 +102,7 @@ impl Field {
         self.context.sessions.report(&name(node), self.epochs[at], report);
     }
 
-    fn drone(&self, name: &str, node: Option<&str>) -> Seen {
+    fn drone(&self, name: &str, node: Option<&str>) -> DroneSnapshot {
         let mut drone = Drone::new(name, DroneSpec::default());
         drone.spec.node_name = node.map(str::to_owned);
         drone.metadata.namespace = Some("north".into());
@@ -117,11 +117,11 @@ impl Field {
         }]);
         let drone = Arc::new(drone);
         self.context.world.drone(Change::Is(Arc::clone(&drone)));
-        Seen::of(&self.context, drone)
+        DroneSnapshot::of(&self.context, drone)
     }
 
-    fn find(&self, seen: &Seen) -> Result<Reservation, (String, Duration)> {
-        find(&self.context, seen, &HashSet::new())
+    fn find(&self, snapshot: &DroneSnapshot) -> Result<Reservation, (String, Duration)> {
+        find(&self.context, snapshot, &HashSet::new())
     }
 
     /// What the Drone `b` finds after `a` has found the best, and then `change`.
@@ -160,11 +160,11 @@ async fn a_vehicle_that_was_found_for_another_is_judged_anew() {
 #[tokio::test(start_paused = true)]
 async fn each_gets_another_vehicle_and_who_gets_none_is_told_of_the_next_that_may_be_free() {
     let field = Field::new();
-    let seen: Vec<Seen> = ["a", "b", "c", "d"].map(|name| field.drone(name, None)).into();
-    let mut found: Vec<_> = seen[..3].iter().map(|seen| field.find(seen).unwrap()).collect();
+    let snapshots: Vec<DroneSnapshot> = ["a", "b", "c", "d"].map(|name| field.drone(name, None)).into();
+    let mut found: Vec<_> = snapshots[..3].iter().map(|snapshot| field.find(snapshot).unwrap()).collect();
     let nodes: Vec<&str> = found.iter().map(|found| found.node.as_str()).collect();
     assert_eq!(nodes, NODES);
-    let none = || field.find(&seen[3]).unwrap_err();
+    let none = || field.find(&snapshots[3]).unwrap_err();
     assert_eq!(none(), (OTHERS_WERE_FASTER.to_owned(), Duration::from_millis(200)));
     tokio::time::advance(Duration::from_millis(200)).await;
     let why = "no vehicle is free: of 3 drone nodes 3 serve other Drones";
@@ -175,6 +175,6 @@ async fn each_gets_another_vehicle_and_who_gets_none_is_told_of_the_next_that_ma
     field.context.world.drone(Change::Gone(Key::new("north", "a")));
     field.context.wakes.drones.drain();
     drop(found.remove(0));
-    assert!(field.context.wakes.drones.drain().contains(&seen[3].key));
-    assert_eq!(field.find(&seen[3]).unwrap().node.as_str(), "n1");
+    assert!(field.context.wakes.drones.drain().contains(&snapshots[3].key));
+    assert_eq!(field.find(&snapshots[3]).unwrap().node.as_str(), "n1");
 }

@@ -11,7 +11,7 @@ use crate::controllers::drone::heights::Heights;
 use crate::controllers::drone::pacing::Paces;
 use crate::controllers::swarm::expectations::Expectations;
 use crate::controllers::swarm::members::Stances;
-use crate::controllers::turns::Turns;
+use crate::controllers::takeoff_slots::TakeoffSlots;
 use crate::controllers::upgrade::Upgrades;
 use crate::ground::Latch;
 use crate::leadership::state::LeadershipState;
@@ -86,7 +86,7 @@ pub struct Context {
     /// Nodes whose objects may have to be made or marked, where agents become Nodes.
     pub node_objects: Option<WakeSet<NodeName>>,
     /// Whose turn it is to rise.
-    pub turns: Turns,
+    pub takeoff_slots: TakeoffSlots,
     /// Which agents are being replaced by a newer version.
     pub upgrades: Upgrades,
     /// Which Drones their Swarms had better do without.
@@ -168,7 +168,7 @@ impl Context {
             heights: Heights::default(),
             swarm_paces: Paces::default(),
             node_objects: setup.agents_become_nodes.then(WakeSet::default),
-            turns: Turns::default(),
+            takeoff_slots: TakeoffSlots::default(),
             upgrades: Upgrades::new(setup.upgrades),
             stances: Stances::default(),
             expectations: Expectations::default(),

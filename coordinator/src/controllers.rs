@@ -10,7 +10,7 @@ pub mod drone;
 pub mod node;
 pub mod queue;
 pub mod swarm;
-pub mod turns;
+pub mod takeoff_slots;
 pub mod upgrade;
 
 use crate::cluster::api::{ApiError, story};

@@ -285,11 +285,11 @@ async fn serve_fleet(
     let forgetting = Arc::downgrade(context);
     context.world.on_departure(move |drone| {
         if let Some(context) = forgetting.upgrade() {
-            context.turns.forget(&context, drone);
+            context.takeoff_slots.forget(&context, drone);
             context.stances.forget(drone);
         }
     });
-    context.turns.begin(context);
+    context.takeoff_slots.begin(context);
     tasks.spawn(know_the_present(Arc::clone(context), relist));
     ground::start(context, tasks);
     controllers::node::start(context, tasks);
@@ -325,7 +325,7 @@ async fn know_the_present(context: Arc<Context>, relist: watching::Relist) {
             }
             if leadership.knowledge() == Knowledge::BeforeLeading {
                 // Who has got a vehicle since counts as up, too, until its agent has reported that it is not.
-                context.turns.begin(&context);
+                context.takeoff_slots.begin(&context);
                 leadership.knows(Knowledge::Current);
                 tracing::info!("everything was listed since the lead was taken");
                 context.world.wake_all();

@@ -75,7 +75,7 @@ async fn reconcile(context: &Arc<Context>, key: &Key) -> Result<Option<Duration>
         return Ok(None);
     };
     let snapshot = DroneSnapshot::of(context, drone);
-    context.turns.see(context, &snapshot);
+    context.takeoff_slots.see(context, &snapshot);
     let relook = members::see(context, &snapshot);
     if snapshot.facts.deleting {
         return leaving::reconcile(context, &snapshot).await;

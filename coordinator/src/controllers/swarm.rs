@@ -14,7 +14,7 @@ use crate::cluster::world::uid;
 use crate::context::Context;
 use crate::controllers;
 use crate::controllers::drone::{AFTER_DOUBT, overtaken_is_no_failure};
-use crate::controllers::turns::bounds;
+use crate::controllers::takeoff_slots::bounds;
 use crate::spans;
 use crds::{Drone, Swarm, labels};
 use fleet::hearing::SETTLES;
@@ -98,7 +98,7 @@ async fn reconcile(context: &Context, key: &Key) -> Result<Option<Duration>, Api
         if orphaning || (drones.is_empty() && !expected) {
             set_finalizers(context, &swarm, |f| f.retain(|f| f != labels::DRONES_FINALIZER)).await?;
             context.swarm_paces.forget(uid(swarm.as_ref()));
-            context.turns.forget_swarm(uid(swarm.as_ref()));
+            context.takeoff_slots.forget_swarm(uid(swarm.as_ref()));
             context.expectations.forget(uid(swarm.as_ref()));
             tracing::info!(orphaning, "released");
             return Ok(None);
@@ -133,7 +133,7 @@ async fn converge(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
     let relook = (!unseen.is_empty()).then_some(expectations::BELIEVE);
     let calm = context.stances.calm(uid(swarm)) || swarm.metadata.deletion_timestamp.is_some();
     if calm && drones.iter().filter(stays).count() + unseen.len() == wished {
-        context.turns.lost(uid(swarm), 0);
+        context.takeoff_slots.lost(uid(swarm), 0);
         return Ok(relook);
     }
     let mut members: Vec<Member> = drones.iter().map(|drone| member(context, swarm, drone, now)).collect();
@@ -146,13 +146,13 @@ async fn converge(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
         retire: None,
         leaving: false,
     }));
-    let full = context.turns.are_full(swarm);
+    let full = context.takeoff_slots.are_full(swarm);
     mark_stuck(&mut members, full, |drone| {
-        context.turns.has(uid(swarm), &drone.0, false)
+        context.takeoff_slots.has(uid(swarm), &drone.0, false)
     });
     let lost = members.iter().filter(|m| !m.leaving && m.retire == Some(Retire::Lost));
     let lost = lost.count();
-    context.turns.lost(uid(swarm), lost);
+    context.takeoff_slots.lost(uid(swarm), lost);
     let deaf = lost > 0 && context.is_deaf();
     // A Swarm that is being deleted lets all go anyway.
     let grace = context

@@ -21,7 +21,7 @@ use fleet::freshness::{begins_flight, may_send};
 use fleet::ids::{DroneUid, NodeName};
 use fleet::node_use::{Lift, NoLift};
 use fleet::report::Report;
-use fleet::swarm::turns::TO_RISE;
+use fleet::swarm::takeoff_slots::TO_TAKE_OFF;
 use fleet::vehicle::FlightTruth;
 use kube::api::{Api, ListParams};
 use std::sync::Arc;
@@ -196,7 +196,7 @@ fn decide(context: &Context, node: &NodeName, gone: Option<&DroneUid>) -> Option
     let mut again = (!context.leadership.acts()).then_some(AFTER_DOUBT);
     let drones: Vec<Facts> = bound.iter().map(|drone| facts(context, drone)).collect();
     let drones = drones.into_iter().zip(&bound).map(|(known, drone)| {
-        let (known, wait) = take_turn(context, drone, known);
+        let (known, wait) = request_slot(context, drone, known);
         again = [again, wait].into_iter().flatten().min();
         known
     });
@@ -205,8 +205,8 @@ fn decide(context: &Context, node: &NodeName, gone: Option<&DroneUid>) -> Option
     Some((say, again))
 }
 
-/// Has a Drone that stands ask for its turn to rise, where only that is missing; what is known of it then, and when to ask again.
-fn take_turn(context: &Context, drone: &Drone, known: Facts) -> (Facts, Option<Duration>) {
+/// Requests a takeoff slot for a Drone on the ground, where only that is missing; what is known of it then, and when to ask again.
+fn request_slot(context: &Context, drone: &Drone, known: Facts) -> (Facts, Option<Duration>) {
     let stands = known.truth == Some(FlightTruth::Disarmed);
     let may = known.claim == Claimed::Ours && known.guarded && !known.deleting && known.ground == Ground::No;
     let swarm = owner(drone).and_then(|(swarm, _)| context.world.swarm_of_uid(swarm));
@@ -222,15 +222,15 @@ fn take_turn(context: &Context, drone: &Drone, known: Facts) -> (Facts, Option<D
     let fit = report.is_none_or(|report| report.ready != Some(false));
     let (now, spread) = (context.leadership.now(), swarm.spec.takeoff_interval_seconds > 0);
     match known.lift {
-        Lift::Stay(NoLift::Turn) => match context.turns.ask(context, &swarm, drone, fit, now) {
-            None => (facts(context, drone), Some(TO_RISE).filter(|_| spread)),
+        Lift::Stay(NoLift::TakeoffSlot) => match context.takeoff_slots.request(context, &swarm, drone, fit, now) {
+            None => (facts(context, drone), Some(TO_TAKE_OFF).filter(|_| spread)),
             wait => (known, wait),
         },
-        Lift::Free if !fit => match context.turns.refuses(&swarm, drone, now) {
-            Some(Duration::ZERO) => (facts(context, drone), Some(TO_RISE)),
+        Lift::Free if !fit => match context.takeoff_slots.refuses(&swarm, drone, now) {
+            Some(Duration::ZERO) => (facts(context, drone), Some(TO_TAKE_OFF)),
             wait => (known, wait),
         },
-        Lift::Free => (known, Some(TO_RISE).filter(|_| spread)),
+        Lift::Free => (known, Some(TO_TAKE_OFF).filter(|_| spread)),
         Lift::Stay(_) | Lift::Down => (known, None),
     }
 }

@@ -73,7 +73,7 @@ pub enum NoLift {
     /// Its agent is about to be replaced by a newer version, or was and is not well yet.
     Upgrade,
     /// Others of its Swarm go first.
-    Turn,
+    TakeoffSlot,
 }
 
 /// What the use of its node means for a Drone; `replaced` is whether it has a Swarm that sees to a replacement.

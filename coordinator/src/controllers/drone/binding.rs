@@ -10,7 +10,7 @@ use crate::cluster::events::Note;
 use crate::cluster::world::{Found, NodeFacts, Reservation, Shortlist, Wish, owner};
 use crate::context::Context;
 use crate::controllers::drone::facts::DroneSnapshot;
-use crate::controllers::turns::policy;
+use crate::controllers::takeoff_slots::policy;
 use crds::{Drone, labels};
 use fleet::binding::{Candidate, NoVehicle, Wanted, choose, suits};
 use fleet::drone::Claimed;

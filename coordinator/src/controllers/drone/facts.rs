@@ -78,7 +78,7 @@ impl DroneSnapshot {
     /// Whether its vehicle is to rise as soon as it may, or to stay up.
     #[must_use]
     pub fn wished_up(&self) -> bool {
-        let soon = matches!(self.facts.lift, Lift::Free | Lift::Stay(NoLift::Doubt | NoLift::Turn));
+        let soon = matches!(self.facts.lift, Lift::Free | Lift::Stay(NoLift::Doubt | NoLift::TakeoffSlot));
         !self.facts.deleting && self.facts.ground == Ground::No && soon
     }
 
@@ -195,8 +195,8 @@ fn lift(context: &Context, drone: &Drone, report: Option<&Report>) -> Lift {
         Lift::Stay(why) => Lift::Stay(why),
         Lift::Free if !context.leadership.acts() => Lift::Stay(NoLift::Doubt),
         Lift::Free if context.upgrades.holds(&node) => Lift::Stay(NoLift::Upgrade),
-        Lift::Free if swarm.is_some_and(|(swarm, _)| !context.turns.has(swarm, uid(drone), flies)) => {
-            Lift::Stay(NoLift::Turn)
+        Lift::Free if swarm.is_some_and(|(swarm, _)| !context.takeoff_slots.has(swarm, uid(drone), flies)) => {
+            Lift::Stay(NoLift::TakeoffSlot)
         }
         Lift::Free => Lift::Free,
     }

@@ -78,7 +78,7 @@ async fn let_go(context: &Context, snapshot: &DroneSnapshot, release: Release) -
         Err(error) => return Err(error),
     }
     context.drone_paces.forget(snapshot.uid());
-    context.turns.forget(context, &snapshot.drone);
+    context.takeoff_slots.forget(context, &snapshot.drone);
     context.heights.forget(snapshot.uid());
     context.stances.forget(&snapshot.drone);
     match release {

@@ -7,7 +7,7 @@ use crate::cluster::key::Key;
 use crate::cluster::world::{owner, uid};
 use crate::context::Context;
 use crate::controllers::drone::facts::DroneSnapshot;
-use crate::controllers::turns::policy;
+use crate::controllers::takeoff_slots::policy;
 use crds::{Drone, Swarm};
 use fleet::drone::Ground;
 use fleet::report::Report;

@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::controllers::drone::pacing::{Due, Urgency};
 use crate::controllers::drone::status::condition;
 use crate::controllers::swarm::rollout::is_outdated;
-use crate::controllers::turns::bounds;
+use crate::controllers::takeoff_slots::bounds;
 use crate::ground;
 use crds::{Drone, Swarm, SwarmStatus, labels};
 use fleet::swarm::{Readiness, Tally, readiness};

@@ -171,7 +171,7 @@ fn on_a_node_that_takes_no_new_flights_what_flies_goes_on_and_what_stands_stays(
         NoLift::Drained,
         NoLift::NodeGone,
         NoLift::Upgrade,
-        NoLift::Turn,
+        NoLift::TakeoffSlot,
     ] {
         assert_eq!(desired(&with(why, up), Some(&held(false))), FLY);
         assert_eq!(

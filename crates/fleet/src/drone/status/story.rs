@@ -40,7 +40,7 @@ const fn wished_down(drone: &Facts) -> Option<(&'static str, &'static str)> {
 /// Why what stands does not rise, if it does not: one word, and a sentence.
 fn waits(drone: &Facts, report: &Report) -> Option<(&'static str, &'static str)> {
     // There is a better reason.
-    let refuses = drone.lift == Lift::Stay(NoLift::Turn) && report.ready == Some(false);
+    let refuses = drone.lift == Lift::Stay(NoLift::TakeoffSlot) && report.ready == Some(false);
     if matches!(report.activity, Activity::HandsOff(_)) || refuses {
         return None;
     }
@@ -66,7 +66,7 @@ fn waits(drone: &Facts, report: &Report) -> Option<(&'static str, &'static str)>
             "AgentUpgrading",
             "on the ground: the agent of its node is being replaced by a newer version; it flies once that is connected",
         )),
-        Lift::Stay(NoLift::Turn) => Some((
+        Lift::Stay(NoLift::TakeoffSlot) => Some((
             "WaitingItsTurn",
             "on the ground: others of its Swarm rise, or have to land, first",
         )),

@@ -290,7 +290,7 @@ fn what_stands_on_a_node_that_takes_no_new_flights_says_why_and_what_to_do() {
         (NoLift::Cordoned, "NodeCordoned"),
         (NoLift::Drained, "NodeDrained"),
         (NoLift::NodeGone, "NodeGone"),
-        (NoLift::Turn, "WaitingItsTurn"),
+        (NoLift::TakeoffSlot, "WaitingItsTurn"),
         (NoLift::Upgrade, "AgentUpgrading"),
         (NoLift::Doubt, "NoLeader"),
     ] {
@@ -303,7 +303,7 @@ fn what_stands_on_a_node_that_takes_no_new_flights_says_why_and_what_to_do() {
         ..ready.clone()
     };
     assert_eq!(
-        told(Lift::Stay(NoLift::Turn), &refuses),
+        told(Lift::Stay(NoLift::TakeoffSlot), &refuses),
         (Phase::Preparing, "ArmingChecksFail"),
         "its turn is not what it waits for"
     );

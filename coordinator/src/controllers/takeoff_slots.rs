@@ -1,6 +1,6 @@
-//! Whose turn it is to rise, of each Swarm.
+//! Which Drones of each Swarm may take off.
 //!
-//! Owns: the turns ([`fleet::swarm::turns`]) of all Swarms, and what a Swarm's spec says of them. Must not: decide.
+//! Owns: the takeoff slots ([`fleet::swarm::takeoff_slots`]) of all Swarms, and what a Swarm's spec says of them. Must not: decide.
 
 use crate::cluster::world::{World, owner, uid};
 use crate::context::Context;
@@ -11,7 +11,7 @@ use fleet::ids::DroneUid;
 use fleet::node_use::OnCordon;
 use fleet::swarm::Bounds;
 use fleet::swarm::retire::Policy;
-use fleet::swarm::turns::{NotYet, Pace, Turns as OfOne};
+use fleet::swarm::takeoff_slots::{NotYet, Pace, TakeoffSlots as SlotsOfSwarm};
 use fleet::time::Moment;
 use fleet::units::Percent;
 use fleet::vehicle::FlightTruth;
@@ -19,27 +19,27 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// A vehicle is relieved at its reserve and this many percent more, where the Swarm does not say when: so much is left for the
-/// one in its place to rise.
+/// A vehicle is relieved at its reserve and this many percent more, where the Swarm does not say when: so much is left for its
+/// replacement to take off.
 const ROTATE_BEFORE_RESERVE: u8 = 10;
 
-/// Who waits for others to come down looks again this soon.
+/// A Drone that waits for others to land asks again this soon.
 const AGAIN: Duration = Duration::from_millis(500);
 
-/// Whose autopilot refused to arm through its turn is looked at this soon, whether it still does.
+/// A Drone whose autopilot refused to arm during its slot asks again this soon.
 const UNFIT: Duration = Duration::from_secs(2);
 
-/// The turns of all Swarms, by uid.
+/// The takeoff slots of all Swarms, by uid.
 #[derive(Debug, Default)]
-pub struct Turns(Mutex<HashMap<String, Turn>>);
+pub struct TakeoffSlots(Mutex<HashMap<String, OfSwarm>>);
 
 #[derive(Debug, Default)]
-struct Turn {
-    turns: OfOne,
+struct OfSwarm {
+    slots: SlotsOfSwarm,
     lost: usize,
 }
 
-impl Turn {
+impl OfSwarm {
     fn pace(&self, swarm: &Swarm) -> Pace {
         Pace {
             most: bounds(swarm).most() + self.lost,
@@ -48,13 +48,13 @@ impl Turn {
     }
 }
 
-impl Turns {
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Turn>> {
+impl TakeoffSlots {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, OfSwarm>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Before the first is told to rise: all that have a vehicle count as up, until their agents have said that they are down, and
-    /// whoever led before may have told one to rise just now.
+    /// Before the first slot is given: all Drones that have a vehicle count as up, until their agents have reported them on the
+    /// ground, and the leader before may have given a slot just now.
     pub fn begin(&self, context: &Context) {
         let now = context.leadership.now();
         for drone in context.world.all_drones(None) {
@@ -66,23 +66,23 @@ impl Turns {
     }
 
     fn take_over(&self, world: &World, served: &Drone, now: Moment) {
-        self.change(world, served, |turns, me| {
-            turns.up(me);
-            turns.taken_over(now);
+        self.change(world, served, |slots, me| {
+            slots.up(me);
+            slots.taken_over(now);
         });
     }
 
-    fn change(&self, world: &World, drone: &Drone, change: impl FnOnce(&mut OfOne, &DroneUid)) {
+    fn change(&self, world: &World, drone: &Drone, change: impl FnOnce(&mut SlotsOfSwarm, &DroneUid)) {
         let Some((swarm, _)) = owner(drone) else { return };
         let me = DroneUid(uid(drone).to_owned());
         let mut all = self.lock();
-        // It may have gone since it was seen. Who goes is forgotten after this, or was before.
+        // It may have gone since the snapshot. What goes is forgotten after this, or was before.
         if world.is_member(swarm, &me.0) {
-            change(&mut all.entry(swarm.to_owned()).or_default().turns, &me);
+            change(&mut all.entry(swarm.to_owned()).or_default().slots, &me);
         }
     }
 
-    /// Takes in what is seen of a Drone.
+    /// Takes in the snapshot of a Drone.
     pub fn see(&self, context: &Context, snapshot: &DroneSnapshot) {
         if !snapshot.was_served() {
             if snapshot.facts.deleting {
@@ -91,23 +91,23 @@ impl Turns {
             return;
         }
         match snapshot.facts.truth {
-            Some(FlightTruth::Disarmed) if snapshot.wished_up() => self.change(&context.world, &snapshot.drone, OfOne::stands),
+            Some(FlightTruth::Disarmed) if snapshot.wished_up() => self.change(&context.world, &snapshot.drone, SlotsOfSwarm::on_ground),
             Some(FlightTruth::Disarmed) => self.forget(context, &snapshot.drone),
-            Some(FlightTruth::ArmedOnGround) => self.change(&context.world, &snapshot.drone, OfOne::armed),
+            Some(FlightTruth::ArmedOnGround) => self.change(&context.world, &snapshot.drone, SlotsOfSwarm::armed),
             Some(FlightTruth::Airborne(_) | FlightTruth::Unknown(_)) | None => {
-                self.change(&context.world, &snapshot.drone, OfOne::up)
+                self.change(&context.world, &snapshot.drone, SlotsOfSwarm::up)
             }
         }
     }
 
-    /// A Drone is down or gone.
+    /// A Drone is on the ground or gone.
     pub fn forget(&self, context: &Context, drone: &Drone) {
         let Some((swarm, _)) = owner(drone) else { return };
         let mut all = self.lock();
-        if let Some(turn) = all.get_mut(swarm) {
-            turn.turns.down(&DroneUid(uid(drone).to_owned()));
-            // When the last rose is kept in mind for as long as there is the Swarm.
-            if turn.turns.is_empty() && context.world.swarm_of_uid(swarm).is_none() {
+        if let Some(of_swarm) = all.get_mut(swarm) {
+            of_swarm.slots.down(&DroneUid(uid(drone).to_owned()));
+            // The time of the last takeoff is kept for as long as there is the Swarm.
+            if of_swarm.slots.is_empty() && context.world.swarm_of_uid(swarm).is_none() {
                 all.remove(swarm);
             }
         }
@@ -122,20 +122,20 @@ impl Turns {
     pub fn lost(&self, swarm: &str, lost: usize) {
         let mut all = self.lock();
         match all.get_mut(swarm) {
-            Some(turn) => turn.lost = lost,
+            Some(of_swarm) => of_swarm.lost = lost,
             None if lost > 0 => all.entry(swarm.to_owned()).or_default().lost = lost,
             None => {}
         }
     }
 
-    /// Whether a Drone of the Swarm `swarm` need not wait for its turn: it has it, or is in the air (`flies`). One of which nothing
-    /// is known has to: it may stand.
+    /// Whether a Drone of the Swarm `swarm` need not wait for a slot: it has one, or is in the air (`flies`). One of which nothing
+    /// is known has to wait: it may be on the ground.
     #[must_use]
     pub fn has(&self, swarm: &str, drone: &str, flies: bool) -> bool {
         let all = self.lock();
         let me = DroneUid(drone.to_owned());
-        let turns = all.get(swarm).map(|turn| &turn.turns);
-        turns.is_some_and(|turns| turns.may_rise(&me) || (flies && turns.counts(&me)))
+        let slots = all.get(swarm).map(|of_swarm| &of_swarm.slots);
+        slots.is_some_and(|slots| slots.may_take_off(&me) || (flies && slots.counts(&me)))
     }
 
     /// Whether as many of `swarm` are up as may be.
@@ -144,18 +144,18 @@ impl Turns {
         let all = self.lock();
         let most = |lost: usize| bounds(swarm).most() + lost;
         all.get(uid(swarm))
-            .is_some_and(|turn| turn.turns.len() >= most(turn.lost))
+            .is_some_and(|of_swarm| of_swarm.slots.len() >= most(slots.lost))
     }
 
-    /// Gives `drone` its turn if it may have it; else says when to ask again. `fit` is whether its autopilot does not refuse to arm.
-    pub fn ask(&self, context: &Context, swarm: &Swarm, drone: &Drone, fit: bool, now: Moment) -> Option<Duration> {
+    /// Gives `drone` a slot if it may have one; else says when to ask again. `fit` is whether its autopilot does not refuse to arm.
+    pub fn request(&self, context: &Context, swarm: &Swarm, drone: &Drone, fit: bool, now: Moment) -> Option<Duration> {
         let mut all = self.lock();
         if !context.world.is_member(uid(swarm), uid(drone)) {
             return Some(AGAIN);
         }
-        let turn = all.entry(uid(swarm).to_owned()).or_default();
-        let pace = turn.pace(swarm);
-        match turn.turns.ask(&DroneUid(uid(drone).to_owned()), fit, pace, now) {
+        let of_swarm = all.entry(uid(swarm).to_owned()).or_default();
+        let pace = of_swarm.pace(swarm);
+        match of_swarm.slots.request(&DroneUid(uid(drone).to_owned()), fit, pace, now) {
             Ok(()) => None,
             Err(NotYet::Full) => Some(AGAIN),
             Err(NotYet::TooSoon(left)) => Some(left),
@@ -163,17 +163,17 @@ impl Turns {
         }
     }
 
-    /// `drone` stands, and its autopilot refuses to arm: after which time it gives its turn back, which it has at zero; `None` if it
-    /// keeps it.
+    /// `drone` is on the ground, and its autopilot refuses to arm: after which time it gives its slot back, which it has at zero;
+    /// `None` if it keeps it.
     pub fn refuses(&self, swarm: &Swarm, drone: &Drone, now: Moment) -> Option<Duration> {
         let mut all = self.lock();
-        let turn = all.get_mut(uid(swarm))?;
-        let pace = turn.pace(swarm);
-        turn.turns.refuses(&DroneUid(uid(drone).to_owned()), pace, now)
+        let of_swarm = all.get_mut(uid(swarm))?;
+        let pace = of_swarm.pace(swarm);
+        of_swarm.slots.refuses(&DroneUid(uid(drone).to_owned()), pace, now)
     }
 }
 
-/// How far `swarm` may go above and below its wish. One that is being deleted replaces nobody.
+/// How far `swarm` may go above and below what is desired. One that is being deleted replaces nobody.
 #[must_use]
 pub fn bounds(swarm: &Swarm) -> Bounds {
     let number = |n: i32| usize::try_from(n).unwrap_or_default();
@@ -191,7 +191,7 @@ pub fn bounds(swarm: &Swarm) -> Bounds {
     }
 }
 
-/// When `swarm` had better do without a Drone.
+/// When a Drone of `swarm` should be replaced.
 #[must_use]
 pub fn policy(swarm: &Swarm) -> Policy {
     let percent = |n: i32| u8::try_from(n).ok().and_then(Percent::new);
@@ -205,7 +205,7 @@ pub fn policy(swarm: &Swarm) -> Policy {
             crds::swarm::OnCordon::Continue => OnCordon::Continue,
             crds::swarm::OnCordon::Land => OnCordon::Land,
         },
-        // At its reserve its agent brings it home in any case, and it does not rise again with so little.
+        // At its reserve its agent brings it home in any case, and it does not take off again with so little.
         rotate_at: swarm
             .spec
             .rotate_at_percent
@@ -252,15 +252,15 @@ mod tests {
     }
 
     #[test]
-    fn one_that_goes_while_a_new_leader_takes_over_takes_nobodys_turn() {
-        let (turns, world) = (Turns::default(), World::new(Wakes::default()));
+    fn one_that_goes_while_a_new_leader_takes_over_takes_no_slot() {
+        let (slots, world) = (TakeoffSlots::default(), World::new(Wakes::default()));
         world.drone(Change::Is(Arc::new(drone())));
-        turns.take_over(&world, &drone(), Moment::default());
-        assert!(turns.are_full(&swarm()));
-        let turns = Turns::default();
+        slots.take_over(&world, &drone(), Moment::default());
+        assert!(slots.are_full(&swarm()));
+        let slots = TakeoffSlots::default();
         world.drone(Change::Gone(Key::new("north", "a")));
-        turns.take_over(&world, &drone(), Moment::default());
-        assert!(!turns.are_full(&swarm()) && turns.lock().is_empty());
+        slots.take_over(&world, &drone(), Moment::default());
+        assert!(!slots.are_full(&swarm()) && slots.lock().is_empty());
     }
 
     #[test]

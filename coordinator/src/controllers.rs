@@ -17,7 +17,7 @@ use crate::cluster::api::{ApiError, story};
 use crate::cluster::key::Key;
 use crate::cluster::retry::Failures;
 use crate::cluster::wake_set::WakeSet;
-use crate::metrics::Looks;
+use crate::metrics::Reconciles;
 use crate::spans;
 use futures::StreamExt;
 use kube::Resource;
@@ -41,7 +41,7 @@ pub async fn run<K, F, Fut>(
     wakes: Arc<WakeSet<Key>>,
     most: u16,
     ending: CancellationToken,
-    looks: Looks,
+    looks: Reconciles,
     rest: impl Fn(&Key) -> Duration + Send + Sync + 'static,
     reconcile: F,
 ) where
@@ -122,7 +122,7 @@ fn look<F, Fut>(
     key: Key,
     failures: Arc<Failures<Key>>,
     rests: Arc<Rests>,
-    looks: Looks,
+    looks: Reconciles,
     reconcile: &F,
 ) -> impl Future<Output = Result<Action, ApiError>> + Send + 'static + use<F, Fut>
 where
@@ -211,7 +211,7 @@ mod tests {
             Arc::clone(&wakes),
             2,
             ending.clone(),
-            Metrics::default().looks("Swarm"),
+            Metrics::default().reconciles_of("Swarm"),
             move |_| rest,
             reconcile,
         ));

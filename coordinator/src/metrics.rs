@@ -7,7 +7,7 @@ pub mod api_calls;
 mod now;
 pub mod serve;
 
-pub use fleet::flight_turn::{Turn, turn};
+pub use fleet::flight_transition::{FlightTransition, transition};
 
 use crate::cluster::api::ApiError;
 use crate::context::Context;
@@ -48,7 +48,7 @@ pub struct Metrics {
     sessions: Family<Label, Counter>,
     reports: Counter,
     orders: Family<Label, Counter>,
-    turns: Family<Label, Counter>,
+    transitions: Family<Label, Counter>,
     takeovers: Counter,
     deviations: Family<Label, Counter>,
     refusals: Family<Label, Counter>,
@@ -75,7 +75,7 @@ impl Default for Metrics {
             sessions: Family::default(),
             reports: Counter::default(),
             orders: Family::default(),
-            turns: Family::default(),
+            transitions: Family::default(),
             takeovers: Counter::default(),
             deviations: Family::default(),
             refusals: Family::default(),
@@ -106,13 +106,13 @@ fn new_histogram() -> Histogram {
 }
 
 impl Metrics {
-    /// Has everything with a few known labels start at 0: a first event of its kind is then a rise, and can be told from.
+    /// Has everything with a few known labels start at 0: a first event of its kind is then an increase that an alert can see.
     fn begin(&self) {
         let all: [(_, &'static str, &[&'static str]); 9] = [
             (&self.deviations, "kind", &["fell", "height", "place"]),
             (&self.sessions, "result", &["opened", "taken", "too_many"]),
             (&self.orders, "kind", &["new", "repeated"]),
-            (&self.turns, "turn", &["takeoff", "landing", "lost"]),
+            (&self.transitions, "turn", &["takeoff", "landing", "lost"]),
             (&self.refusals, "class", &["will_heal", "needs_human", "unclear"]),
             (&self.ground_orders, "verb", &["ground", "release", "resume"]),
             (
@@ -170,7 +170,7 @@ impl Metrics {
         to.register(
             "flight_turns",
             "Takeoffs, landings and losses of contact in flight, by the vehicles' own account",
-            self.turns.clone(),
+            self.transitions.clone(),
         );
         to.register(
             "takeovers",
@@ -252,13 +252,13 @@ impl Metrics {
     }
 
     /// A vehicle took off, landed or was lost.
-    pub fn turn(&self, turn: Turn) {
-        let word = match turn {
-            Turn::Takeoff => "takeoff",
-            Turn::Landing => "landing",
-            Turn::Lost => "lost",
+    pub fn transition(&self, transition: FlightTransition) {
+        let word = match transition {
+            FlightTransition::Takeoff => "takeoff",
+            FlightTransition::Landing => "landing",
+            FlightTransition::Lost => "lost",
         };
-        self.turns.get_or_create(&[("turn", word)]).inc();
+        self.transitions.get_or_create(&[("turn", word)]).inc();
     }
 
     /// Somebody took over so many times since the last report.
@@ -313,10 +313,10 @@ impl Metrics {
         self.upgrades.get_or_create(&[("result", result)]).inc();
     }
 
-    /// Counts looks at objects of `kind`.
+    /// Counts reconciles of objects of `kind`.
     #[must_use]
-    pub fn looks(&self, kind: &'static str) -> Looks {
-        Looks {
+    pub fn reconciles_of(&self, kind: &'static str) -> Reconciles {
+        Reconciles {
             kind,
             results: self.reconciles.clone(),
             time: self.reconcile_time.clone(),
@@ -333,16 +333,16 @@ impl Metrics {
     }
 }
 
-/// Counts looks at objects of one kind. Clones count the same.
+/// Counts reconciles of objects of one kind. Clones count the same.
 #[derive(Clone, Debug)]
-pub struct Looks {
+pub struct Reconciles {
     kind: &'static str,
     results: Family<Labels, Counter>,
     time: Times<Label>,
 }
 
-impl Looks {
-    /// A look took `time`.
+impl Reconciles {
+    /// A reconcile took `time`.
     pub fn done(&self, result: Result<(), &ApiError>, time: Duration) {
         let word = match result {
             Ok(()) => "done",
@@ -366,7 +366,7 @@ mod tests {
     fn every_metric_has_a_help_text_and_a_name_that_prometheus_takes() {
         let metrics = Metrics::default();
         metrics.session("opened");
-        metrics.turn(Turn::Takeoff);
+        metrics.transition(FlightTransition::Takeoff);
         let text = metrics.text();
         assert!(text.ends_with("# EOF\n"));
         let names: Vec<_> = text.lines().filter_map(|l| l.strip_prefix("# TYPE ")).collect();

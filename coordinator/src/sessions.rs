@@ -239,8 +239,8 @@ impl Sessions {
         self.metrics.report();
         let old = session.report.as_ref().map(|(old, _)| old);
         if let Some(old) = old {
-            if let Some(turn) = metrics::turn(session.flew, old.truth, report.truth) {
-                self.metrics.turn(turn);
+            if let Some(transition) = metrics::transition(session.flew, old.truth, report.truth) {
+                self.metrics.transition(transition);
             }
             // The count begins anew with each Drone.
             if uid(old) == uid(report) {

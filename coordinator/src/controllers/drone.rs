@@ -44,7 +44,7 @@ pub fn start(context: &Arc<Context>, drones: Store<Drone>, tasks: &mut JoinSet<(
         Arc::clone(&context.wakes.drones),
         AT_A_TIME,
         context.ending.clone(),
-        context.metrics.looks("Drone"),
+        context.metrics.reconciles_of("Drone"),
         |_| Duration::ZERO,
         move |key| {
             let context = Arc::clone(&shared);

@@ -67,7 +67,7 @@ pub fn start(context: &Arc<Context>, swarms: Store<Swarm>, tasks: &mut JoinSet<(
         Arc::clone(&context.wakes.swarms),
         AT_A_TIME,
         context.ending.clone(),
-        context.metrics.looks("Swarm"),
+        context.metrics.reconciles_of("Swarm"),
         rest,
         move |key| {
             let context = Arc::clone(&shared);

@@ -16,7 +16,7 @@ pub mod deposition;
 pub mod drone;
 pub mod failsafe;
 pub mod flight_record;
-pub mod flight_turn;
+pub mod flight_transition;
 pub mod freshness;
 pub mod ground;
 pub mod ground_order;

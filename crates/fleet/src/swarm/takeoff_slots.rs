@@ -109,9 +109,8 @@ impl TakeoffSlots {
         self.up.is_empty()
     }
 
-    /// `drone` is on the ground, and its autopilot refuses to arm: it gives its slot back, or has this long to take off. `None` if it
-    /// had none,
-    /// or takeoffs are not spread.
+    /// `drone` is on the ground, and its autopilot refuses to arm: it gives its slot back, or has this long to take off.
+    /// `None` if it had none, or takeoffs are not spread.
     pub fn refuses(&mut self, drone: &DroneUid, pace: Pace, now: Moment) -> Option<Duration> {
         let Some(Up::Granted(granted)) = self.up.get(drone) else {
             return None;

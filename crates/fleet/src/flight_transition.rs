@@ -1,12 +1,12 @@
 //! What a change of a vehicle's own account means for the count of flights.
 //!
-//! Owns: [`turn`], a pure function. Must not: keep anything.
+//! Owns: [`transition`], a pure function. Must not: keep anything.
 
 use crate::vehicle::FlightTruth;
 
-/// A turn in the life of a flight.
+/// A transition of a flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Turn {
+pub enum FlightTransition {
     /// It left the ground.
     Takeoff,
     /// It is on the ground again.
@@ -15,15 +15,15 @@ pub enum Turn {
     Lost,
 }
 
-/// The turn between two reports that follow one another; `flew` is what was last known before the new one.
+/// The transition between two reports that follow one another; `flew` is what was last known before the new one.
 ///
 /// A vehicle that is lost in flight and heard again in the air has made no takeoff; heard again on the ground, it has landed.
 #[must_use]
-pub fn turn(flew: Option<bool>, before: FlightTruth, after: FlightTruth) -> Option<Turn> {
+pub fn transition(flew: Option<bool>, before: FlightTruth, after: FlightTruth) -> Option<FlightTransition> {
     match (flew, after.flying()) {
-        (Some(true), None) => before.flying().is_some().then_some(Turn::Lost),
-        (Some(true), Some(false)) => Some(Turn::Landing),
-        (Some(false), Some(true)) => Some(Turn::Takeoff),
+        (Some(true), None) => before.flying().is_some().then_some(FlightTransition::Lost),
+        (Some(true), Some(false)) => Some(FlightTransition::Landing),
+        (Some(false), Some(true)) => Some(FlightTransition::Takeoff),
         _ => None,
     }
 }
@@ -36,17 +36,17 @@ mod tests {
 
     const LOST: FlightTruth = Unknown(WhyUnknown::LinkLost);
 
-    /// The turns of a vehicle that gives these accounts one after another.
-    fn turns(accounts: &[FlightTruth]) -> Vec<Turn> {
+    /// The transitions of a vehicle that gives these accounts one after another.
+    fn transitions(accounts: &[FlightTruth]) -> Vec<FlightTransition> {
         let mut flew = None;
         let mut before = LOST;
-        let mut turns = Vec::new();
+        let mut transitions = Vec::new();
         for &after in accounts {
-            turns.extend(turn(flew, before, after));
+            transitions.extend(transition(flew, before, after));
             flew = after.flying().or(flew);
             before = after;
         }
-        turns
+        transitions
     }
 
     #[test]
@@ -60,7 +60,7 @@ mod tests {
             ArmedOnGround,
             Disarmed,
         ];
-        assert_eq!(turns(&flight), [Turn::Takeoff, Turn::Landing]);
+        assert_eq!(transitions(&flight), [FlightTransition::Takeoff, FlightTransition::Landing]);
     }
 
     #[test]
@@ -72,16 +72,16 @@ mod tests {
             Unknown(WhyUnknown::LandedStateUnknown),
             Airborne(How::InAir),
         ];
-        assert_eq!(turns(&flight), [Turn::Takeoff, Turn::Lost]);
+        assert_eq!(transitions(&flight), [FlightTransition::Takeoff, FlightTransition::Lost]);
         assert_eq!(
-            turns(&[Airborne(How::InAir), LOST, Disarmed]),
-            [Turn::Lost, Turn::Landing]
+            transitions(&[Airborne(How::InAir), LOST, Disarmed]),
+            [FlightTransition::Lost, FlightTransition::Landing]
         );
     }
 
     #[test]
-    fn what_is_heard_first_is_no_turn() {
-        assert_eq!(turns(&[Airborne(How::InAir)]), []);
-        assert_eq!(turns(&[LOST, Disarmed, LOST, Disarmed]), []);
+    fn the_first_report_is_no_transition() {
+        assert_eq!(transitions(&[Airborne(How::InAir)]), []);
+        assert_eq!(transitions(&[LOST, Disarmed, LOST, Disarmed]), []);
     }
 }

@@ -10,7 +10,7 @@ use crate::cluster::world::{Wakes, World};
 use crate::controllers::drone::heights::Heights;
 use crate::controllers::drone::pacing::Paces;
 use crate::controllers::swarm::expectations::Expectations;
-use crate::controllers::swarm::members::Stances;
+use crate::controllers::swarm::members::Assessments;
 use crate::controllers::takeoff_slots::TakeoffSlots;
 use crate::controllers::upgrade::Upgrades;
 use crate::ground::Latch;
@@ -90,7 +90,7 @@ pub struct Context {
     /// Which agents are being replaced by a newer version.
     pub upgrades: Upgrades,
     /// Which Drones their Swarms had better do without.
-    pub stances: Stances,
+    pub assessments: Assessments,
     /// Creations and deletions that the caches do not show yet.
     pub expectations: Expectations,
     /// What is counted.
@@ -170,7 +170,7 @@ impl Context {
             node_objects: setup.agents_become_nodes.then(WakeSet::default),
             takeoff_slots: TakeoffSlots::default(),
             upgrades: Upgrades::new(setup.upgrades),
-            stances: Stances::default(),
+            assessments: Assessments::default(),
             expectations: Expectations::default(),
             metrics: setup.metrics.clone(),
             higher: watch::Sender::new(None),

@@ -286,7 +286,7 @@ async fn serve_fleet(
     context.world.on_departure(move |drone| {
         if let Some(context) = forgetting.upgrade() {
             context.takeoff_slots.forget(&context, drone);
-            context.stances.forget(drone);
+            context.assessments.forget(drone);
         }
     });
     context.takeoff_slots.begin(context);

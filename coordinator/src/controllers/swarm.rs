@@ -131,7 +131,7 @@ async fn converge(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
     };
     // One that was made and is gone before it was seen would be counted on for ever: look again when it is given up.
     let relook = (!unseen.is_empty()).then_some(expectations::BELIEVE);
-    let calm = context.stances.calm(uid(swarm)) || swarm.metadata.deletion_timestamp.is_some();
+    let calm = context.assessments.calm(uid(swarm)) || swarm.metadata.deletion_timestamp.is_some();
     if calm && drones.iter().filter(stays).count() + unseen.len() == wished {
         context.takeoff_slots.lost(uid(swarm), 0);
         return Ok(relook);

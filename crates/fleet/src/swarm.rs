@@ -1,13 +1,13 @@
 //! What a Swarm should do about its Drones: how many to make, which to let go, and when.
 //!
-//! Owns: [`plan`]; which Drones it had better do without ([`retire`], [`stance`], [`placement`]); whose turn it is to rise ([`takeoff_slots`]); the Ready summary
+//! Owns: [`plan`]; which Drones it had better do without ([`retire`], [`assessment`], [`placement`]); whose turn it is to rise ([`takeoff_slots`]); the Ready summary
 //! ([`readiness`]). Must not: name Drones ([`crate::names`]) or look at Drones of anybody else: the caller passes its own only.
 
 pub mod placement;
 mod readiness;
 pub mod retire;
 pub mod rollout;
-pub mod stance;
+pub mod assessment;
 pub mod takeoff_slots;
 
 pub use readiness::{Readiness, Tally, readiness};

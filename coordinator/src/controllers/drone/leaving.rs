@@ -80,7 +80,7 @@ async fn let_go(context: &Context, snapshot: &DroneSnapshot, release: Release) -
     context.drone_paces.forget(snapshot.uid());
     context.takeoff_slots.forget(context, &snapshot.drone);
     context.heights.forget(snapshot.uid());
-    context.stances.forget(&snapshot.drone);
+    context.assessments.forget(&snapshot.drone);
     match release {
         Release::NeverBound => tracing::info!("released: it never had a vehicle"),
         Release::Landed => {

@@ -1,6 +1,6 @@
 //! A Swarm's Drones as its plan wants to know them.
 //!
-//! Owns: gathering it for [`fleet::swarm::stance`], [`member`], and [`Stances`]: which of them the Swarm had better do without, so
+//! Owns: gathering it for [`fleet::swarm::assessment`], [`member`], and [`Assessments`]: which of them the Swarm had better do without, so
 //! that it is looked at when that changes and not at every report. Must not: decide.
 
 use crate::cluster::key::Key;
@@ -13,7 +13,7 @@ use fleet::drone::Ground;
 use fleet::report::Report;
 use fleet::swarm::placement::{Place, Placement, placement};
 use fleet::swarm::retire::{Policy, Retire, Service};
-use fleet::swarm::stance::{self, Known, Stance};
+use fleet::swarm::assessment::{self, Known, Assessment};
 use fleet::swarm::{Member, Serving};
 use fleet::units::Percent;
 use fleet::vehicle::FlightTruth;
@@ -32,24 +32,24 @@ const NEAR: u8 = 11;
 /// How often something is looked at of which no news tells.
 const RELOOK: Duration = Duration::from_secs(5);
 
-/// The stances of all Drones, by the Swarm's uid.
+/// The assessments of all Drones, by the Swarm's uid.
 #[derive(Debug, Default)]
-pub struct Stances(Mutex<HashMap<String, OfSwarm>>);
+pub struct Assessments(Mutex<HashMap<String, OfSwarm>>);
 
 /// Those of one Swarm, by the Drone's uid.
 #[derive(Debug, Default)]
 struct OfSwarm {
-    all: HashMap<String, Stance>,
-    /// How many of them the Swarm had better do without.
+    all: HashMap<String, Assessment>,
+    /// How many of them should be replaced.
     retiring: usize,
 }
 
 impl OfSwarm {
-    fn put(&mut self, drone: &str, stance: Stance) -> Stance {
-        self.retiring += usize::from(stance.retire.is_some());
+    fn put(&mut self, drone: &str, assessment: Assessment) -> Assessment {
+        self.retiring += usize::from(assessment.retire.is_some());
         let before = match self.all.get_mut(drone) {
-            Some(known) => std::mem::replace(known, stance),
-            None => self.all.insert(drone.to_owned(), stance).unwrap_or_default(),
+            Some(known) => std::mem::replace(known, assessment),
+            None => self.all.insert(drone.to_owned(), assessment).unwrap_or_default(),
         };
         self.retiring -= usize::from(before.retire.is_some());
         before
@@ -61,31 +61,31 @@ impl OfSwarm {
     }
 }
 
-impl Stances {
+impl Assessments {
     fn lock(&self) -> MutexGuard<'_, HashMap<String, OfSwarm>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether there is none that the Swarm had better do without.
+    /// Whether there is none that should be replaced.
     #[must_use]
     pub fn calm(&self, swarm: &str) -> bool {
-        self.lock().get(swarm).is_none_or(|stances| stances.retiring == 0)
+        self.lock().get(swarm).is_none_or(|assessments| assessments.retiring == 0)
     }
 
     /// Whether this is news of a Drone that `is_there`, which is asked while nobody can be forgotten.
-    fn put(&self, swarm: &str, drone: &str, stance: Stance, is_there: impl FnOnce() -> bool) -> bool {
+    fn put(&self, swarm: &str, drone: &str, assessment: Assessment, is_there: impl FnOnce() -> bool) -> bool {
         let mut all = self.lock();
         // It may have gone since it was seen. Who goes is forgotten after this, or was before.
-        is_there() && all.entry(swarm.to_owned()).or_default().put(drone, stance) != stance
+        is_there() && all.entry(swarm.to_owned()).or_default().put(drone, assessment) != assessment
     }
 
     /// A Drone is gone.
     pub fn forget(&self, drone: &Drone) {
         let Some((swarm, _)) = owner(drone) else { return };
         let mut all = self.lock();
-        if let Some(stances) = all.get_mut(swarm) {
-            stances.remove(uid(drone));
-            if stances.all.is_empty() {
+        if let Some(assessments) = all.get_mut(swarm) {
+            assessments.remove(uid(drone));
+            if assessments.all.is_empty() {
                 all.remove(swarm);
             }
         }
@@ -94,9 +94,9 @@ impl Stances {
 
 /// Whether a Drone was found tired when it was looked at last.
 fn was_tired(context: &Context, swarm: &Swarm, snapshot: &DroneSnapshot) -> bool {
-    let all = context.stances.lock();
-    let stance = all.get(uid(swarm)).and_then(|stances| stances.all.get(snapshot.uid()));
-    stance.is_some_and(|stance| stance.retire == Some(Retire::Tired))
+    let all = context.assessments.lock();
+    let assessment = all.get(uid(swarm)).and_then(|assessments| assessments.all.get(snapshot.uid()));
+    assessment.is_some_and(|assessment| assessment.retire == Some(Retire::Tired))
 }
 
 /// Takes in what is seen of a Drone; has its Swarm looked at if its plan may depend on it. Says when to look again at the latest.
@@ -104,9 +104,9 @@ pub fn see(context: &Context, snapshot: &DroneSnapshot) -> Option<Duration> {
     let swarm = owner(&snapshot.drone).and_then(|(uid, _)| context.world.swarm_of_uid(uid))?;
     let policy = policy(&swarm);
     let service = service(context, &swarm, snapshot);
-    let stance = stance(snapshot, &service, &policy);
+    let assessment = assess(snapshot, &service, &policy);
     let is_there = || context.world.is_member(uid(swarm.as_ref()), snapshot.uid());
-    if context.stances.put(uid(swarm.as_ref()), snapshot.uid(), stance, is_there) {
+    if context.assessments.put(uid(swarm.as_ref()), snapshot.uid(), assessment, is_there) {
         context.wakes.swarms.wake(Key::of(swarm.as_ref()));
     }
     let near = |percent: u8| percent > policy.rotate_at.get() && percent <= policy.rotate_at.get().saturating_add(NEAR);
@@ -120,13 +120,13 @@ pub fn see(context: &Context, snapshot: &DroneSnapshot) -> Option<Duration> {
 pub fn member(context: &Context, swarm: &Swarm, drone: &Arc<Drone>, now: Instant) -> Member {
     let snapshot = DroneSnapshot::of(context, Arc::clone(drone));
     let service = service(context, swarm, &snapshot);
-    let stance = stance(&snapshot, &service, &policy(swarm));
+    let assessment = assess(&snapshot, &service, &policy(swarm));
     let leaving = snapshot.facts.deleting || context.expectations.expects_deletion(snapshot.uid(), now);
     Member {
         serving: service.serving,
-        ready: stance.ready,
-        stuck: stance.stuck,
-        retire: stance.retire,
+        ready: assessment.ready,
+        stuck: assessment.stuck,
+        retire: assessment.retire,
         uid: snapshot.facts.uid,
         name: drone.name_any(),
         leaving,
@@ -176,7 +176,7 @@ pub fn placed(context: &Context, swarm: &Swarm, snapshot: &DroneSnapshot) -> Pla
     placement(&snapshot.drone.spec.node_selector, &wanted, place)
 }
 
-fn stance(snapshot: &DroneSnapshot, service: &Service, policy: &Policy) -> Stance {
+fn assess(snapshot: &DroneSnapshot, service: &Service, policy: &Policy) -> Assessment {
     let known = Known {
         uid: &snapshot.facts.uid,
         generation: snapshot.facts.generation,
@@ -187,13 +187,13 @@ fn stance(snapshot: &DroneSnapshot, service: &Service, policy: &Policy) -> Stanc
         wished_up: snapshot.wished_up(),
         none_free: snapshot.node.is_none() && condition(&snapshot.drone, "Assigned", "False").is_some(),
     };
-    stance::stance(&known, policy)
+    assessment::assess(&known, policy)
 }
 
 /// Whether the agent of a Drone acts on its present spec.
 #[must_use]
 pub fn has_taken(snapshot: &DroneSnapshot) -> bool {
-    stance::has_taken(snapshot.report.as_deref(), &snapshot.facts.uid, snapshot.facts.generation)
+    assessment::has_taken(snapshot.report.as_deref(), &snapshot.facts.uid, snapshot.facts.generation)
 }
 
 /// How long the status has said that nobody knows whether it flies.
@@ -227,35 +227,35 @@ mod tests {
     }
 
     #[test]
-    fn a_swarm_is_looked_at_when_a_stance_changes_and_not_at_every_report() {
-        let stances = Stances::default();
-        let tired = Stance {
+    fn a_swarm_is_reconciled_when_an_assessment_changes_and_not_at_every_report() {
+        let assessments = Assessments::default();
+        let tired = Assessment {
             retire: Some(Retire::Tired),
-            ..Stance::default()
+            ..Assessment::default()
         };
-        let put = |drone: &str, stance: Stance| stances.put("s", drone, stance, || true);
-        assert!(!put("a", Stance::default()), "nothing new");
-        assert!(stances.calm("s"));
+        let put = |drone: &str, assessment: Assessment| assessments.put("s", drone, assessment, || true);
+        assert!(!put("a", Assessment::default()), "nothing new");
+        assert!(assessments.calm("s"));
         assert!(put("a", tired) && put("b", tired));
         assert!(!put("a", tired));
-        assert!(!stances.calm("s") && stances.calm("other"));
-        assert!(put("a", Stance::default()));
-        assert!(!stances.calm("s"), "there is another");
-        stances.forget(&drone("s", "a"));
-        stances.forget(&drone("s", "unheard-of"));
-        stances.forget(&drone("s", "b"));
-        assert!(stances.calm("s") && stances.lock().is_empty());
+        assert!(!assessments.calm("s") && assessments.calm("other"));
+        assert!(put("a", Assessment::default()));
+        assert!(!assessments.calm("s"), "there is another");
+        assessments.forget(&drone("s", "a"));
+        assessments.forget(&drone("s", "unheard-of"));
+        assessments.forget(&drone("s", "b"));
+        assert!(assessments.calm("s") && assessments.lock().is_empty());
     }
 
     #[test]
-    fn one_that_went_while_it_was_looked_at_is_not_remembered() {
-        let stances = Stances::default();
-        let tired = Stance {
+    fn one_that_went_while_it_was_reconciled_is_not_remembered() {
+        let assessments = Assessments::default();
+        let tired = Assessment {
             retire: Some(Retire::Tired),
-            ..Stance::default()
+            ..Assessment::default()
         };
-        assert!(!stances.put("s", "a", tired, || false));
-        assert!(stances.calm("s") && stances.lock().is_empty());
+        assert!(!assessments.put("s", "a", tired, || false));
+        assert!(assessments.calm("s") && assessments.lock().is_empty());
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub fn selector(swarm: &Swarm) -> Option<(String, String)> {
 pub async fn write(context: &Context, swarm: &Swarm, trouble: Option<String>) -> Result<Option<Duration>, ApiError> {
     let drones = context.world.drones_of_swarm(uid(swarm));
     let old = swarm.status.clone().unwrap_or_default();
-    let calm = context.stances.calm(uid(swarm));
+    let calm = context.assessments.calm(uid(swarm));
     let grounded = swarm.spec.grounded || covered(context, &drones);
     let next = assemble(swarm, &old, (&drones, grounded), calm, trouble, Timestamp::now());
     let ready = |s: &SwarmStatus| s.conditions.iter().any(|c| c.type_ == "Ready" && c.status == "True");

@@ -1,6 +1,6 @@
-//! How a Swarm stands to one of its Drones: what its plan depends on.
+//! The assessment of one Drone of a Swarm: what the Swarm's plan depends on.
 //!
-//! Owns: [`stance`]. A Swarm is looked at when the stance of one of its Drones changes, and not at every report.
+//! Owns: [`stance`]. A Swarm is reconciled when the assessment of one of its Drones changes, and not at every report.
 //! Must not: plan ([`super::plan`] does).
 
 use super::Serving;
@@ -23,16 +23,16 @@ pub struct Known<'a> {
     pub deleting: bool,
     /// A ground order covers it, alone or with its Swarm.
     pub grounded: bool,
-    /// Its vehicle is to rise as soon as it may, or to stay up.
+    /// It wants flight: its vehicle takes off as soon as it may, or stays up.
     pub wished_up: bool,
-    /// It has been told that no vehicle is free for it.
+    /// Its status says that no vehicle is free for it.
     pub none_free: bool,
 }
 
 /// What a Swarm's plan depends on, of one Drone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stance {
-    /// Why the Swarm had better do without it.
+pub struct Assessment {
+    /// Why it should be replaced.
     pub retire: Option<Retire>,
     /// It flies as asked.
     pub ready: bool,
@@ -42,10 +42,10 @@ pub struct Stance {
     pub changing: bool,
 }
 
-/// The stance to a Drone. One that a ground order keeps down stays with its vehicle, or that vehicle could rise for another; and
-/// nobody waits for it.
+/// Assesses a Drone. One that a ground order keeps down stays with its vehicle, or that vehicle could take off for another; and
+/// nothing waits for it.
 #[must_use]
-pub fn stance(known: &Known<'_>, policy: &Policy) -> Stance {
+pub fn assess(known: &Known<'_>, policy: &Policy) -> Assessment {
     let serving = known.service.serving;
     let flies = matches!(serving, Serving::Flying { .. });
     let holding = known.report.is_some_and(|report| report.activity == Activity::Holding);
@@ -57,7 +57,7 @@ pub fn stance(known: &Known<'_>, policy: &Policy) -> Stance {
         .is_some_and(|report| matches!(report.activity, Activity::HandsOff(_)));
     let astray = known.report.is_some_and(|report| report.astray.is_some());
     let unheard = serving == Serving::Unknown;
-    Stance {
+    Assessment {
         retire: retire(known.service, policy).filter(|_| !known.grounded),
         ready: flies && holding && !astray && is_held(known.report, known.uid) && !known.deleting,
         stuck: refuses || known.none_free || stays || elsewhere || unheard || known.grounded,
@@ -124,8 +124,8 @@ mod tests {
 
     const UP: Serving = Serving::Flying { battery: None };
 
-    /// The stance to a Drone, of generation 3, with this change to what is known of it.
-    fn of(serving: Serving, report: Option<&Report>, change: impl FnOnce(&mut Known<'_>)) -> Stance {
+    /// The assessment of a Drone, of generation 3, with this change to what is known of it.
+    fn of(serving: Serving, report: Option<&Report>, change: impl FnOnce(&mut Known<'_>)) -> Assessment {
         let (uid, service) = (DroneUid("u".into()), service(serving));
         let mut known = Known {
             uid: &uid,
@@ -138,7 +138,7 @@ mod tests {
             none_free: false,
         };
         change(&mut known);
-        stance(&known, &POLICY)
+        assess(&known, &POLICY)
     }
 
     #[test]
@@ -171,7 +171,7 @@ mod tests {
         assert!(!of(UP, Some(&refusing), |_| {}).stuck, "it flies");
         assert!(of(Serving::NoVehicle, None, |known| known.none_free = true).stuck);
         assert!(of(Serving::OnGround, None, |known| known.grounded = true).stuck);
-        assert!(of(UP, None, |known| known.grounded = true).stuck, "it comes down");
+        assert!(of(UP, None, |known| known.grounded = true).stuck, "it lands");
         assert!(of(Serving::OnGround, None, |known| known.wished_up = false).stuck);
         assert!(of(Serving::Unknown, None, |_| {}).stuck);
         assert!(of(UP, Some(&report(Activity::HandsOff(HandsOff::TakenOver))), |_| {}).stuck);
@@ -194,7 +194,7 @@ mod tests {
             wished_up: !grounded,
             none_free: false,
         };
-        assert_eq!(stance(&known(false), &POLICY).retire, Some(Retire::Drained));
-        assert_eq!(stance(&known(true), &POLICY).retire, None);
+        assert_eq!(assess(&known(false), &POLICY).retire, Some(Retire::Drained));
+        assert_eq!(assess(&known(true), &POLICY).retire, None);
     }
 }

@@ -20,7 +20,7 @@ use crds::{Drone, Swarm, labels};
 use fleet::hearing::SETTLES;
 use fleet::ids::DroneUid;
 use fleet::names::drone_names;
-use fleet::swarm::retire::Retire;
+use fleet::swarm::replacement::Replace;
 use fleet::swarm::{Member, Serving, mark_stuck, plan};
 use futures::StreamExt;
 use futures::stream;
@@ -143,14 +143,14 @@ async fn converge(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
         serving: Serving::NoVehicle,
         ready: false,
         stuck: false,
-        retire: None,
+        replace: None,
         leaving: false,
     }));
     let full = context.takeoff_slots.are_full(swarm);
     mark_stuck(&mut members, full, |drone| {
         context.takeoff_slots.has(uid(swarm), &drone.0, false)
     });
-    let lost = members.iter().filter(|m| !m.leaving && m.retire == Some(Retire::Lost));
+    let lost = members.iter().filter(|m| !m.leaving && m.replace == Some(Replace::Lost));
     let lost = lost.count();
     context.takeoff_slots.lost(uid(swarm), lost);
     let deaf = lost > 0 && context.is_deaf();

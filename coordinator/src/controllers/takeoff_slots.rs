@@ -10,7 +10,7 @@ use fleet::assignment::USUAL_RESERVE;
 use fleet::ids::DroneUid;
 use fleet::node_use::OnCordon;
 use fleet::swarm::Bounds;
-use fleet::swarm::retire::Policy;
+use fleet::swarm::replacement::Policy;
 use fleet::swarm::takeoff_slots::{NotYet, Pace, TakeoffSlots as SlotsOfSwarm};
 use fleet::time::Moment;
 use fleet::units::Percent;

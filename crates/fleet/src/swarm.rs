@@ -1,11 +1,12 @@
 //! What a Swarm should do about its Drones: how many to make, which to let go, and when.
 //!
-//! Owns: [`plan`]; which Drones it had better do without ([`retire`], [`assessment`], [`placement`]); whose turn it is to rise ([`takeoff_slots`]); the Ready summary
-//! ([`readiness`]). Must not: name Drones ([`crate::names`]) or look at Drones of anybody else: the caller passes its own only.
+//! Owns: [`plan`]; which Drones should be replaced ([`replacement`], [`assessment`], [`placement`]); which may take off
+//! ([`takeoff_slots`]); the Ready summary ([`readiness`]). Must not: name Drones ([`crate::names`]) or look at Drones of another
+//! Swarm: the caller passes its own only.
 
 pub mod placement;
 mod readiness;
-pub mod retire;
+pub mod replacement;
 pub mod rollout;
 pub mod assessment;
 pub mod takeoff_slots;
@@ -14,7 +15,7 @@ pub use readiness::{Readiness, Tally, readiness};
 
 use crate::ids::DroneUid;
 use crate::units::Percent;
-use retire::Retire;
+use replacement::Replace;
 
 /// What a Drone's vehicle does, as far as removing it matters. The order is the order of removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -46,16 +47,16 @@ pub struct Member {
     /// Whether, as things are, it will not fly as asked: no vehicle is free for it, the autopilot refuses to arm, somebody else is in
     /// command, its flight is over, it is to stay down, or nothing is known of it.
     pub stuck: bool,
-    /// Why the Swarm had better do without it.
-    pub retire: Option<Retire>,
+    /// Why it should be replaced.
+    pub replace: Option<Replace>,
     /// Whether it is being deleted, or its deletion was asked for and is not seen yet.
     pub leaving: bool,
 }
 
-/// How far a Swarm may go above and below its wish while Drones are replaced.
+/// How far a Swarm may go above and below what is desired while Drones are replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Drones wished for.
+    /// Drones desired.
     pub replicas: usize,
     /// Drones that there may be beyond these.
     pub surge: usize,
@@ -93,13 +94,13 @@ pub struct Plan {
 pub fn plan(bounds: Bounds, members: &[Member], settled: bool) -> Plan {
     let live: Vec<&Member> = members.iter().filter(|m| !m.leaving).collect();
     // On the ground nothing is lost with them.
-    let spare = |m: &&&Member| m.retire.is_some() && matches!(m.serving, Serving::OnGround | Serving::NoVehicle);
+    let spare = |m: &&&Member| m.replace.is_some() && matches!(m.serving, Serving::OnGround | Serving::NoVehicle);
     let mut delete: Vec<&Member> = live.iter().filter(spare).copied().collect();
-    let lost = |m: &&Member| m.retire == Some(Retire::Lost) && bounds.replicas > 0;
+    let lost = |m: &&Member| m.replace == Some(Replace::Lost) && bounds.replicas > 0;
     let rest: Vec<&Member> = live.iter().filter(|m| !spare(m) && !lost(m)).copied().collect();
     let flying_out = rest
         .iter()
-        .filter(|m| m.retire.is_some() && bounds.replicas > 0)
+        .filter(|m| m.replace.is_some() && bounds.replicas > 0)
         .count();
     let wished = bounds.replicas + flying_out.min(bounds.surge);
 
@@ -130,7 +131,7 @@ impl Plan {
     /// place of those.
     #[must_use]
     pub fn while_deaf(self, members: &[Member]) -> Self {
-        let lost = members.iter().filter(|m| !m.leaving && m.retire == Some(Retire::Lost));
+        let lost = members.iter().filter(|m| !m.leaving && m.replace == Some(Replace::Lost));
         Self {
             create: self.create.saturating_sub(lost.count()),
             ..self
@@ -158,7 +159,7 @@ fn order_of_removal(m: &Member) -> (u8, bool, Serving, &str) {
         Serving::Unknown => 2,
         Serving::Flying { .. } => 3,
     };
-    (loss, m.retire.is_none(), m.serving, &m.name)
+    (loss, m.replace.is_none(), m.serving, &m.name)
 }
 
 /// Of those that had better go and fly, the ones that may land now.
@@ -166,18 +167,18 @@ fn not_missed<'a>(bounds: Bounds, staying: &[&'a Member], about_to_be_made: usiz
     let flies = |m: &&&Member| matches!(m.serving, Serving::Flying { .. });
     let mut out: Vec<&Member> = staying
         .iter()
-        .filter(|m| m.retire.is_some() && flies(m))
+        .filter(|m| m.replace.is_some() && flies(m))
         .copied()
         .collect();
-    out.sort_by(|a, b| (a.retire, a.serving, &a.name).cmp(&(b.retire, b.serving, &b.name)));
-    let others = |m: &&&Member| m.retire.is_none();
+    out.sort_by(|a, b| (a.replace, a.serving, &a.name).cmp(&(b.replace, b.serving, &b.name)));
+    let others = |m: &&&Member| m.replace.is_none();
     let coming = about_to_be_made > 0 || staying.iter().filter(others).any(|m| !m.ready && !m.stuck);
     let mut available = staying.iter().filter(|m| m.ready).count();
     let mut chosen = vec![];
     for m in out {
-        let least = match m.retire {
+        let least = match m.replace {
             // As long as somebody may still come, it is waited for.
-            Some(Retire::Drained | Retire::Misplaced) if !coming => bounds.replicas.saturating_sub(bounds.unavailable),
+            Some(Replace::Drained | Replace::Misplaced) if !coming => bounds.replicas.saturating_sub(bounds.unavailable),
             _ => bounds.replicas,
         };
         let left = available.saturating_sub(usize::from(m.ready));

@@ -278,7 +278,7 @@ fn where_others_fly(context: &Context, snapshot: &DroneSnapshot) -> Option<Wgs84
     })
 }
 
-/// On the ground a vehicle is given up again at the charge at which it would be relieved ([`fleet::swarm::retire`]). It is chosen only
+/// On the ground a vehicle is given up again at the charge at which it would be relieved ([`fleet::swarm::replacement`]). It is chosen only
 /// with this many percent more, so that a reading that wavers by one does not have it chosen and given up in turn.
 const ABOVE_RELIEF: u8 = 2;
 

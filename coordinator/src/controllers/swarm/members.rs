@@ -12,7 +12,7 @@ use crds::{Drone, Swarm};
 use fleet::drone::Ground;
 use fleet::report::Report;
 use fleet::swarm::placement::{Place, Placement, placement};
-use fleet::swarm::retire::{Policy, Retire, Service};
+use fleet::swarm::replacement::{Policy, Replace, Service};
 use fleet::swarm::assessment::{self, Known, Assessment};
 use fleet::swarm::{Member, Serving};
 use fleet::units::Percent;
@@ -41,23 +41,23 @@ pub struct Assessments(Mutex<HashMap<String, OfSwarm>>);
 struct OfSwarm {
     all: HashMap<String, Assessment>,
     /// How many of them should be replaced.
-    retiring: usize,
+    to_replace: usize,
 }
 
 impl OfSwarm {
     fn put(&mut self, drone: &str, assessment: Assessment) -> Assessment {
-        self.retiring += usize::from(assessment.retire.is_some());
+        self.to_replace += usize::from(assessment.replace.is_some());
         let before = match self.all.get_mut(drone) {
             Some(known) => std::mem::replace(known, assessment),
             None => self.all.insert(drone.to_owned(), assessment).unwrap_or_default(),
         };
-        self.retiring -= usize::from(before.retire.is_some());
+        self.to_replace -= usize::from(before.replace.is_some());
         before
     }
 
     fn remove(&mut self, drone: &str) {
         let before = self.all.remove(drone);
-        self.retiring -= usize::from(before.is_some_and(|before| before.retire.is_some()));
+        self.to_replace -= usize::from(before.is_some_and(|before| before.replace.is_some()));
     }
 }
 
@@ -69,7 +69,7 @@ impl Assessments {
     /// Whether there is none that should be replaced.
     #[must_use]
     pub fn calm(&self, swarm: &str) -> bool {
-        self.lock().get(swarm).is_none_or(|assessments| assessments.retiring == 0)
+        self.lock().get(swarm).is_none_or(|assessments| assessments.to_replace == 0)
     }
 
     /// Whether this is news of a Drone that `is_there`, which is asked while nobody can be forgotten.
@@ -96,7 +96,7 @@ impl Assessments {
 fn was_tired(context: &Context, swarm: &Swarm, snapshot: &DroneSnapshot) -> bool {
     let all = context.assessments.lock();
     let assessment = all.get(uid(swarm)).and_then(|assessments| assessments.all.get(snapshot.uid()));
-    assessment.is_some_and(|assessment| assessment.retire == Some(Retire::Tired))
+    assessment.is_some_and(|assessment| assessment.replace == Some(Replace::Tired))
 }
 
 /// Takes in what is seen of a Drone; has its Swarm looked at if its plan may depend on it. Says when to look again at the latest.
@@ -126,7 +126,7 @@ pub fn member(context: &Context, swarm: &Swarm, drone: &Arc<Drone>, now: Instant
         serving: service.serving,
         ready: assessment.ready,
         stuck: assessment.stuck,
-        retire: assessment.retire,
+        replace: assessment.replace,
         uid: snapshot.facts.uid,
         name: drone.name_any(),
         leaving,
@@ -230,7 +230,7 @@ mod tests {
     fn a_swarm_is_reconciled_when_an_assessment_changes_and_not_at_every_report() {
         let assessments = Assessments::default();
         let tired = Assessment {
-            retire: Some(Retire::Tired),
+            replace: Some(Replace::Tired),
             ..Assessment::default()
         };
         let put = |drone: &str, assessment: Assessment| assessments.put("s", drone, assessment, || true);
@@ -251,7 +251,7 @@ mod tests {
     fn one_that_went_while_it_was_reconciled_is_not_remembered() {
         let assessments = Assessments::default();
         let tired = Assessment {
-            retire: Some(Retire::Tired),
+            replace: Some(Replace::Tired),
             ..Assessment::default()
         };
         assert!(!assessments.put("s", "a", tired, || false));

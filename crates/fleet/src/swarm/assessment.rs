@@ -4,7 +4,7 @@
 //! Must not: plan ([`super::plan`] does).
 
 use super::Serving;
-use super::retire::{Policy, Retire, Service, retire};
+use super::replacement::{Policy, Replace, Service, replace};
 use crate::ids::DroneUid;
 use crate::report::{Activity, Report};
 
@@ -33,7 +33,7 @@ pub struct Known<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Assessment {
     /// Why it should be replaced.
-    pub retire: Option<Retire>,
+    pub replace: Option<Replace>,
     /// It flies as asked.
     pub ready: bool,
     /// As things are, it will not fly.
@@ -58,7 +58,7 @@ pub fn assess(known: &Known<'_>, policy: &Policy) -> Assessment {
     let astray = known.report.is_some_and(|report| report.astray.is_some());
     let unheard = serving == Serving::Unknown;
     Assessment {
-        retire: retire(known.service, policy).filter(|_| !known.grounded),
+        replace: replace(known.service, policy).filter(|_| !known.grounded),
         ready: flies && holding && !astray && is_held(known.report, known.uid) && !known.deleting,
         stuck: refuses || known.none_free || stays || elsewhere || unheard || known.grounded,
         changing: !has_taken(known.report, known.uid, known.generation),
@@ -194,7 +194,7 @@ mod tests {
             wished_up: !grounded,
             none_free: false,
         };
-        assert_eq!(assess(&known(false), &POLICY).retire, Some(Retire::Drained));
-        assert_eq!(assess(&known(true), &POLICY).retire, None);
+        assert_eq!(assess(&known(false), &POLICY).replace, Some(Replace::Drained));
+        assert_eq!(assess(&known(true), &POLICY).replace, None);
     }
 }

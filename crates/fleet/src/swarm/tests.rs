@@ -10,7 +10,7 @@ fn member(name: &str, serving: Serving) -> Member {
         serving,
         ready: matches!(serving, Serving::Flying { .. }),
         stuck: false,
-        retire: None,
+        replace: None,
         leaving: false,
     }
 }
@@ -34,9 +34,9 @@ fn bounds(replicas: usize, surge: usize, unavailable: usize) -> Bounds {
     }
 }
 
-fn retiring(name: &str, why: Retire, battery: u8) -> Member {
+fn to_replace(name: &str, why: Replace, battery: u8) -> Member {
     Member {
-        retire: Some(why),
+        replace: Some(why),
         ..member(name, flying(battery))
     }
 }
@@ -108,7 +108,7 @@ fn a_drone_that_leaves_is_replaced_although_it_still_lands() {
 
 #[test]
 fn what_is_drained_is_replaced_first_and_lands_when_the_replacement_flies() {
-    let drained = retiring("a", Retire::Drained, 80);
+    let drained = to_replace("a", Replace::Drained, 80);
     let start = super::plan(bounds(2, 1, 1), &[drained.clone(), member("b", flying(80))], true);
     assert_eq!((start.create, deleted(&start)), (1, vec![]));
     let coming = Member {
@@ -128,7 +128,7 @@ fn where_no_other_vehicle_can_be_had_the_drained_ones_land_a_few_at_a_time() {
         stuck: true,
         ..member("z", Serving::NoVehicle)
     };
-    let three: Vec<_> = ["a", "b", "c"].map(|n| retiring(n, Retire::Drained, 80)).into();
+    let three: Vec<_> = ["a", "b", "c"].map(|n| to_replace(n, Replace::Drained, 80)).into();
     let with = |more: Vec<Member>| [three.clone(), more].concat();
     assert_eq!(
         deleted(&super::plan(bounds(3, 1, 1), &with(vec![stuck.clone()]), true)),
@@ -150,7 +150,7 @@ fn where_no_other_vehicle_can_be_had_the_drained_ones_land_a_few_at_a_time() {
 #[test]
 fn of_many_drained_at_once_no_more_are_replaced_at_a_time_than_the_surge_has_room_for() {
     let all: Vec<_> = (0..10)
-        .map(|i| retiring(&format!("d{i}"), Retire::Drained, 80))
+        .map(|i| to_replace(&format!("d{i}"), Replace::Drained, 80))
         .collect();
     let plan = super::plan(bounds(10, 2, 1), &all, true);
     assert_eq!((plan.create, plan.delete.len()), (2, 0), "the two are waited for");
@@ -165,7 +165,7 @@ fn of_many_drained_at_once_no_more_are_replaced_at_a_time_than_the_surge_has_roo
 
 #[test]
 fn a_changed_node_selector_replaces_those_in_the_air_as_a_drain_does() {
-    let three: Vec<_> = ["a", "b", "c"].map(|n| retiring(n, Retire::Misplaced, 80)).into();
+    let three: Vec<_> = ["a", "b", "c"].map(|n| to_replace(n, Replace::Misplaced, 80)).into();
     let start = super::plan(bounds(3, 1, 1), &three, true);
     assert_eq!((start.create, deleted(&start)), (1, vec![]), "another first");
     let relieved = [three.clone(), vec![member("d", flying(90))]].concat();
@@ -185,7 +185,7 @@ fn a_changed_node_selector_replaces_those_in_the_air_as_a_drain_does() {
 
 #[test]
 fn a_tired_vehicle_comes_home_only_when_another_flies_in_its_place_and_the_lowest_goes_first() {
-    let tired = [retiring("a", Retire::Tired, 25), retiring("b", Retire::Tired, 22)];
+    let tired = [to_replace("a", Replace::Tired, 25), to_replace("b", Replace::Tired, 22)];
     let alone = super::plan(bounds(2, 1, 2), &tired, true);
     assert_eq!((alone.create, deleted(&alone)), (1, vec![]));
     let stuck = Member {
@@ -201,7 +201,7 @@ fn a_tired_vehicle_comes_home_only_when_another_flies_in_its_place_and_the_lowes
 #[test]
 fn who_had_better_go_and_stands_goes_at_once_and_another_is_made() {
     let drained = Member {
-        retire: Some(Retire::Drained),
+        replace: Some(Replace::Drained),
         ..member("a", Serving::OnGround)
     };
     let plan = super::plan(bounds(2, 1, 0), &[drained, member("b", flying(80))], true);
@@ -211,7 +211,7 @@ fn who_had_better_go_and_stands_goes_at_once_and_another_is_made() {
 #[test]
 fn one_that_is_lost_is_replaced_beside_it_and_is_one_too_many_when_it_comes_back() {
     let lost = Member {
-        retire: Some(Retire::Lost),
+        replace: Some(Replace::Lost),
         ..member("a", Serving::Unknown)
     };
     let first = super::plan(bounds(2, 0, 1), &[lost.clone(), member("b", flying(80))], true);
@@ -230,7 +230,7 @@ fn one_that_is_lost_is_replaced_beside_it_and_is_one_too_many_when_it_comes_back
 fn of_those_that_fly_a_scale_down_takes_first_who_had_better_go_anyway() {
     let members = [
         member("a", Serving::OnGround),
-        retiring("b", Retire::Drained, 90),
+        to_replace("b", Replace::Drained, 90),
         member("c", flying(50)),
     ];
     assert_eq!(deleted(&super::plan(bounds(1, 0, 1), &members, true)), ["a", "b"]);
@@ -384,11 +384,11 @@ proptest! {
         replicas in 0usize..8, surge in 0usize..3, unavailable in 0usize..3,
         seeds in proptest::collection::vec((any_serving(), any::<bool>(), any::<bool>(), 0u8..4), 0..12),
     ) {
-        let why = |n| [None, Some(Retire::Drained), Some(Retire::Tired), None][usize::from(n)];
+        let why = |n| [None, Some(Replace::Drained), Some(Replace::Tired), None][usize::from(n)];
         let members: Vec<_> = seeds.into_iter().enumerate()
             .map(|(i, (serving, leaving, stuck, n))| {
-                let retire = why(n).filter(|_| matches!(serving, Serving::OnGround | Serving::Flying { .. }));
-                Member { leaving, stuck, retire, ..member(&format!("d{i:02}"), serving) }
+                let replace = why(n).filter(|_| matches!(serving, Serving::OnGround | Serving::Flying { .. }));
+                Member { leaving, stuck, replace, ..member(&format!("d{i:02}"), serving) }
             })
             .collect();
         let plan = super::plan(bounds(replicas, surge, unavailable), &members, true);
@@ -404,10 +404,10 @@ proptest! {
 #[test]
 fn where_none_is_wished_for_the_lost_ones_go_too_and_nobody_is_kept_as_a_replacement() {
     let lost = Member {
-        retire: Some(Retire::Lost),
+        replace: Some(Replace::Lost),
         ..member("a", Serving::Unknown)
     };
-    let tired = retiring("b", Retire::Tired, 20);
+    let tired = to_replace("b", Replace::Tired, 20);
     for settled in [false, true] {
         let plan = super::plan(
             bounds(0, 1, 1),
@@ -421,7 +421,7 @@ fn where_none_is_wished_for_the_lost_ones_go_too_and_nobody_is_kept_as_a_replace
 #[test]
 fn while_too_few_agents_are_heard_nobody_is_made_in_the_place_of_a_lost_one() {
     let lost = |name| Member {
-        retire: Some(Retire::Lost),
+        replace: Some(Replace::Lost),
         ..member(name, Serving::Unknown)
     };
     let all = [lost("a"), lost("b"), member("c", flying(90))];
@@ -442,7 +442,7 @@ fn one_that_waits_for_its_turn_is_waited_for_only_while_somebody_is_on_its_way_d
     };
     let with = |leaving: Member, full| {
         let mut all = [
-            retiring("a", Retire::Drained, 80),
+            to_replace("a", Replace::Drained, 80),
             member("b", flying(80)),
             waits.clone(),
             leaving,

@@ -1,18 +1,18 @@
-//! Which Drones a Swarm had better do without.
+//! Which Drones of a Swarm should be replaced.
 //!
-//! Owns: [`retire`], from what is known of one Drone's vehicle and node. Must not: say when it goes ([`super::plan`]).
+//! Owns: [`replace`], from what is known of one Drone's vehicle and node. Must not: say when it goes ([`super::plan`]).
 
 use super::Serving;
 use crate::node_use::{NodeUse, OnCordon};
 use crate::units::Percent;
 use std::time::Duration;
 
-/// Why a Swarm had better do without a Drone. The order is the order in which they go.
+/// Why a Drone should be replaced. The order is the order in which they go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Retire {
+pub enum Replace {
     /// An operator wants its node's vehicle on the ground, or no more flights from it.
     Drained,
-    /// Its battery is low: in the air it is to be relieved, on the ground it does not rise.
+    /// Its battery is low: in the air it is to be relieved, on the ground it does not take off.
     Tired,
     /// Its Swarm's node selector has changed, and its node does not match the new one.
     Misplaced,
@@ -25,11 +25,11 @@ pub enum Retire {
 pub struct Service {
     /// What its vehicle does.
     pub serving: Serving,
-    /// Whether the flight came to its end by itself: nobody told it to land, and it stays down.
+    /// Whether the flight ended by itself: no landing was ordered, and it stays down.
     pub over: bool,
-    /// Whether it was found tired when it was looked at last.
+    /// Whether it was found tired at the last reconcile.
     pub was_tired: bool,
-    /// Whether its motors are armed: what its battery says of itself then is no reason to keep it from rising.
+    /// Whether its motors are armed: what its battery reports then is no reason to keep it from taking off.
     pub armed: bool,
     /// Remaining battery, in the air and on the ground.
     pub battery: Option<Percent>,
@@ -41,7 +41,7 @@ pub struct Service {
     pub misplaced: bool,
 }
 
-/// Who was tired is so until its battery is this many percent above: a reading that wavers by one or two must not have another
+/// One that was tired is so until its battery is this many percent above: a reading that wavers by one or two must not have another
 /// vehicle called and sent away again.
 const RECOVERS: u8 = 5;
 
@@ -56,9 +56,9 @@ pub struct Policy {
     pub replace_lost_after: Option<Duration>,
 }
 
-/// Why the Swarm had better do without it, if it had.
+/// Why it should be replaced, if it should.
 #[must_use]
-pub fn retire(s: &Service, policy: &Policy) -> Option<Retire> {
+pub fn replace(s: &Service, policy: &Policy) -> Option<Replace> {
     let above = if s.was_tired { RECOVERS } else { 0 };
     let low = policy.rotate_at.get().saturating_add(above);
     let tired = s.battery.is_some_and(|battery| battery.get() <= low);
@@ -67,17 +67,17 @@ pub fn retire(s: &Service, policy: &Policy) -> Option<Retire> {
         (Serving::Unknown, _) => {
             let long = policy.replace_lost_after.zip(s.unknown_for);
             long.is_some_and(|(after, unknown)| unknown >= after)
-                .then_some(Retire::Lost)
+                .then_some(Replace::Lost)
         }
         (Serving::OnGround, Some(NodeUse::Cordoned | NodeUse::Drained | NodeUse::Gone))
-        | (Serving::Flying { .. }, Some(NodeUse::Drained)) => Some(Retire::Drained),
+        | (Serving::Flying { .. }, Some(NodeUse::Drained)) => Some(Replace::Drained),
         (Serving::Flying { .. }, Some(NodeUse::Cordoned)) if policy.on_cordon == OnCordon::Land => {
-            Some(Retire::Drained)
+            Some(Replace::Drained)
         }
         // It would be relieved as soon as it is up; another is to be preferred, or it waits until it is charged.
-        (Serving::OnGround, _) if tired && (s.over || !s.armed) => Some(Retire::Tired),
-        (Serving::Flying { .. }, _) if tired => Some(Retire::Tired),
-        (Serving::OnGround | Serving::Flying { .. }, _) if s.misplaced => Some(Retire::Misplaced),
+        (Serving::OnGround, _) if tired && (s.over || !s.armed) => Some(Replace::Tired),
+        (Serving::Flying { .. }, _) if tired => Some(Replace::Tired),
+        (Serving::OnGround | Serving::Flying { .. }, _) if s.misplaced => Some(Replace::Misplaced),
         (Serving::OnGround | Serving::Flying { .. }, _) => None,
     }
 }
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ground_taint_retires_all_and_a_cordon_what_stands_or_what_the_policy_says() {
+    fn the_ground_taint_replaces_all_and_a_cordon_what_is_on_the_ground_or_what_the_policy_says() {
         let on = |service: Service, node| Service {
             node: Some(node),
             ..service
@@ -125,19 +125,19 @@ mod tests {
             ..POLICY
         };
         for policy in [POLICY, land] {
-            assert_eq!(retire(&flying(), &policy), None);
-            assert_eq!(retire(&on(flying(), NodeUse::Drained), &policy), Some(Retire::Drained));
+            assert_eq!(replace(&flying(), &policy), None);
+            assert_eq!(replace(&on(flying(), NodeUse::Drained), &policy), Some(Replace::Drained));
             assert_eq!(
-                retire(&on(flying(), NodeUse::Gone), &policy),
+                replace(&on(flying(), NodeUse::Gone), &policy),
                 None,
                 "it flies without its Node"
             );
             for node in [NodeUse::Cordoned, NodeUse::Drained, NodeUse::Gone] {
-                assert_eq!(retire(&on(on_ground(), node), &policy), Some(Retire::Drained));
+                assert_eq!(replace(&on(on_ground(), node), &policy), Some(Replace::Drained));
             }
         }
-        assert_eq!(retire(&on(flying(), NodeUse::Cordoned), &POLICY), None);
-        assert_eq!(retire(&on(flying(), NodeUse::Cordoned), &land), Some(Retire::Drained));
+        assert_eq!(replace(&on(flying(), NodeUse::Cordoned), &POLICY), None);
+        assert_eq!(replace(&on(flying(), NodeUse::Cordoned), &land), Some(Replace::Drained));
     }
 
     #[test]
@@ -146,28 +146,28 @@ mod tests {
             battery: Percent::new(30),
             ..service
         };
-        assert_eq!(retire(&low(flying()), &POLICY), Some(Retire::Tired));
+        assert_eq!(replace(&low(flying()), &POLICY), Some(Replace::Tired));
         assert_eq!(
-            retire(&low(on_ground()), &POLICY),
-            Some(Retire::Tired),
+            replace(&low(on_ground()), &POLICY),
+            Some(Replace::Tired),
             "it would be relieved as soon as it is up"
         );
         let armed = Service {
             armed: true,
             ..low(on_ground())
         };
-        assert_eq!(retire(&armed, &POLICY), None, "it sags as the motors start");
+        assert_eq!(replace(&armed, &POLICY), None, "it sags as the motors start");
         let ended = Service {
             over: true,
             ..low(on_ground())
         };
-        assert_eq!(retire(&ended, &POLICY), Some(Retire::Tired));
+        assert_eq!(replace(&ended, &POLICY), Some(Replace::Tired));
         let pilot = Service {
             over: true,
             ..on_ground()
         };
         assert_eq!(
-            retire(&pilot, &POLICY),
+            replace(&pilot, &POLICY),
             None,
             "a person landed it, and a person says what follows"
         );
@@ -175,7 +175,7 @@ mod tests {
             battery: None,
             ..flying()
         };
-        assert_eq!(retire(&unknown, &POLICY), None);
+        assert_eq!(replace(&unknown, &POLICY), None);
     }
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
                 was_tired,
                 ..flying()
             };
-            let tired = retire(&service, &POLICY) == Some(Retire::Tired);
+            let tired = replace(&service, &POLICY) == Some(Replace::Tired);
             turns += u32::from(tired != was_tired);
             was_tired = tired;
         }
@@ -198,7 +198,7 @@ mod tests {
             was_tired,
             ..flying()
         };
-        assert_eq!(retire(&better, &POLICY), None, "a wrong reading is not for ever");
+        assert_eq!(replace(&better, &POLICY), None, "a wrong reading is not for ever");
     }
 
     #[test]
@@ -207,24 +207,24 @@ mod tests {
             misplaced: true,
             ..service
         };
-        assert_eq!(retire(&misplaced(flying()), &POLICY), Some(Retire::Misplaced));
-        assert_eq!(retire(&misplaced(on_ground()), &POLICY), Some(Retire::Misplaced));
+        assert_eq!(replace(&misplaced(flying()), &POLICY), Some(Replace::Misplaced));
+        assert_eq!(replace(&misplaced(on_ground()), &POLICY), Some(Replace::Misplaced));
         let unknown = Service {
             serving: Serving::Unknown,
             ..misplaced(flying())
         };
-        assert_eq!(retire(&unknown, &POLICY), None, "of what is not known nothing is asked");
+        assert_eq!(replace(&unknown, &POLICY), None, "of what is not known nothing is asked");
         let drained = Service {
             node: Some(NodeUse::Drained),
             ..misplaced(flying())
         };
-        assert_eq!(retire(&drained, &POLICY), Some(Retire::Drained));
+        assert_eq!(replace(&drained, &POLICY), Some(Replace::Drained));
         let tired = Service {
             battery: Percent::new(20),
             ..misplaced(flying())
         };
-        assert_eq!(retire(&tired, &POLICY), Some(Retire::Tired));
-        assert!(Retire::Drained < Retire::Misplaced && Retire::Tired < Retire::Misplaced);
+        assert_eq!(replace(&tired, &POLICY), Some(Replace::Tired));
+        assert!(Replace::Drained < Replace::Misplaced && Replace::Tired < Replace::Misplaced);
     }
 
     #[test]
@@ -236,15 +236,15 @@ mod tests {
             node: Some(NodeUse::Drained),
             ..flying()
         };
-        assert_eq!(retire(&lost(1_000_000), &POLICY), None);
+        assert_eq!(replace(&lost(1_000_000), &POLICY), None);
         let policy = Policy {
             replace_lost_after: Some(Duration::from_secs(300)),
             ..POLICY
         };
-        assert_eq!(retire(&lost(299), &policy), None);
-        assert_eq!(retire(&lost(300), &policy), Some(Retire::Lost));
+        assert_eq!(replace(&lost(299), &policy), None);
+        assert_eq!(replace(&lost(300), &policy), Some(Replace::Lost));
         assert_eq!(
-            retire(
+            replace(
                 &Service {
                     unknown_for: None,
                     ..lost(0)

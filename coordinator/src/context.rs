@@ -1,6 +1,6 @@
 //! What all parts of a leading coordinator share.
 //!
-//! Owns: putting it together; the word that a higher term was seen. Must not: act.
+//! Owns: putting it together; the news that a higher term was seen. Must not: act.
 
 use crate::Setup;
 use crate::cluster::confirm::Confirmed;
@@ -19,7 +19,7 @@ use crate::metrics::Metrics;
 use crate::server::security::Security;
 use crate::sessions::Sessions;
 use crate::sessions::kill::Kills;
-use fleet::deposition::Rumours;
+use fleet::deposition::TermReports;
 use fleet::hearing::Hearing;
 use fleet::ids::{NodeName, Term};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -99,7 +99,7 @@ pub struct Context {
     /// How well agents are heard.
     hearing: Mutex<Hearing>,
     /// What agents say of higher terms.
-    rumours: Mutex<Rumours>,
+    term_reports: Mutex<TermReports>,
     /// Whether agents are told from one another.
     secured: bool,
     /// Whether a vehicle that is granted to no namespace is used by none.
@@ -175,7 +175,7 @@ impl Context {
             metrics: setup.metrics.clone(),
             higher: watch::Sender::new(None),
             hearing: Mutex::default(),
-            rumours: Mutex::default(),
+            term_reports: Mutex::default(),
             secured: !matches!(setup.security, Security::Plaintext),
             granted_only: setup.granted_vehicles_only,
         };
@@ -190,7 +190,7 @@ impl Context {
         GRACE.checked_sub(passed).filter(|left| !left.is_zero())
     }
 
-    /// Whether too few agents are heard for the silence of one to say anything.
+    /// Whether so few agents report that the silence of one means nothing.
     #[must_use]
     pub fn is_deaf(&self) -> bool {
         let (agents, serving) = (self.sessions.how_many(), self.world.nodes_in_service());
@@ -210,7 +210,7 @@ impl Context {
         self.client.0.clone()
     }
 
-    /// The agent of `node` has connected or disconnected, or its autopilot is heard or not heard any more.
+    /// The agent of `node` has connected or disconnected, or the link to its autopilot has come or gone.
     pub fn agent_came_or_went(&self, node: &NodeName) {
         if let Some(wakes) = &self.node_objects {
             wakes.wake(node.clone());
@@ -218,16 +218,16 @@ impl Context {
     }
 
     /// The agent of `node` has seen term `seen`. If it is higher than ours and believed, we lead no more; one that nobody can
-    /// lead is not believed. Where links are not secured, nobody can be told from anybody, and the first word counts.
-    pub fn heard_of_term(&self, node: &NodeName, seen: Term) {
+    /// lead is not believed. Where links are not secured, agents cannot be distinguished, and the first report counts.
+    pub fn note_reported_term(&self, node: &NodeName, seen: Term) {
         if seen <= self.term || !seen.can_be() {
             return;
         }
         let leading = self.leading_since.get().map_or(Duration::ZERO, Instant::elapsed);
         let nodes = if self.secured { self.world.drone_nodes() } else { 1 };
-        let mut rumours = self.rumours.lock().unwrap_or_else(PoisonError::into_inner);
-        rumours.heard(node, seen);
-        match rumours.believed(self.term, nodes, leading, self.raised && self.secured) {
+        let mut term_reports = self.term_reports.lock().unwrap_or_else(PoisonError::into_inner);
+        term_reports.add(node, seen);
+        match term_reports.believed(self.term, nodes, leading, self.raised && self.secured) {
             Some(higher) if higher > self.term => {
                 self.higher.send_replace(Some(higher));
             }
@@ -246,8 +246,8 @@ impl Context {
             std::future::pending::<()>().await;
         }
         let most = || {
-            let rumours = self.rumours.lock().unwrap_or_else(PoisonError::into_inner);
-            rumours.are_most(self.world.drone_nodes())
+            let term_reports = self.term_reports.lock().unwrap_or_else(PoisonError::into_inner);
+            term_reports.are_most(self.world.drone_nodes())
         };
         if !most() {
             tokio::time::sleep(OTHERS).await;

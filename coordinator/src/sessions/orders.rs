@@ -183,7 +183,7 @@ fn decide(context: &Context, node: &NodeName, gone: Option<&DroneUid>) -> Option
     };
     let held = reported.as_ref().and_then(Option::as_ref);
     if let Some(held) = held {
-        context.heard_of_term(node, held.term);
+        context.note_reported_term(node, held.term);
     }
     let gone = held.is_some_and(|held| Some(&held.uid) == gone);
     let bound = context.world.drones_on(node);

@@ -139,7 +139,7 @@ async fn hold(
         ));
     }
     believable("highest_term", Term(hello.highest_term))?;
-    context.heard_of_term(&node, Term(hello.highest_term));
+    context.note_reported_term(&node, Term(hello.highest_term));
     if context.term < Term(hello.highest_term) {
         return Err(Status::unavailable(
             "the agent has seen a higher term than this coordinator leads; reconnect",

@@ -1,10 +1,10 @@
 //! Whether to believe agents that report a term higher than ours.
 //!
-//! Owns: how many have to report it, or for how long, and by how much the term then rises. Must not: know how agents are told
-//! apart; whoever asks has seen to that.
+//! Owns: how many have to report it, or for how long, and by how much the term is then raised. Must not: know how agents are
+//! authenticated; the caller has done that.
 //!
 //! That another coordinator leads, the Lease says. What agents report matters when the Lease was lost or restored from a backup:
-//! then they refuse whoever leads by it, until that one leads above the highest term that they have seen. But an agent on a
+//! then they refuse the one that leads by it, until it leads above the highest term that they have seen. But an agent on a
 //! captured aircraft reports what it likes, and must not be able to end one coordinator after the other, or to use up the terms.
 //! So several have to agree on a term that is not far from ours; and once that was believed, or where no more of them come or what
 //! they report is too far, the coordinator has led for a while, and goes up by a bounded step.
@@ -29,16 +29,16 @@ pub const STEP: u64 = 1000;
 /// there are.
 pub const LEAP: u64 = 1 << 20;
 
-/// Nodes whose word is kept.
+/// Nodes whose reports are kept.
 const MOST: usize = 4096;
 
-/// What agents have said of terms higher than ours.
+/// What agents have reported of terms higher than ours.
 #[derive(Clone, Debug, Default)]
-pub struct Rumours(BTreeMap<NodeName, Term>);
+pub struct TermReports(BTreeMap<NodeName, Term>);
 
-impl Rumours {
+impl TermReports {
     /// The agent of `node` has seen `term`, which is higher than ours.
-    pub fn heard(&mut self, node: &NodeName, term: Term) {
+    pub fn add(&mut self, node: &NodeName, term: Term) {
         if self.0.len() < MOST || self.0.contains_key(node) {
             self.0.insert(node.clone(), term);
         }
@@ -54,17 +54,17 @@ impl Rumours {
     /// was `raised` on the report of agents just before.
     #[must_use]
     pub fn believed(&self, ours: Term, nodes: usize, leading: Duration, raised: bool) -> Option<Term> {
-        let mut told: Vec<Term> = self.0.values().copied().collect();
-        told.sort_unstable_by(|a, b| b.cmp(a));
+        let mut reported: Vec<Term> = self.0.values().copied().collect();
+        reported.sort_unstable_by(|a, b| b.cmp(a));
         let needed = ENOUGH.min(nodes.max(1));
         let within = |term: Term, most: u64| Term(term.0.min(ours.0.saturating_add(most)));
         let patient = leading >= PATIENCE;
         // What so many have seen at least: one alone cannot name a higher one for them.
-        if let Some(&agreed) = told.get(needed - 1) {
+        if let Some(&agreed) = reported.get(needed - 1) {
             let plausible = agreed.0.saturating_sub(ours.0) <= LEAP && !raised;
             return (plausible || patient).then(|| within(agreed, LEAP));
         }
-        let lowest = told.last().filter(|_| patient)?;
+        let lowest = reported.last().filter(|_| patient)?;
         Some(within(*lowest, STEP))
     }
 }
@@ -73,16 +73,16 @@ impl Rumours {
 mod tests {
     use super::*;
 
-    fn rumours(told: &[(&str, u64)]) -> Rumours {
-        let mut rumours = Rumours::default();
-        for (node, term) in told {
-            rumours.heard(&NodeName::parse(node).unwrap(), Term(*term));
+    fn reports(reported: &[(&str, u64)]) -> TermReports {
+        let mut reports = TermReports::default();
+        for (node, term) in reported {
+            reports.add(&NodeName::parse(node).unwrap(), Term(*term));
         }
-        rumours
+        reports
     }
 
-    fn believed(told: &[(&str, u64)], nodes: usize, leading: Duration) -> Option<Term> {
-        rumours(told).believed(Term(1), nodes, leading, false)
+    fn believed(reported: &[(&str, u64)], nodes: usize, leading: Duration) -> Option<Term> {
+        reports(reported).believed(Term(1), nodes, leading, false)
     }
 
     const SOON: Duration = Duration::from_secs(1);
@@ -127,7 +127,7 @@ mod tests {
         // As long as they like, one leadership after the other.
         let (mut ours, mut spent) = (Term(1), Duration::ZERO);
         while spent < Duration::from_secs(10 * 24 * 3600) {
-            let next = rumours(&captured).believed(ours, 10, PATIENCE, true).unwrap();
+            let next = reports(&captured).believed(ours, 10, PATIENCE, true).unwrap();
             assert!(next.can_be() && next.next().can_be());
             (ours, spent) = (next.next(), spent + PATIENCE);
         }
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn what_was_raised_on_the_report_of_agents_is_not_raised_again_at_once() {
-        let next = rumours(&[("a", 90), ("b", 90), ("c", 90)]);
+        let next = reports(&[("a", 90), ("b", 90), ("c", 90)]);
         assert_eq!(next.believed(Term(58), 10, SOON, false), Some(Term(90)));
         assert_eq!(next.believed(Term(58), 10, SOON, true), None);
         assert_eq!(next.believed(Term(58), 10, PATIENCE, true), Some(Term(90)));
@@ -154,17 +154,17 @@ mod tests {
 
     #[test]
     fn a_few_are_not_most() {
-        assert!(!rumours(&[("a", 9), ("b", 9), ("c", 9)]).are_most(10));
-        assert!(rumours(&[("a", 9), ("b", 9), ("c", 9)]).are_most(5));
-        assert!(rumours(&[("a", 9)]).are_most(1));
-        assert!(!Rumours::default().are_most(0));
+        assert!(!reports(&[("a", 9), ("b", 9), ("c", 9)]).are_most(10));
+        assert!(reports(&[("a", 9), ("b", 9), ("c", 9)]).are_most(5));
+        assert!(reports(&[("a", 9)]).are_most(1));
+        assert!(!TermReports::default().are_most(0));
     }
 
     #[test]
     fn words_without_end_do_not_fill_the_memory() {
-        let mut many = Rumours::default();
+        let mut many = TermReports::default();
         for number in 0..10_000 {
-            many.heard(&NodeName::parse(&format!("n{number}")).unwrap(), Term(9));
+            many.add(&NodeName::parse(&format!("n{number}")).unwrap(), Term(9));
         }
         assert_eq!(many.0.len(), MOST);
     }

@@ -111,7 +111,7 @@ fn wish(pilot: &mut Pilot, generation: i64, desired: Desired, ms: u64) {
         failsafe: Failsafe::default(),
         resume_after: 0,
         ground_mark: None,
-        told: fleet::flight_record::Told::default(),
+        reported_flight: fleet::flight_record::ReportedFlight::default(),
     });
     pilot.uplink_opened(at(ms));
     let fence = pilot.consider(&order, at(ms)).unwrap();

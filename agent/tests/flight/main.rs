@@ -252,7 +252,7 @@ fn assignment(generation: i64, desired: Desired) -> Assignment {
         failsafe: Failsafe::default(),
         resume_after: 0,
         ground_mark: None,
-        told: fleet::flight_record::Told::default(),
+        reported_flight: fleet::flight_record::ReportedFlight::default(),
     }
 }
 

@@ -2,7 +2,7 @@
 //! what an agent without a memory is told.
 
 use super::*;
-use fleet::flight_record::{SoFar, Told};
+use fleet::flight_record::{SoFar, ReportedFlight};
 
 /// A wish to fly under `term`, with a landing 20 s after the coordinator is lost.
 fn watched(term: u64) -> Order {
@@ -77,13 +77,13 @@ async fn a_vehicle_that_came_down_by_itself_stays_down_although_its_agent_has_lo
     let vehicle = Vehicle::new(Kind::Px4);
     let agent = vehicle.agent();
     let altitude = AltitudeAboveHome(10.0);
-    let told = Told {
+    let reported_flight = ReportedFlight {
         takeovers: 0,
         so_far: SoFar::Over,
     };
     agent
         .connect(Order::Assigned(Assignment {
-            told,
+            reported_flight,
             ..assignment(1, Desired::Flying { altitude })
         }))
         .await;

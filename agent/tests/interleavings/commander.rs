@@ -77,7 +77,7 @@ impl Commander {
             failsafe: self.failsafe,
             resume_after: self.resume_after,
             ground_mark: self.mark,
-            told: fleet::flight_record::Told::default(),
+            reported_flight: fleet::flight_record::ReportedFlight::default(),
         })
     }
 

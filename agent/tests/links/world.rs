@@ -91,7 +91,7 @@ impl World {
             },
             resume_after: 0,
             ground_mark: None,
-            told: fleet::flight_record::Told::default(),
+            reported_flight: fleet::flight_record::ReportedFlight::default(),
         });
         self.pilot.uplink_opened(self.now());
         let fence = self.pilot.consider(&order, self.now()).unwrap();

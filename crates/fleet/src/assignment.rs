@@ -3,7 +3,7 @@
 //! Owns: [`Assignment`], [`Desired`], and which assignments an agent takes or refuses ([`Fence`]).
 //! Must not: say how to get there; that is [`crate::converge`].
 
-use crate::flight_record::Told;
+use crate::flight_record::ReportedFlight;
 use crate::ground::{GroundMark, GroundOrderId, kept};
 use crate::ids::{DroneName, DroneUid, Term};
 use crate::units::{AltitudeAboveHome, Percent};
@@ -144,9 +144,9 @@ pub struct Assignment {
     /// What has become of a ground order that the agent may keep; see [`crate::ground`].
     #[serde(default)]
     pub ground_mark: Option<GroundMark>,
-    /// What an agent told of the flight before; heeded by one that remembers nothing of it.
-    #[serde(default)]
-    pub told: Told,
+    /// What an agent reported of the flight before; heeded by one that remembers nothing of it.
+    #[serde(default, rename = "told")]
+    pub reported_flight: ReportedFlight,
 }
 
 /// What a coordinator says to an agent about its node.

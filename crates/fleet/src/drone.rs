@@ -8,7 +8,7 @@ pub mod order;
 pub mod status;
 
 use crate::assignment::Failsafe;
-use crate::flight_record::Told;
+use crate::flight_record::ReportedFlight;
 use crate::ground::GroundMark;
 use crate::ids::{DroneName, DroneUid};
 use crate::node_use::Lift;
@@ -45,7 +45,7 @@ pub struct Facts {
     /// What has become of a ground order that its agent may keep.
     pub ground_mark: Option<GroundMark>,
     /// What its agent told of the flight so far, as its status has it.
-    pub told: Told,
+    pub reported_flight: ReportedFlight,
 }
 
 /// Who holds the claim to a Drone's node.

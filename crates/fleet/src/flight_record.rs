@@ -2,7 +2,7 @@
 //!
 //! Owns: [`FlightRecord`], which makes sure that a vehicle which came down without our asking does not rise again by
 //! itself, nor one that was killed, and which counts how often somebody else has taken over ([`crate::takeover`]). All of
-//! it outlives a restart of the agent, and as [`Told`] the loss of its disk. Must not: decide; [`crate::safety`] and [`crate::converge`] do.
+//! it outlives a restart of the agent, and as [`ReportedFlight`] the loss of its disk. Must not: decide; [`crate::safety`] and [`crate::converge`] do.
 //!
 //!   Fresh --seen airborne--> Flown --seen landed, landing not ours--> Over --a ground order is held--> Fresh
 
@@ -43,7 +43,7 @@ pub enum SoFar {
 /// What an agent told of the flight under a Drone before, for one that remembers nothing of it: it has lost its disk, and
 /// must neither take a vehicle back from a pilot nor lift one that came down by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Told {
+pub struct ReportedFlight {
     /// How often somebody else had taken over.
     pub takeovers: u32,
     /// How far it had come.
@@ -202,13 +202,13 @@ impl FlightRecord {
         } else {
             Self {
                 uid: Some(held.uid.clone()),
-                stage: match held.told.so_far {
+                stage: match held.reported_flight.so_far {
                     SoFar::Fresh => Stage::Fresh,
                     SoFar::Flown => Stage::Flown,
                     SoFar::Over | SoFar::Killed => Stage::Over,
                 },
-                takeovers: held.told.takeovers,
-                killed: held.told.so_far == SoFar::Killed,
+                takeovers: held.reported_flight.takeovers,
+                killed: held.reported_flight.so_far == SoFar::Killed,
                 ..Self::default()
             }
         };

@@ -147,7 +147,7 @@ mod tests {
             failsafe: Failsafe::default(),
             resume_after: 0,
             ground_mark: None,
-            told: crate::flight_record::Told::default(),
+            reported_flight: crate::flight_record::ReportedFlight::default(),
         }
     }
 

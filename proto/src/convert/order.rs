@@ -9,7 +9,7 @@ use crate::v1;
 use fleet::assignment::{
     Assignment, Desired, Failsafe, GroundedWhy, OnCoordinatorLoss, OnLowBattery, Order, Preflight, USUAL_RESERVE,
 };
-use fleet::flight_record::{SoFar, Told};
+use fleet::flight_record::{SoFar, ReportedFlight};
 use fleet::ground::{GroundMark, GroundOrderId};
 use fleet::ids::{DroneName, DroneUid, Term};
 use fleet::units::{AltitudeAboveHome, Percent};
@@ -62,8 +62,8 @@ impl From<&Assignment> for v1::Assignment {
             failsafe: Some((&a.failsafe).into()),
             resume_after_takeovers: a.resume_after,
             ground_mark: a.ground_mark.map(Into::into),
-            told_takeovers: a.told.takeovers,
-            told_so_far: v1::FlightSoFar::from(a.told.so_far).into(),
+            told_takeovers: a.reported_flight.takeovers,
+            told_so_far: v1::FlightSoFar::from(a.reported_flight.so_far).into(),
         }
     }
 }
@@ -89,7 +89,7 @@ impl TryFrom<v1::Assignment> for Assignment {
             Desired::Grounded { .. } => failsafe.unwrap_or_default(),
         };
         // A word that is not known yet must not keep a vehicle up.
-        let told = Told {
+        let reported_flight = ReportedFlight {
             takeovers: a.told_takeovers,
             so_far: a.told_so_far().into(),
         };
@@ -105,7 +105,7 @@ impl TryFrom<v1::Assignment> for Assignment {
             failsafe,
             resume_after: a.resume_after_takeovers,
             ground_mark: a.ground_mark.and_then(ground_mark),
-            told,
+            reported_flight,
         })
     }
 }
@@ -311,14 +311,14 @@ mod tests {
             false => GroundMark::Given(GroundOrderId(id)),
         }));
         let so_far = prop::sample::select(vec![SoFar::Fresh, SoFar::Flown, SoFar::Over, SoFar::Killed]);
-        let before = (any::<u32>(), so_far).prop_map(|(takeovers, so_far)| Told { takeovers, so_far });
-        let told = (any::<u32>(), mark, before);
-        (any::<u64>(), ".+", ".*", ".*", any::<i64>(), desired, failsafe, told).prop_map(
-            |(term, uid, namespace, name, generation, desired, failsafe, (resume_after, ground_mark, told))| {
+        let before = (any::<u32>(), so_far).prop_map(|(takeovers, so_far)| ReportedFlight { takeovers, so_far });
+        let reported = (any::<u32>(), mark, before);
+        (any::<u64>(), ".+", ".*", ".*", any::<i64>(), desired, failsafe, reported).prop_map(
+            |(term, uid, namespace, name, generation, desired, failsafe, (resume_after, ground_mark, reported_flight))| {
                 Assignment {
                     resume_after,
                     ground_mark,
-                    told,
+                    reported_flight,
                     term: Term(term),
                     uid: DroneUid(uid),
                     name: DroneName { namespace, name },

@@ -160,7 +160,7 @@ pub fn facts(context: &Context, drone: &Drone) -> Facts {
             }),
         resume_after: u32::try_from(drone.spec.resume_after_takeovers).unwrap_or(0),
         ground_mark,
-        told: drone.status.as_ref().map(status::told).unwrap_or_default(),
+        reported_flight: drone.status.as_ref().map(status::reported_flight).unwrap_or_default(),
         lift: lift(context, drone, report.as_deref()),
         truth: report.map(|report| report.truth),
         ground: Ground::of(drone.spec.grounded, swarm, ordered),
@@ -175,8 +175,8 @@ fn flight_is_over(drone: &Drone, report: Option<&Report>) -> bool {
         Some(held) if serves(held) => report.flight_is_over(),
         Some(_) => false,
         None => {
-            let told = drone.status.as_ref().map(status::told).unwrap_or_default();
-            matches!(told.so_far, SoFar::Over | SoFar::Killed)
+            let reported = drone.status.as_ref().map(status::reported_flight).unwrap_or_default();
+            matches!(reported.so_far, SoFar::Over | SoFar::Killed)
         }
     }
 }

@@ -14,7 +14,7 @@ use crds::drone::{BatteryStatus, PositionStatus, VehicleIdentity};
 use crds::{Drone, DroneStatus, labels};
 use fleet::drone::status::deviations::ALARMS;
 use fleet::drone::status::{Binding, Phase, Question, Status, status};
-use fleet::flight_record::{SoFar, Told};
+use fleet::flight_record::{SoFar, ReportedFlight};
 use fleet::report::Report;
 use fleet::safety::Keep;
 use fleet::vehicle::Autopilot;
@@ -229,8 +229,8 @@ const fn so_far(told: SoFar) -> Option<&'static str> {
 
 /// What agents told of the flight, as `status` has kept it.
 #[must_use]
-pub fn told(status: &DroneStatus) -> Told {
-    Told {
+pub fn reported_flight(status: &DroneStatus) -> ReportedFlight {
+    ReportedFlight {
         takeovers: status
             .takeovers
             .and_then(|count| u32::try_from(count).ok())
@@ -372,12 +372,12 @@ mod tests {
                 ..report(80, "GUIDED")
             };
             let kept = says(&DroneStatus::default(), Some(&report), true);
-            assert_eq!(told(&kept), Told { takeovers: 2, so_far });
+            assert_eq!(reported_flight(&kept), ReportedFlight { takeovers: 2, so_far });
             let forgetful = Report::of_nothing(NodeName::parse("n").unwrap());
             for later in [says(&kept, None, false), says(&kept, Some(&forgetful), false)] {
-                assert_eq!(told(&later), told(&kept));
+                assert_eq!(reported_flight(&later), reported_flight(&kept));
             }
-            assert_eq!(told(&says(&kept, Some(&forgetful), true)), Told::default());
+            assert_eq!(reported_flight(&says(&kept, Some(&forgetful), true)), ReportedFlight::default());
         }
     }
 

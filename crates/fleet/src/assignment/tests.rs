@@ -19,7 +19,7 @@ fn wish(uid: &str, term: u64, generation: i64, desired: Desired) -> Order {
         failsafe: Failsafe::default(),
         resume_after: 0,
         ground_mark: None,
-        told: crate::flight_record::Told::default(),
+        reported_flight: crate::flight_record::ReportedFlight::default(),
     })
 }
 

@@ -51,7 +51,7 @@ pub(super) fn world(desired: Desired) -> World {
         failsafe: Failsafe::default(),
         resume_after: 0,
         ground_mark: None,
-        told: crate::flight_record::Told::default(),
+        reported_flight: crate::flight_record::ReportedFlight::default(),
     };
     World {
         vehicle: Vehicle::default(),

@@ -5,7 +5,7 @@
 
 use crate::assignment::{Assignment, Desired, GroundedWhy, Held, Order};
 use crate::drone::{Claimed, Facts, Ground};
-use crate::flight_record::Told;
+use crate::flight_record::ReportedFlight;
 use crate::ground::{GroundMark, GroundOrderId};
 use crate::ids::{DroneUid, Term};
 use crate::node_use::{Lift, NoLift};
@@ -49,7 +49,7 @@ pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
         resume_after: drone.resume_after,
         ground_mark: drone.ground_mark,
         // Whoever holds the Drone knows better.
-        told: if held.is_none() { drone.told } else { Told::default() },
+        reported_flight: if held.is_none() { drone.reported_flight } else { ReportedFlight::default() },
     }))
 }
 

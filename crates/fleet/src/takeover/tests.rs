@@ -41,7 +41,7 @@ fn wish(uid: &str, desired: Desired, resume_after: u32) -> Assignment {
         },
         resume_after,
         ground_mark: None,
-        told: crate::flight_record::Told::default(),
+        reported_flight: crate::flight_record::ReportedFlight::default(),
     }
 }
 
@@ -365,9 +365,9 @@ proptest! {
 
 #[test]
 fn an_agent_that_has_lost_its_disk_goes_by_what_was_told_before() {
-    use crate::flight_record::{SoFar, Stage, Told};
+    use crate::flight_record::{SoFar, Stage, ReportedFlight};
     let held = |so_far, takeovers| Assignment {
-        told: Told { takeovers, so_far },
+        reported_flight: ReportedFlight { takeovers, so_far },
         ..wish("d", FLY, 1)
     };
     let lost = |held: &Assignment, truth| {

@@ -42,7 +42,7 @@ pub fn wish(name: &str, term: u64, desired: Desired) -> Assignment {
         failsafe: Failsafe::default(),
         resume_after: 0,
         ground_mark: None,
-        told: fleet::flight_record::Told::default(),
+        reported_flight: fleet::flight_record::ReportedFlight::default(),
     }
 }
 

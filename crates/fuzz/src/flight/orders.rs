@@ -47,7 +47,7 @@ impl Default for Coordinators {
                 failsafe: Failsafe::default(),
                 resume_after: 0,
                 ground_mark: None,
-                told: fleet::flight_record::Told::default(),
+                reported_flight: fleet::flight_record::ReportedFlight::default(),
             },
             nonce: 0,
         }

@@ -44,7 +44,7 @@ fn order(desired: Desired) -> Order {
         failsafe: Failsafe::default(),
         resume_after: 0,
         ground_mark: None,
-        told: fleet::flight_record::Told::default(),
+        reported_flight: fleet::flight_record::ReportedFlight::default(),
     })
 }
 

@@ -26,7 +26,7 @@ fn bound() -> Facts {
         truth: Some(FlightTruth::Airborne(Airborne::InAir)),
         resume_after: 0,
         ground_mark: None,
-        told: crate::flight_record::Told::default(),
+        reported_flight: crate::flight_record::ReportedFlight::default(),
     }
 }
 
@@ -59,16 +59,16 @@ const ORDERED: Option<Desired> = Some(Desired::Grounded {
 
 #[test]
 fn only_an_agent_that_does_not_hold_the_drone_is_told_of_its_flight() {
-    let told = Told {
+    let reported_flight = ReportedFlight {
         takeovers: 2,
         so_far: crate::flight_record::SoFar::Over,
     };
-    let drone = Facts { told, ..bound() };
-    for (held, expected) in [(None, told), (Some(held(false)), Told::default())] {
+    let drone = Facts { reported_flight, ..bound() };
+    for (held, expected) in [(None, reported_flight), (Some(held(false)), ReportedFlight::default())] {
         let Some(Order::Assigned(order)) = order(TERM, &drone, held.as_ref()) else {
             panic!("it is told nothing")
         };
-        assert_eq!(order.told, expected);
+        assert_eq!(order.reported_flight, expected);
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) fn drone() -> Facts {
         truth: None,
         resume_after: 0,
         ground_mark: None,
-        told: crate::flight_record::Told::default(),
+        reported_flight: crate::flight_record::ReportedFlight::default(),
     }
 }
 

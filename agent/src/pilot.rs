@@ -563,7 +563,7 @@ impl Pilot {
         let truth = self.vehicle.truth(now);
         let held = self.state.fence.held.as_ref();
         let record: FlightRecord = self.state.record.seen(held, truth, self.memory.landing_ours());
-        let down = self.situation(now).wished_down();
+        let down = self.situation(now).wants_ground();
         let mode = self.vehicle.mode(now);
         let record = record.watched(held, truth, mode, self.memory.descent_sent(), down);
         if held.is_some_and(|held| record.let_go(held) && !self.state.record.let_go(held)) {

@@ -98,7 +98,7 @@ fn pilot() -> Pilot {
     pilot
 }
 
-fn wish(pilot: &mut Pilot, generation: i64, desired: Desired, ms: u64) {
+fn assigned(pilot: &mut Pilot, generation: i64, desired: Desired, ms: u64) {
     let order = Order::Assigned(Assignment {
         term: Term(3),
         uid: DroneUid("u-1".into()),
@@ -167,7 +167,7 @@ fn the_heartbeat_of_a_ground_station_lives_and_dies_with_the_contact_to_the_coor
     let mut pilot = pilot().as_ground_station(Some(SystemId(255)));
     on_ground(&mut pilot, 100);
     assert_eq!(ground_station_beats(&mut pilot, 500..3000), [0; 0]);
-    wish(&mut pilot, 1, GROUND, 3000);
+    assigned(&mut pilot, 1, GROUND, 3000);
     assert_eq!(ground_station_beats(&mut pilot, 3000..6000), [3000, 4000, 5000]);
     // It bridges a fail-over, and no more.
     pilot.uplink_closed(at(6000));
@@ -182,7 +182,7 @@ fn an_arm_command_on_its_way_is_not_forgotten_with_a_heartbeat_of_ours() {
     let mut pilot = pilot();
     on_ground(&mut pilot, 100);
     written(&mut pilot, 100);
-    wish(&mut pilot, 1, FLY, 900);
+    assigned(&mut pilot, 1, FLY, 900);
     on_ground(&mut pilot, 900);
     assert!(armed_by(&written(&mut pilot, 900)));
     on_ground(&mut pilot, 1500);
@@ -197,7 +197,7 @@ fn a_vehicle_whose_autopilot_asks_elsewhere_for_leave_to_arm_is_not_settled() {
     let mut pilot = pilot();
     on_ground(&mut pilot, 100);
     written(&mut pilot, 100);
-    wish(&mut pilot, 1, FLY, 900);
+    assigned(&mut pilot, 1, FLY, 900);
     on_ground(&mut pilot, 900);
     assert!(armed_by(&written(&mut pilot, 900)));
     let ack = COMMAND_ACK_DATA {
@@ -206,7 +206,7 @@ fn a_vehicle_whose_autopilot_asks_elsewhere_for_leave_to_arm_is_not_settled() {
         ..COMMAND_ACK_DATA::default()
     };
     hear(&mut pilot, MavMessage::COMMAND_ACK(ack), 1000);
-    wish(&mut pilot, 2, GROUND, 2000);
+    assigned(&mut pilot, 2, GROUND, 2000);
     for ms in (2000..30_000).step_by(1000) {
         on_ground(&mut pilot, ms);
         written(&mut pilot, ms);
@@ -222,7 +222,7 @@ fn a_land_command_without_an_answer_is_not_repeated_against_a_pilot_who_took_ove
     for (mode, repeated) in [(GUIDED, true), (LOITER, false)] {
         let mut pilot = pilot();
         tells(&mut pilot, true, airborne, GUIDED, 100);
-        wish(&mut pilot, 1, GROUND, 200);
+        assigned(&mut pilot, 1, GROUND, 200);
         let lands = |out: Vec<Outgoing>| out.iter().any(|o| command(o) == Some(LAND));
         assert!(lands(written(&mut pilot, 200)));
         tells(&mut pilot, true, airborne, mode, 900);

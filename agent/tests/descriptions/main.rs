@@ -176,7 +176,7 @@ impl World {
         std::fs::read_dir(self.dir.path().join("metadata")).map_or(0, Iterator::count)
     }
 
-    fn wish(&mut self, generation: i64, desired: Desired) {
+    fn assign(&mut self, generation: i64, desired: Desired) {
         self.pilot.uplink_opened(self.now());
         let fence = self.pilot.consider(&order(generation, desired), self.now()).unwrap();
         self.pilot.adopt(fence, self.now());
@@ -271,7 +271,7 @@ fn a_reason_that_is_not_built_in_is_told_in_the_autopilots_words() {
         }
         world.pass(20);
         world.vehicle.suffer(Fault::MotorStops);
-        world.wish(1, FLY);
+        world.assign(1, FLY);
         world.pass(30);
         let reasons = world.reasons();
         let told = reasons.iter().any(|r| r == "A motor has failed");
@@ -297,10 +297,10 @@ fn nothing_of_it_is_asked_of_ardupilot() {
 fn take_off(world: &mut World, packets: usize) -> (u64, u64) {
     world.until("ready to fly", 90, |w| w.pilot.report(w.now()).ready == Some(true));
     world.until("so many packets", 90, |w| w.packets().count() >= packets);
-    let wished = world.ms;
-    world.wish(1, FLY);
+    let assigned_at = world.ms;
+    world.assign(1, FLY);
     world.until("in the air", 60, |w| matches!(w.truth(), FlightTruth::Airborne(_)));
-    (world.commanded(ARM).unwrap() - wished, world.ms - wished)
+    (world.commanded(ARM).unwrap() - assigned_at, world.ms - assigned_at)
 }
 
 /// A world in which the vehicle is ready before the download begins, and the download is not over yet.
@@ -330,7 +330,7 @@ fn a_wish_to_fly_during_the_download_is_carried_out_as_fast_as_without_it() {
     // Nothing of it is sent in the air, and it goes on after the landing.
     let armed = world.commanded(ARM).unwrap();
     assert!(!world.packets().any(|ms| ms > armed));
-    world.wish(
+    world.assign(
         2,
         Desired::Grounded {
             why: GroundedWhy::Deleted,
@@ -348,7 +348,7 @@ fn while_a_step_is_on_its_way_nothing_of_the_download_is_sent() {
     let mut world = World::of(config);
     world.until("it has begun", 90, |w| w.packets().count() >= 10);
     world.loses_acks = true;
-    world.wish(1, FLY);
+    world.assign(1, FLY);
     world.step();
     let asked = world.commanded(MavCmd::MAV_CMD_RUN_PREARM_CHECKS).unwrap();
     world.pass(1);
@@ -366,7 +366,7 @@ fn an_event_that_was_lost_is_asked_for_and_its_reason_told() {
         config.never_ready = true;
         let mut world = World::of(config);
         world.pass(20);
-        world.wish(1, FLY);
+        world.assign(1, FLY);
         world.loses_event = loses_event;
         world.pass(20);
         assert!(world.loses_event.is_none(), "it was sent");

@@ -42,12 +42,12 @@ async fn a_ground_order_outlives_agent_and_coordinator_until_it_is_done() {
         // A coordinator that was restarted too, and knows nothing of the order, wishes it to fly again and again.
         let agent = vehicle.agent();
         for term in [3, 4, 5] {
-            let Order::Assigned(wish) = flying(2) else { panic!() };
-            let wish = Assignment {
+            let Order::Assigned(assigned) = flying(2) else { panic!() };
+            let assigned = Assignment {
                 term: Term(term),
-                ..wish
+                ..assigned
             };
-            agent.connect(Order::Assigned(wish)).await;
+            agent.connect(Order::Assigned(assigned)).await;
             sleep(Duration::from_secs(20)).await;
             let report = agent.report().unwrap();
             assert_eq!(report.ground_latch, Some(ID), "{kind:?}");
@@ -56,11 +56,11 @@ async fn a_ground_order_outlives_agent_and_coordinator_until_it_is_done() {
         assert_eq!(vehicle.see(|w| w.count(ARM)), 1, "{kind:?}: not armed again");
         agent.kill().await;
         let agent = vehicle.agent();
-        let Order::Assigned(wish) = marked(flying(2), GroundMark::Done(ID)) else {
+        let Order::Assigned(assigned) = marked(flying(2), GroundMark::Done(ID)) else {
             panic!()
         };
         agent
-            .connect(Order::Assigned(Assignment { term: Term(5), ..wish }))
+            .connect(Order::Assigned(Assignment { term: Term(5), ..assigned }))
             .await;
         agent.until_holding().await;
         assert_eq!(agent.report().unwrap().ground_latch, None);

@@ -657,18 +657,18 @@ async fn a_pilot_who_takes_over_is_left_alone() {
 async fn a_lost_coordinator_lets_the_vehicle_land_when_the_drone_says_so() {
     let vehicle = Vehicle::new(Kind::Px4);
     let agent = vehicle.agent();
-    let mut wish = assignment(
+    let mut assigned = assignment(
         1,
         Desired::Flying {
             altitude: AltitudeAboveHome(10.0),
         },
     );
-    wish.failsafe = Failsafe {
+    assigned.failsafe = Failsafe {
         on_coordinator_loss: OnCoordinatorLoss::Land,
         after: Duration::from_secs(20),
         ..Failsafe::default()
     };
-    agent.connect(Order::Assigned(wish)).await;
+    agent.connect(Order::Assigned(assigned)).await;
     agent.until_holding().await;
     agent.orders.send(FromUplink::Closed).await.unwrap();
     sleep(Duration::from_secs(15)).await;
@@ -852,18 +852,18 @@ async fn an_agent_that_lost_its_memory_sends_nothing_to_a_flying_vehicle_until_i
 async fn a_coordinator_that_only_opens_streams_does_not_put_off_the_failsafe() {
     let vehicle = Vehicle::new(Kind::Px4);
     let agent = vehicle.agent();
-    let mut wish = assignment(
+    let mut assigned = assignment(
         1,
         Desired::Flying {
             altitude: AltitudeAboveHome(10.0),
         },
     );
-    wish.failsafe = Failsafe {
+    assigned.failsafe = Failsafe {
         on_coordinator_loss: OnCoordinatorLoss::Land,
         after: Duration::from_secs(20),
         ..Failsafe::default()
     };
-    agent.connect(Order::Assigned(wish)).await;
+    agent.connect(Order::Assigned(assigned)).await;
     agent.until_holding().await;
     for _ in 0..30 {
         agent.orders.send(FromUplink::Closed).await.unwrap();

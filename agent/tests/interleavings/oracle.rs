@@ -247,7 +247,7 @@ impl Oracle {
             shown.armed,
             "a descent of a vehicle that is not armed: {out:?} {self:?}"
         );
-        let wished_down = self.terminating || self.kept.is_some() || {
+        let wants_ground = self.terminating || self.kept.is_some() || {
             match self.taken.as_ref() {
                 None => false,
                 Some(Order::Unassigned { .. }) => true,
@@ -274,7 +274,7 @@ impl Oracle {
         let allowed = if command == NAV_RETURN {
             alone || low
         } else {
-            wished_down || alone || low
+            wants_ground || alone || low
         };
         assert!(
             allowed,

@@ -10,7 +10,7 @@ mod nodes;
 mod pending;
 
 pub use nodes::NodeFacts;
-pub use pending::{Found, Shortlist, Wish};
+pub use pending::{Found, Shortlist, VehicleRequest};
 
 use index::Inner;
 
@@ -223,8 +223,8 @@ impl World {
         if let Some(node) = inner.left_behind(old, new) {
             self.offer(inner, &node);
         }
-        let wish = Wish::looking(old).filter(|wish| new.and_then(Wish::looking).as_ref() != Some(wish));
-        if let Some(key) = wish.and_then(|wish| inner.pending.passed_on(&wish)) {
+        let request = VehicleRequest::looking(old).filter(|request| new.and_then(VehicleRequest::looking).as_ref() != Some(request));
+        if let Some(key) = request.and_then(|request| inner.pending.passed_on(&request)) {
             self.wakes.drones.wake(key);
         }
     }
@@ -268,7 +268,7 @@ impl World {
         else {
             return;
         };
-        let wants = |wish: &Wish| selects(&wish.selector, &facts.labels);
+        let wants = |request: &VehicleRequest| selects(&request.selector, &facts.labels);
         for key in inner.pending.may_be_free(&facts.name, wants) {
             self.wakes.drones.wake(key);
         }
@@ -620,13 +620,13 @@ impl World {
 
     /// What is known of the vehicles that do for those with this wish.
     #[must_use]
-    pub fn find(&self, wish: &Wish, now: Instant) -> Found {
-        self.lock().pending.find(wish, now)
+    pub fn find(&self, request: &VehicleRequest, now: Instant) -> Found {
+        self.lock().pending.find(request, now)
     }
 
     /// Keeps what was found for those with this wish, while there are any.
-    pub fn keep(&self, wish: &Wish, list: Shortlist) {
-        self.lock().pending.keep(wish, list);
+    pub fn keep(&self, request: &VehicleRequest, list: Shortlist) {
+        self.lock().pending.keep(request, list);
     }
 
     /// The node that the Drone `me` has a claim to.
@@ -679,11 +679,11 @@ impl Drop for Reservation {
 
 /// Whether what a Swarm wishes of the Drones that it has is the same: all but their number.
 fn same_for_drones(one: &Swarm, other: &Swarm) -> bool {
-    let wish = |swarm: &Swarm| crds::SwarmSpec {
+    let desired = |swarm: &Swarm| crds::SwarmSpec {
         replicas: 0,
         ..swarm.spec.clone()
     };
-    wish(one) == wish(other)
+    desired(one) == desired(other)
 }
 
 fn is_older(new: &kube::core::ObjectMeta, old: &kube::core::ObjectMeta) -> bool {

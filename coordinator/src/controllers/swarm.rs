@@ -123,7 +123,7 @@ async fn reconcile(context: &Context, key: &Key) -> Result<Option<Duration>, Api
 /// Makes and deletes Drones as planned.
 async fn converge(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Result<Option<Duration>, ApiError> {
     let bounds = bounds(swarm);
-    let wished = bounds.replicas;
+    let desired = bounds.replicas;
     let now = Instant::now();
     let unseen = context.expectations.unseen_creations(uid(swarm), drones, now);
     let stays = |drone: &&Arc<Drone>| {
@@ -132,7 +132,7 @@ async fn converge(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
     // One that was made and is gone before it was seen would be counted on for ever: look again when it is given up.
     let relook = (!unseen.is_empty()).then_some(expectations::BELIEVE);
     let calm = context.assessments.calm(uid(swarm)) || swarm.metadata.deletion_timestamp.is_some();
-    if calm && drones.iter().filter(stays).count() + unseen.len() == wished {
+    if calm && drones.iter().filter(stays).count() + unseen.len() == desired {
         context.takeoff_slots.lost(uid(swarm), 0);
         return Ok(relook);
     }
@@ -165,12 +165,12 @@ async fn converge(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
     let key = Key::of(swarm);
     if plan.create > 0 {
         let names = free_names(context, swarm, &unseen, plan.create.min(BATCH));
-        tracing::info!(wished, making = names.len(), "making Drones");
+        tracing::info!(desired, making = names.len(), "making Drones");
         run(names.into_iter().map(|name| create(context, swarm, name))).await?;
     }
     if !plan.delete.is_empty() {
         let chosen: HashSet<&DroneUid> = plan.delete.iter().take(BATCH).collect();
-        tracing::info!(wished, removing = chosen.len(), "removing Drones");
+        tracing::info!(desired, removing = chosen.len(), "removing Drones");
         let chosen: Vec<Member> = members.iter().filter(|m| chosen.contains(&m.uid)).cloned().collect();
         run(chosen
             .into_iter()

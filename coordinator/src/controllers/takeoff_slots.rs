@@ -91,7 +91,7 @@ impl TakeoffSlots {
             return;
         }
         match snapshot.facts.truth {
-            Some(FlightTruth::Disarmed) if snapshot.wished_up() => self.change(&context.world, &snapshot.drone, SlotsOfSwarm::on_ground),
+            Some(FlightTruth::Disarmed) if snapshot.wants_flight() => self.change(&context.world, &snapshot.drone, SlotsOfSwarm::on_ground),
             Some(FlightTruth::Disarmed) => self.forget(context, &snapshot.drone),
             Some(FlightTruth::ArmedOnGround) => self.change(&context.world, &snapshot.drone, SlotsOfSwarm::armed),
             Some(FlightTruth::Airborne(_) | FlightTruth::Unknown(_)) | None => {

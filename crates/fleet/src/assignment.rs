@@ -286,8 +286,8 @@ impl Fence {
 }
 
 /// `wish` as it is to be acted on while the ground order `latch` is kept.
-fn under(latch: Option<GroundOrderId>, wish: &Assignment) -> Assignment {
-    let desired = match (latch, wish.desired) {
+fn under(latch: Option<GroundOrderId>, assignment: &Assignment) -> Assignment {
+    let desired = match (latch, assignment.desired) {
         (Some(_), Desired::Flying { .. }) => Desired::Grounded {
             why: GroundedWhy::Ordered,
         },
@@ -295,7 +295,7 @@ fn under(latch: Option<GroundOrderId>, wish: &Assignment) -> Assignment {
     };
     Assignment {
         desired,
-        ..wish.clone()
+        ..assignment.clone()
     }
 }
 

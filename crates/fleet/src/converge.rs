@@ -178,10 +178,10 @@ fn paced(s: &Situation<'_>, step: Step, activity: Activity) -> Verdict {
 
 /// Somebody else has taken over: whatever is wished, nothing is sent.
 fn while_taken_over(s: &Situation<'_>, held: &Assignment, truth: FlightTruth) -> Activity {
-    let wished_down = s.wished_down();
+    let wants_ground = s.wants_ground();
     match (truth, flight_ended(s, held)) {
-        (FlightTruth::Disarmed, Some(ended)) if !wished_down => Activity::HandsOff(ended),
-        _ => takeover::activity(truth, s.vehicle.mode(s.now), wished_down),
+        (FlightTruth::Disarmed, Some(ended)) if !wants_ground => Activity::HandsOff(ended),
+        _ => takeover::activity(truth, s.vehicle.mode(s.now), wants_ground),
     }
 }
 
@@ -251,11 +251,11 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
 }
 
 fn lift_off(s: &Situation<'_>, held: &Assignment, altitude: AltitudeAboveHome) -> Verdict {
-    let wished_now = s.led() && !s.record.was_killed(held);
+    let desired_now = s.led() && !s.record.was_killed(held);
     match s.vehicle.mode(s.now) {
         // Touched down, motors not off yet: the autopilot disarms by itself.
         Some(Mode::Land | Mode::Return) => rest(s.descending()),
-        Some(Mode::Station | Mode::Takeoff) if s.memory.armed_by_us() && wished_now => {
+        Some(Mode::Station | Mode::Takeoff) if s.memory.armed_by_us() && desired_now => {
             paced(s, Step::TakeOff { altitude }, Activity::TakingOff)
         }
         // Armed for a wish that nobody stands by any more: the autopilot disarms by itself.
@@ -351,7 +351,7 @@ fn down(s: &Situation<'_>, truth: FlightTruth) -> Verdict {
 impl Situation<'_> {
     /// Whether the vehicle should come down: its Drone wishes it, or the agent is ending.
     #[must_use]
-    pub fn wished_down(&self) -> bool {
+    pub fn wants_ground(&self) -> bool {
         let held = self.fence.held.as_ref();
         self.terminating || held.is_some_and(|a| matches!(a.desired, Desired::Grounded { .. }))
     }
@@ -410,10 +410,10 @@ impl Situation<'_> {
 pub fn called_off(kind: StepKind, s: &Situation<'_>) -> bool {
     let let_go = s.fence.held.as_ref().is_some_and(|a| s.record.let_go(a));
     let unasked = match kind {
-        StepKind::Arm | StepKind::AskReasons => s.wished_down(),
-        StepKind::TakeOff | StepKind::SetStation | StepKind::ChangeHeight => s.wished_down() || !s.led(),
+        StepKind::Arm | StepKind::AskReasons => s.wants_ground(),
+        StepKind::TakeOff | StepKind::SetStation | StepKind::ChangeHeight => s.wants_ground() || !s.led(),
         // A descent that has not begun by now need not.
-        StepKind::Land => !s.wished_down(),
+        StepKind::Land => !s.wants_ground(),
         StepKind::FailsafeLand | StepKind::FailsafeReturn => !s.alone() && s.battery.lasting < Level::Low,
     };
     unasked || let_go || (kind != StepKind::Arm && s.gives_way()) || overtaken(kind, s)

@@ -106,7 +106,7 @@ impl FlightRecord {
         truth: FlightTruth,
         mode: Option<Mode>,
         sent: Option<Descent>,
-        wished_down: bool,
+        wants_ground: bool,
     ) -> Self {
         let Some(assignment) = held else { return Self::default() };
         let before = self.of(assignment);
@@ -119,7 +119,7 @@ impl FlightRecord {
                 )
         );
         let descent = sent.or(before.descent.filter(|_| !elsewhere));
-        let now = before.in_command.after(truth, mode, descent, wished_down);
+        let now = before.in_command.after(truth, mode, descent, wants_ground);
         Self {
             descent,
             ..before.commanded_by(held, now)

@@ -255,7 +255,7 @@ mod tests {
             used: &used,
             now: at(10_000),
         };
-        assert!(may_kill(&question).is_ok(), "whatever the Drone wishes");
+        assert!(may_kill(&question).is_ok(), "whatever the Drone wants");
     }
 
     #[test]

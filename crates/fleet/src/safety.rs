@@ -297,7 +297,7 @@ pub enum Keep {
 /// What an agent must be seen to act on before a Drone that is being deleted may go: the wish of its deletion, not an
 /// earlier wish to be on the ground that was taken back since.
 #[derive(Clone, Copy, Debug)]
-pub struct LastWish<'a> {
+pub struct LastDesired<'a> {
     /// `metadata.uid` of the Drone.
     pub uid: &'a DroneUid,
     /// Leadership that sent it.
@@ -307,11 +307,11 @@ pub struct LastWish<'a> {
 }
 
 /// Invariant 4: whether a Drone that is being deleted may go. `report` is the last report of the agent on its node,
-/// `None` when that agent is not connected. `forced` is an operator's explicit word.
+/// `None` when that agent is not connected. `forced`: an operator has forced it.
 ///
 /// # Errors
 /// [`Keep`], when the object must stay.
-pub fn may_release(wish: LastWish<'_>, bound: bool, report: Option<&Report>, forced: bool) -> Result<Release, Keep> {
+pub fn may_release(desired: LastDesired<'_>, bound: bool, report: Option<&Report>, forced: bool) -> Result<Release, Keep> {
     if !bound {
         return Ok(Release::NeverBound);
     }
@@ -319,7 +319,7 @@ pub fn may_release(wish: LastWish<'_>, bound: bool, report: Option<&Report>, for
         return Ok(Release::Forced);
     }
     let report = report.ok_or(Keep::AgentSilent)?;
-    let last = |h: &&Held| h.uid == *wish.uid && h.grounded && h.term == wish.term && h.generation >= wish.generation;
+    let last = |h: &&Held| h.uid == *desired.uid && h.grounded && h.term == desired.term && h.generation >= desired.generation;
     let held = report.held.as_ref().filter(last).ok_or(Keep::NotTaken)?;
     if held.settled && report.truth == FlightTruth::Disarmed {
         Ok(Release::Landed)
@@ -359,12 +359,12 @@ mod tests {
 
     fn release(report: Option<&Report>) -> Result<Release, Keep> {
         let uid = DroneUid("d".into());
-        let wish = LastWish {
+        let desired = LastDesired {
             uid: &uid,
             term: Term(3),
             generation: 7,
         };
-        may_release(wish, true, report, false)
+        may_release(desired, true, report, false)
     }
 
     #[test]
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn an_earlier_wish_to_be_on_the_ground_releases_nothing() {
+    fn an_earlier_order_to_be_on_the_ground_releases_nothing() {
         assert_eq!(
             release(Some(&landed(3, 6))),
             Err(Keep::NotTaken),

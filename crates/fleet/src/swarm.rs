@@ -102,11 +102,11 @@ pub fn plan(bounds: Bounds, members: &[Member], settled: bool) -> Plan {
         .iter()
         .filter(|m| m.replace.is_some() && bounds.replicas > 0)
         .count();
-    let wished = bounds.replicas + flying_out.min(bounds.surge);
+    let desired = bounds.replicas + flying_out.min(bounds.surge);
 
     let mut surplus = rest.clone();
     surplus.sort_by(|a, b| order_of_removal(a).cmp(&order_of_removal(b)));
-    surplus.truncate(rest.len().saturating_sub(wished));
+    surplus.truncate(rest.len().saturating_sub(desired));
     // Where all go, there is nothing to choose.
     let unsure = !settled
         && !surplus.is_empty()
@@ -116,7 +116,7 @@ pub fn plan(bounds: Bounds, members: &[Member], settled: bool) -> Plan {
         surplus.clear();
     }
     let staying: Vec<&Member> = rest.into_iter().filter(|m| !surplus.contains(m)).collect();
-    let create = wished.saturating_sub(staying.len());
+    let create = desired.saturating_sub(staying.len());
     delete.extend(surplus);
     delete.extend(not_missed(bounds, &staying, create));
     Plan {

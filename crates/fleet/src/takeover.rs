@@ -46,15 +46,15 @@ impl InCommand {
     ///
     /// What is not known changes nothing, and on the ground nobody takes over.
     #[must_use]
-    pub const fn after(self, truth: FlightTruth, mode: Option<Mode>, sent: Option<Descent>, wished_down: bool) -> Self {
+    pub const fn after(self, truth: FlightTruth, mode: Option<Mode>, sent: Option<Descent>, wants_ground: bool) -> Self {
         match (truth, mode) {
             (FlightTruth::Disarmed, _) => Self::Us,
-            (FlightTruth::Airborne(_), Some(mode)) => self.flying_in(mode, sent, wished_down),
+            (FlightTruth::Airborne(_), Some(mode)) => self.flying_in(mode, sent, wants_ground),
             (FlightTruth::Unknown(_) | FlightTruth::ArmedOnGround, _) | (FlightTruth::Airborne(_), None) => self,
         }
     }
 
-    const fn flying_in(self, mode: Mode, sent: Option<Descent>, wished_down: bool) -> Self {
+    const fn flying_in(self, mode: Mode, sent: Option<Descent>, wants_ground: bool) -> Self {
         match (mode, self, sent) {
             (Mode::Station | Mode::Takeoff, _, _) => Self::Us,
             // Nothing is sent to a vehicle in somebody else's command, so the descent is theirs too.
@@ -64,7 +64,7 @@ impl InCommand {
             (Mode::Land | Mode::Return, Self::OurReturn, _) | (Mode::Land | Mode::Return, _, Some(Descent::Return)) => {
                 Self::OurReturn
             }
-            (Mode::Land, Self::Us, None) if wished_down => Self::OurLanding,
+            (Mode::Land, Self::Us, None) if wants_ground => Self::OurLanding,
             (Mode::Land | Mode::Return, _, _) => Self::SomebodyElse,
         }
     }
@@ -78,10 +78,10 @@ pub const fn let_go(takeovers: u32, resume_after: u32) -> bool {
 
 /// What an agent that has let go is said to be busy with.
 #[must_use]
-pub const fn activity(truth: FlightTruth, mode: Option<Mode>, wished_down: bool) -> Activity {
+pub const fn activity(truth: FlightTruth, mode: Option<Mode>, wants_ground: bool) -> Activity {
     match (truth, mode) {
         (FlightTruth::Unknown(_), _) | (FlightTruth::Airborne(_), None) => Activity::Waiting,
-        (FlightTruth::Disarmed, _) if wished_down => Activity::Idle,
+        (FlightTruth::Disarmed, _) if wants_ground => Activity::Idle,
         (FlightTruth::Airborne(_), Some(Mode::Foreign | Mode::Land | Mode::Return)) => {
             Activity::HandsOff(HandsOff::OtherMode)
         }

@@ -2,7 +2,7 @@
 //!
 //! Owns: keeping the indexes true to the objects, and whether a node is taken. Must not: wake anybody or lock anything.
 
-use super::pending::{Pending, Wish};
+use super::pending::{Pending, VehicleRequest};
 use super::{Claim, NodeFacts, owner, uid};
 use crate::cluster::key::Key;
 use crds::{Drone, Swarm};
@@ -37,8 +37,8 @@ impl Inner {
                 self.on_node.entry(node.clone()).or_default().insert(key.clone());
             }
             None => {
-                if let Some(wish) = Wish::looking(drone) {
-                    self.pending.insert(wish, key.clone());
+                if let Some(request) = VehicleRequest::looking(drone) {
+                    self.pending.insert(request, key.clone());
                 }
             }
         }
@@ -64,8 +64,8 @@ impl Inner {
                 }
             }
             None => {
-                if let Some(wish) = Wish::looking(drone) {
-                    self.pending.remove(&wish, key);
+                if let Some(request) = VehicleRequest::looking(drone) {
+                    self.pending.remove(&request, key);
                 }
             }
         }

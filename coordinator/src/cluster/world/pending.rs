@@ -1,6 +1,6 @@
 //! The Drones that have no vehicle yet, by what they look for, with the vehicles that would do.
 //!
-//! Owns: [`Wish`], which is the same for all that look for the same, so that going through all nodes is done for all of them at once
+//! Owns: [`VehicleRequest`], which is the same for all that look for the same, so that going through all nodes is done for all of them at once
 //! and not for each; [`Shortlist`], how long what was found then is believed; whose turn it is to look at a vehicle that may be
 //! free. Must not: judge a vehicle, or read a clock.
 
@@ -33,7 +33,7 @@ const MOST_NEWS: usize = 10_000;
 /// What a Drone asks of a vehicle. It holds all that [`fleet::binding`] judges by but for what is the Swarm's: who has the same wish
 /// can take the same vehicles.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Wish {
+pub struct VehicleRequest {
     /// Its namespace: vehicles may be granted to some.
     namespace: Option<String>,
     /// `metadata.uid` of the Swarm that controls it.
@@ -44,7 +44,7 @@ pub struct Wish {
     reserve: Option<i32>,
 }
 
-impl Wish {
+impl VehicleRequest {
     /// That of `drone`.
     #[must_use]
     pub fn of(drone: &Drone) -> Self {
@@ -133,21 +133,21 @@ impl Group {
 /// All Drones without a vehicle.
 #[derive(Debug, Default)]
 pub struct Pending {
-    groups: BTreeMap<Wish, Group>,
+    groups: BTreeMap<VehicleRequest, Group>,
     /// Counts what may be news to them.
     changes: u64,
 }
 
 impl Pending {
-    pub(super) fn insert(&mut self, wish: Wish, key: Key) {
-        self.groups.entry(wish).or_default().drones.insert(key);
+    pub(super) fn insert(&mut self, request: VehicleRequest, key: Key) {
+        self.groups.entry(request).or_default().drones.insert(key);
     }
 
-    pub(super) fn remove(&mut self, wish: &Wish, key: &Key) {
-        if let Some(group) = self.groups.get_mut(wish) {
+    pub(super) fn remove(&mut self, request: &VehicleRequest, key: &Key) {
+        if let Some(group) = self.groups.get_mut(request) {
             group.drones.remove(key);
             if group.drones.is_empty() {
-                self.groups.remove(wish);
+                self.groups.remove(request);
             }
         }
     }
@@ -160,14 +160,14 @@ impl Pending {
 
     /// One that had `wish` looks for it no more. It may have been woken for a vehicle meanwhile, and nobody else: who is to look in its
     /// place.
-    pub(super) fn passed_on(&mut self, wish: &Wish) -> Option<Key> {
-        self.groups.get_mut(wish)?.some(1).pop()
+    pub(super) fn passed_on(&mut self, request: &VehicleRequest) -> Option<Key> {
+        self.groups.get_mut(request)?.some(1).pop()
     }
 
     /// The vehicle of `node` may be free, which does for those that `wants` says: who is to look.
-    pub(super) fn may_be_free(&mut self, node: &NodeName, wants: impl Fn(&Wish) -> bool) -> Vec<Key> {
+    pub(super) fn may_be_free(&mut self, node: &NodeName, wants: impl Fn(&VehicleRequest) -> bool) -> Vec<Key> {
         self.changes += 1;
-        let groups = self.groups.iter_mut().filter(|(wish, _)| wants(wish));
+        let groups = self.groups.iter_mut().filter(|(request, _)| wants(request));
         let groups = groups.flat_map(|(_, group)| {
             if let Some(list) = group.list.as_mut().filter(|list| list.nodes.len() < MOST_NEWS) {
                 list.nodes.push_back(node.clone());
@@ -180,22 +180,22 @@ impl Pending {
     /// What the Swarm `swarm` asks of a vehicle may have changed, and what is being found just now is of before.
     pub(super) fn doubt(&mut self, swarm: &str) {
         self.changes += 1;
-        for (wish, group) in &mut self.groups {
-            if wish.swarm.as_deref() == Some(swarm) {
+        for (request, group) in &mut self.groups {
+            if request.swarm.as_deref() == Some(swarm) {
                 group.list = None;
             }
         }
     }
 
     /// What is known of the vehicles for `wish`.
-    pub(super) fn find(&mut self, wish: &Wish, now: Instant) -> Found {
-        let list = self.groups.get_mut(wish).and_then(|group| group.list.as_mut());
+    pub(super) fn find(&mut self, request: &VehicleRequest, now: Instant) -> Found {
+        let list = self.groups.get_mut(request).and_then(|group| group.list.as_mut());
         list.map_or(Found::Nothing, |list| list.next(self.changes, now))
     }
 
     /// Keeps what was found for `wish`.
-    pub(super) fn keep(&mut self, wish: &Wish, list: Shortlist) {
-        if let Some(group) = self.groups.get_mut(wish) {
+    pub(super) fn keep(&mut self, request: &VehicleRequest, list: Shortlist) {
+        if let Some(group) = self.groups.get_mut(request) {
             group.list = Some(list);
         }
     }

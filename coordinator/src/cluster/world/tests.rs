@@ -173,7 +173,7 @@ fn a_swarm_made_anew_under_a_name_is_not_the_one_that_the_drones_of_the_one_befo
 }
 
 #[test]
-fn drones_and_agents_are_looked_at_when_their_swarm_wishes_something_else_of_them() {
+fn drones_and_agents_are_reconciled_when_their_swarm_wants_something_else_of_them() {
     let wakes = Wakes::default();
     let world = World::new(wakes.clone());
     world.swarm(swarm("s", 1, |_| {}));
@@ -284,14 +284,14 @@ fn what_was_found_for_one_is_found_for_all_that_look_for_the_same_until_it_may_b
     for name in ["a", "b"] {
         world.drone(Change::Is(Arc::new(drone(name, 1, None))));
     }
-    let wish = Wish::of(&drone("a", 1, None));
-    assert_eq!(wish, Wish::of(&drone("b", 1, None)));
+    let request = VehicleRequest::of(&drone("a", 1, None));
+    assert_eq!(request, VehicleRequest::of(&drone("b", 1, None)));
     let (start, changes) = (Instant::now(), world.candidates().1);
     let at = |ms| start + Duration::from_millis(ms);
     let keep = |nodes: &[&str], none: Option<NoVehicle>, cut: bool| {
         let nodes = nodes.iter().map(|node| NodeName::parse(node).unwrap()).collect();
         world.keep(
-            &wish,
+            &request,
             Shortlist {
                 nodes,
                 none,
@@ -301,7 +301,7 @@ fn what_was_found_for_one_is_found_for_all_that_look_for_the_same_until_it_may_b
             },
         );
     };
-    let found = |ms: u64| match world.find(&wish, at(ms)) {
+    let found = |ms: u64| match world.find(&request, at(ms)) {
         Found::Try(node) => node.to_string(),
         Found::Nothing => "nothing".to_owned(),
         Found::None(_, again) => format!("none {again:?}"),
@@ -327,7 +327,7 @@ fn what_was_found_for_one_is_found_for_all_that_look_for_the_same_until_it_may_b
         [found(10), found(10), found(1000)],
         ["n2", "none Some(990ms)", "nothing"]
     );
-    let other = Wish::of(&drone_with_selector("c"));
+    let other = VehicleRequest::of(&drone_with_selector("c"));
     assert_eq!(world.find(&other, at(0)), Found::Nothing);
 }
 
@@ -340,7 +340,7 @@ fn what_was_found_is_doubted_when_the_swarm_asks_for_something_else() {
     };
     let mut drone = drone.as_ref().clone();
     drone.spec.node_name = None;
-    let wish = Wish::of(&drone);
+    let request = VehicleRequest::of(&drone);
     world.drone(Change::Is(Arc::new(drone)));
     let list = || Shortlist {
         nodes: [].into(),
@@ -349,8 +349,8 @@ fn what_was_found_is_doubted_when_the_swarm_asks_for_something_else() {
         at: Instant::now(),
         changes: world.candidates().1,
     };
-    world.keep(&wish, list());
-    let found = || world.find(&wish, Instant::now()) == Found::Nothing;
+    world.keep(&request, list());
+    let found = || world.find(&request, Instant::now()) == Found::Nothing;
     assert!(!found());
     world.swarm(swarm("s", 3, |spec| spec.replicas = 7));
     assert!(!found());
@@ -528,7 +528,7 @@ fn what_is_found_while_a_swarm_comes_to_ask_for_something_else_is_not_believed_f
     };
     let mut drone = drone.as_ref().clone();
     drone.spec.node_name = None;
-    let wish = Wish::of(&drone);
+    let request = VehicleRequest::of(&drone);
     world.drone(Change::Is(Arc::new(drone)));
     let at = Instant::now();
     let found_none = |changes| {
@@ -539,8 +539,8 @@ fn what_is_found_while_a_swarm_comes_to_ask_for_something_else_is_not_believed_f
             at,
             changes,
         };
-        world.keep(&wish, list);
-        world.find(&wish, at)
+        world.keep(&request, list);
+        world.find(&request, at)
     };
     let before = world.candidates().1;
     assert_eq!(found_none(before), Found::None(NoVehicle::default(), None));

@@ -7,7 +7,7 @@ use crate::cluster::api::{self, ApiError};
 use crate::cluster::claims::{self, Outcome};
 use crate::cluster::confirm;
 use crate::cluster::events::Note;
-use crate::cluster::world::{Found, NodeFacts, Reservation, Shortlist, Wish, owner};
+use crate::cluster::world::{Found, NodeFacts, Reservation, Shortlist, VehicleRequest, owner};
 use crate::context::Context;
 use crate::controllers::drone::facts::DroneSnapshot;
 use crate::controllers::takeoff_slots::policy;
@@ -57,9 +57,9 @@ pub async fn reconcile(context: &Arc<Context>, snapshot: DroneSnapshot) -> Resul
             let (snapshot, outcome) = hold(context, snapshot, &node).await?;
             Ok((snapshot, binding(node, outcome), None))
         }
-        (Some(wish), _) => {
-            let wish = wish.clone();
-            requested(context, snapshot, &wish).await
+        (Some(request), _) => {
+            let request = request.clone();
+            requested(context, snapshot, &request).await
         }
     }
 }
@@ -204,9 +204,9 @@ fn find(context: &Arc<Context>, snapshot: &DroneSnapshot, lost: &HashSet<NodeNam
     if let Some(reservation) = again {
         return Ok(reservation);
     }
-    let (wish, mut made) = (Wish::of(&snapshot.drone), false);
+    let (request, mut made) = (VehicleRequest::of(&snapshot.drone), false);
     for _ in 0..MOST_LOOKS {
-        match context.world.find(&wish, Instant::now()) {
+        match context.world.find(&request, Instant::now()) {
             Found::Try(node) => {
                 if let Some(reservation) = reserve(context, snapshot, &node, wanted, is_lost) {
                     return Ok(reservation);
@@ -220,7 +220,7 @@ fn find(context: &Arc<Context>, snapshot: &DroneSnapshot, lost: &HashSet<NodeNam
                 made = true;
                 let list = shortlist(context, snapshot, wanted);
                 let why = list.none.as_ref().map(ToString::to_string);
-                context.world.keep(&wish, list);
+                context.world.keep(&request, list);
                 if let Some(why) = why {
                     return Err((why, RELOOK));
                 }

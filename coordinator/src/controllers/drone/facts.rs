@@ -77,7 +77,7 @@ impl DroneSnapshot {
 
     /// Whether its vehicle is to rise as soon as it may, or to stay up.
     #[must_use]
-    pub fn wished_up(&self) -> bool {
+    pub fn wants_flight(&self) -> bool {
         let soon = matches!(self.facts.lift, Lift::Free | Lift::Stay(NoLift::Doubt | NoLift::TakeoffSlot));
         !self.facts.deleting && self.facts.ground == Ground::No && soon
     }

@@ -52,8 +52,8 @@ fn is_to_be_there(snapshot: &DroneSnapshot, report: &Report) -> bool {
     let taken = |held: &fleet::assignment::Held| held.uid == snapshot.facts.uid && held.generation >= snapshot.facts.generation;
     let flies = matches!(report.truth, FlightTruth::Airborne(_));
     let by_us = matches!(report.activity, Activity::TakingOff | Activity::Holding);
-    let wished = !snapshot.facts.deleting && snapshot.facts.ground != Ground::Ordered;
-    wished && flies && by_us && report.held.as_ref().is_some_and(taken)
+    let desired = !snapshot.facts.deleting && snapshot.facts.ground != Ground::Ordered;
+    desired && flies && by_us && report.held.as_ref().is_some_and(taken)
 }
 
 /// After which time a vehicle is looked at again although nothing tells of it.

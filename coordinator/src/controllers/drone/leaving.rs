@@ -11,7 +11,7 @@ use crate::controllers::drone::status;
 use crds::{Drone, labels};
 use fleet::drone::Claimed;
 use fleet::drone::status::Binding;
-use fleet::safety::{LastWish, Release, may_release};
+use fleet::safety::{LastDesired, Release, may_release};
 use kube::ResourceExt;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::json;
@@ -36,12 +36,12 @@ pub async fn reconcile(context: &Context, snapshot: &DroneSnapshot) -> Result<Op
         .annotations()
         .get(labels::FORCE_RELEASE)
         .is_some_and(|value| value == snapshot.uid());
-    let wish = LastWish {
+    let desired = LastDesired {
         uid: &snapshot.facts.uid,
         term: context.term,
         generation: snapshot.facts.generation,
     };
-    match may_release(wish, served, snapshot.report.as_deref(), forced) {
+    match may_release(desired, served, snapshot.report.as_deref(), forced) {
         Ok(release) => let_go(context, snapshot, release).await,
         Err(kept) => {
             let binding = snapshot.node.clone().map_or(Binding::NotYet, Binding::Bound);

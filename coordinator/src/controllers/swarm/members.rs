@@ -184,7 +184,7 @@ fn assess(snapshot: &DroneSnapshot, service: &Service, policy: &Policy) -> Asses
         service,
         deleting: snapshot.facts.deleting,
         grounded: snapshot.facts.ground != Ground::No,
-        wished_up: snapshot.wished_up(),
+        wants_flight: snapshot.wants_flight(),
         none_free: snapshot.node.is_none() && condition(&snapshot.drone, "Assigned", "False").is_some(),
     };
     assessment::assess(&known, policy)

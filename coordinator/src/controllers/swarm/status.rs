@@ -92,7 +92,7 @@ fn assemble(
     let small = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
     let mut tally = Tally {
         surge: if calm { 0 } else { bounds(swarm).surge },
-        wished: usize::try_from(swarm.spec.replicas).unwrap_or_default(),
+        desired: usize::try_from(swarm.spec.replicas).unwrap_or_default(),
         live: 0,
         leaving: 0,
         assigned: 0,

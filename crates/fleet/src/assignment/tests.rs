@@ -6,7 +6,7 @@ const FLY: Desired = Desired::Flying {
     altitude: AltitudeAboveHome(10.0),
 };
 
-fn wish(uid: &str, term: u64, generation: i64, desired: Desired) -> Order {
+fn assigned(uid: &str, term: u64, generation: i64, desired: Desired) -> Order {
     Order::Assigned(Assignment {
         term: Term(term),
         uid: DroneUid(uid.into()),
@@ -29,8 +29,8 @@ fn holding(order: &Order) -> Fence {
 
 #[test]
 fn a_deposed_coordinator_is_refused_and_changes_nothing() {
-    let fence = holding(&wish("a", 5, 1, FLY));
-    for late in [wish("a", 4, 9, FLY), Order::Unassigned { term: Term(4) }] {
+    let fence = holding(&assigned("a", 5, 1, FLY));
+    for late in [assigned("a", 4, 9, FLY), Order::Unassigned { term: Term(4) }] {
         let refused = fence.take(&late, true).unwrap_err();
         assert!(matches!(refused, Refused::StaleTerm { .. }));
         assert_eq!(fence.having_seen(late.term()), fence);
@@ -39,30 +39,30 @@ fn a_deposed_coordinator_is_refused_and_changes_nothing() {
 
 #[test]
 fn an_order_refused_because_the_vehicle_is_busy_still_deposes_the_older_coordinators() {
-    let fence = holding(&wish("a", 3, 1, FLY));
-    let other = wish("b", 5, 1, FLY);
+    let fence = holding(&assigned("a", 3, 1, FLY));
+    let other = assigned("b", 5, 1, FLY);
     let refused = fence.take(&other, false).unwrap_err();
     assert!(matches!(refused, Refused::Busy { .. }));
     let fence = fence.having_seen(other.term());
     assert_eq!(fence.held.as_ref().map(|a| a.uid.0.as_str()), Some("a"));
     assert!(matches!(
-        fence.take(&wish("a", 3, 2, FLY), true),
+        fence.take(&assigned("a", 3, 2, FLY), true),
         Err(Refused::StaleTerm { .. })
     ));
-    assert!(fence.take(&wish("a", 5, 1, FLY), false).is_ok());
+    assert!(fence.take(&assigned("a", 5, 1, FLY), false).is_ok());
 }
 
 #[test]
-fn an_older_wish_of_the_same_leadership_is_refused() {
-    let fence = holding(&wish("a", 3, 2, FLY));
-    let refused = fence.take(&wish("a", 3, 1, FLY), true).unwrap_err();
+fn an_older_order_of_the_same_leadership_is_refused() {
+    let fence = holding(&assigned("a", 3, 2, FLY));
+    let refused = fence.take(&assigned("a", 3, 1, FLY), true).unwrap_err();
     assert_eq!(refused, Refused::StaleGeneration { got: 1, held: 2 });
-    assert!(fence.take(&wish("a", 4, 1, FLY), true).is_ok());
+    assert!(fence.take(&assigned("a", 4, 1, FLY), true).is_ok());
 }
 
 #[test]
 fn a_node_without_a_drone_lands_its_vehicle_first_and_forgets_it_then() {
-    let fence = holding(&wish("a", 3, 1, FLY));
+    let fence = holding(&assigned("a", 3, 1, FLY));
     let none = Order::Unassigned { term: Term(4) };
     let landing = fence.take(&none, false).unwrap();
     let held = landing.held.clone().unwrap();
@@ -78,14 +78,14 @@ fn a_node_without_a_drone_lands_its_vehicle_first_and_forgets_it_then() {
 
 #[test]
 fn an_agent_that_lost_its_memory_takes_the_drone_that_it_is_told_although_its_vehicle_flies() {
-    let fence = Fence::default().take(&wish("a", 3, 1, FLY), false).unwrap();
+    let fence = Fence::default().take(&assigned("a", 3, 1, FLY), false).unwrap();
     assert_eq!(fence.held.map(|a| a.uid.0), Some("a".into()));
 }
 
 fn marked(desired: Desired, mark: Option<GroundMark>) -> Order {
-    match wish("a", 3, 1, desired) {
+    match assigned("a", 3, 1, desired) {
         Order::Assigned(a) => Order::Assigned(Assignment { ground_mark: mark, ..a }),
-        Order::Unassigned { .. } => unreachable!("a wish is an assignment"),
+        Order::Unassigned { .. } => unreachable!("`assigned` makes an assignment"),
     }
 }
 
@@ -100,13 +100,13 @@ const GIVEN: Option<GroundMark> = Some(GroundMark::Given(GroundOrderId(7)));
 const DONE: Option<GroundMark> = Some(GroundMark::Done(GroundOrderId(7)));
 
 #[test]
-fn a_ground_order_is_kept_against_every_wish_to_fly_until_it_is_said_to_be_done() {
+fn a_ground_order_is_kept_against_every_order_to_fly_until_it_is_confirmed_as_done() {
     let kept = holding(&marked(ORDERED, GIVEN));
     assert_eq!(kept.ground_latch, Some(GroundOrderId(7)));
     let other = Some(GroundMark::Done(GroundOrderId(8)));
     for forgetful in [
-        wish("a", 3, 2, FLY),
-        wish("a", 9, 1, FLY),
+        assigned("a", 3, 2, FLY),
+        assigned("a", 9, 1, FLY),
         marked(FLY, other),
         marked(FLY, GIVEN),
     ] {
@@ -122,7 +122,7 @@ fn a_ground_order_is_kept_against_every_wish_to_fly_until_it_is_said_to_be_done(
 }
 
 #[test]
-fn a_ground_order_that_is_recorded_keeps_the_vehicle_down_by_the_wish_alone() {
+fn a_ground_order_that_is_recorded_keeps_the_vehicle_down_by_the_assignment_alone() {
     let recorded = holding(&marked(ORDERED, GIVEN))
         .take(&marked(ORDERED, DONE), false)
         .unwrap();
@@ -135,7 +135,7 @@ fn a_kept_ground_order_does_not_hide_why_else_the_vehicle_comes_down() {
         why: GroundedWhy::Deleted,
     };
     let fence = holding(&marked(ORDERED, GIVEN))
-        .take(&wish("a", 3, 2, deleted), false)
+        .take(&assigned("a", 3, 2, deleted), false)
         .unwrap();
     assert_eq!(
         (fence.ground_latch, desired(&fence)),
@@ -156,14 +156,14 @@ fn a_ground_order_goes_with_its_drone_and_not_before() {
             ..Fence::default()
         }
     );
-    let next = kept.take(&wish("b", 3, 1, FLY), true).unwrap();
+    let next = kept.take(&assigned("b", 3, 1, FLY), true).unwrap();
     assert_eq!((next.ground_latch, desired(&next)), (None, Some(FLY)));
-    assert!(kept.take(&wish("b", 3, 1, FLY), false).is_err());
+    assert!(kept.take(&assigned("b", 3, 1, FLY), false).is_err());
 }
 
 #[test]
 fn a_refused_order_takes_no_ground_order_away() {
     let kept = holding(&marked(ORDERED, GIVEN));
-    assert!(kept.take(&wish("a", 2, 9, FLY), true).is_err());
+    assert!(kept.take(&assigned("a", 2, 9, FLY), true).is_err());
     assert_eq!(kept.having_seen(Term(9)).ground_latch, Some(GroundOrderId(7)));
 }

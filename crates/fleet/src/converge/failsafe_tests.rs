@@ -34,7 +34,7 @@ fn a_vehicle_that_returns_on_our_word_lands_where_it_is_once_its_battery_says_la
         held.desired = GROUND;
     }
     let deleted = returning(deleted, InCommand::OurReturn);
-    assert_eq!(deleted.kind(), Some(StepKind::FailsafeLand), "whatever is wished");
+    assert_eq!(deleted.kind(), Some(StepKind::FailsafeLand), "whatever is desired");
 }
 
 #[test]

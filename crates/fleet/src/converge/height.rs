@@ -12,9 +12,9 @@ const HEIGHTS_DIFFER: f64 = 0.05;
 
 /// The step to the wished height, if the vehicle was asked for another. Heights drift by a metre or two, so that what it was asked
 /// for counts, not where it is; only an agent that has asked for none, as after a restart, goes by that.
-pub(super) fn another_height(s: &Situation<'_>, wished: AltitudeAboveHome) -> Option<Step> {
+pub(super) fn another_height(s: &Situation<'_>, desired: AltitudeAboveHome) -> Option<Step> {
     let place = s.vehicle.position.as_ref()?.fresh(s.now, TRUTH_STALE_AFTER)?;
-    let off = |height: AltitudeAboveHome, by: f64| (height.0 - wished.0).abs() > by;
+    let off = |height: AltitudeAboveHome, by: f64| (height.0 - desired.0).abs() > by;
     let elsewhere = match s.memory.height() {
         Some(height) => off(height, HEIGHTS_DIFFER),
         None => off(place.above_home, DRIFTS),
@@ -22,7 +22,7 @@ pub(super) fn another_height(s: &Situation<'_>, wished: AltitudeAboveHome) -> Op
     // Somebody who leads stands by it now, and the vehicle is where a command finds it.
     let may = s.led() && s.vehicle.mode(s.now) == Some(Mode::Station);
     (elsewhere && may).then_some(Step::ChangeHeight {
-        altitude: wished,
+        altitude: desired,
         at: place.at,
     })
 }
@@ -44,10 +44,10 @@ mod tests {
         longitude_deg: 8.5,
     };
 
-    /// Holding at `height` above home, wished to `wished`, having agreed to `agreed`.
-    fn holding(height: f64, wished: f64, agreed: Option<f64>) -> World {
+    /// Holding at `height` above home, desired at `desired`, having agreed to `agreed`.
+    fn holding(height: f64, desired: f64, agreed: Option<f64>) -> World {
         let desired = Desired::Flying {
-            altitude: AltitudeAboveHome(wished),
+            altitude: AltitudeAboveHome(desired),
         };
         let mut w = world(desired).flying(Mode::Station);
         if let Some(agreed) = agreed {
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_wish_is_followed_in_the_air_once_and_where_the_vehicle_is() {
+    fn a_changed_height_is_followed_in_the_air_once_and_where_the_vehicle_is() {
         assert_eq!(step(&holding(10.2, 10.0, Some(10.0))), Step::Nothing);
         let mut w = holding(10.2, 25.0, Some(10.0));
         assert_eq!(step(&w), to(25.0));

@@ -236,7 +236,7 @@ fn an_arming_that_leads_to_no_flight_counts_as_a_failure() {
 }
 
 #[test]
-fn a_wish_that_only_stands_on_the_disk_keeps_a_vehicle_flying_but_never_lifts_one_off() {
+fn an_assignment_that_is_only_on_the_disk_keeps_a_vehicle_flying_but_never_lifts_one_off() {
     let mut w = world(FLY).flying(Mode::Station);
     w.confirmed = false;
     assert_eq!(w.decide(), rest(Activity::Holding));
@@ -271,7 +271,7 @@ fn a_landing_once_begun_is_finished_whoever_began_it() {
 }
 
 #[test]
-fn a_flying_vehicle_wished_to_the_ground_lands() {
+fn a_flying_vehicle_that_is_desired_on_the_ground_lands() {
     for mode in [Mode::Station, Mode::Takeoff] {
         assert_eq!(world(GROUND).flying(mode).kind(), Some(StepKind::Land));
     }
@@ -527,13 +527,13 @@ proptest! {
     #[test]
     fn whatever_the_situation_no_step_breaks_an_invariant(w in any_world()) {
         let truth = w.vehicle.truth(w.now);
-        let wish = w.fence.held.as_ref().map(|h| h.desired);
+        let wanted = w.fence.held.as_ref().map(|h| h.desired);
         let mode = w.vehicle.mode(w.now);
         match w.decide().step {
             Step::Nothing => {}
             Step::Arm(_) => {
                 prop_assert_eq!(truth, FlightTruth::Disarmed);
-                prop_assert_eq!(wish, Some(FLY));
+                prop_assert_eq!(wanted, Some(FLY));
                 prop_assert!(w.confirmed && !w.terminating && w.record.stage != Stage::Over);
                 prop_assert!(w.fence.highest_term == Term(3) && w.vehicle.ready(w.now) == Some(true));
                 prop_assert!(!w.memory.arm_under_way(w.now));
@@ -542,15 +542,15 @@ proptest! {
                 prop_assert_eq!(truth, FlightTruth::ArmedOnGround);
                 prop_assert!(w.memory.armed_by_us() && !w.terminating);
                 prop_assert!(w.confirmed && w.fence.highest_term == Term(3));
-                prop_assert_eq!(wish, Some(FLY));
+                prop_assert_eq!(wanted, Some(FLY));
             }
             Step::SetStation | Step::AskReasons => prop_assert_eq!(truth, FlightTruth::Disarmed),
             Step::ChangeHeight { .. } => {
                 prop_assert!(matches!(truth, FlightTruth::Airborne(_)) && mode == Some(Mode::Station));
-                prop_assert!(wish == Some(FLY) && w.confirmed && !w.terminating);
+                prop_assert!(wanted == Some(FLY) && w.confirmed && !w.terminating);
             }
             Step::Land => {
-                prop_assert!(wish == Some(GROUND) || w.terminating);
+                prop_assert!(wanted == Some(GROUND) || w.terminating);
                 prop_assert!(matches!(mode, Some(Mode::Station | Mode::Takeoff)));
             }
             Step::FailsafeLand | Step::FailsafeReturn => {
@@ -644,7 +644,7 @@ fn a_command_on_its_way_is_called_off_once_nothing_asks_for_it() {
     assert!(!off(&on_the_ground(), StepKind::TakeOff));
     let mut alone = on_the_ground();
     alone.confirmed = false;
-    assert!(off(&alone, StepKind::TakeOff), "nobody who leads stands by the wish");
+    assert!(off(&alone, StepKind::TakeOff), "no leader confirms the assignment");
     let mut deposed = on_the_ground();
     deposed.fence.highest_term = Term(9);
     assert!(off(&deposed, StepKind::TakeOff));
@@ -656,12 +656,12 @@ fn a_command_on_its_way_is_called_off_once_nothing_asks_for_it() {
         StepKind::SetStation,
         StepKind::AskReasons,
     ] {
-        assert!(off(&down, kind), "{kind:?}: it is wished down");
+        assert!(off(&down, kind), "{kind:?}: it is desired on the ground");
     }
     assert!(!off(&world(GROUND).flying(Mode::Station), StepKind::Land));
     assert!(
         off(&world(FLY).flying(Mode::Station), StepKind::Land),
-        "it is wished up again"
+        "it is desired in the air again"
     );
     for kind in [StepKind::FailsafeLand, StepKind::FailsafeReturn] {
         let lost = |silent| {

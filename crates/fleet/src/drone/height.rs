@@ -38,7 +38,7 @@ pub enum Height {
 /// What is remembered of the way of one vehicle to the height that it was asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Climb {
-    wished: AltitudeAboveHome,
+    desired: AltitudeAboveHome,
     /// Where it began and when; `None` once it has been there.
     away: Option<(AltitudeAboveHome, Moment)>,
 }
@@ -46,21 +46,21 @@ pub struct Climb {
 impl Climb {
     /// What to remember, and where it is, of a vehicle that is `at` a height `now` and is asked for `wished`.
     #[must_use]
-    pub fn seen(before: Option<Self>, wished: AltitudeAboveHome, at: AltitudeAboveHome, now: Moment) -> (Self, Height) {
-        let before = before.filter(|climb| climb.wished == wished);
-        let off = distance(at, wished);
+    pub fn seen(before: Option<Self>, desired: AltitudeAboveHome, at: AltitudeAboveHome, now: Moment) -> (Self, Height) {
+        let before = before.filter(|climb| climb.desired == desired);
+        let off = distance(at, desired);
         let held = before.is_some_and(|climb| climb.away.is_none());
         if off <= if held { GUSTS } else { DRIFTS } {
-            return (Self { wished, away: None }, Height::There);
+            return (Self { desired, away: None }, Height::There);
         }
         let (from, since) = before.and_then(|climb| climb.away).unwrap_or((at, now));
         let away = Some((from, since));
-        let height = if now.since(since) > allowed(from, wished) {
+        let height = if now.since(since) > allowed(from, desired) {
             Height::NotReached { at }
         } else {
             Height::UnderWay
         };
-        (Self { wished, away }, height)
+        (Self { desired, away }, height)
     }
 }
 
@@ -69,8 +69,8 @@ fn distance(a: AltitudeAboveHome, b: AltitudeAboveHome) -> f64 {
 }
 
 /// How long a vehicle may take.
-fn allowed(from: AltitudeAboveHome, wished: AltitudeAboveHome) -> Duration {
-    let way = Duration::try_from_secs_f64(distance(from, wished) / SLOWEST);
+fn allowed(from: AltitudeAboveHome, desired: AltitudeAboveHome) -> Duration {
+    let way = Duration::try_from_secs_f64(distance(from, desired) / SLOWEST);
     // A height that is no number is never reached.
     way.map_or(GRACE, |way| GRACE.saturating_add(way))
 }

@@ -24,7 +24,7 @@ pub struct Known<'a> {
     /// A ground order covers it, alone or with its Swarm.
     pub grounded: bool,
     /// It wants flight: its vehicle takes off as soon as it may, or stays up.
-    pub wished_up: bool,
+    pub wants_flight: bool,
     /// Its status says that no vehicle is free for it.
     pub none_free: bool,
 }
@@ -51,7 +51,7 @@ pub fn assess(known: &Known<'_>, policy: &Policy) -> Assessment {
     let holding = known.report.is_some_and(|report| report.activity == Activity::Holding);
     let stands = serving == Serving::OnGround;
     let refuses = stands && known.report.is_some_and(|report| report.ready == Some(false));
-    let stays = stands && (known.service.over || !known.wished_up);
+    let stays = stands && (known.service.over || !known.wants_flight);
     let elsewhere = known
         .report
         .is_some_and(|report| matches!(report.activity, Activity::HandsOff(_)));
@@ -134,7 +134,7 @@ mod tests {
             service: &service,
             deleting: false,
             grounded: false,
-            wished_up: true,
+            wants_flight: true,
             none_free: false,
         };
         change(&mut known);
@@ -172,7 +172,7 @@ mod tests {
         assert!(of(Serving::NoVehicle, None, |known| known.none_free = true).stuck);
         assert!(of(Serving::OnGround, None, |known| known.grounded = true).stuck);
         assert!(of(UP, None, |known| known.grounded = true).stuck, "it lands");
-        assert!(of(Serving::OnGround, None, |known| known.wished_up = false).stuck);
+        assert!(of(Serving::OnGround, None, |known| known.wants_flight = false).stuck);
         assert!(of(Serving::Unknown, None, |_| {}).stuck);
         assert!(of(UP, Some(&report(Activity::HandsOff(HandsOff::TakenOver))), |_| {}).stuck);
     }
@@ -191,7 +191,7 @@ mod tests {
             service: &drained,
             deleting: false,
             grounded,
-            wished_up: !grounded,
+            wants_flight: !grounded,
             none_free: false,
         };
         assert_eq!(assess(&known(false), &POLICY).replace, Some(Replace::Drained));

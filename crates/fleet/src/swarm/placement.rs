@@ -65,7 +65,7 @@ mod tests {
         assert_eq!(
             of(&south, &south),
             Placement::Stands,
-            "the node's labels have changed, not the wish"
+            "the node's labels have changed, not what is desired"
         );
     }
 

@@ -6,7 +6,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tally {
     /// Drones wished for.
-    pub wished: usize,
+    pub desired: usize,
     /// Drones that exist and are not being deleted.
     pub live: usize,
     /// Drones that there may be beyond those wished for, because as many had better be replaced.
@@ -68,25 +68,25 @@ fn of_the_known(t: &Tally) -> Readiness {
         let message = "it is to stay on the ground: `skein release` ends a ground order (`kubectl get groundorders`), spec.grounded=false what the spec says".to_owned();
         return no("Grounded", message);
     }
-    if t.live < t.wished {
-        return no("CreatingDrones", format!("{} of {} Drones exist", t.live, t.wished));
+    if t.live < t.desired {
+        return no("CreatingDrones", format!("{} of {} Drones exist", t.live, t.desired));
     }
-    if t.live > t.wished + t.surge || t.leaving > 0 {
-        let surplus = t.live.saturating_sub(t.wished) + t.leaving;
+    if t.live > t.desired + t.surge || t.leaving > 0 {
+        let surplus = t.live.saturating_sub(t.desired) + t.leaving;
         return no("RemovingDrones", format!("{surplus} Drones have yet to land and go"));
     }
-    if t.ready < t.wished && t.ready + t.stalled >= t.wished {
+    if t.ready < t.desired && t.ready + t.stalled >= t.desired {
         let message = format!(
             "{} of {} fly as asked; {} need a person, see `kubectl get drones -o wide`",
-            t.ready, t.wished, t.stalled
+            t.ready, t.desired, t.stalled
         );
         return Readiness {
             stalled: true,
             ..no("DronesStalled", message)
         };
     }
-    if t.ready < t.wished {
-        let waiting = t.wished.saturating_sub(t.assigned);
+    if t.ready < t.desired {
+        let waiting = t.desired.saturating_sub(t.assigned);
         let tail = if waiting > 0 {
             format!("; {waiting} wait for a vehicle")
         } else {
@@ -94,7 +94,7 @@ fn of_the_known(t: &Tally) -> Readiness {
         };
         let message = format!(
             "{} of {} fly as asked{tail}; see `kubectl get drones -o wide`",
-            t.ready, t.wished
+            t.ready, t.desired
         );
         return no(
             if waiting > 0 {
@@ -105,10 +105,10 @@ fn of_the_known(t: &Tally) -> Readiness {
             message,
         );
     }
-    let message = if t.wished == 0 {
+    let message = if t.desired == 0 {
         "no Drone is wished for".into()
     } else {
-        format!("all {} fly", t.wished)
+        format!("all {} fly", t.desired)
     };
     Readiness {
         ready: true,

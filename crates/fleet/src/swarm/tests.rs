@@ -86,8 +86,8 @@ fn scale_down_goes_from_the_least_to_the_greatest_loss() {
         "b-flying-20",
         "a-flying-80",
     ];
-    for wished in 0..=members.len() {
-        assert_eq!(deleted(&plan(wished, &members)), expected[..members.len() - wished]);
+    for desired in 0..=members.len() {
+        assert_eq!(deleted(&plan(desired, &members)), expected[..members.len() - desired]);
     }
 }
 
@@ -245,9 +245,9 @@ fn just_after_a_start_nobody_is_chosen_to_go_while_some_are_unknown() {
 }
 
 #[test]
-fn a_swarm_is_ready_when_as_many_fly_as_wished_and_none_is_left_over() {
+fn a_swarm_is_ready_when_as_many_fly_as_desired_and_none_is_left_over() {
     let all = Tally {
-        wished: 2,
+        desired: 2,
         live: 2,
         surge: 0,
         leaving: 0,
@@ -291,7 +291,7 @@ fn a_swarm_is_ready_when_as_many_fly_as_wished_and_none_is_left_over() {
     };
     assert!(
         readiness(&replacing).ready,
-        "as many fly as wished while one is being replaced"
+        "as many fly as desired while one is being replaced"
     );
     not(
         Tally {
@@ -305,7 +305,7 @@ fn a_swarm_is_ready_when_as_many_fly_as_wished_and_none_is_left_over() {
     not(Tally { deleting: true, ..all }, "Deleting");
     assert!(
         readiness(&Tally {
-            wished: 0,
+            desired: 0,
             live: 0,
             assigned: 0,
             ready: 0,
@@ -318,7 +318,7 @@ fn a_swarm_is_ready_when_as_many_fly_as_wished_and_none_is_left_over() {
 #[test]
 fn a_swarm_is_stalled_when_nothing_more_comes_without_a_person_and_not_before() {
     let stuck = Tally {
-        wished: 3,
+        desired: 3,
         live: 3,
         surge: 0,
         leaving: 0,
@@ -361,7 +361,7 @@ fn any_serving() -> impl Strategy<Value = Serving> {
 
 proptest! {
     #[test]
-    fn a_plan_reaches_the_wish_and_never_removes_a_flying_drone_while_another_would_do(
+    fn a_plan_reaches_what_is_desired_and_never_removes_a_flying_drone_while_another_would_do(
         replicas in 0usize..12,
         seeds in proptest::collection::vec((any_serving(), any::<bool>()), 0..12),
     ) {
@@ -380,7 +380,7 @@ proptest! {
     }
 
     #[test]
-    fn a_swarm_never_has_more_live_drones_than_wish_and_surge_and_drains_never_take_more_than_may_be_missing(
+    fn a_swarm_never_has_more_live_drones_than_desired_and_surge_and_drains_never_take_more_than_may_be_missing(
         replicas in 0usize..8, surge in 0usize..3, unavailable in 0usize..3,
         seeds in proptest::collection::vec((any_serving(), any::<bool>(), any::<bool>(), 0u8..4), 0..12),
     ) {
@@ -402,7 +402,7 @@ proptest! {
 }
 
 #[test]
-fn where_none_is_wished_for_the_lost_ones_go_too_and_nobody_is_kept_as_a_replacement() {
+fn where_none_is_desired_the_lost_ones_go_too_and_nobody_is_kept_as_a_replacement() {
     let lost = Member {
         replace: Some(Replace::Lost),
         ..member("a", Serving::Unknown)

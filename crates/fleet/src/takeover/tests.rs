@@ -24,7 +24,7 @@ const GROUND: Desired = Desired::Grounded {
 };
 const MODES: [Mode; 5] = [Mode::Station, Mode::Takeoff, Mode::Land, Mode::Return, Mode::Foreign];
 
-fn wish(uid: &str, desired: Desired, resume_after: u32) -> Assignment {
+fn assigned(uid: &str, desired: Desired, resume_after: u32) -> Assignment {
     Assignment {
         term: Term(3),
         uid: DroneUid(uid.into()),
@@ -46,11 +46,11 @@ fn wish(uid: &str, desired: Desired, resume_after: u32) -> Assignment {
 }
 
 /// One flight: each mode is seen once in the air, none of it commanded by us.
-fn takeovers(wish: &Assignment, modes: &[Mode]) -> u32 {
-    let down = matches!(wish.desired, Desired::Grounded { .. });
+fn takeovers(assigned: &Assignment, modes: &[Mode]) -> u32 {
+    let down = matches!(assigned.desired, Desired::Grounded { .. });
     let record = modes.iter().fold(FlightRecord::default(), |record, &mode| {
         let now = record.in_command.after(IN_AIR, Some(mode), None, down);
-        record.commanded_by(Some(wish), now)
+        record.commanded_by(Some(assigned), now)
     });
     record.takeovers
 }
@@ -58,7 +58,7 @@ fn takeovers(wish: &Assignment, modes: &[Mode]) -> u32 {
 #[test]
 fn a_mode_that_somebody_else_chose_in_the_air_is_one_takeover_however_long_it_lasts() {
     use Mode::{Foreign, Land, Return, Station, Takeoff};
-    let fly = wish("u", FLY, 0);
+    let fly = assigned("u", FLY, 0);
     assert_eq!(takeovers(&fly, &[Takeoff, Station, Station]), 0);
     assert_eq!(takeovers(&fly, &[Station, Foreign, Foreign, Foreign]), 1);
     assert_eq!(
@@ -72,7 +72,7 @@ fn a_mode_that_somebody_else_chose_in_the_air_is_one_takeover_however_long_it_la
 
 #[test]
 fn a_landing_that_is_wanted_is_no_takeover_and_a_return_instead_of_it_is() {
-    let ground = wish("u", GROUND, 0);
+    let ground = assigned("u", GROUND, 0);
     assert_eq!(takeovers(&ground, &[Mode::Station, Mode::Land, Mode::Land]), 0);
     assert_eq!(takeovers(&ground, &[Mode::Station, Mode::Return]), 1);
     assert_eq!(takeovers(&ground, &[Mode::Foreign, Mode::Land]), 1);
@@ -132,7 +132,7 @@ fn on_the_ground_and_while_nothing_is_known_nobody_takes_over() {
 
 #[test]
 fn an_agent_that_restarts_in_the_middle_of_a_takeover_counts_it_once_and_finds_a_new_one() {
-    let fly = wish("u", FLY, 0);
+    let fly = assigned("u", FLY, 0);
     let taken = FlightRecord::default().commanded_by(Some(&fly), InCommand::SomebodyElse);
     let read_back = taken.clone();
     let seen = read_back.in_command.after(IN_AIR, Some(Mode::Foreign), None, false);
@@ -144,7 +144,7 @@ fn an_agent_that_restarts_in_the_middle_of_a_takeover_counts_it_once_and_finds_a
 
 #[test]
 fn a_descent_that_an_agent_commanded_in_its_last_breath_is_known_for_ours_by_the_next() {
-    let fly = wish("u", FLY, 0);
+    let fly = assigned("u", FLY, 0);
     let station = Some(Mode::Station);
     let sent = FlightRecord::default().watched(Some(&fly), IN_AIR, station, Some(Descent::Return), false);
     let found = sent.watched(
@@ -163,15 +163,15 @@ fn a_descent_that_an_agent_commanded_in_its_last_breath_is_known_for_ours_by_the
 
 #[test]
 fn takeovers_are_counted_for_each_drone_and_nobody_can_agree_to_those_to_come() {
-    let taken = FlightRecord::default().commanded_by(Some(&wish("u", FLY, 0)), InCommand::SomebodyElse);
-    assert!(taken.let_go(&wish("u", FLY, 0)) && !taken.let_go(&wish("u", FLY, 1)));
-    assert!(!taken.let_go(&wish("v", FLY, 0)));
-    let early = wish("u", FLY, 9);
+    let taken = FlightRecord::default().commanded_by(Some(&assigned("u", FLY, 0)), InCommand::SomebodyElse);
+    assert!(taken.let_go(&assigned("u", FLY, 0)) && !taken.let_go(&assigned("u", FLY, 1)));
+    assert!(!taken.let_go(&assigned("v", FLY, 0)));
+    let early = assigned("u", FLY, 9);
     let again = taken
         .commanded_by(Some(&early), InCommand::Us)
         .commanded_by(Some(&early), InCommand::SomebodyElse);
     assert!(again.let_go(&early), "{again:?}");
-    let next = taken.commanded_by(Some(&wish("v", FLY, 0)), InCommand::Us);
+    let next = taken.commanded_by(Some(&assigned("v", FLY, 0)), InCommand::Us);
     assert_eq!((next.takeovers, next.killed), (0, false));
     assert_eq!(taken.commanded_by(None, InCommand::Us), FlightRecord::default());
 }
@@ -179,14 +179,14 @@ fn takeovers_are_counted_for_each_drone_and_nobody_can_agree_to_those_to_come() 
 #[test]
 fn a_ground_order_ends_neither_a_takeover_nor_what_a_kill_has_ended() {
     let record = FlightRecord::default()
-        .commanded_by(Some(&wish("u", FLY, 0)), InCommand::SomebodyElse)
+        .commanded_by(Some(&assigned("u", FLY, 0)), InCommand::SomebodyElse)
         .killed()
-        .seen(Some(&wish("u", GROUND, 0)), FlightTruth::Disarmed, true);
+        .seen(Some(&assigned("u", GROUND, 0)), FlightTruth::Disarmed, true);
     assert_eq!((record.stage, record.takeovers, record.killed), (Stage::Fresh, 1, true));
 }
 
 /// An agent with an assignment, a record and a vehicle that says all of it now.
-fn verdict(wish: &Assignment, record: &FlightRecord, beat: (bool, LandedState, Mode)) -> Verdict {
+fn verdict(assigned: &Assignment, record: &FlightRecord, beat: (bool, LandedState, Mode)) -> Verdict {
     let (armed, landed, mode) = beat;
     let now = Moment::at(Duration::from_secs(1000));
     let report = ModeReport {
@@ -209,7 +209,7 @@ fn verdict(wish: &Assignment, record: &FlightRecord, beat: (bool, LandedState, M
         vehicle: &vehicle,
         fence: &Fence {
             highest_term: Term(3),
-            held: Some(wish.clone()),
+            held: Some(assigned.clone()),
             ground_latch: None,
         },
         battery: Levels::default(),
@@ -239,15 +239,15 @@ fn a_vehicle_that_was_given_back_is_told_to_wait_for_a_word_and_flies_on_after_i
     let taken = recorded(1, Stage::Flown);
     let waits = Activity::HandsOff(HandsOff::TakenOver);
     for desired in [FLY, GROUND] {
-        let told = verdict(&wish("u", desired, 0), &taken, holding);
+        let told = verdict(&assigned("u", desired, 0), &taken, holding);
         assert_eq!((told.step, told.activity), (Step::Nothing, waits));
     }
     assert_eq!(
-        verdict(&wish("u", GROUND, 1), &taken, holding).step.kind(),
+        verdict(&assigned("u", GROUND, 1), &taken, holding).step.kind(),
         Some(StepKind::Land)
     );
     assert_eq!(
-        verdict(&wish("u", FLY, 1), &taken, holding).step.kind(),
+        verdict(&assigned("u", FLY, 1), &taken, holding).step.kind(),
         Some(StepKind::FailsafeLand)
     );
 }
@@ -257,7 +257,7 @@ fn while_somebody_elses_mode_lasts_it_is_named() {
     let other = Activity::HandsOff(HandsOff::OtherMode);
     for mode in [Mode::Foreign, Mode::Land, Mode::Return] {
         let told = verdict(
-            &wish("u", FLY, 0),
+            &assigned("u", FLY, 0),
             &recorded(1, Stage::Flown),
             (true, LandedState::InAir, mode),
         );
@@ -268,13 +268,13 @@ fn while_somebody_elses_mode_lasts_it_is_named() {
 #[test]
 fn a_vehicle_that_somebody_landed_is_not_armed_before_a_word() {
     let ground = (false, LandedState::OnGround, Mode::Station);
-    let landed = |stage, resume| verdict(&wish("u", FLY, resume), &recorded(1, stage), ground);
+    let landed = |stage, resume| verdict(&assigned("u", FLY, resume), &recorded(1, stage), ground);
     let activity = |stage, resume| landed(stage, resume).activity;
     assert_eq!(activity(Stage::Over, 0), Activity::HandsOff(HandsOff::FlightOver));
     assert_eq!(activity(Stage::Over, 1), Activity::HandsOff(HandsOff::FlightOver));
     assert_eq!(activity(Stage::Fresh, 0), Activity::HandsOff(HandsOff::TakenOver));
     assert_eq!(landed(Stage::Fresh, 1).step.kind(), Some(StepKind::Arm));
-    let grounded = verdict(&wish("u", GROUND, 0), &recorded(1, Stage::Fresh), ground);
+    let grounded = verdict(&assigned("u", GROUND, 0), &recorded(1, Stage::Fresh), ground);
     assert_eq!(grounded.activity, Activity::Idle, "it is where it should be");
 }
 
@@ -282,16 +282,16 @@ fn a_vehicle_that_somebody_landed_is_not_armed_before_a_word() {
 fn a_vehicle_that_was_killed_never_rises_again_for_its_drone_but_can_be_landed() {
     let killed = recorded(0, Stage::Fresh).killed();
     let ground = (false, LandedState::OnGround, Mode::Station);
-    let told = verdict(&wish("u", FLY, 0), &killed, ground);
+    let told = verdict(&assigned("u", FLY, 0), &killed, ground);
     assert_eq!(
         (told.step, told.activity),
         (Step::Nothing, Activity::HandsOff(HandsOff::Killed))
     );
     let armed = (true, LandedState::OnGround, Mode::Station);
-    assert_eq!(verdict(&wish("u", FLY, 0), &killed, armed).step, Step::Nothing);
+    assert_eq!(verdict(&assigned("u", FLY, 0), &killed, armed).step, Step::Nothing);
     let up = (true, LandedState::InAir, Mode::Station);
     assert_eq!(
-        verdict(&wish("u", GROUND, 0), &killed, up).step.kind(),
+        verdict(&assigned("u", GROUND, 0), &killed, up).step.kind(),
         Some(StepKind::Land),
         "the autopilot did not obey the kill"
     );
@@ -310,7 +310,7 @@ fn what_may_be_armed_is_asked_for_kills_takeovers_and_ground_orders_too() {
         ready: Some(Sighting::new(true, now)),
         ..Vehicle::default()
     };
-    let held = wish("u", FLY, 0);
+    let held = assigned("u", FLY, 0);
     let ask = |record: &FlightRecord, latch: Option<u64>| {
         may_arm(&ArmQuestion {
             vehicle: &vehicle,
@@ -346,14 +346,14 @@ proptest! {
         resumed in 0_u32..3,
         more in 1_u32..4,
     ) {
-        let wish = wish("u", if fly { FLY } else { GROUND }, resumed);
-        let told = verdict(&wish, &recorded(resumed + more, Stage::Flown), (armed, landed, mode));
+        let assigned = assigned("u", if fly { FLY } else { GROUND }, resumed);
+        let told = verdict(&assigned, &recorded(resumed + more, Stage::Flown), (armed, landed, mode));
         prop_assert_eq!(told.step, Step::Nothing);
     }
 
     #[test]
     fn a_count_never_falls_and_rises_by_one_at_a_time(modes in prop::collection::vec(prop::sample::select(MODES.to_vec()), 0..40)) {
-        let fly = wish("u", FLY, 0);
+        let fly = assigned("u", FLY, 0);
         let mut record = FlightRecord::default();
         for mode in modes {
             let next = record.commanded_by(Some(&fly), record.in_command.after(IN_AIR, Some(mode), None, false));
@@ -368,7 +368,7 @@ fn an_agent_that_has_lost_its_disk_goes_by_what_was_told_before() {
     use crate::flight_record::{SoFar, Stage, ReportedFlight};
     let held = |so_far, takeovers| Assignment {
         reported_flight: ReportedFlight { takeovers, so_far },
-        ..wish("d", FLY, 1)
+        ..assigned("d", FLY, 1)
     };
     let lost = |held: &Assignment, truth| {
         let record = FlightRecord::default().seen(Some(held), truth, false);

@@ -1,6 +1,6 @@
 //! Invariants 1, 2 and 9: over a million circumstances, and in which of them a vehicle may be armed.
 
-use crate::given::{FLYING, GROUNDED, NOW, at, heard, uid, wish};
+use crate::given::{FLYING, GROUNDED, NOW, at, heard, uid, assigned};
 use fleet::assignment::{Assignment, Desired};
 use fleet::battery::Level;
 use fleet::flight_record::{FlightRecord, Stage};
@@ -17,7 +17,7 @@ const HIGHEST: u64 = 5;
 type Choices<T> = Vec<(T, bool)>;
 
 fn held() -> Choices<Option<Assignment>> {
-    let of = |term, desired: Desired| Some(wish("d", term, desired));
+    let of = |term, desired: Desired| Some(assigned("d", term, desired));
     vec![
         (of(HIGHEST, FLYING), false),
         (of(HIGHEST, GROUNDED), true),
@@ -168,7 +168,7 @@ fn takeovers_stand_in_the_way_until_the_drone_was_told_to_go_on_after_the_last_o
         for resume_after in 0..5 {
             let held = Assignment {
                 resume_after,
-                ..wish("d", HIGHEST, FLYING)
+                ..assigned("d", HIGHEST, FLYING)
             };
             let record = FlightRecord {
                 uid: Some(uid("d")),
@@ -189,7 +189,7 @@ fn a_vehicle_rests_after_a_landing_and_longer_after_somebody_elses_flight() {
         .find(|(_, forbidden)| !forbidden)
         .map(|(vehicle, _)| vehicle)
         .unwrap();
-    let (held, record) = (wish("d", HIGHEST, FLYING), FlightRecord::default());
+    let (held, record) = (assigned("d", HIGHEST, FLYING), FlightRecord::default());
     let ago = |ms| Some(Duration::from_millis(ms));
     for (since_armed, since_others_flew, answer) in [
         (None, None, None),
@@ -220,7 +220,7 @@ fn leave_to_arm_is_good_for_two_seconds_from_the_decision() {
         .find(|(_, forbidden)| !forbidden)
         .map(|(vehicle, _)| vehicle)
         .unwrap();
-    let (held, record) = (wish("d", HIGHEST, FLYING), FlightRecord::default());
+    let (held, record) = (assigned("d", HIGHEST, FLYING), FlightRecord::default());
     for (after, good) in [(0, true), (1999, true), (2000, true), (2001, false), (60_000, false)] {
         let permit = may_arm(&question(ready, &held, &record)).unwrap();
         let spent = permit.spend(at(NOW + after));

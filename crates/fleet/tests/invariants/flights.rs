@@ -1,6 +1,6 @@
 //! What is remembered of a flight, over any sequence of what a vehicle does: takeovers, flights that are over, kills.
 
-use crate::given::{FLYING, GROUNDED, wish};
+use crate::given::{FLYING, GROUNDED, assigned};
 use fleet::assignment::Assignment;
 use fleet::flight_record::{FlightRecord, Stage};
 use fleet::takeover::{Descent, InCommand};
@@ -36,7 +36,7 @@ fn mode() -> impl Strategy<Value = Option<Mode>> {
 struct Look {
     truth: FlightTruth,
     mode: Option<Mode>,
-    wished_up: bool,
+    wants_flight: bool,
     landing_ours: bool,
     resume_after: u32,
 }
@@ -49,10 +49,10 @@ fn look() -> impl Strategy<Value = Look> {
         prop::bool::weighted(0.2),
         0_u32..3,
     )
-        .prop_map(|(truth, mode, wished_up, landing_ours, resume_after)| Look {
+        .prop_map(|(truth, mode, wants_flight, landing_ours, resume_after)| Look {
             truth,
             mode,
-            wished_up,
+            wants_flight,
             landing_ours,
             resume_after,
         })
@@ -62,14 +62,14 @@ impl Look {
     fn held(&self) -> Assignment {
         Assignment {
             resume_after: self.resume_after,
-            ..wish("d", 1, if self.wished_up { FLYING } else { GROUNDED })
+            ..assigned("d", 1, if self.wants_flight { FLYING } else { GROUNDED })
         }
     }
 
     fn after(&self, record: &FlightRecord) -> FlightRecord {
         let held = self.held();
         let seen = record.seen(Some(&held), self.truth, self.landing_ours);
-        seen.watched(Some(&held), self.truth, self.mode, None, !self.wished_up)
+        seen.watched(Some(&held), self.truth, self.mode, None, !self.wants_flight)
     }
 }
 
@@ -84,12 +84,12 @@ proptest! {
         for look in &looks {
             let after = look.after(&record);
             if record.stage == Stage::Over && after.stage != Stage::Over {
-                prop_assert!(!look.wished_up && look.truth == DOWN);
+                prop_assert!(!look.wants_flight && look.truth == DOWN);
             }
-            if record.stage == Stage::Flown && look.wished_up && look.truth == DOWN {
+            if record.stage == Stage::Flown && look.wants_flight && look.truth == DOWN {
                 prop_assert_eq!(after.stage == Stage::Over, !look.landing_ours);
             }
-            if look.wished_up && matches!(look.truth, FlightTruth::Airborne(_)) {
+            if look.wants_flight && matches!(look.truth, FlightTruth::Airborne(_)) {
                 prop_assert!(after.stage != Stage::Fresh, "it was seen to fly");
             }
             record = after;
@@ -130,7 +130,7 @@ proptest! {
             record = look.after(&record);
             prop_assert!(record.was_killed(&look.held()));
         }
-        let next = wish("e", 1, FLYING);
+        let next = assigned("e", 1, FLYING);
         let fresh = record.seen(Some(&next), DOWN, false);
         prop_assert!(!fresh.was_killed(&next) && !fresh.let_go(&next) && fresh.stage == Stage::Fresh);
     }
@@ -141,19 +141,19 @@ fn a_descent_is_ours_only_where_it_was_sent_or_wished() {
     let modes = [Mode::Land, Mode::Return];
     for mode in modes {
         for sent in [None, Some(Descent::Land), Some(Descent::Return)] {
-            for wished_down in [false, true] {
-                let after = InCommand::Us.after(UP, Some(mode), sent, wished_down);
+            for wants_ground in [false, true] {
+                let after = InCommand::Us.after(UP, Some(mode), sent, wants_ground);
                 let ours = match (mode, sent) {
-                    (Mode::Land, None) => wished_down,
+                    (Mode::Land, None) => wants_ground,
                     (Mode::Land, Some(_)) | (Mode::Return, Some(Descent::Return)) => true,
                     _ => false,
                 };
                 assert_eq!(
                     after != InCommand::SomebodyElse,
                     ours,
-                    "{mode:?} {sent:?} {wished_down}"
+                    "{mode:?} {sent:?} {wants_ground}"
                 );
-                let theirs = InCommand::SomebodyElse.after(UP, Some(mode), sent, wished_down);
+                let theirs = InCommand::SomebodyElse.after(UP, Some(mode), sent, wants_ground);
                 assert_eq!(
                     theirs,
                     InCommand::SomebodyElse,

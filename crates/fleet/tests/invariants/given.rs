@@ -29,7 +29,7 @@ pub fn uid(name: &str) -> DroneUid {
 }
 
 /// An assignment of Drone `name` in `term`.
-pub fn wish(name: &str, term: u64, desired: Desired) -> Assignment {
+pub fn assigned(name: &str, term: u64, desired: Desired) -> Assignment {
     Assignment {
         term: Term(term),
         uid: uid(name),

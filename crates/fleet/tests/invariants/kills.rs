@@ -1,6 +1,6 @@
 //! Invariant 5: in which circumstances a kill order is carried out.
 
-use crate::given::{FLYING, GROUNDED, at, uid, wish};
+use crate::given::{FLYING, GROUNDED, at, uid, assigned};
 use fleet::ids::Term;
 use fleet::kill::{KillOrder, KillQuestion, UsedNonces, may_kill};
 
@@ -19,7 +19,7 @@ fn motors_are_stopped_by_an_order_of_now_for_the_drone_that_is_held_given_by_who
             Some(("d", 2, FLYING)),
             Some(("e", 3, FLYING)),
         ] {
-            let held = held.map(|(name, term, desired)| wish(name, term, desired));
+            let held = held.map(|(name, term, desired)| assigned(name, term, desired));
             for term in [2, 3, 4] {
                 for highest in [2, 3, 4] {
                     for confirmed in [true, false] {
@@ -66,7 +66,7 @@ fn motors_are_stopped_by_an_order_of_now_for_the_drone_that_is_held_given_by_who
 
 #[test]
 fn a_report_from_the_future_is_not_the_agents_own() {
-    let held = wish("d", 3, FLYING);
+    let held = assigned("d", 3, FLYING);
     let used = UsedNonces::default();
     let order = KillOrder {
         nonce: 1,

@@ -1,6 +1,6 @@
 //! Invariants 1, 3 and 9 over any sequence of orders: what an agent holds afterwards, beside a model of what it may hold.
 
-use crate::given::{FLYING, GROUNDED, ORDERED, wish};
+use crate::given::{FLYING, GROUNDED, ORDERED, assigned};
 use fleet::assignment::{Assignment, Desired, Fence, Order};
 use fleet::ground::{GroundMark, GroundOrderId};
 use fleet::ids::Term;
@@ -21,7 +21,7 @@ fn order() -> impl Strategy<Value = Order> {
             Order::Assigned(Assignment {
                 generation,
                 ground_mark: mark,
-                ..wish(&format!("drone-{drone}"), term, desired)
+                ..assigned(&format!("drone-{drone}"), term, desired)
             })
         });
     prop_oneof![5 => assigned, 1 => (0_u64..4).prop_map(|term| Order::Unassigned { term: Term(term) })]

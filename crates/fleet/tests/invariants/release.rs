@@ -4,7 +4,7 @@ use crate::given::uid;
 use fleet::assignment::Held;
 use fleet::ids::{NodeName, Term};
 use fleet::report::Report;
-use fleet::safety::{LastWish, Release, may_release};
+use fleet::safety::{LastDesired, Release, may_release};
 use fleet::vehicle::{Airborne, FlightTruth, WhyUnknown};
 
 const TRUTHS: [FlightTruth; 7] = [
@@ -51,7 +51,7 @@ fn reports() -> Vec<(Option<Report>, bool)> {
 #[test]
 fn a_bound_drone_goes_when_its_vehicle_is_down_by_the_wish_of_its_deletion_or_when_somebody_forces_it() {
     let uid = uid("d");
-    let wish = LastWish {
+    let desired = LastDesired {
         uid: &uid,
         term: Term(3),
         generation: 7,
@@ -63,12 +63,12 @@ fn a_bound_drone_goes_when_its_vehicle_is_down_by_the_wish_of_its_deletion_or_wh
         "generation 7 and 8"
     );
     for (report, landed) in &reports {
-        let released = may_release(wish, true, report.as_ref(), false);
+        let released = may_release(desired, true, report.as_ref(), false);
         assert_eq!(released == Ok(Release::Landed), *landed, "{report:?}");
         assert_eq!(released.is_ok(), *landed, "{report:?}");
-        assert_eq!(may_release(wish, true, report.as_ref(), true), Ok(Release::Forced));
+        assert_eq!(may_release(desired, true, report.as_ref(), true), Ok(Release::Forced));
         assert_eq!(
-            may_release(wish, false, report.as_ref(), false),
+            may_release(desired, false, report.as_ref(), false),
             Ok(Release::NeverBound)
         );
     }

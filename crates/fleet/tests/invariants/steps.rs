@@ -1,6 +1,6 @@
 //! Invariants 1, 5, 6, 8 and 9: what may be sent at all, over all combinations of a wish, a vehicle and a history.
 
-use crate::given::{FLYING, GROUNDED, NOW, at, heard, uid, vehicle, wish};
+use crate::given::{FLYING, GROUNDED, NOW, at, heard, uid, vehicle, assigned};
 use fleet::assignment::{Failsafe, Fence, OnCoordinatorLoss, OnLowBattery};
 use fleet::battery::{Level, Levels};
 use fleet::converge::{Situation, Step, converge};
@@ -101,7 +101,7 @@ fn records() -> [(FlightRecord, bool, bool); 4] {
 
 /// Everything that a step may depend on beside the vehicle.
 struct Around {
-    wished: Option<bool>,
+    desired: Option<bool>,
     superseded: bool,
     confirmed: bool,
     silent: bool,
@@ -113,7 +113,7 @@ struct Around {
 
 fn arounds() -> Vec<Around> {
     let mut all = Vec::new();
-    for wished in [None, Some(true), Some(false)] {
+    for desired in [None, Some(true), Some(false)] {
         for superseded in [false, true] {
             for confirmed in [true, false] {
                 for silent in [false, true] {
@@ -126,7 +126,7 @@ fn arounds() -> Vec<Around> {
                             for on_low in [OnLowBattery::Continue, OnLowBattery::Return, OnLowBattery::Land] {
                                 for terminating in [false, true] {
                                     all.push(Around {
-                                        wished,
+                                        desired,
                                         superseded,
                                         confirmed,
                                         silent,
@@ -151,8 +151,8 @@ fn no_combination_of_circumstances_makes_a_step_that_an_invariant_forbids() {
     let (shown, memories, records) = (shown(), memories(), records());
     let mut sent = [0_u32; 8];
     for around in arounds() {
-        let held = around.wished.map(|up| {
-            let mut held = wish("d", 5, if up { FLYING } else { GROUNDED });
+        let held = around.desired.map(|up| {
+            let mut held = assigned("d", 5, if up { FLYING } else { GROUNDED });
             held.failsafe = Failsafe {
                 on_coordinator_loss: around.on_loss,
                 after: AFTER,
@@ -213,7 +213,7 @@ fn no_combination_of_circumstances_makes_a_step_that_an_invariant_forbids() {
 }
 
 fn judge(step: &Step, around: &Around, shown: &Shown, under_way: bool, by_us: bool, may_rise: bool) {
-    let up = around.wished == Some(true) && !around.terminating;
+    let up = around.desired == Some(true) && !around.terminating;
     let down = !shown.armed && shown.landed == Some(LandedState::OnGround);
     let on_ground = shown.landed == Some(LandedState::OnGround);
     match step {
@@ -235,7 +235,7 @@ fn judge(step: &Step, around: &Around, shown: &Shown, under_way: bool, by_us: bo
             assert!(shown.armed && !on_ground && shown.mode == Mode::Station);
         }
         Step::Land => {
-            assert!(around.wished == Some(false) || around.terminating);
+            assert!(around.desired == Some(false) || around.terminating);
             assert!(shown.armed && OURS.contains(&shown.mode));
         }
         Step::FailsafeLand | Step::FailsafeReturn => {
@@ -263,10 +263,10 @@ fn judge(step: &Step, around: &Around, shown: &Shown, under_way: bool, by_us: bo
 fn whoever_is_up_and_must_come_down_is_told_to_land_at_once() {
     let memory = Memory::default();
     let record = FlightRecord::default();
-    for (wished, terminating) in [(false, false), (false, true), (true, true)] {
+    for (desired, terminating) in [(false, false), (false, true), (true, true)] {
         let fence = Fence {
             highest_term: Term(5),
-            held: Some(wish("d", 5, if wished { FLYING } else { GROUNDED })),
+            held: Some(assigned("d", 5, if desired { FLYING } else { GROUNDED })),
             ground_latch: None,
         };
         for confirmed in [true, false] {

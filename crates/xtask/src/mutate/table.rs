@@ -165,8 +165,8 @@ pub const MUTATIONS: &[Mutation] = &[
         invariant: 4,
         name: "lets a Drone go on an earlier wish to be on the ground",
         file: SAFETY,
-        find: "h.term == wish.term && h.generation >= wish.generation;",
-        replace: "h.term <= wish.term;",
+        find: "h.term == desired.term && h.generation >= desired.generation;",
+        replace: "h.term <= desired.term;",
         tests: FLEET,
     },
     Mutation {

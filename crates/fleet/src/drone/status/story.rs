@@ -23,7 +23,7 @@ pub(super) const NOT_REACHED: &str = "AltitudeNotReached";
 pub(super) const CHECKS_FAIL: &str = "ArmingChecksFail";
 
 /// Why it should be on the ground, if it should: one word, and a clause.
-const fn wished_down(drone: &Facts) -> Option<(&'static str, &'static str)> {
+const fn ground_reason(drone: &Facts) -> Option<(&'static str, &'static str)> {
     if drone.deleting {
         return Some(("Deleting", "the Drone is being deleted"));
     }
@@ -92,7 +92,7 @@ pub(super) fn story(q: &Question<'_>, report: &Report) -> (Phase, &'static str, 
 
 fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String) {
     let tell = |phase, reason, message: &str| (phase, reason, message.to_owned());
-    let down = wished_down(q.drone);
+    let down = ground_reason(q.drone);
     let (down_reason, down_word) = down.unwrap_or_default();
     let down = down.is_some();
     let ours = report.held.as_ref().is_some_and(|h: &Held| h.uid == q.drone.uid);

@@ -198,7 +198,7 @@ fn a_normal_landing_of_a_deleted_drone_does_not_say_how_to_force_its_release() {
 }
 
 #[test]
-fn a_drone_wished_down_lands_and_is_grounded_once_disarmed() {
+fn a_drone_desired_on_the_ground_lands_and_is_grounded_once_disarmed() {
     let grounded = Facts {
         ground: Ground::Ordered,
         ..drone()

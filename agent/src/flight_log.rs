@@ -1,6 +1,6 @@
 //! The flight log: every frame of the link, in both directions, in `.tlog` files that MAVProxy, pymavlink and QGroundControl open.
 //!
-//! Owns: taking frames from the link and handing them to the writer's thread ([`record`], [`writer`], [`file_name`], [`shelf`],
+//! Owns: taking frames from the link and handing them to the writer's thread ([`record`], [`writer`], [`file_name`], [`store`],
 //! [`flags`]). Must not: slow the link or the agent: frames are lost, and counted, before anything waits.
 //!
 //!   link --tap--> this task, four times a second --bounded queue--> writer's thread --> disk
@@ -12,7 +12,7 @@ pub mod counters;
 pub mod file_name;
 pub mod flags;
 pub mod record;
-pub mod shelf;
+pub mod log_store;
 pub mod writer;
 
 pub use counters::Snapshot;
@@ -24,7 +24,7 @@ use fleet::ids::NodeName;
 use link::raw::{Direction, RawFrame};
 use link::{LinkHandle, Tap};
 use record::Anchor;
-use shelf::{Folder, Shelf};
+use log_store::{Folder, LogStore};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, SystemTime};
@@ -69,18 +69,18 @@ pub fn start(config: Config, node: NodeName, link: &LinkHandle) -> FlightLog {
             running: None,
         };
     };
-    let shelf = Folder {
+    let store = Folder {
         path,
         node: node.clone(),
     };
-    start_on(shelf, &config, node, link)
+    start_on(store, &config, node, link)
 }
 
-/// The same on any shelf.
+/// The same on any store.
 #[must_use]
-pub fn start_on(shelf: impl Shelf, config: &Config, node: NodeName, link: &LinkHandle) -> FlightLog {
+pub fn start_on(store: impl LogStore, config: &Config, node: NodeName, link: &LinkHandle) -> FlightLog {
     let counters = Arc::new(Counters::default());
-    let writer = Writer::new(shelf, node, config.limit, config.longest(), Arc::clone(&counters));
+    let writer = Writer::new(store, node, config.limit, config.longest(), Arc::clone(&counters));
     let (chunks, waiting) = sync_channel(CHUNKS);
     let (done, written) = oneshot::channel();
     if let Err(error) = write_in_thread(writer, waiting, done) {
@@ -124,7 +124,7 @@ impl FlightLog {
 }
 
 /// A thread of its own, which nobody waits for longer than [`CLOSE_WITHIN`]: one that hangs with its disk ends with the process.
-fn write_in_thread<S: Shelf>(
+fn write_in_thread<S: LogStore>(
     writer: Writer<S>,
     waiting: Receiver<Chunk>,
     done: oneshot::Sender<()>,

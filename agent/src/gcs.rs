@@ -30,7 +30,7 @@ pub use counters::Snapshot;
 pub use flags::{BadGcs, Config, GcsFlags, Place};
 
 use counters::Counters;
-use guest::Door;
+use guest::GuestAdmission;
 use hub::{Hub, Out, write_out};
 use link::LinkHandle;
 use std::convert::Infallible;
@@ -85,14 +85,14 @@ pub fn start(config: Config, link: LinkHandle) -> Gcs {
     }
     let out = Arc::new(Out::new(config.bytes_per_second));
     let (to_hub, from_guests) = mpsc::channel(FROM_GUESTS);
-    let door = Door::new(to_hub, Arc::clone(&gcs.counters));
+    let admission = GuestAdmission::new(to_hub, Arc::clone(&gcs.counters));
     let hub = Hub::new(config.policy, Arc::clone(&out), Arc::clone(&gcs.counters));
     gcs.tasks
         .spawn(hub.run(link.tap(TAPPED), from_guests).in_current_span());
     gcs.tasks
         .spawn(write_out(out, link, Arc::clone(&gcs.counters)).in_current_span());
     for place in config.places {
-        let meet = keep_open(place, door.clone(), Arc::clone(&gcs.opened));
+        let meet = keep_open(place, admission.clone(), Arc::clone(&gcs.opened));
         gcs.tasks.spawn(meet.in_current_span());
     }
     gcs
@@ -117,10 +117,10 @@ impl Gcs {
     }
 }
 
-async fn keep_open(place: Place, door: Door, opened: Opened) {
+async fn keep_open(place: Place, admission: GuestAdmission, opened: Opened) {
     let mut said = String::new();
     loop {
-        let Err(error) = meet(&place, &door, &opened).await;
+        let Err(error) = meet(&place, &admission, &opened).await;
         let why = error.to_string();
         if why == said {
             debug!(%place, why, "still cannot meet ground stations");
@@ -132,7 +132,7 @@ async fn keep_open(place: Place, door: Door, opened: Opened) {
     }
 }
 
-async fn meet(place: &Place, door: &Door, opened: &Opened) -> io::Result<Infallible> {
+async fn meet(place: &Place, admission: &GuestAdmission, opened: &Opened) -> io::Result<Infallible> {
     let open = |address: SocketAddr| {
         info!(%place, %address, "ground stations may connect");
         let mut opened = opened.lock().unwrap_or_else(PoisonError::into_inner);
@@ -143,12 +143,12 @@ async fn meet(place: &Place, door: &Door, opened: &Opened) -> io::Result<Infalli
         Place::Tcp(address) => {
             let listener = TcpListener::bind(address).await?;
             open(listener.local_addr()?);
-            Ok(tcp::serve(listener, door.clone()).await)
+            Ok(tcp::serve(listener, admission.clone()).await)
         }
         Place::Udp(address) => {
             let socket = UdpSocket::bind(address).await?;
             open(socket.local_addr()?);
-            Ok(udp::serve(socket, None, door.clone()).await)
+            Ok(udp::serve(socket, None, admission.clone()).await)
         }
         Place::UdpTo(text) => {
             let mut found = timeout(LOOKUP_WITHIN, lookup_host(text))
@@ -159,7 +159,7 @@ async fn meet(place: &Place, door: &Door, opened: &Opened) -> io::Result<Infalli
                 .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the name has no address"))?;
             let socket = UdpSocket::bind(any_like(known.ip())).await?;
             open(socket.local_addr()?);
-            Ok(udp::serve(socket, Some(known), door.clone()).await)
+            Ok(udp::serve(socket, Some(known), admission.clone()).await)
         }
     }
 }

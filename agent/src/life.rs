@@ -6,7 +6,7 @@
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::drone_span::span_of;
-use crate::metadata::Shelf;
+use crate::metadata::MetadataCache;
 use crate::pilot::Pilot;
 use crate::readiness;
 use crate::shell::{Ending, Wiring, fly};
@@ -121,7 +121,7 @@ async fn live(
     let pilot = Pilot::new(config.node, state, clock.now())
         .as_ground_station(config.ground_station)
         .resting(config.rest)
-        .keeping_descriptions(Shelf::in_state(&config.state_dir));
+        .keeping_descriptions(MetadataCache::in_state(&config.state_dir));
     let landing_timeout = config.landing_timeout;
     let wiring = Wiring {
         link: handle.clone(),

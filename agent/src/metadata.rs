@@ -1,10 +1,10 @@
 //! The autopilot's own descriptions of its events: where they are, fetching them, and what an event says by them.
 //!
 //! Owns: the way from COMPONENT_METADATA (397) over MAVLink FTP to a [`Table`] ([`Fetch`]), the files kept in the state
-//! directory ([`Shelf`]), and the order of events ([`Sequence`]). Must not: decide anything about flight, or take the link
+//! directory ([`MetadataCache`]), and the order of events ([`Sequence`]). Must not: decide anything about flight, or take the link
 //! from anybody: one packet at a time, on the ground, when nothing else is to be sent.
 //!
-//! All of it but [`Job`] and [`Shelf`] is plain data and functions; moments and jitter come in.
+//! All of it but [`Job`] and [`MetadataCache`] is plain data and functions; moments and jitter come in.
 
 mod events;
 mod fetch;
@@ -14,7 +14,7 @@ mod named;
 mod packet;
 mod place;
 mod sequence;
-mod shelf;
+mod cache;
 mod table;
 mod template;
 mod unpack;
@@ -23,8 +23,8 @@ mod value;
 pub use fetch::Fetch;
 pub use job::{Done, Found, Job};
 pub use sequence::Sequence;
-pub use shelf::Shelf;
-pub use table::{Subject, Table, Told};
+pub use cache::MetadataCache;
+pub use table::{Subject, Table, EventText};
 
 #[cfg(test)]
 pub(crate) mod samples;

@@ -45,7 +45,7 @@ pub struct Normaliser {
 
 /// What a message did beyond changing facts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Heard {
+pub struct Effects {
     /// The autopilot has rebooted: all that was known was forgotten before this message was taken.
     pub rebooted: bool,
     /// Texts for the log.
@@ -54,8 +54,8 @@ pub struct Heard {
 
 impl Normaliser {
     /// Takes a message of our autopilot.
-    pub fn hear(&mut self, vehicle: &mut Vehicle, message: &MavMessage, now: Moment) -> Heard {
-        let mut heard = Heard::default();
+    pub fn hear(&mut self, vehicle: &mut Vehicle, message: &MavMessage, now: Moment) -> Effects {
+        let mut heard = Effects::default();
         // PX4 repeats old events on request of others; their time proves nothing.
         let tells_time = !matches!(message, MavMessage::EVENT(_));
         let boot_ms = link::backlog::boot_ms(message).filter(|_| tells_time);

@@ -10,7 +10,7 @@
 
 use super::counters::Counters;
 use super::file_name;
-use super::shelf::{LogFile, Shelf};
+use super::log_store::{LogFile, LogStore};
 use fleet::ids::NodeName;
 use std::io;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ struct Current {
 
 /// Writes records to files.
 pub struct Writer<S> {
-    shelf: S,
+    store: S,
     node: NodeName,
     /// All files together.
     limit: u64,
@@ -59,11 +59,11 @@ pub struct Writer<S> {
     broken_until: Option<Instant>,
 }
 
-impl<S: Shelf> Writer<S> {
+impl<S: LogStore> Writer<S> {
     /// Nothing is open yet. The files of `node` take at most `limit` bytes together, one of them at most `longest`.
-    pub const fn new(shelf: S, node: NodeName, limit: u64, longest: u64, counters: Arc<Counters>) -> Self {
+    pub const fn new(store: S, node: NodeName, limit: u64, longest: u64, counters: Arc<Counters>) -> Self {
         Self {
-            shelf,
+            store,
             node,
             limit,
             longest,
@@ -137,7 +137,7 @@ impl<S: Shelf> Writer<S> {
     }
 
     fn look_for_room(&mut self, length: u64) -> io::Result<()> {
-        let free = self.shelf.free()?;
+        let free = self.store.free()?;
         if free >= LEFT_FREE + length {
             return Ok(());
         }
@@ -150,7 +150,7 @@ impl<S: Shelf> Writer<S> {
     }
 
     fn begin(&mut self, length: u64, now: Instant) -> io::Result<Current> {
-        let mut kept = self.shelf.kept()?;
+        let mut kept = self.store.stored()?;
         kept.sort_by_key(|file| file.number);
         let number = kept.last().map_or(1, |last| last.number.saturating_add(1));
         let (mut files, mut total) = (kept.len(), kept.iter().map(|file| file.bytes).sum::<u64>());
@@ -158,14 +158,14 @@ impl<S: Shelf> Writer<S> {
             if total + self.longest <= self.limit && files < FILES_AT_MOST {
                 break;
             }
-            self.shelf.remove(&oldest.name)?;
+            self.store.remove(&oldest.name)?;
             self.counters.removed(1);
             files -= 1;
             total -= oldest.bytes;
         }
         self.look_for_room(length)?;
         let name = file_name::name(&self.node, self.wall, number);
-        let file = self.shelf.begin(&name)?;
+        let file = self.store.begin(&name)?;
         self.counters.files(1);
         info!(file = name, "flight log begun");
         Ok(Current {
@@ -198,7 +198,7 @@ impl<S: Shelf> Writer<S> {
             // A torn record at the end of a file is no harm to readers; an empty file says nothing.
             let _ = current.file.cut(current.bytes);
             if current.bytes == 0 {
-                let _ = self.shelf.remove(&current.name);
+                let _ = self.store.remove(&current.name);
             }
         }
     }

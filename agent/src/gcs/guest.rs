@@ -1,6 +1,6 @@
 //! A guest's way in: a place at the table, frames cut from its bytes, and no more of them than the agent can bear.
 //!
-//! Owns: [`Door`] and [`Guest`]. Must not: know sockets, or decide where a frame goes.
+//! Owns: [`GuestAdmission`] and [`Guest`]. Must not: know sockets, or decide where a frame goes.
 
 use super::counters::Counters;
 use super::guest_queue::GuestQueue;
@@ -31,14 +31,14 @@ pub enum FromGuest {
     /// A guest is there; frames for it go into the queue.
     Joined(GuestId, GuestQueue),
     /// A guest said this.
-    Heard(GuestId, Arc<RawFrame>),
+    Received(GuestId, Arc<RawFrame>),
     /// A guest has gone.
     Left(GuestId),
 }
 
 /// Lets guests in, up to [`GUESTS`].
 #[derive(Clone, Debug)]
-pub struct Door {
+pub struct GuestAdmission {
     next: Arc<AtomicU64>,
     /// Somebody was turned away and it was said.
     full: Arc<AtomicBool>,
@@ -61,8 +61,8 @@ pub struct Guest {
     _place: OwnedSemaphorePermit,
 }
 
-impl Door {
-    /// The door to the hub behind `hub`.
+impl GuestAdmission {
+    /// Admission to the hub behind `hub`.
     #[must_use]
     pub fn new(hub: mpsc::Sender<FromGuest>, counters: Arc<Counters>) -> Self {
         Self {
@@ -75,7 +75,7 @@ impl Door {
     }
 
     /// Lets a guest in, unless there are too many. Its queue rings `news`.
-    pub async fn enter(&self, name: String, news: Arc<Notify>) -> Option<Guest> {
+    pub async fn admit(&self, name: String, news: Arc<Notify>) -> Option<Guest> {
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
             self.counters.turned_away(1);
             if !self.full.swap(true, Ordering::Relaxed) {
@@ -144,7 +144,7 @@ impl Guest {
             work += EACH_FRAME;
             self.counters.heard(1);
             // It fails only when the hub has ended, and then so do we.
-            let _ = self.hub.send(FromGuest::Heard(self.id, Arc::new(frame))).await;
+            let _ = self.hub.send(FromGuest::Received(self.id, Arc::new(frame))).await;
         }
         self.counters.skipped(self.framer.take_skipped());
         let bad = usize::try_from(self.framer.take_bad_checksums()).unwrap_or(usize::MAX);
@@ -227,8 +227,8 @@ mod tests {
     /// How many of `bytes` a guest is let say in the first ten seconds, and how many frames of it are heard.
     async fn in_ten_seconds(bytes: &[u8]) -> (usize, u64) {
         let (hub, mut told) = mpsc::channel(64);
-        let door = Door::new(hub, Arc::default());
-        let mut guest = door.enter("test".into(), Arc::default()).await.unwrap();
+        let admission = GuestAdmission::new(hub, Arc::default());
+        let mut guest = admission.admit("test".into(), Arc::default()).await.unwrap();
         tokio::spawn(async move { while told.recv().await.is_some() {} });
         let began = Instant::now();
         let mut taken = 0;
@@ -237,7 +237,7 @@ mod tests {
             taken += bytes.len();
             tokio::time::advance(wait + Duration::from_micros(10)).await;
         }
-        (taken, door.counters().snapshot().heard)
+        (taken, admission.counters().snapshot().heard)
     }
 
     #[tokio::test(start_paused = true)]
@@ -256,39 +256,39 @@ mod tests {
     #[tokio::test]
     async fn a_frame_behind_noise_in_a_datagram_is_heard() {
         let (hub, mut told) = mpsc::channel(64);
-        let door = Door::new(hub, Arc::default());
-        let mut guest = door.enter("test".into(), Arc::default()).await.unwrap();
+        let admission = GuestAdmission::new(hub, Arc::default());
+        let mut guest = admission.admit("test".into(), Arc::default()).await.unwrap();
         let ping = frame((255, 190), &ping());
         // It begins like a long HEARTBEAT.
         let noise = [0xFD, 0xFF, 0, 0, 0, 1, 1, 0, 0, 0];
         guest.hear_datagram(&[&noise[..], &ping.bytes].concat()).await;
         assert!(matches!(told.recv().await, Some(FromGuest::Joined(..))));
-        let Ok(FromGuest::Heard(_, heard)) = told.try_recv() else {
+        let Ok(FromGuest::Received(_, heard)) = told.try_recv() else {
             panic!("nothing was heard")
         };
         assert_eq!(heard.bytes, ping.bytes);
-        assert_eq!(door.counters().snapshot().skipped, 10);
+        assert_eq!(admission.counters().snapshot().skipped, 10);
     }
 
     #[tokio::test]
     async fn the_ninth_guest_is_turned_away_until_another_goes() {
         let (hub, mut told) = mpsc::channel(64);
-        let door = Door::new(hub, Arc::default());
+        let admission = GuestAdmission::new(hub, Arc::default());
         let mut guests = Vec::new();
         for n in 0..GUESTS {
-            guests.push(door.enter(n.to_string(), Arc::default()).await.unwrap());
+            guests.push(admission.admit(n.to_string(), Arc::default()).await.unwrap());
         }
-        assert!(door.enter("ninth".into(), Arc::default()).await.is_none() && !door.has_room());
+        assert!(admission.admit("ninth".into(), Arc::default()).await.is_none() && !admission.has_room());
         guests.pop().unwrap().leave("test").await;
-        let late = door.enter("tenth".into(), Arc::default()).await.unwrap();
+        let late = admission.admit("tenth".into(), Arc::default()).await.unwrap();
         let ids: Vec<GuestId> = std::iter::from_fn(|| told.try_recv().ok())
             .filter_map(|from| match from {
                 FromGuest::Joined(id, _) => Some(id),
-                FromGuest::Heard(..) | FromGuest::Left(_) => None,
+                FromGuest::Received(..) | FromGuest::Left(_) => None,
             })
             .collect();
         assert_eq!(ids.last(), Some(&late.id));
         assert_eq!(ids.len(), 9);
-        assert_eq!(door.counters().snapshot().turned_away, 1);
+        assert_eq!(admission.counters().snapshot().turned_away, 1);
     }
 }

@@ -77,7 +77,7 @@ impl Hub {
         }
     }
 
-    /// Hands frames on until the link or the guests' doors have ended.
+    /// Hands frames on until the link or the admission of guests has ended.
     pub async fn run(mut self, mut tap: Tap, mut guests: mpsc::Receiver<FromGuest>) {
         let mut lost = tap.lost();
         loop {
@@ -98,7 +98,7 @@ impl Hub {
                         self.switch.join(guest, Instant::now());
                         self.queues.insert(guest, queue);
                     }
-                    Some(FromGuest::Heard(guest, frame)) => self.hear_guest(guest, &frame),
+                    Some(FromGuest::Received(guest, frame)) => self.hear_guest(guest, &frame),
                     Some(FromGuest::Left(guest)) => {
                         self.switch.leave(guest);
                         self.queues.remove(&guest);

@@ -40,9 +40,9 @@ pub struct Destinations {
 }
 
 #[derive(Debug, Default)]
-struct Seen(VecDeque<Address>);
+struct KnownAddresses(VecDeque<Address>);
 
-impl Seen {
+impl KnownAddresses {
     fn learn(&mut self, who: Address) {
         if who.0 == 0 || self.0.contains(&who) {
             return;
@@ -63,8 +63,8 @@ impl Seen {
 /// Who was seen where.
 #[derive(Debug, Default)]
 pub struct Routes {
-    autopilot: Seen,
-    guests: BTreeMap<GuestId, Seen>,
+    autopilot: KnownAddresses,
+    guests: BTreeMap<GuestId, KnownAddresses>,
 }
 
 impl Routes {
@@ -108,7 +108,7 @@ impl Routes {
     #[must_use]
     pub fn destinations(&self, origin: Origin, target: Option<Address>) -> Destinations {
         let target = target.filter(|to| to.0 != 0);
-        let leads = |seen: &Seen| target.is_none_or(|to| seen.has(to));
+        let leads = |seen: &KnownAddresses| target.is_none_or(|to| seen.has(to));
         let guests = self
             .guests
             .iter()

@@ -4,7 +4,7 @@
 //!
 //! A guest that does not take what is sent to it is disconnected: on TCP it would otherwise see an ever older past.
 
-use super::guest::{Door, Guest};
+use super::guest::{GuestAdmission, Guest};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -25,13 +25,13 @@ const AT_ONCE: usize = 4096;
 const SILENCE: Duration = Duration::from_millis(250);
 
 /// Serves guests for ever.
-pub async fn serve(listener: TcpListener, door: Door) -> Infallible {
+pub async fn serve(listener: TcpListener, admission: GuestAdmission) -> Infallible {
     let mut guests = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, peer)) => {
-                    guests.spawn(receive(stream, peer, door.clone()).in_current_span());
+                    guests.spawn(receive(stream, peer, admission.clone()).in_current_span());
                 }
                 Err(error) => {
                     debug!(%error, "a connection was not accepted");
@@ -43,10 +43,10 @@ pub async fn serve(listener: TcpListener, door: Door) -> Infallible {
     }
 }
 
-async fn receive(stream: TcpStream, peer: SocketAddr, door: Door) {
+async fn receive(stream: TcpStream, peer: SocketAddr, admission: GuestAdmission) {
     // Frames are small and wanted at once; where that cannot be set they come a little later.
     let _ = stream.set_nodelay(true);
-    let Some(mut guest) = door.enter(format!("tcp:{peer}"), Arc::default()).await else {
+    let Some(mut guest) = admission.admit(format!("tcp:{peer}"), Arc::default()).await else {
         return;
     };
     let queue = guest.queue.clone();
@@ -60,7 +60,7 @@ async fn receive(stream: TcpStream, peer: SocketAddr, door: Door) {
                 Ok(Ok(())) => {}
                 Ok(Err(_)) => return "the connection broke",
                 Err(_) => {
-                    door.counters().too_slow(1);
+                    admission.counters().too_slow(1);
                     return "it does not read what it is sent";
                 }
             }

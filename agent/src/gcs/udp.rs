@@ -3,7 +3,7 @@
 //! Owns: the guests of one socket. Must not: answer anybody else than the guests, or leave one guest unheard because of
 //! another: what a guest says beyond what it may is thrown away. Only a flood of what is thrown away slows all of them.
 
-use super::guest::{Door, Guest, Pace};
+use super::guest::{GuestAdmission, Guest, Pace};
 use link::framing::Framer;
 use link::raw::LONGEST;
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ struct Present {
 
 struct Table {
     socket: UdpSocket,
-    door: Door,
+    admission: GuestAdmission,
     news: Arc<Notify>,
     guests: BTreeMap<SocketAddr, Present>,
     /// The one guest that we speak to first; it is always there, and nobody else is.
@@ -46,8 +46,8 @@ struct Table {
 }
 
 /// Serves guests for ever: `known` alone, or whoever speaks to the socket.
-pub async fn serve(socket: UdpSocket, known: Option<SocketAddr>, door: Door) -> Infallible {
-    let mut table = Table::new(socket, known, door);
+pub async fn serve(socket: UdpSocket, known: Option<SocketAddr>, admission: GuestAdmission) -> Infallible {
+    let mut table = Table::new(socket, known, admission);
     if let Some(address) = known {
         table.enter(address).await;
     }
@@ -79,10 +79,10 @@ pub async fn serve(socket: UdpSocket, known: Option<SocketAddr>, door: Door) -> 
 }
 
 impl Table {
-    fn new(socket: UdpSocket, known: Option<SocketAddr>, door: Door) -> Self {
+    fn new(socket: UdpSocket, known: Option<SocketAddr>, admission: GuestAdmission) -> Self {
         Self {
             socket,
-            door,
+            admission,
             news: Arc::default(),
             guests: BTreeMap::new(),
             known,
@@ -91,9 +91,9 @@ impl Table {
         }
     }
 
-    async fn enter(&mut self, address: SocketAddr) {
+    async fn admit(&mut self, address: SocketAddr) {
         let name = format!("udp:{address}");
-        if let Some(guest) = self.door.enter(name, Arc::clone(&self.news)).await {
+        if let Some(guest) = self.admission.admit(name, Arc::clone(&self.news)).await {
             let last_heard = Instant::now();
             let present = Present {
                 guest,
@@ -121,7 +121,7 @@ impl Table {
             unheard => {
                 if let Some(present) = unheard {
                     present.last_heard = now;
-                    self.door.counters().skipped(bytes.len() as u64);
+                    self.admission.counters().skipped(bytes.len() as u64);
                 }
                 self.thrown_away.spend(THROWN_AWAY, now)
             }
@@ -136,7 +136,7 @@ impl Table {
                     break;
                 }
                 if self.socket.try_send_to(&self.buffer, *address).is_err() {
-                    self.door.counters().lost_by_guests(frames);
+                    self.admission.counters().lost_by_guests(frames);
                 }
             }
         }
@@ -146,7 +146,7 @@ impl Table {
         let now = Instant::now();
         if let Some(known) = self.known {
             // There was no room for it at first.
-            if !self.guests.contains_key(&known) && self.door.has_room() {
+            if !self.guests.contains_key(&known) && self.admission.has_room() {
                 self.enter(known).await;
             }
             return;
@@ -173,7 +173,7 @@ mod tests {
 
     async fn table(hub: mpsc::Sender<crate::gcs::guest::FromGuest>) -> Table {
         let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
-        Table::new(socket, None, Door::new(hub, Arc::default()))
+        Table::new(socket, None, GuestAdmission::new(hub, Arc::default()))
     }
 
     #[tokio::test(start_paused = true)]
@@ -183,7 +183,7 @@ mod tests {
         let mut table = table(hub).await;
         let (loud, quiet) = (([127, 0, 0, 1], 1).into(), ([127, 0, 0, 1], 2).into());
         let ping = frame((255, 190), &ping()).bytes;
-        let heard = |table: &Table| table.door.counters().snapshot().heard;
+        let heard = |table: &Table| table.admission.counters().snapshot().heard;
         for who in [loud, quiet] {
             assert_eq!(table.hear(who, &ping).await, Duration::ZERO);
         }

@@ -1,9 +1,9 @@
 //! The way to the descriptions of the autopilot's events: ask where the index is, get the index, get the events file.
 //!
-//! Owns: [`Fetch`], a plain state machine: the order of these, each file from the shelf if it is there and else by MAVLink
+//! Owns: [`Fetch`], a plain state machine: the order of these, each file from the cache if it is there and else by MAVLink
 //! FTP, and how long to wait after a failure. Must not: send, wait, read a clock, touch the disk.
 //!
-//!   Waiting --due--> Asked --URI and checksum--> Working (shelf) --not there--> Downloading --file--> Working (read)
+//!   Waiting --due--> Asked --URI and checksum--> Working (cache) --not there--> Downloading --file--> Working (read)
 //!     the same again for the events file, then Ready. Any failure: Waiting, longer each time.
 //!
 //! Whoever drives it calls [`Fetch::next`] only while the vehicle is disarmed and nothing else is to be sent. What has come
@@ -14,7 +14,7 @@ use super::job::{Done, Found, Job, Which};
 use super::named::{MESSAGES, named};
 use super::packet::Request;
 use super::place::{Place, place};
-use super::shelf::Shelf;
+use super::cache::MetadataCache;
 use super::table::Table;
 use fleet::backoff::Backoff;
 use fleet::memory::Outcome;
@@ -41,7 +41,7 @@ const BUSY_AT_MOST: u32 = 3;
 #[derive(Clone, Debug)]
 pub struct Fetch {
     /// `None`: nothing is fetched.
-    shelf: Option<Shelf>,
+    cache: Option<MetadataCache>,
     stage: Stage,
     /// Which of the messages is asked for.
     message: usize,
@@ -75,11 +75,11 @@ enum Stage {
 }
 
 impl Fetch {
-    /// One that keeps its files on `shelf`; without a shelf it never does anything.
+    /// One that keeps its files on `cache`; without one it never does anything.
     #[must_use]
-    pub const fn new(shelf: Option<Shelf>) -> Self {
+    pub const fn new(cache: Option<MetadataCache>) -> Self {
         Self {
-            shelf,
+            cache,
             stage: Stage::Waiting(Moment::at(Duration::ZERO)),
             message: 0,
             partial: None,
@@ -106,7 +106,7 @@ impl Fetch {
     #[must_use]
     pub fn wanted(&self, now: Moment) -> Option<u16> {
         match self.stage {
-            Stage::Waiting(until) if self.shelf.is_some() && now >= until => MESSAGES.get(self.message).copied(),
+            Stage::Waiting(until) if self.cache.is_some() && now >= until => MESSAGES.get(self.message).copied(),
             _ => None,
         }
     }
@@ -225,7 +225,7 @@ impl Fetch {
         None
     }
 
-    /// Looks for a file, on the shelf first.
+    /// Looks for a file, in the cache first.
     fn seek(&mut self, target: Target, now: Moment, jitter: f64) {
         match place(&target.uri) {
             Place::Vehicle { .. } => self.work(target, None),
@@ -239,12 +239,12 @@ impl Fetch {
     }
 
     fn work(&mut self, target: Target, bytes: Option<Vec<u8>>) {
-        let Some(shelf) = self.shelf.clone() else { return };
+        let Some(cache) = self.cache.clone() else { return };
         self.jobs += 1;
         let number = self.jobs;
         self.job = Some(Job {
             number,
-            shelf,
+            cache,
             which: target.which,
             crc: target.crc,
             bytes,

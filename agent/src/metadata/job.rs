@@ -1,11 +1,11 @@
-//! What takes time: looking on the shelf, unpacking and reading. Done on a thread of its own, one job at a time.
+//! What takes time: looking in the cache, unpacking and reading. Done on a thread of its own, one job at a time.
 //!
 //! Owns: [`Job`] and what it finds ([`Found`]): the checksum decides whether a file is the right one. Must not: touch the
 //! link or the pilot.
 
 use super::events;
 use super::packet::crc32;
-use super::shelf::Shelf;
+use super::cache::MetadataCache;
 use super::table::Table;
 use super::unpack::unpack;
 use serde::Deserialize;
@@ -30,11 +30,11 @@ pub(super) enum Which {
 pub struct Job {
     /// Told with its end.
     pub(super) number: u64,
-    pub(super) shelf: Shelf,
+    pub(super) cache: MetadataCache,
     pub(super) which: Which,
     /// Its checksum by whoever named it; the index need not give one for its files.
     pub(super) crc: Option<u32>,
-    /// The file as it was downloaded; `None`: look on the shelf.
+    /// The file as it was downloaded; `None`: look in the cache.
     pub(super) bytes: Option<Vec<u8>>,
 }
 
@@ -48,7 +48,7 @@ pub struct Done {
 /// What a job has come to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// It is not on the shelf.
+    /// It is not in the cache.
     Nothing,
     /// The events file is named in the index: its URI and checksum.
     Index {
@@ -93,7 +93,7 @@ impl Job {
 
     fn look(self) -> Found {
         let fresh = self.bytes.is_some();
-        let Some(bytes) = self.bytes.or_else(|| self.shelf.load(self.crc?)) else {
+        let Some(bytes) = self.bytes.or_else(|| self.cache.load(self.crc?)) else {
             return Found::Nothing;
         };
         let text = unpack(&bytes);
@@ -110,7 +110,7 @@ impl Job {
             Err(why) => return Found::Unusable(why),
         };
         if let Some(crc) = self.crc.filter(|_| fresh)
-            && let Err(why) = self.shelf.keep(crc, &bytes)
+            && let Err(why) = self.cache.keep(crc, &bytes)
         {
             tracing::warn!(%why, "cannot keep the autopilot's event descriptions; they will be downloaded again");
         }
@@ -145,10 +145,10 @@ mod tests {
     const EVENTS: &[u8] = br#"{"version": 1, "components": {"1": {"namespace": "a", "event_groups": {"default":
         {"events": {"3": {"name": "e", "message": "Hello"}}}}}}}"#;
 
-    fn job(shelf: &Shelf, which: Which, crc: Option<u32>, bytes: Option<&[u8]>) -> Found {
+    fn job(cache: &MetadataCache, which: Which, crc: Option<u32>, bytes: Option<&[u8]>) -> Found {
         Job {
             number: 1,
-            shelf: shelf.clone(),
+            cache: cache.clone(),
             which,
             crc,
             bytes: bytes.map(<[u8]>::to_vec),
@@ -158,29 +158,29 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_downloaded_is_found_on_the_shelf_from_then_on() {
+    fn a_file_that_was_downloaded_is_found_in_the_cache_from_then_on() {
         let dir = tempfile::tempdir().unwrap();
-        let shelf = Shelf::in_state(dir.path());
+        let cache = MetadataCache::in_state(dir.path());
         let crc = Some(crc32(INDEX));
-        assert_eq!(job(&shelf, Which::Index, crc, None), Found::Nothing);
+        assert_eq!(job(&cache, Which::Index, crc, None), Found::Nothing);
         let found = Found::Index {
             uri: "mftp://e".to_owned(),
             crc: Some(77),
         };
-        assert_eq!(job(&shelf, Which::Index, crc, Some(INDEX)), found);
-        assert_eq!(job(&shelf, Which::Index, crc, None), found);
+        assert_eq!(job(&cache, Which::Index, crc, Some(INDEX)), found);
+        assert_eq!(job(&cache, Which::Index, crc, None), found);
         let mut packed = Vec::new();
         lzma_rs::xz_compress(&mut &EVENTS[..], &mut packed).unwrap();
-        let Found::Events(table) = job(&shelf, Which::Events, Some(crc32(&packed)), Some(&packed)) else {
+        let Found::Events(table) = job(&cache, Which::Events, Some(crc32(&packed)), Some(&packed)) else {
             unreachable!("it is an events file")
         };
-        assert_eq!(table.tell(0x0100_0003, &[]).unwrap().message, "Hello");
+        assert_eq!(table.describe(0x0100_0003, &[]).unwrap().message, "Hello");
     }
 
     #[test]
     fn the_checksum_may_be_that_of_the_file_before_it_was_packed() {
         let dir = tempfile::tempdir().unwrap();
-        let shelf = Shelf::in_state(dir.path());
+        let cache = MetadataCache::in_state(dir.path());
         let mut packed = Vec::new();
         lzma_rs::xz_compress(&mut &INDEX[..], &mut packed).unwrap();
         let found = Found::Index {
@@ -188,35 +188,35 @@ mod tests {
             crc: Some(77),
         };
         let crc = Some(crc32(INDEX));
-        assert_eq!(job(&shelf, Which::Index, crc, Some(&packed)), found);
-        assert_eq!(job(&shelf, Which::Index, crc, None), found, "from the shelf");
+        assert_eq!(job(&cache, Which::Index, crc, Some(&packed)), found);
+        assert_eq!(job(&cache, Which::Index, crc, None), found, "from the cache");
     }
 
     #[test]
     fn a_file_with_another_checksum_is_not_taken_and_not_kept() {
         let dir = tempfile::tempdir().unwrap();
-        let shelf = Shelf::in_state(dir.path());
-        assert_eq!(job(&shelf, Which::Index, Some(5), Some(INDEX)), Found::Damaged);
-        assert_eq!(job(&shelf, Which::Index, Some(5), None), Found::Nothing);
+        let cache = MetadataCache::in_state(dir.path());
+        assert_eq!(job(&cache, Which::Index, Some(5), Some(INDEX)), Found::Damaged);
+        assert_eq!(job(&cache, Which::Index, Some(5), None), Found::Nothing);
     }
 
     #[test]
     fn a_file_without_a_checksum_is_taken_but_not_kept() {
         let dir = tempfile::tempdir().unwrap();
-        let shelf = Shelf::in_state(dir.path());
+        let cache = MetadataCache::in_state(dir.path());
         assert!(matches!(
-            job(&shelf, Which::Events, None, Some(EVENTS)),
+            job(&cache, Which::Events, None, Some(EVENTS)),
             Found::Events(_)
         ));
-        assert_eq!(job(&shelf, Which::Events, None, None), Found::Nothing);
+        assert_eq!(job(&cache, Which::Events, None, None), Found::Nothing);
         assert!(!dir.path().join("metadata").exists());
     }
 
     #[test]
     fn what_is_of_no_use_says_why_and_is_not_kept() {
         let dir = tempfile::tempdir().unwrap();
-        let shelf = Shelf::in_state(dir.path());
-        let why = |which, bytes: &[u8]| match job(&shelf, which, Some(crc32(bytes)), Some(bytes)) {
+        let cache = MetadataCache::in_state(dir.path());
+        let why = |which, bytes: &[u8]| match job(&cache, which, Some(crc32(bytes)), Some(bytes)) {
             Found::Unusable(why) => why,
             other => unreachable!("{other:?}"),
         };

@@ -36,7 +36,7 @@ pub enum Subject {
 
 /// What an event says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told<'a> {
+pub struct EventText<'a> {
     /// The event's name, without the namespace.
     pub name: &'a str,
     /// What it is about.
@@ -98,7 +98,7 @@ impl Table {
 
     /// What event `id` says with these arguments; `None` when it is not in the table.
     #[must_use]
-    pub fn tell(&self, id: u32, arguments: &[u8]) -> Option<Told<'_>> {
+    pub fn describe(&self, id: u32, arguments: &[u8]) -> Option<EventText<'_>> {
         let event = self.events.get(&id)?;
         let values = event.values(arguments);
         let shown = |number: usize, decimals| {
@@ -118,7 +118,7 @@ impl Table {
             },
             Kind::Other => Subject::Other,
         };
-        Some(Told {
+        Some(EventText {
             name: &event.name,
             subject,
             message: fill(&event.message, shown),

@@ -143,7 +143,7 @@ impl Events {
     }
 
     fn by_description(&mut self, table: &Table, event: &EVENT_DATA) -> Option<Said> {
-        let Some(told) = table.tell(event.id, &event.arguments) else {
+        let Some(told) = table.describe(event.id, &event.arguments) else {
             return self.built_in(event);
         };
         let level = event.log_levels & 0x0F;

@@ -5,7 +5,7 @@
 
 use super::Pilot;
 use crate::command::{Outstanding, Patience};
-use crate::metadata::{Done, Fetch, Job, Shelf};
+use crate::metadata::{Done, Fetch, Job, MetadataCache};
 use crate::outgoing::{Outgoing, Purpose};
 use crate::recipe::{Command, Form, Place};
 use fleet::time::Moment;
@@ -13,11 +13,11 @@ use fleet::vehicle::{Autopilot, FlightTruth};
 use link::dialect::{MavCmd, MavMessage, REQUEST_EVENT_DATA};
 
 impl Pilot {
-    /// A pilot that reads PX4's own descriptions of its events and keeps them on `shelf`. Without them it knows the arming
+    /// A pilot that reads PX4's own descriptions of its events and keeps them in `cache`. Without them it knows the arming
     /// checks that are built in.
     #[must_use]
-    pub fn keeping_descriptions(mut self, shelf: Shelf) -> Self {
-        self.descriptions = Fetch::new(Some(shelf));
+    pub fn keeping_descriptions(mut self, cache: MetadataCache) -> Self {
+        self.descriptions = Fetch::new(Some(cache));
         self
     }
 

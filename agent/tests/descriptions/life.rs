@@ -2,7 +2,7 @@
 
 use super::{FLY, HOME, order};
 use agent::clock::Clock;
-use agent::metadata::Shelf;
+use agent::metadata::MetadataCache;
 use agent::pilot::Pilot;
 use agent::shell::{Wiring, fly};
 use agent::state_file::Store;
@@ -76,7 +76,7 @@ async fn a_living_agent_reads_the_descriptions_and_flies() {
     let (reports, seen) = watch::channel(Outward::default());
     let terminate = CancellationToken::new();
     let clock = Clock::start();
-    let pilot = Pilot::new(node, state, clock.now()).keeping_descriptions(Shelf::in_state(dir.path()));
+    let pilot = Pilot::new(node, state, clock.now()).keeping_descriptions(MetadataCache::in_state(dir.path()));
     let wiring = Wiring {
         link: handle,
         events,

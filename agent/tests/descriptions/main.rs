@@ -3,7 +3,7 @@
 
 mod life;
 
-use agent::metadata::Shelf;
+use agent::metadata::MetadataCache;
 use agent::outgoing::{Outgoing, Written};
 use agent::pilot::Pilot;
 use agent::state_file::State;
@@ -50,7 +50,7 @@ struct World {
 fn pilot(dir: Option<&Path>) -> Pilot {
     let pilot = Pilot::new(NodeName::parse("pine").unwrap(), State::default(), Moment::default());
     match dir {
-        Some(dir) => pilot.keeping_descriptions(Shelf::in_state(dir)),
+        Some(dir) => pilot.keeping_descriptions(MetadataCache::in_state(dir)),
         None => pilot,
     }
 }
@@ -168,10 +168,10 @@ impl World {
     }
 
     fn until_described(&mut self) -> u64 {
-        self.until("the descriptions are on the shelf", 120, |w| w.kept() == 2)
+        self.until("the descriptions are in the cache", 120, |w| w.kept() == 2)
     }
 
-    /// Files on the shelf.
+    /// Files in the cache.
     fn kept(&self) -> usize {
         std::fs::read_dir(self.dir.path().join("metadata")).map_or(0, Iterator::count)
     }
@@ -246,7 +246,7 @@ const ARM: MavCmd = MavCmd::MAV_CMD_COMPONENT_ARM_DISARM;
 const LAND: MavCmd = MavCmd::MAV_CMD_NAV_LAND;
 
 #[test]
-fn px4s_descriptions_are_fetched_on_the_ground_and_found_on_the_shelf_by_the_next_life() {
+fn px4s_descriptions_are_fetched_on_the_ground_and_found_in_the_cache_by_the_next_life() {
     let mut world = World::with(Autopilot::Px4);
     let took = world.until_described();
     assert!(took < 30_000, "{took} ms");

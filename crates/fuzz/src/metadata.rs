@@ -2,10 +2,10 @@
 //!
 //! Owns: [`run`]: the agent's way to the descriptions against a server that loses, repeats, refuses and makes up answers, with
 //! files that are anything, packed or not. It fails when more than reading is asked for, when somebody else is asked, or when
-//! a text is not one short line. Must not: touch a disk: the shelf is in a place where nothing can be kept.
+//! a text is not one short line. Must not: touch a disk: the cache is in a place where nothing can be kept.
 
 use crate::bytes::Bytes;
-use agent::metadata::{Fetch, Shelf, Table};
+use agent::metadata::{Fetch, MetadataCache, Table};
 use fleet::memory::Outcome;
 use fleet::time::Moment;
 use fleet::units::{ComponentId, SystemId};
@@ -78,7 +78,7 @@ fn fetch(files: &[Vec<u8>; 2], faults: &[u8], tally: &mut Tally) -> Option<Arc<T
         component: ComponentId(1),
         firmware: None,
     };
-    let mut fetch = Fetch::new(Some(Shelf::in_state(Path::new("/proc/none"))));
+    let mut fetch = Fetch::new(Some(MetadataCache::in_state(Path::new("/proc/none"))));
     let mut now = Duration::ZERO;
     let mut opened = 0;
     for round in 0..ROUNDS {
@@ -167,7 +167,7 @@ fn answers(request: &[u8; 251], files: &[Vec<u8>; 2], opened: &mut usize, fault:
 /// Lets the table tell events of all the low numbers that an input may use.
 fn tell(table: &Table, arguments: &[u8], tally: &mut Tally) {
     for id in (0..8).flat_map(|component| (0..32).map(move |id| component << 24 | id)) {
-        if let Some(told) = table.tell(id, arguments) {
+        if let Some(told) = table.describe(id, arguments) {
             tally.told += 1;
             for text in [&told.message, &told.description] {
                 assert!(

@@ -171,12 +171,12 @@ impl Search {
                 continue;
             }
             match listen(&mut line).await {
-                Heard::Autopilot(header) => return Finding::Autopilot { line, baud, header },
-                Heard::Others => return Finding::NoAutopilot,
-                Heard::Noise => best = Finding::Noise,
-                Heard::Nothing if matches!(best, Finding::Silent) => return best,
-                Heard::Nothing => {}
-                Heard::End => return Finding::Unusable(OpenError::Missing(port.to_string())),
+                Reception::Autopilot(header) => return Finding::Autopilot { line, baud, header },
+                Reception::Others => return Finding::NoAutopilot,
+                Reception::Noise => best = Finding::Noise,
+                Reception::Nothing if matches!(best, Finding::Silent) => return best,
+                Reception::Nothing => {}
+                Reception::End => return Finding::Unusable(OpenError::Missing(port.to_string())),
             }
         }
         best
@@ -184,7 +184,7 @@ impl Search {
 }
 
 /// What came within [`LISTEN`].
-enum Heard {
+enum Reception {
     Autopilot(MavHeader),
     Others,
     Noise,
@@ -192,7 +192,7 @@ enum Heard {
     End,
 }
 
-async fn listen(line: &mut SerialLine) -> Heard {
+async fn listen(line: &mut SerialLine) -> Reception {
     let until = Instant::now() + LISTEN;
     let mut framer = Framer::new(Direction::Autopilot);
     let mut buffer = vec![0; 1024];
@@ -201,7 +201,7 @@ async fn listen(line: &mut SerialLine) -> Heard {
         let read = timeout_at(until, line.read(&mut buffer)).await;
         let over = read.is_err();
         match read {
-            Ok(Ok(0) | Err(_)) => return Heard::End,
+            Ok(Ok(0) | Err(_)) => return Reception::End,
             Ok(Ok(n)) => {
                 bytes += n as u64;
                 framer.push(buffer.get(..n).unwrap_or_default());
@@ -217,15 +217,15 @@ async fn listen(line: &mut SerialLine) -> Heard {
         while let Some(frame) = next(&mut framer) {
             frames += 1;
             match decode(&frame) {
-                Ok((header, MavMessage::HEARTBEAT(beat))) if flies(&beat) => return Heard::Autopilot(header),
+                Ok((header, MavMessage::HEARTBEAT(beat))) if flies(&beat) => return Reception::Autopilot(header),
                 _ => {}
             }
         }
         if over || (frames == 0 && bytes >= NO_FRAME_IN) {
             return match (frames, bytes) {
-                (0, 0) => Heard::Nothing,
-                (0, _) => Heard::Noise,
-                _ => Heard::Others,
+                (0, 0) => Reception::Nothing,
+                (0, _) => Reception::Noise,
+                _ => Reception::Others,
             };
         }
     }

@@ -34,7 +34,7 @@ pub struct Framer {
     bad_checksums: u64,
 }
 
-enum Look {
+enum Candidate {
     Whole(Shape, Head),
     Unfinished,
     Nothing,
@@ -112,14 +112,14 @@ impl Framer {
     /// The next frame, if a whole one is there.
     pub fn next_frame(&mut self) -> Option<RawFrame> {
         loop {
-            match self.look(self.start)? {
-                Look::Whole(shape, head) => return Some(self.cut(&shape, &head)),
-                Look::Unfinished => return None,
-                Look::BadChecksum => {
+            match self.candidate(self.start)? {
+                Candidate::Whole(shape, head) => return Some(self.cut(&shape, &head)),
+                Candidate::Unfinished => return None,
+                Candidate::BadChecksum => {
                     self.bad_checksums += 1;
                     self.skip(1);
                 }
-                Look::Nothing => {
+                Candidate::Nothing => {
                     let rest = self.pending().get(1..).unwrap_or_default();
                     let next = rest.iter().position(|b| matches!(*b, MAV_STX | MAV_STX_V2));
                     self.skip(1 + next.unwrap_or(rest.len()));
@@ -134,8 +134,8 @@ impl Framer {
         if let Some(frame) = self.next_frame() {
             return Some(frame);
         }
-        let behind = (self.start..self.pending.len()).find_map(|at| match self.look(at) {
-            Some(Look::Whole(shape, head)) => Some((at, shape, head)),
+        let behind = (self.start..self.pending.len()).find_map(|at| match self.candidate(at) {
+            Some(Candidate::Whole(shape, head)) => Some((at, shape, head)),
             _ => None,
         });
         let (at, shape, head) = behind?;
@@ -153,32 +153,32 @@ impl Framer {
     }
 
     /// What begins at `at`; `None` when nothing is there.
-    fn look(&self, at: usize) -> Option<Look> {
+    fn candidate(&self, at: usize) -> Option<Candidate> {
         let bytes = self.pending.get(at..)?;
         let needs = Shape::needs(*bytes.first()?);
         let Some(shape) = Shape::of(bytes) else {
             let begun = needs.is_some_and(|needs| bytes.len() < needs);
-            return Some(if begun { Look::Unfinished } else { Look::Nothing });
+            return Some(if begun { Candidate::Unfinished } else { Candidate::Nothing });
         };
         let Some(head) = shape.head else {
-            return Some(Look::Unfinished);
+            return Some(Candidate::Unfinished);
         };
         if head.layout.is_none() && !self.senders.contains(&(head.system, head.component)) {
-            return Some(Look::Nothing);
+            return Some(Candidate::Nothing);
         }
         let Some((frame, behind)) = bytes.split_at_checked(shape.len) else {
             return Some(if self.is_worth_waiting_for(&shape, &head) {
-                Look::Unfinished
+                Candidate::Unfinished
             } else {
-                Look::Nothing
+                Candidate::Nothing
             });
         };
         let followed = matches!(behind.first(), None | Some(&(MAV_STX | MAV_STX_V2)));
         let fits = (head.layout.is_some() || followed) && head.checksum_fits(frame, &shape);
         Some(match (fits, head.layout) {
-            (true, _) => Look::Whole(shape, head),
-            (false, Some(_)) => Look::BadChecksum,
-            (false, None) => Look::Nothing,
+            (true, _) => Candidate::Whole(shape, head),
+            (false, Some(_)) => Candidate::BadChecksum,
+            (false, None) => Candidate::Nothing,
         })
     }
 

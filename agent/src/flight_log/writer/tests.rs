@@ -1,6 +1,6 @@
-//! The writer on a shelf that breaks on purpose, and on a real folder.
+//! The writer on a store that breaks on purpose, and on a real folder.
 
-use super::super::shelf::{Folder, Kept};
+use super::super::log_store::{Folder, StoredLog};
 use super::*;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, mpsc};
@@ -47,9 +47,9 @@ impl Fake {
     }
 }
 
-impl Shelf for Fake {
-    fn kept(&mut self) -> io::Result<Vec<Kept>> {
-        let kept = |(name, bytes): (&String, &Vec<u8>)| Kept {
+impl LogStore for Fake {
+    fn stored(&mut self) -> io::Result<Vec<StoredLog>> {
+        let kept = |(name, bytes): (&String, &Vec<u8>)| StoredLog {
             number: file_name::number(&node(), name).unwrap(),
             name: name.clone(),
             bytes: bytes.len() as u64,
@@ -205,17 +205,17 @@ fn the_disk_is_never_filled_to_the_last_because_the_agent_needs_it_too() {
 fn in_a_folder_only_our_own_logs_are_removed() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("made/when/missing");
-    let shelf = Folder {
+    let store = Folder {
         path: path.clone(),
         node: node(),
     };
     let (sender, chunks) = mpsc::channel();
     sender.send(chunk(true)).unwrap();
     drop(sender);
-    Writer::new(shelf.clone(), node(), 300, 100, Arc::default()).run(&chunks);
+    Writer::new(store.clone(), node(), 300, 100, Arc::default()).run(&chunks);
     std::fs::write(path.join("skein-pine-2-20261121T080203Z-9.tlog"), [0; 5000]).unwrap();
     std::fs::write(path.join("notes.txt"), [0; 5000]).unwrap();
-    let mut writer = Writer::new(shelf, node(), 300, 100, Arc::default());
+    let mut writer = Writer::new(store, node(), 300, 100, Arc::default());
     (0..9).for_each(|_| writer.take(&chunk(false), Instant::now()));
     let mut names: Vec<_> = std::fs::read_dir(&path)
         .unwrap()

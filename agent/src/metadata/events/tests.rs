@@ -44,13 +44,13 @@ fn table() -> Table {
 }
 
 fn message(table: &Table, id: u32, bytes: &[u8]) -> String {
-    table.tell(PX4 | id, bytes).unwrap().message
+    table.describe(PX4 | id, bytes).unwrap().message
 }
 
 #[test]
 fn an_event_is_told_with_its_arguments_by_their_types_and_enums() {
     let table = table();
-    let told = table.tell(PX4 | 5, &3.25_f32.to_le_bytes()).unwrap();
+    let told = table.describe(PX4 | 5, &3.25_f32.to_le_bytes()).unwrap();
     assert_eq!((told.name, told.subject), ("landed", Subject::Other));
     assert_eq!(
         (told.message.as_str(), told.description.as_str()),
@@ -70,13 +70,13 @@ fn what_makes_no_sense_is_left_out_and_the_rest_is_kept() {
     ids.sort_unstable();
     assert_eq!(ids, [5, 6, 10, 11, 12, 20, 21]);
     assert_eq!(table.enums.len(), 3);
-    assert_eq!(table.tell(5, &[]), None, "another component");
+    assert_eq!(table.describe(5, &[]), None, "another component");
 }
 
 #[test]
 fn the_groups_tell_checks_and_the_ends_of_a_report_apart() {
     let table = table();
-    let subject = |id: u32, bytes: &[u8]| table.tell(PX4 | id, bytes).unwrap().subject;
+    let subject = |id: u32, bytes: &[u8]| table.describe(PX4 | id, bytes).unwrap().subject;
     assert_eq!(subject(10, &[0]), Subject::ReportBegins { chunk: 0 });
     assert_eq!(subject(10, &[3]), Subject::ReportBegins { chunk: 3 });
     assert_eq!(subject(20, &[]), Subject::ReportEnds);
@@ -155,7 +155,7 @@ proptest! {
         bytes[place] = byte;
         if let Ok(table) = read(&bytes) {
             for id in table.events.keys() {
-                let _ = table.tell(*id, &[byte; 40]);
+                let _ = table.describe(*id, &[byte; 40]);
             }
         }
     }
@@ -164,7 +164,7 @@ proptest! {
     fn any_arguments_are_told_or_left_where_they_stand(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
         let table = table();
         for id in [5, 6, 10, 11, 20, 21] {
-            let told = table.tell(PX4 | id, &bytes).unwrap();
+            let told = table.describe(PX4 | id, &bytes).unwrap();
             prop_assert!(told.message.chars().count() <= 400);
         }
     }

@@ -124,19 +124,19 @@ struct World {
     fetch: Fetch,
     autopilot: Autopilot4,
     now: u64,
-    shelf: Shelf,
+    cache: MetadataCache,
     _dir: tempfile::TempDir,
 }
 
 impl World {
     fn with(events: &[u8]) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let shelf = Shelf::in_state(dir.path());
+        let cache = MetadataCache::in_state(dir.path());
         Self {
-            fetch: Fetch::new(Some(shelf.clone())),
+            fetch: Fetch::new(Some(cache.clone())),
             autopilot: Autopilot4::with(events),
             now: 0,
-            shelf,
+            cache,
             _dir: dir,
         }
     }
@@ -189,10 +189,10 @@ fn large() -> Vec<u8> {
 }
 
 #[test]
-fn the_descriptions_are_downloaded_once_and_then_found_on_the_shelf() {
+fn the_descriptions_are_downloaded_once_and_then_found_in_the_cache() {
     let mut world = World::with(EVENTS);
     let table = world.run(5).unwrap();
-    assert_eq!(table.tell(0x0100_0003, &[]).unwrap().message, "Hello");
+    assert_eq!(table.describe(0x0100_0003, &[]).unwrap().message, "Hello");
     assert_eq!(world.autopilot.asked_for, [397]);
     assert!(world.autopilot.open.is_none(), "the session was ended");
     assert_eq!(world.run(3600), None, "and nothing more is asked");
@@ -200,13 +200,13 @@ fn the_descriptions_are_downloaded_once_and_then_found_on_the_shelf() {
     let before = world.autopilot.packets;
     world.fetch.rebooted(at(world.now));
     assert!(world.run(1).is_some());
-    world.fetch = Fetch::new(Some(world.shelf.clone()));
+    world.fetch = Fetch::new(Some(world.cache.clone()));
     assert!(world.run(1).is_some());
     assert_eq!(world.autopilot.packets, before, "no packet more");
 }
 
 #[test]
-fn without_a_shelf_nothing_is_asked() {
+fn without_a_cache_nothing_is_asked() {
     let mut world = World::with(EVENTS);
     world.fetch = Fetch::new(None);
     assert_eq!(world.run(60), None);
@@ -215,7 +215,7 @@ fn without_a_shelf_nothing_is_asked() {
 
 #[test]
 fn an_autopilot_that_has_none_is_asked_ever_more_seldom() {
-    let mut fetch = Fetch::new(Some(Shelf::in_state(std::path::Path::new("/proc/none"))));
+    let mut fetch = Fetch::new(Some(MetadataCache::in_state(std::path::Path::new("/proc/none"))));
     let mut asked = Vec::new();
     for ms in (0..24 * 3_600_000).step_by(500) {
         if let Some(message) = fetch.wanted(at(ms)) {

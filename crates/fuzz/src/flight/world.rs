@@ -11,7 +11,7 @@ use super::tally::Tally;
 use super::telling;
 use super::vehicle::{Kind, Mode, SYSTEM, Vehicle};
 use crate::bytes::Bytes;
-use agent::metadata::Shelf;
+use agent::metadata::MetadataCache;
 use agent::outgoing::{Outgoing, Written};
 use agent::pilot::Pilot;
 use agent::state_file::State as OnDisk;
@@ -116,7 +116,7 @@ impl<'a> World<'a> {
         if extras & 4 == 0 {
             return pilot;
         }
-        pilot.keeping_descriptions(Shelf::in_state(Path::new("/dev/null")))
+        pilot.keeping_descriptions(MetadataCache::in_state(Path::new("/dev/null")))
     }
 
     /// What the next byte means; whether there was one.

@@ -2,7 +2,7 @@
 //!
 //! Owns: the folder `metadata`: a file is written whole or not at all, checked by its checksum when it is read, and the
 //! oldest ones go. Must not: hold anything up: it is called off the pilot's thread, and every fault is as good as an
-//! empty shelf.
+//! empty cache.
 
 use super::packet::crc32;
 use super::unpack::unpack;
@@ -16,12 +16,12 @@ const FILES_AT_MOST: usize = 8;
 
 /// A folder of metadata files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shelf {
+pub struct MetadataCache {
     folder: PathBuf,
 }
 
-impl Shelf {
-    /// The shelf in a state directory. Nothing is read or written yet.
+impl MetadataCache {
+    /// The cache in a state directory. Nothing is read or written yet.
     #[must_use]
     pub fn in_state(dir: &Path) -> Self {
         Self {
@@ -86,34 +86,34 @@ mod tests {
     #[test]
     fn what_is_kept_is_found_by_its_checksum_and_what_is_damaged_is_not() {
         let dir = tempfile::tempdir().unwrap();
-        let shelf = Shelf::in_state(dir.path());
+        let cache = MetadataCache::in_state(dir.path());
         let bytes = b"a file".to_vec();
         let crc = crc32(&bytes);
-        assert_eq!(shelf.load(crc), None);
-        shelf.keep(crc, &bytes).unwrap();
-        assert_eq!(shelf.load(crc), Some(bytes.clone()));
-        fs::write(shelf.file(crc), b"a fIle").unwrap();
-        assert_eq!(shelf.load(crc), None);
-        shelf.keep(crc, &bytes).unwrap();
-        assert_eq!(shelf.load(crc), Some(bytes));
+        assert_eq!(cache.load(crc), None);
+        cache.keep(crc, &bytes).unwrap();
+        assert_eq!(cache.load(crc), Some(bytes.clone()));
+        fs::write(cache.file(crc), b"a fIle").unwrap();
+        assert_eq!(cache.load(crc), None);
+        cache.keep(crc, &bytes).unwrap();
+        assert_eq!(cache.load(crc), Some(bytes));
     }
 
     #[test]
-    fn the_shelf_is_bounded_and_the_newest_stays() {
+    fn the_cache_is_bounded_and_the_newest_stays() {
         let dir = tempfile::tempdir().unwrap();
-        let shelf = Shelf::in_state(dir.path());
+        let cache = MetadataCache::in_state(dir.path());
         for n in 0..30_u32 {
             let bytes = n.to_le_bytes();
-            shelf.keep(crc32(&bytes), &bytes).unwrap();
-            assert_eq!(shelf.load(crc32(&bytes)), Some(bytes.to_vec()));
+            cache.keep(crc32(&bytes), &bytes).unwrap();
+            assert_eq!(cache.load(crc32(&bytes)), Some(bytes.to_vec()));
         }
-        assert_eq!(fs::read_dir(&shelf.folder).unwrap().count(), FILES_AT_MOST);
+        assert_eq!(fs::read_dir(&cache.folder).unwrap().count(), FILES_AT_MOST);
     }
 
     #[test]
-    fn a_folder_that_cannot_be_made_is_an_error_and_an_empty_shelf() {
-        let shelf = Shelf::in_state(Path::new("/proc/none"));
-        assert!(shelf.keep(1, b"x").is_err());
-        assert_eq!(shelf.load(1), None);
+    fn a_folder_that_cannot_be_made_is_an_error_and_an_empty_cache() {
+        let cache = MetadataCache::in_state(Path::new("/proc/none"));
+        assert!(cache.keep(1, b"x").is_err());
+        assert_eq!(cache.load(1), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Where log files are kept: a folder, or in tests something that breaks on purpose.
 //!
-//! Owns: [`Shelf`] and [`Folder`]. Must not: know what is in a file.
+//! Owns: [`LogStore`] and [`Folder`]. Must not: know what is in a file.
 
 use super::file_name;
 use fleet::ids::NodeName;
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 /// A log file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct StoredLog {
     /// Which of the node's files it is.
     pub number: u64,
     /// Its name.
@@ -20,12 +20,12 @@ pub struct Kept {
 }
 
 /// Where log files are kept.
-pub trait Shelf: Send + 'static {
+pub trait LogStore: Send + 'static {
     /// The log files of this node, in any order.
     ///
     /// # Errors
     /// The place cannot be read.
-    fn kept(&mut self) -> io::Result<Vec<Kept>>;
+    fn stored(&mut self) -> io::Result<Vec<StoredLog>>;
 
     /// Begins a file that does not exist yet.
     ///
@@ -76,8 +76,8 @@ pub struct Folder {
     pub node: NodeName,
 }
 
-impl Shelf for Folder {
-    fn kept(&mut self) -> io::Result<Vec<Kept>> {
+impl LogStore for Folder {
+    fn stored(&mut self) -> io::Result<Vec<StoredLog>> {
         fs::create_dir_all(&self.path)?;
         let mut kept = Vec::new();
         for entry in fs::read_dir(&self.path)? {
@@ -85,7 +85,7 @@ impl Shelf for Folder {
             let name = entry.file_name().to_string_lossy().into_owned();
             if let Some(number) = file_name::number(&self.node, &name) {
                 let bytes = entry.metadata()?.len();
-                kept.push(Kept { number, name, bytes });
+                kept.push(StoredLog { number, name, bytes });
             }
         }
         Ok(kept)

@@ -41,7 +41,7 @@ pub async fn run<K, F, Fut>(
     wakes: Arc<WakeSet<Key>>,
     most: u16,
     ending: CancellationToken,
-    looks: Reconciles,
+    reconciles: Reconciles,
     rest: impl Fn(&Key) -> Duration + Send + Sync + 'static,
     reconcile: F,
 ) where
@@ -68,7 +68,7 @@ pub async fn run<K, F, Fut>(
             .run(
                 move |object, failures| {
                     let rests = Arc::clone(&resting);
-                    look(Key::of(object.as_ref()), failures, rests, looks.clone(), &reconcile)
+                    one_reconcile(Key::of(object.as_ref()), failures, rests, reconciles.clone(), &reconcile)
                 },
                 try_again,
                 Arc::clone(&failures),
@@ -118,11 +118,11 @@ impl Rests {
     }
 }
 
-fn look<F, Fut>(
+fn one_reconcile<F, Fut>(
     key: Key,
     failures: Arc<Failures<Key>>,
     rests: Arc<Rests>,
-    looks: Reconciles,
+    reconciles: Reconciles,
     reconcile: &F,
 ) -> impl Future<Output = Result<Action, ApiError>> + Send + 'static + use<F, Fut>
 where
@@ -136,12 +136,12 @@ where
             return Ok(Action::requeue(rest));
         }
         let began = Instant::now();
-        let looked = work.await;
-        looks.done(looked.as_ref().map(|_| ()), began.elapsed());
-        if !matches!(looked, Ok(Some(Duration::ZERO))) {
+        let result = work.await;
+        reconciles.done(result.as_ref().map(|_| ()), began.elapsed());
+        if !matches!(result, Ok(Some(Duration::ZERO))) {
             rests.begin(key.clone(), Instant::now());
         }
-        let again = looked?;
+        let again = result?;
         failures.forget(&key);
         Ok(again.map_or(Action::await_change(), Action::requeue))
     }
@@ -230,13 +230,13 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_object_woken_while_it_is_worked_on_is_looked_at_once_more_and_not_at_the_same_time() {
-        let (looks, seen) = counter();
+    async fn an_object_woken_while_it_is_worked_on_is_reconciled_once_more_and_not_at_the_same_time() {
+        let (reconciles, seen) = counter();
         let running = running(move |_| {
-            let looks = Arc::clone(&looks);
+            let reconciles = Arc::clone(&reconciles);
             async move {
                 tokio::time::sleep(Duration::from_secs(1)).await;
-                looks.fetch_add(1, Ordering::Relaxed);
+                reconciles.fetch_add(1, Ordering::Relaxed);
                 Ok(None)
             }
         });
@@ -278,12 +278,12 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_object_that_is_woken_all_the_while_rests_between_looks_and_none_of_them_is_lost() {
-        let (looks, seen) = counter();
+    async fn an_object_that_is_woken_all_the_while_rests_between_reconciles_and_none_of_them_is_lost() {
+        let (reconciles, seen) = counter();
         let running = resting(Duration::from_millis(100), move |_| {
-            let looks = Arc::clone(&looks);
+            let reconciles = Arc::clone(&reconciles);
             async move {
-                looks.fetch_add(1, Ordering::Relaxed);
+                reconciles.fetch_add(1, Ordering::Relaxed);
                 Ok(None)
             }
         });
@@ -305,11 +305,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_object_with_more_to_do_at_once_does_it_before_it_rests() {
-        let (looks, seen) = counter();
+        let (reconciles, seen) = counter();
         let running = resting(Duration::from_secs(10), move |_| {
-            let looks = Arc::clone(&looks);
+            let reconciles = Arc::clone(&reconciles);
             async move {
-                let more = looks.fetch_add(1, Ordering::Relaxed) < 4;
+                let more = reconciles.fetch_add(1, Ordering::Relaxed) < 4;
                 Ok(more.then_some(Duration::ZERO))
             }
         });
@@ -323,14 +323,14 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_failing_object_does_not_hold_up_another() {
-        let (looks, seen) = counter();
+        let (reconciles, seen) = counter();
         let running = running(move |key: Key| {
-            let looks = Arc::clone(&looks);
+            let reconciles = Arc::clone(&reconciles);
             async move {
                 if key.name == "a" {
                     return Err(FAILED);
                 }
-                looks.fetch_add(1, Ordering::Relaxed);
+                reconciles.fetch_add(1, Ordering::Relaxed);
                 Ok(Some(Duration::from_secs(10)))
             }
         });
@@ -341,10 +341,10 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_object_that_is_gone_is_not_looked_at_and_one_that_comes_is() {
-        let (looks, seen) = counter();
+    async fn an_object_that_is_gone_is_not_reconciled_and_one_that_comes_is() {
+        let (reconciles, seen) = counter();
         let mut running = running(move |_| {
-            looks.fetch_add(1, Ordering::Relaxed);
+            reconciles.fetch_add(1, Ordering::Relaxed);
             async { Ok(None) }
         });
         running.store.apply_watcher_event(&Event::Delete(swarm("a")));

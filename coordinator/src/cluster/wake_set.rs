@@ -108,7 +108,7 @@ mod tests {
     use futures::{FutureExt, StreamExt};
 
     #[tokio::test]
-    async fn a_key_woken_many_times_is_looked_at_once() {
+    async fn a_key_woken_many_times_is_reconciled_once() {
         let set = WakeSet::default();
         for _ in 0..100 {
             set.wake(1);

@@ -76,7 +76,7 @@ async fn reconcile(context: &Arc<Context>, key: &Key) -> Result<Option<Duration>
     };
     let snapshot = DroneSnapshot::of(context, drone);
     context.takeoff_slots.see(context, &snapshot);
-    let relook = members::see(context, &snapshot);
+    let recheck = members::see(context, &snapshot);
     if snapshot.facts.deleting {
         return leaving::reconcile(context, &snapshot).await;
     }
@@ -89,5 +89,5 @@ async fn reconcile(context: &Arc<Context>, key: &Key) -> Result<Option<Duration>
         bound => bound?,
     };
     let later = status::write(context, &snapshot, &binding, None).await?;
-    Ok([again, later, relook].into_iter().flatten().min())
+    Ok([again, later, recheck].into_iter().flatten().min())
 }

@@ -94,20 +94,20 @@ pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) {
             return;
         }
         let keeper = &keeper;
-        queue::work_off(wakes, AT_A_TIME, ending, |node| keeper.look(node)).await;
+        queue::work_off(wakes, AT_A_TIME, ending, |node| keeper.reconcile(node)).await;
     });
 }
 
 impl Keeper {
-    async fn look(&self, node: NodeName) -> Result<Option<Duration>, ApiError> {
+    async fn reconcile(&self, node: NodeName) -> Result<Option<Duration>, ApiError> {
         let object = self.nodes.get(&ObjectRef::new(node.as_str()));
         let agent = self.agent(&node, object.as_deref());
         let done = match next::step(object.as_deref(), agent) {
             Step::Rest => return Ok(None),
-            Step::LookAgain(after) => return Ok(Some(after)),
+            Step::CheckAgain(after) => return Ok(Some(after)),
             Step::Register => self.register(&node).await,
-            Step::Tell(word) => match object {
-                Some(object) => self.write_condition(&object, word.condition(&object, Timestamp::now())).await,
+            Step::Write(state) => match object {
+                Some(object) => self.write_condition(&object, state.condition(&object, Timestamp::now())).await,
                 None => return Ok(None),
             },
         };

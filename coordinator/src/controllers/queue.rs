@@ -72,8 +72,8 @@ where
             later.remove(&planned);
         }
         running.insert(key.clone(), false);
-        let looking = work(key.clone());
-        tasks.push(async move { (key, looking.await) });
+        let reconciling = work(key.clone());
+        tasks.push(async move { (key, reconciling.await) });
     }
     while tasks.next().await.is_some() {}
 }
@@ -85,26 +85,26 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     /// Counts the looks at `key` within `time`; each takes a second and ends in `result`.
-    async fn looks(
+    async fn reconciles(
         wakes: &Arc<WakeSet<i32>>,
         time: Duration,
         result: impl Fn(usize) -> Result<Option<Duration>, &'static str>,
     ) -> usize {
-        let (looks, at_once) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let (reconciles, at_once) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let ending = CancellationToken::new();
         let work = |_| async {
             assert_eq!(at_once.fetch_add(1, Ordering::Relaxed), 0, "one look at a time");
             tokio::time::sleep(Duration::from_secs(1)).await;
             at_once.fetch_sub(1, Ordering::Relaxed);
-            result(looks.fetch_add(1, Ordering::Relaxed))
+            result(reconciles.fetch_add(1, Ordering::Relaxed))
         };
         let ended = tokio::time::timeout(time, work_off(wakes, 2, &ending, work)).await;
         assert!(ended.is_err());
-        looks.into_inner()
+        reconciles.into_inner()
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_key_woken_while_it_is_worked_on_is_looked_at_once_more_and_not_at_the_same_time() {
+    async fn a_key_woken_while_it_is_worked_on_is_reconciled_once_more_and_not_at_the_same_time() {
         let wakes = Arc::new(WakeSet::default());
         wakes.wake(1);
         let waker = Arc::clone(&wakes);
@@ -114,29 +114,29 @@ mod tests {
                 waker.wake(1);
             }
         });
-        assert_eq!(looks(&wakes, Duration::from_secs(60), |_| Ok(None)).await, 2);
+        assert_eq!(reconciles(&wakes, Duration::from_secs(60), |_| Ok(None)).await, 2);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_look_asked_for_later_comes_then_or_earlier_if_woken_but_not_twice() {
+    async fn a_reconcile_asked_for_later_comes_then_or_earlier_if_woken_but_not_twice() {
         let wakes = Arc::new(WakeSet::default());
         wakes.wake(1);
         let later = |n| Ok((n == 0).then_some(Duration::from_secs(20)));
-        assert_eq!(looks(&wakes, Duration::from_secs(60), later).await, 2);
+        assert_eq!(reconciles(&wakes, Duration::from_secs(60), later).await, 2);
         wakes.wake(1);
         let waker = Arc::clone(&wakes);
         tokio::spawn(async move {
             tokio::time::sleep(Duration::from_secs(10)).await;
             waker.wake(1);
         });
-        assert_eq!(looks(&wakes, Duration::from_secs(60), later).await, 2);
+        assert_eq!(reconciles(&wakes, Duration::from_secs(60), later).await, 2);
     }
 
     #[tokio::test(start_paused = true)]
     async fn failed_work_is_tried_again_with_growing_delays_up_to_the_cap() {
         let wakes = Arc::new(WakeSet::default());
         wakes.wake(1);
-        let tries = looks(&wakes, Duration::from_secs(600), |_| Err("no API server")).await;
+        let tries = reconciles(&wakes, Duration::from_secs(600), |_| Err("no API server")).await;
         assert!((20..=60).contains(&tries), "{tries}");
     }
 

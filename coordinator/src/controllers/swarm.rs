@@ -130,11 +130,11 @@ async fn converge(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
         drone.metadata.deletion_timestamp.is_none() && !context.expectations.expects_deletion(uid(drone.as_ref()), now)
     };
     // One that was made and is gone before it was seen would be counted on for ever: look again when it is given up.
-    let relook = (!unseen.is_empty()).then_some(expectations::BELIEVE);
+    let recheck = (!unseen.is_empty()).then_some(expectations::BELIEVE);
     let calm = context.assessments.calm(uid(swarm)) || swarm.metadata.deletion_timestamp.is_some();
     if calm && drones.iter().filter(stays).count() + unseen.len() == desired {
         context.takeoff_slots.lost(uid(swarm), 0);
-        return Ok(relook);
+        return Ok(recheck);
     }
     let mut members: Vec<Member> = drones.iter().map(|drone| member(context, swarm, drone, now)).collect();
     members.extend(unseen.iter().map(|(name, uid)| Member {
@@ -181,7 +181,7 @@ async fn converge(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
     // Just started: who flies and who stands idle is known once the agents have found their way here.
     let unsure = grace.filter(|_| plan.unsure);
     let deaf = deaf.then_some(SETTLES);
-    Ok(more.then_some(Duration::ZERO).or(unsure).or(deaf).or(relook))
+    Ok(more.then_some(Duration::ZERO).or(unsure).or(deaf).or(recheck))
 }
 
 fn free_names(context: &Context, swarm: &Swarm, unseen: &[(String, String)], count: usize) -> Vec<String> {

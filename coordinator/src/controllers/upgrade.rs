@@ -28,7 +28,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
 /// How often it is looked at who may be replaced.
-const LOOK: Duration = Duration::from_secs(1);
+const EVERY: Duration = Duration::from_secs(1);
 
 /// How often the DaemonSet is asked for.
 const ASK: Duration = Duration::from_secs(5);
@@ -125,7 +125,7 @@ impl Driver {
             let watch = watching::follow(api, config, None, self.context.ending.clone(), take);
             let work = async {
                 loop {
-                    sleep(LOOK.mul_f64(0.8 + rand::random::<f64>() / 5.0)).await;
+                    sleep(EVERY.mul_f64(0.8 + rand::random::<f64>() / 5.0)).await;
                     if self.context.leadership.acts() {
                         self.once().await;
                     }

@@ -22,7 +22,7 @@ const NAME: &str = "skein-coordinator";
 const MANAGED_BY: &str = "skein.dev";
 
 /// How often the leader makes sure of it.
-const LOOK_EVERY: Duration = Duration::from_secs(10);
+const CHECK_EVERY: Duration = Duration::from_secs(10);
 
 /// Keeps the EndpointSlice pointing at `here`.
 pub fn start(context: &Arc<Context>, here: SocketAddr, tasks: &mut JoinSet<()>) {
@@ -33,7 +33,7 @@ pub fn start(context: &Arc<Context>, here: SocketAddr, tasks: &mut JoinSet<()>) 
             let delay = match point(&context, here).await {
                 Ok(()) => {
                     failures = 0;
-                    LOOK_EVERY
+                    CHECK_EVERY
                 }
                 Err(error) => {
                     failures = failures.saturating_add(1);

@@ -89,7 +89,7 @@ pub enum CallKind {
 }
 
 /// While the API server is away, a session whose time has come looks after this, or twice this, whether it is back.
-const LOOK_AGAIN: Duration = Duration::from_secs(30);
+const CHECK_AGAIN: Duration = Duration::from_secs(30);
 
 /// Judges credentials. A copy is the same judge.
 #[derive(Clone, Debug)]
@@ -245,7 +245,7 @@ impl Auth {
             return;
         };
         while !tokens.answers().await {
-            tokio::time::sleep(LOOK_AGAIN.mul_f64(1.0 + jitter.clamp(0.0, 1.0))).await;
+            tokio::time::sleep(CHECK_AGAIN.mul_f64(1.0 + jitter.clamp(0.0, 1.0))).await;
         }
     }
 

@@ -150,7 +150,7 @@ async fn an_order_to_stop_motors_is_for_the_stream_that_is_open_now_and_goes_wit
 }
 
 #[tokio::test]
-async fn a_ground_order_that_an_agent_keeps_or_drops_has_its_order_looked_at() {
+async fn a_ground_order_that_an_agent_keeps_or_drops_has_its_order_reconciled() {
     let wakes = Wakes::default();
     let sessions = Sessions::new(
         Arc::new(World::new(wakes.clone())),

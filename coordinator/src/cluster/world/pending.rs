@@ -25,7 +25,7 @@ pub const REST: Duration = Duration::from_millis(200);
 
 /// A vehicle that may be free is looked at by so many of those that look for the same: some may have found one by then. All
 /// others are not woken in vain; there may be thousands.
-const LOOK: usize = 16;
+const WOKEN_AT_ONCE: usize = 16;
 
 /// Vehicles that came to be free are kept in mind, this many of them.
 const MOST_NEWS: usize = 10_000;
@@ -155,7 +155,7 @@ impl Pending {
     /// Something changed that may be news to all: who is to look.
     pub(super) fn changed(&mut self) -> Vec<Key> {
         self.changes += 1;
-        self.groups.values_mut().flat_map(|group| group.some(LOOK)).collect()
+        self.groups.values_mut().flat_map(|group| group.some(WOKEN_AT_ONCE)).collect()
     }
 
     /// One that had `wish` looks for it no more. It may have been woken for a vehicle meanwhile, and nobody else: who is to look in its
@@ -172,7 +172,7 @@ impl Pending {
             if let Some(list) = group.list.as_mut().filter(|list| list.nodes.len() < MOST_NEWS) {
                 list.nodes.push_back(node.clone());
             }
-            group.some(LOOK)
+            group.some(WOKEN_AT_ONCE)
         });
         groups.collect()
     }

@@ -113,7 +113,7 @@ fn an_old_event_does_not_undo_what_was_learnt_from_a_write() {
 }
 
 #[test]
-fn a_drone_is_looked_at_when_the_watch_tells_what_was_learnt_from_a_write_already() {
+fn a_drone_is_reconciled_when_the_watch_reports_what_was_learnt_from_a_write_already() {
     let wakes = Wakes::default();
     let world = World::new(wakes.clone());
     world.drone(Change::Is(Arc::new(drone("a", 5, None))));
@@ -407,7 +407,7 @@ fn the_answer_to_a_write_that_comes_as_a_swarm_goes_does_not_bring_it_back() {
 }
 
 #[test]
-fn a_swarm_is_looked_at_after_it_was_taken_in_that_a_drone_left_it() {
+fn a_swarm_is_reconciled_after_it_was_taken_in_that_a_drone_left_it() {
     let wakes = Wakes::default();
     let world = World::new(wakes.clone());
     world.swarm(swarm("s", 1, |_| {}));
@@ -482,7 +482,7 @@ fn a_vehicle_is_offered_by_whatever_way_it_is_left_behind() {
 }
 
 #[test]
-fn one_that_was_woken_for_a_vehicle_and_needs_none_has_another_look_in_its_place() {
+fn one_that_was_woken_for_a_vehicle_and_needs_none_has_another_reconciled_in_its_place() {
     let wakes = Wakes::default();
     let world = World::new(wakes.clone());
     let mut node = Node::default();

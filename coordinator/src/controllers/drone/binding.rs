@@ -31,7 +31,7 @@ const TRIES: usize = 4;
 
 /// A Drone without a vehicle is woken when one may be free; this is for the wake-up that was lost, as when a reservation
 /// was given up after a call that failed.
-const RELOOK: Duration = Duration::from_secs(60);
+const RECHECK: Duration = Duration::from_secs(60);
 
 /// When all tries were lost to others.
 const AFTER_LOSING: Duration = Duration::from_secs(1);
@@ -122,10 +122,10 @@ async fn requested(
                         node: node.to_owned(),
                         by,
                     },
-                    RELOOK,
+                    RECHECK,
                 )
             }
-            (None, Err(none)) => (Binding::NoFreeVehicle(none.to_string()), RELOOK),
+            (None, Err(none)) => (Binding::NoFreeVehicle(none.to_string()), RECHECK),
             // It does now.
             (None, Ok(_)) => (Binding::NoFreeVehicle(OTHERS_WERE_FASTER.to_owned()), AFTER_LOSING),
         };
@@ -213,7 +213,7 @@ fn find(context: &Arc<Context>, snapshot: &DroneSnapshot, lost: &HashSet<NodeNam
                 }
             }
             Found::Gone(again) => return Err((OTHERS_WERE_FASTER.to_owned(), again)),
-            Found::None(why, again) => return Err((why.to_string(), again.unwrap_or(RELOOK))),
+            Found::None(why, again) => return Err((why.to_string(), again.unwrap_or(RECHECK))),
             // Others have emptied the list, or this is not the Drone any more that looks for it.
             Found::Nothing if made => break,
             Found::Nothing => {
@@ -222,7 +222,7 @@ fn find(context: &Arc<Context>, snapshot: &DroneSnapshot, lost: &HashSet<NodeNam
                 let why = list.none.as_ref().map(ToString::to_string);
                 context.world.keep(&request, list);
                 if let Some(why) = why {
-                    return Err((why, RELOOK));
+                    return Err((why, RECHECK));
                 }
             }
         }

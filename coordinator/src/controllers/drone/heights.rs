@@ -58,7 +58,7 @@ fn is_to_be_there(snapshot: &DroneSnapshot, report: &Report) -> bool {
 
 /// After which time a vehicle is looked at again although nothing tells of it.
 #[must_use]
-pub const fn look_again(height: Height) -> Option<Duration> {
+pub const fn check_again(height: Height) -> Option<Duration> {
     match height {
         Height::There => None,
         Height::UnderWay => Some(ON_ITS_WAY),

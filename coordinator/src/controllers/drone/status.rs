@@ -6,7 +6,7 @@
 use crate::cluster::api::{self, ApiError};
 use crate::context::Context;
 use crate::controllers::drone::facts::DroneSnapshot;
-use crate::controllers::drone::heights::look_again;
+use crate::controllers::drone::heights::check_again;
 use crate::controllers::drone::notes::notes;
 use crate::controllers::drone::pacing::{Due, Urgency};
 use crate::controllers::drone::refusals::{self, same_but_for_numbers};
@@ -41,7 +41,7 @@ pub async fn write(
 ) -> Result<Option<Duration>, ApiError> {
     let report = snapshot.report.as_deref();
     let height = context.heights.see(snapshot, context.leadership.now());
-    let again = look_again(height);
+    let again = check_again(height);
     let sooner = |delay| Some(again.map_or(delay, |again| again.min(delay)));
     let new = status(&Question {
         drone: &snapshot.facts,

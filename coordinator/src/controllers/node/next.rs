@@ -43,16 +43,16 @@ pub enum Step {
     /// Nothing until something changes.
     Rest,
     /// Nothing yet; look again after this time.
-    LookAgain(Duration),
+    CheckAgain(Duration),
     /// Make the object.
     Register,
     /// Write the Ready condition.
-    Tell(Word),
+    Write(ReadyState),
 }
 
 /// What the Ready condition says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Word {
+pub enum ReadyState {
     /// The agent is connected and receives its autopilot.
     Connected,
     /// The agent is connected and does not receive its autopilot: there is no vehicle that could be used.
@@ -73,19 +73,19 @@ pub fn step(object: Option<&Node>, agent: Agent) -> Step {
     if !is_ours(node) || node.metadata.deletion_timestamp.is_some() {
         return Step::Rest;
     }
-    let word = match agent {
-        Agent::Connected => Word::Connected,
-        Agent::NoAutopilot { .. } => Word::NoAutopilot,
-        Agent::Gone { .. } => Word::Gone,
+    let state = match agent {
+        Agent::Connected => ReadyState::Connected,
+        Agent::NoAutopilot { .. } => ReadyState::NoAutopilot,
+        Agent::Gone { .. } => ReadyState::Gone,
     };
-    if word.is_said_by(node) {
+    if state.is_written_on(node) {
         return Step::Rest;
     }
     match agent {
-        Agent::Gone { since } if since < GRACE && ready(node).is_some() => Step::LookAgain(GRACE - since),
+        Agent::Gone { since } if since < GRACE && ready(node).is_some() => Step::CheckAgain(GRACE - since),
         // An agent that has just started or connected again has not received anything yet.
-        Agent::NoAutopilot { since } if since < GRACE => Step::LookAgain(GRACE - since),
-        Agent::Gone { .. } | Agent::NoAutopilot { .. } | Agent::Connected => Step::Tell(word),
+        Agent::NoAutopilot { since } if since < GRACE => Step::CheckAgain(GRACE - since),
+        Agent::Gone { .. } | Agent::NoAutopilot { .. } | Agent::Connected => Step::Write(state),
     }
 }
 
@@ -114,7 +114,7 @@ pub fn object(node: &NodeName) -> Node {
     }
 }
 
-impl Word {
+impl ReadyState {
     const fn text(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::Connected => ("True", "AgentConnected", "the agent of this node is connected"),
@@ -131,7 +131,7 @@ impl Word {
         }
     }
 
-    fn is_said_by(self, node: &Node) -> bool {
+    fn is_written_on(self, node: &Node) -> bool {
         let (status, reason, message) = self.text();
         ready(node).is_some_and(|c| {
             c.status == status && c.reason.as_deref() == Some(reason) && c.message.as_deref() == Some(message)
@@ -177,9 +177,9 @@ mod tests {
     }
 
     /// A Node of ours on which this was told last.
-    fn told(word: Word, second: i64) -> Node {
+    fn written(state: ReadyState, second: i64) -> Node {
         let node = object(&name());
-        let condition = word.condition(&node, Timestamp::from_second(second).unwrap());
+        let condition = state.condition(&node, Timestamp::from_second(second).unwrap());
         Node {
             status: Some(NodeStatus {
                 conditions: Some(vec![condition]),
@@ -194,11 +194,11 @@ mod tests {
         assert_eq!(step(None, Agent::Connected), Step::Register);
         let node = object(&name());
         assert!(node.labels().contains_key(labels::DRONE_NODE) && is_ours(&node));
-        assert_eq!(step(Some(&node), Agent::Connected), Step::Tell(Word::Connected));
-        let facts = crate::cluster::world::NodeFacts::of(&told(Word::Connected, 0)).unwrap();
+        assert_eq!(step(Some(&node), Agent::Connected), Step::Write(ReadyState::Connected));
+        let facts = crate::cluster::world::NodeFacts::of(&written(ReadyState::Connected, 0)).unwrap();
         assert!(facts.ready && !facts.cordoned && !facts.tainted);
         assert!(
-            !crate::cluster::world::NodeFacts::of(&told(Word::Gone, 0))
+            !crate::cluster::world::NodeFacts::of(&written(ReadyState::Gone, 0))
                 .unwrap()
                 .ready
         );
@@ -218,21 +218,21 @@ mod tests {
 
     #[test]
     fn nothing_is_written_while_nothing_changes() {
-        assert_eq!(step(Some(&told(Word::Connected, 0)), Agent::Connected), Step::Rest);
-        assert_eq!(step(Some(&told(Word::Gone, 0)), GONE_LONG), Step::Rest);
+        assert_eq!(step(Some(&written(ReadyState::Connected, 0)), Agent::Connected), Step::Rest);
+        assert_eq!(step(Some(&written(ReadyState::Gone, 0)), GONE_LONG), Step::Rest);
     }
 
     #[test]
     fn an_agent_that_is_gone_for_a_moment_costs_no_write_and_one_that_stays_away_is_told() {
-        let node = told(Word::Connected, 0);
+        let node = written(ReadyState::Connected, 0);
         let gone = |seconds| Agent::Gone {
             since: Duration::from_secs(seconds),
         };
-        assert_eq!(step(Some(&node), gone(4)), Step::LookAgain(Duration::from_secs(6)));
-        assert_eq!(step(Some(&node), gone(10)), Step::Tell(Word::Gone));
+        assert_eq!(step(Some(&node), gone(4)), Step::CheckAgain(Duration::from_secs(6)));
+        assert_eq!(step(Some(&node), gone(10)), Step::Write(ReadyState::Gone));
         assert_eq!(
-            step(Some(&told(Word::Gone, 0)), Agent::Connected),
-            Step::Tell(Word::Connected)
+            step(Some(&written(ReadyState::Gone, 0)), Agent::Connected),
+            Step::Write(ReadyState::Connected)
         );
     }
 
@@ -243,18 +243,18 @@ mod tests {
         };
         let new = object(&name());
         assert_eq!(step(None, deaf(0)), Step::Register);
-        assert_eq!(step(Some(&new), deaf(1)), Step::LookAgain(Duration::from_secs(9)));
-        assert_eq!(step(Some(&new), deaf(10)), Step::Tell(Word::NoAutopilot));
-        let node = told(Word::Connected, 0);
-        assert_eq!(step(Some(&node), deaf(4)), Step::LookAgain(Duration::from_secs(6)));
-        assert_eq!(step(Some(&node), deaf(10)), Step::Tell(Word::NoAutopilot));
-        let node = told(Word::NoAutopilot, 0);
+        assert_eq!(step(Some(&new), deaf(1)), Step::CheckAgain(Duration::from_secs(9)));
+        assert_eq!(step(Some(&new), deaf(10)), Step::Write(ReadyState::NoAutopilot));
+        let node = written(ReadyState::Connected, 0);
+        assert_eq!(step(Some(&node), deaf(4)), Step::CheckAgain(Duration::from_secs(6)));
+        assert_eq!(step(Some(&node), deaf(10)), Step::Write(ReadyState::NoAutopilot));
+        let node = written(ReadyState::NoAutopilot, 0);
         assert_eq!(step(Some(&node), deaf(60)), Step::Rest);
-        assert_eq!(step(Some(&node), Agent::Connected), Step::Tell(Word::Connected));
-        assert_eq!(step(Some(&node), GONE_LONG), Step::Tell(Word::Gone));
-        let told = ready(&node).unwrap();
+        assert_eq!(step(Some(&node), Agent::Connected), Step::Write(ReadyState::Connected));
+        assert_eq!(step(Some(&node), GONE_LONG), Step::Write(ReadyState::Gone));
+        let written = ready(&node).unwrap();
         assert_eq!(
-            (told.status.as_str(), told.reason.as_deref()),
+            (written.status.as_str(), written.reason.as_deref()),
             ("False", Some("AutopilotSilent"))
         );
         assert!(!crate::cluster::world::NodeFacts::of(&node).unwrap().ready);
@@ -263,14 +263,14 @@ mod tests {
     #[test]
     fn a_deleted_node_stays_away_until_its_agent_is_there() {
         assert_eq!(step(None, GONE_LONG), Step::Rest);
-        let mut going = told(Word::Connected, 0);
+        let mut going = written(ReadyState::Connected, 0);
         going.metadata.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
         assert_eq!(step(Some(&going), GONE_LONG), Step::Rest);
     }
 
     #[test]
     fn a_node_that_somebody_else_made_or_took_over_is_not_touched() {
-        let mut node = told(Word::Gone, 0);
+        let mut node = written(ReadyState::Gone, 0);
         node.labels_mut().remove(labels::MANAGED_BY);
         assert_eq!(step(Some(&node), Agent::Connected), Step::Rest);
         assert_eq!(step(Some(&Node::default()), Agent::Connected), Step::Rest);
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn what_a_person_put_on_a_node_is_no_reason_to_write() {
-        let mut node = told(Word::Connected, 0);
+        let mut node = written(ReadyState::Connected, 0);
         node.labels_mut().remove(labels::DRONE_NODE);
         node.labels_mut().insert("site".into(), "north".into());
         node.spec = Some(NodeSpec {
@@ -291,10 +291,10 @@ mod tests {
     #[test]
     fn the_time_of_the_condition_is_that_of_its_last_change_of_status() {
         let at = |second| Timestamp::from_second(second).unwrap();
-        let node = told(Word::Connected, 10);
-        let same = Word::Connected.condition(&node, at(20));
+        let node = written(ReadyState::Connected, 10);
+        let same = ReadyState::Connected.condition(&node, at(20));
         assert_eq!(same.last_transition_time.unwrap().0, at(10));
-        let other = Word::Gone.condition(&node, at(20));
+        let other = ReadyState::Gone.condition(&node, at(20));
         assert_eq!(other.last_transition_time.unwrap().0, at(20));
     }
 }

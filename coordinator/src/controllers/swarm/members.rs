@@ -30,7 +30,7 @@ use tokio::time::Instant;
 const NEAR: u8 = 11;
 
 /// How often something is looked at of which no news tells.
-const RELOOK: Duration = Duration::from_secs(5);
+const RECHECK: Duration = Duration::from_secs(5);
 
 /// The assessments of all Drones, by the Swarm's uid.
 #[derive(Debug, Default)]
@@ -112,7 +112,7 @@ pub fn see(context: &Context, snapshot: &DroneSnapshot) -> Option<Duration> {
     let near = |percent: u8| percent > policy.rotate_at.get() && percent <= policy.rotate_at.get().saturating_add(NEAR);
     let tiring = matches!(service.serving, Serving::Flying { .. }) && service.battery.is_some_and(|b| near(b.get()));
     let lost = service.serving == Serving::Unknown && policy.replace_lost_after.is_some();
-    (tiring || lost).then_some(RELOOK)
+    (tiring || lost).then_some(RECHECK)
 }
 
 /// A Drone of `swarm`, as its plan wants to know it.

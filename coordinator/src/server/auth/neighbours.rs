@@ -64,7 +64,7 @@ async fn whoever_was_known_is_heard_whatever_others_at_the_same_address_guess() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_whole_fleet_at_one_address_is_looked_at() {
+async fn a_whole_fleet_at_one_address_is_judged() {
     let api = Scripted::new();
     let layer = AuthLayer::new(judge(&api, Duration::from_secs(3600)));
     for number in 0..2000 {

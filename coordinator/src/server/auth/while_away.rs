@@ -99,7 +99,7 @@ async fn guessed_tokens_do_not_make_the_coordinator_forget_who_could_ground() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_whose_time_has_come_goes_on_until_its_credentials_can_be_looked_at() {
+async fn a_session_whose_time_has_come_goes_on_until_its_credentials_can_be_judged() {
     let api = Scripted::new();
     api.knows_agent("t", "a");
     let auth = judge(&api, HOUR);

@@ -168,8 +168,8 @@ async fn each_gets_another_vehicle_and_who_gets_none_is_told_of_the_next_that_ma
     assert_eq!(none(), (OTHERS_WERE_FASTER.to_owned(), Duration::from_millis(200)));
     tokio::time::advance(Duration::from_millis(200)).await;
     let why = "no vehicle is free: of 3 drone nodes 3 serve other Drones";
-    assert_eq!(none(), (why.to_owned(), RELOOK));
-    assert_eq!(none(), (why.to_owned(), RELOOK), "all nodes were gone through just now");
+    assert_eq!(none(), (why.to_owned(), RECHECK));
+    assert_eq!(none(), (why.to_owned(), RECHECK), "all nodes were gone through just now");
     field.context.wakes.drones.drain();
     // The first goes while its claim is written.
     field.context.world.drone(Change::Gone(Key::new("north", "a")));

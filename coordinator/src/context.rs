@@ -63,7 +63,7 @@ pub struct Context {
     pub ending: CancellationToken,
     /// What was seen of the cluster.
     pub world: Arc<World>,
-    /// What was heard of the agents.
+    /// What the agents report.
     pub sessions: Arc<Sessions>,
     /// What the API server itself has said of late.
     pub confirmed: Confirmed,
@@ -73,7 +73,7 @@ pub struct Context {
     pub latch: Latch,
     /// Codes to stop motors that were offered and not used yet.
     pub kills: Kills,
-    /// What has to be looked at again.
+    /// What has to be reconciled.
     pub wakes: Wakes,
     /// Events for people.
     pub events: events::Outbox,
@@ -85,11 +85,11 @@ pub struct Context {
     pub swarm_paces: Paces,
     /// Nodes whose objects may have to be made or marked, where agents become Nodes.
     pub node_objects: Option<WakeSet<NodeName>>,
-    /// Whose turn it is to rise.
+    /// Which Drones may take off.
     pub takeoff_slots: TakeoffSlots,
     /// Which agents are being replaced by a newer version.
     pub upgrades: Upgrades,
-    /// Which Drones their Swarms had better do without.
+    /// The assessment of each Drone for its Swarm.
     pub assessments: Assessments,
     /// Creations and deletions that the caches do not show yet.
     pub expectations: Expectations,
@@ -100,7 +100,7 @@ pub struct Context {
     hearing: Mutex<Hearing>,
     /// What agents say of higher terms.
     term_reports: Mutex<TermReports>,
-    /// Whether agents are told from one another.
+    /// Whether agents are authenticated.
     secured: bool,
     /// Whether a vehicle that is granted to no namespace is used by none.
     pub granted_only: bool,

@@ -1,9 +1,9 @@
 //! What the Drone and the Swarm controller share: kube's Controller, fed by [`WakeSet`]s.
 //!
-//! Owns: running a reconcile per object on `kube::runtime::Controller`, which looks at an object once at a time, merges
-//! wake-ups, limits how many run at once and keeps the time for looking again; how failures are tried again; a graceful end.
+//! Owns: running a reconcile per object on `kube::runtime::Controller`, which reconciles an object once at a time, merges
+//! wake-ups, limits how many run at once and keeps the time of the next reconcile; how failures are tried again; a graceful end.
 //! Must not: watch. The watch fills the store first and wakes then ([`crate::cluster::watching`]), so what is woken is in the
-//! store. The store only says what exists: a reconcile looks at the [`World`](crate::cluster::world::World), which knows the answers
+//! store. The store only says what exists: a reconcile reads the [`World`](crate::cluster::world::World), which knows the answers
 //! to our own writes before the watch does.
 
 pub mod drone;
@@ -34,8 +34,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// Calls `reconcile` for each object woken, for at most `most` at a time, until `ending`; what is under way then is
-/// finished. `reconcile` says after which time it wants to look again at the latest, and `rest` for how long an object is left alone
-/// after a look, whoever wakes it; but for one that wants to look again at once: it is not done.
+/// finished. `reconcile` says after which time it wants to run again at the latest, and `rest` for how long an object is left alone
+/// after a reconcile, even if it is woken; but for one that wants to run again at once: it is not done.
 pub async fn run<K, F, Fut>(
     objects: Store<K>,
     wakes: Arc<WakeSet<Key>>,
@@ -76,7 +76,7 @@ pub async fn run<K, F, Fut>(
     );
     while let Some(result) = results.next().await {
         match result {
-            // A failed reconcile has been told of.
+            // A failed reconcile has been logged.
             Ok(_) | Err(Error::ReconcilerFailed(..)) => {}
             Err(Error::ObjectNotFound(gone)) => {
                 let gone = Key::new(gone.namespace.as_deref().unwrap_or_default(), &gone.name);
@@ -105,7 +105,7 @@ impl Rests {
         until.checked_duration_since(now).filter(|left| !left.is_zero())
     }
 
-    /// `key` has been looked at.
+    /// `key` has been reconciled.
     fn begin(&self, key: Key, now: Instant) {
         let rest = (self.rest)(&key);
         if !rest.is_zero() {
@@ -191,7 +191,7 @@ mod tests {
         resting(Duration::ZERO, reconcile)
     }
 
-    /// The same, with a rest after each look.
+    /// The same, with a rest after each reconcile.
     fn resting<Fut>(rest: Duration, reconcile: impl Fn(Key) -> Fut + Send + 'static) -> Running
     where
         Fut: Future<Output = Result<Option<Duration>, ApiError>> + Send + 'static,
@@ -295,12 +295,12 @@ mod tests {
         let before = seen();
         running.wakes.wake(key("a"));
         tokio::time::sleep(Duration::from_millis(200)).await;
-        assert!(seen() > before, "what was told during the rest is looked at after it");
+        assert!(seen() > before, "what was woken during the rest is reconciled after it");
         tokio::time::sleep(Duration::from_secs(60)).await;
         let before = seen();
         running.wakes.wake(key("a"));
         tokio::time::sleep(Duration::from_millis(1)).await;
-        assert_eq!(seen(), before + 1, "one that has rested is looked at at once");
+        assert_eq!(seen(), before + 1, "one that has rested is reconciled at once");
     }
 
     #[tokio::test(start_paused = true)]
@@ -337,7 +337,7 @@ mod tests {
         running.wakes.wake(key("a"));
         running.wakes.wake(key("b"));
         tokio::time::sleep(Duration::from_secs(55)).await;
-        assert_eq!(seen(), 6, "looked at once and then as often as it asked for");
+        assert_eq!(seen(), 6, "reconciled once and then as often as it asked for");
     }
 
     #[tokio::test(start_paused = true)]

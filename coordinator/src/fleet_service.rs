@@ -45,18 +45,18 @@ pub struct FleetService {
 }
 
 impl FleetService {
-    /// The service behind `gate`, for those whom `auth` lets.
+    /// The service behind `gate`, for those that `auth` admits.
     #[must_use]
     pub const fn new(gate: Gate, auth: Auth) -> Self {
         Self { gate, auth }
     }
 
-    /// Whether the caller may do it; orders are told to the log with who gave them.
+    /// Whether the caller may do it; orders are logged with who gave them.
     async fn allow<T>(&self, request: &Request<T>, right: &Right) -> Result<(), Status> {
         self.allow_any(request, std::slice::from_ref(right)).await
     }
 
-    /// Whether the caller has any of these rights; the first is the one to be told of.
+    /// Whether the caller has any of these rights; the first is the one named in a refusal.
     async fn allow_any<T>(&self, request: &Request<T>, rights: &[Right]) -> Result<(), Status> {
         let who = who(request)?;
         let mut refused: Option<Refusal> = None;
@@ -74,7 +74,7 @@ impl FleetService {
         Err(self.refuse(request, refused.unwrap_or(Refusal::NoCredentials)))
     }
 
-    /// The answer to a call that is refused; the log is told, too.
+    /// The answer to a call that is refused; it is logged, too.
     fn refuse<T>(&self, request: &Request<T>, refusal: Refusal) -> Status {
         if let Some(ticket) = request.extensions().get::<Ticket>() {
             self.auth.refusals().refusal(ticket.remote(), "call refused", &refusal);
@@ -184,14 +184,14 @@ impl v1::fleet_server::Fleet for FleetService {
                 step: Some(v1::kill_response::Step::Offer(offer)),
             }));
         }
-        // On a task of its own: what came of it is told to others too, even if the caller hangs up.
+        // On a task of its own: the outcome is sent to others too, even if the caller hangs up.
         let (shared, target) = (Arc::clone(&context), key.clone());
         let span = spans::drone_of(&context, &key);
         let order = async move { kill::carry_out(&shared, &target, &asked.code).await };
         let order = tokio::spawn(order.instrument(span));
         let result = order
             .await
-            .map_err(|_| Status::internal("the order was cut off; look at the vehicle"))?;
+            .map_err(|_| Status::internal("the order was cut off; check the vehicle"))?;
         let (answer, drone) = result.map_err(|error| no_kill(&error))?;
         Ok(Response::new(v1::KillResponse {
             vehicle: Some(vehicle(&context, drone)),
@@ -295,7 +295,7 @@ fn list(context: &Context, selection: &Selection) -> v1::ListResponse {
     v1::ListResponse { vehicles }
 }
 
-/// What people are told of a node whose agent is connected and which serves no Drone.
+/// The message about a node whose agent is connected and which serves no Drone.
 fn idle_because(snapshot: &sessions::SessionSnapshot) -> &'static str {
     match &snapshot.report {
         None => "its agent has connected and not reported yet",

@@ -1,4 +1,4 @@
-//! Ground orders: agents are told at once, from memory; the order is recorded as an object of its own, and the objects are marked,
+//! Ground orders: agents are notified at once, from memory; the order is recorded as an object of its own, and the objects are marked,
 //! through the API, for as long as it takes.
 //!
 //! Owns: which orders are in force ([`orders`]); writing them and `spec.grounded`, trying again while the API server is away
@@ -42,7 +42,7 @@ const CONCURRENCY: usize = 16;
 /// How often marks that could not be written are tried again.
 const RETRY: Duration = Duration::from_secs(2);
 
-/// So much of a uid tells objects under one number apart.
+/// So much of a uid distinguishes objects under one number.
 const PART: usize = 12;
 
 /// What an order is about.
@@ -110,7 +110,7 @@ pub enum GroundError {
         "{reached} agents were told, but the order could not be written to Kubernetes and is being tried again: {source}"
     )]
     NotWritten {
-        /// Agents told.
+        /// Agents notified.
         reached: usize,
         /// Why not.
         source: ApiError,
@@ -162,10 +162,10 @@ pub fn ordered_here(context: &Context, drone: &Drone) -> bool {
     orders(context).any(|order| context.latch.was_given_here(order.name()) && order.covers(&context.world, drone))
 }
 
-/// Grounds `target`, on the word of `by`: tells agents at once, then records the order and marks the objects.
+/// Grounds `target`, ordered by `by`: notifies agents at once, then records the order and marks the objects.
 ///
 /// # Errors
-/// [`GroundError`]; agents were told all the same, unless what is meant does not exist.
+/// [`GroundError`]; agents were notified all the same, unless what is meant does not exist.
 pub async fn ground(context: &Context, target: &Target, by: &str) -> Result<Reach, GroundError> {
     let marked = objects(context, target)?;
     context.metrics.person("ground");
@@ -255,7 +255,7 @@ fn nodes_of(context: &Context, object: &Marked) -> BTreeSet<String> {
     drones.iter().filter_map(|drone| drone.spec.node_name.clone()).collect()
 }
 
-/// Records all orders that stand nowhere yet. Tries all, returns the first failure.
+/// Records all orders that are not recorded yet. Tries all, returns the first failure.
 async fn record_all(context: &Context, call: Call) -> Result<(), ApiError> {
     let mut result = Ok(());
     for (given, order) in context.latch.unrecorded().iter() {
@@ -371,7 +371,7 @@ async fn end_orders(context: &Context, target: &Target, marked: &[Marked], call:
         });
         let more: BTreeSet<String> = more.flatten().collect();
         if !more.is_empty() {
-            // One that stands nowhere yet has to, before a part of it can be released.
+            // One that is not recorded yet has to be, before a part of it can be released.
             in_force::record(context, &order).await?;
             context.latch.remove_order(call, order.name());
             in_force::except(context, &order, &more).await?;
@@ -428,7 +428,7 @@ fn objects(context: &Context, target: &Target) -> Result<Vec<Marked>, GroundErro
     }
 }
 
-/// Has everybody concerned looked at, and says how far an order reaches.
+/// Wakes all that an order concerns, and says how far it reaches.
 fn reach(context: &Context, target: &Target, marked: &[Marked]) -> Reach {
     let Target::Node(node) = target else {
         return wake(context, marked);
@@ -445,7 +445,7 @@ fn reach(context: &Context, target: &Target, marked: &[Marked]) -> Reach {
     }
 }
 
-/// Has the agents of all Drones concerned told afresh, and counts them: one that is named itself and by its Swarm is one.
+/// Wakes the agents of all Drones concerned, and counts them: one that is named itself and by its Swarm is one.
 fn wake(context: &Context, marked: &[Marked]) -> Reach {
     let mut reach = Reach { drones: 0, agents: 0 };
     let mut counted = HashSet::new();
@@ -474,7 +474,7 @@ fn wake(context: &Context, marked: &[Marked]) -> Reach {
     reach
 }
 
-/// Drones of Swarms that were grounded one by one: for a release of all, by whomever; for that of a Swarm, by an order that a
+/// Drones of Swarms that were grounded one by one: for a release of all, by anybody; for that of a Swarm, by an order that a
 /// selector gave to some of its Drones, or that was given anew for some of them ([`remembered`]).
 fn singly_grounded(context: &Context, marked: &[Marked], target: &Target) -> Vec<Marked> {
     let drones = match target {
@@ -525,7 +525,7 @@ fn recorded(context: &Context, object: &Marked) -> Option<GroundOrderId> {
     order.map(|order| order.id)
 }
 
-/// What the agent that serves `drone` is to be told of the ground order that covers it, or of the one that it keeps.
+/// What is sent to the agent that serves `drone` of the ground order that covers it, or of the one that it keeps.
 #[must_use]
 pub fn mark(context: &Context, drone: &Drone, report: Option<&Report>) -> Option<GroundMark> {
     let swarm = owner(drone).map(|(swarm, _)| swarm);
@@ -559,7 +559,7 @@ fn kept_by(report: Option<&Report>, drone: &Drone) -> Option<GroundOrderId> {
 }
 
 /// The agent that serves `drone` keeps a ground order that nobody here knows of: a coordinator gave it, and was gone before
-/// it could be written. It is in force again, at once and for its Drone. It is the whole Swarm's when two agents tell the
+/// it could be written. It is in force again, at once and for its Drone. It is the whole Swarm's when two agents report the
 /// same, or when its only Drone's does: one agent alone grounds nobody else.
 pub fn remembered(context: &Context, drone: &Drone, id: GroundOrderId) {
     let swarm = owner(drone).and_then(|(swarm, _)| context.world.swarm_of_uid(swarm));
@@ -615,7 +615,7 @@ enum Change {
     Release(Option<GroundOrderId>),
 }
 
-/// Marks objects; those that were written, or are gone, leave the latch, and their agents hear of it. Tries all, returns the
+/// Marks objects; those that were written, or are gone, leave the latch, and their agents are notified. Tries all, returns the
 /// first failure.
 async fn write_all(context: &Context, changes: Vec<(Marked, Change)>, call: Call) -> Result<(), ApiError> {
     let writes = changes.into_iter().map(|(object, change)| async move {

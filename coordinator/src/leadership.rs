@@ -98,7 +98,7 @@ enum Tried<T> {
 }
 
 impl LeaderLease {
-    /// The Lease in `namespace`. `alone` is whether there is no other coordinator: then it is taken at once, whoever holds it,
+    /// The Lease in `namespace`. `alone` is whether there is no other coordinator: then it is taken at once, whichever holds it,
     /// and not renewed.
     #[must_use]
     pub fn new(client: kube::Client, namespace: &str, identity: &str, alone: bool) -> Self {

@@ -1,4 +1,4 @@
-//! The coordinator: watches Swarms, Drones and drone nodes, binds Drones to vehicles, and tells each node's agent what
+//! The coordinator: watches Swarms, Drones and drone nodes, binds Drones to vehicles, and sends each node's agent what
 //! should be true.
 //!
 //! Owns: the controllers, the agents' sessions, the claims to nodes, the leadership term, the fleet service.
@@ -40,7 +40,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// What a coordinator stands on.
+/// What a coordinator needs.
 #[derive(Clone)]
 pub struct Setup {
     /// The Kubernetes API.
@@ -49,9 +49,9 @@ pub struct Setup {
     pub namespace: String,
     /// Who this process is, as holder of the Lease. No other coordinator may have the same.
     pub identity: String,
-    /// There is no other coordinator: the lead is taken at once, whoever holds the Lease, and it is not renewed.
+    /// There is no other coordinator: the lead is taken at once, whichever holds the Lease, and it is not renewed.
     pub alone: bool,
-    /// Address of this coordinator's Pod, for the EndpointSlice that leads to whoever leads; `None` outside a cluster.
+    /// Address of this coordinator's Pod, for the EndpointSlice that points to the leader; `None` outside a cluster.
     pub pod_ip: Option<IpAddr>,
     /// Where there is no cluster: a Node object is kept for each agent that connects ([`controllers::node`]).
     pub agents_become_nodes: bool,
@@ -130,7 +130,7 @@ pub async fn run_with(
     let here = setup.pod_ip.map(|ip| SocketAddr::new(ip, here.port()));
     let mut server = tokio::spawn(server::serve(listeners, gate.clone(), setup.clone(), ending.clone()));
 
-    // Whoever cannot serve agents must neither count as ready nor lead: the one that it would relieve serves them still.
+    // One that cannot serve agents must neither count as ready nor lead: the one that it would relieve serves them still.
     let mut lead = std::pin::pin!(async {
         match ending.run_until_cancelled(gate.able()).await {
             Some(()) => lead(setup, here, gate.clone(), ending.clone()).await,
@@ -139,7 +139,7 @@ pub async fn run_with(
     });
     let result = tokio::select! {
         result = &mut lead => result,
-        // Without it no agent is told anything: somebody else must lead.
+        // Without it no agent gets an order: another must lead.
         served = &mut server => {
             ending.cancel();
             lead.await?;
@@ -158,7 +158,7 @@ pub async fn run_with(
     result
 }
 
-/// Stands by until it can take the lead, and keeps the fleet as wished until `ending`; an error when deposed. Agents and tools
+/// Is on standby until it can take the lead, and keeps the fleet as desired until `ending`; an error when deposed. Agents and tools
 /// find it at `here`. All of a coordinator but its listeners, which a simulated network brings itself: `gate` is what they
 /// serve.
 ///
@@ -246,7 +246,7 @@ async fn end(leader_lease: &LeaderLease, led: Option<&Led>, over: Option<Over>) 
             "deposed: the Lease is held by {by}, this coordinator led term {ours}; ending so that it cannot command anything"
         ),
         Some(Over::Broken) => anyhow::bail!(
-            "a part of the coordinator has ended by a fault of its own, told above; ending so that it is started afresh; vehicles go on as assigned"
+            "a part of the coordinator has ended by a fault of its own, logged above; ending so that it is started afresh; vehicles go on as assigned"
         ),
     }
 }
@@ -324,7 +324,7 @@ async fn know_the_present(context: Arc<Context>, relist: watching::Relist) {
                 );
             }
             if leadership.knowledge() == Knowledge::BeforeLeading {
-                // Who has got a vehicle since counts as up, too, until its agent has reported that it is not.
+                // A Drone that has got a vehicle since counts as up, too, until its agent has reported that it is not.
                 context.takeoff_slots.begin(&context);
                 leadership.knows(Knowledge::Current);
                 tracing::info!("everything was listed since the lead was taken");

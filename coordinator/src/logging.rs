@@ -5,7 +5,7 @@
 use clap::ValueEnum;
 use tracing_subscriber::EnvFilter;
 
-/// kube logs each failed connection as an error; here it is told once, with what follows from it. Its Controller would put the
+/// kube logs each failed connection as an error; here it is logged once, with what follows from it. Its Controller would put the
 /// object's name, which our lines carry already, before each of them.
 const DEFAULT: &str = "info,kube_client::client::builder=off,kube_runtime::controller=warn";
 

@@ -184,7 +184,7 @@ impl Metrics {
         );
         to.register(
             "arming_refusals",
-            "Reasons not to arm that vehicles gave, each counted when it is first told",
+            "Reasons not to arm that vehicles gave, each counted when it is first reported",
             self.refusals.clone(),
         );
         to.register(
@@ -201,12 +201,12 @@ impl Metrics {
         );
         to.register(
             "reconciles",
-            "Looks at an object, by kind and result",
+            "Reconciles of an object, by kind and result",
             self.reconciles.clone(),
         );
         to.register(
             "reconcile_duration_seconds",
-            "Time that one look at an object took",
+            "Time that one reconcile of an object took",
             self.reconcile_time.clone(),
         );
     }

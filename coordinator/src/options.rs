@@ -31,7 +31,7 @@ pub struct Options {
     #[arg(long, env = "SKEIN_HEALTH_LISTEN", value_name = "HOST:PORT")]
     pub health_listen: Option<SocketAddr>,
 
-    /// Folder with the coordinator's certificate (tls.crt, tls.key, and ca.crt, whom agents are to believe), such as a mounted
+    /// Folder with the coordinator's certificate (tls.crt, tls.key, and ca.crt, which agents trust), such as a mounted
     /// Secret of cert-manager; it must be good for the name skein-coordinator, and is read again when it changes. Default:
     /// Skein makes certificates itself and renews them.
     #[arg(long, env = "SKEIN_TLS_DIR", value_name = "PATH")]
@@ -72,7 +72,7 @@ pub struct Options {
     #[arg(long, env = "SKEIN_NAMESPACE", value_name = "NAME")]
     pub namespace: Option<String>,
 
-    /// Who this coordinator is, as holder of the Lease: the name of its Pod, from the downward API. Default: the host's name
+    /// Identity of this coordinator, as holder of the Lease: the name of its Pod, from the downward API. Default: the host's name
     /// and a random number.
     #[arg(long, env = "POD_NAME", value_name = "NAME")]
     pub pod_name: Option<String>,
@@ -82,7 +82,7 @@ pub struct Options {
     #[arg(long, env = "POD_IP", value_name = "IP")]
     pub pod_ip: Option<IpAddr>,
 
-    /// There is no other coordinator: take the lead at once, whoever holds the Lease, and do not renew it.
+    /// There is no other coordinator: take the lead at once, whichever holds the Lease, and do not renew it.
     #[arg(long)]
     pub alone: bool,
 

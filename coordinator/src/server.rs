@@ -53,7 +53,7 @@ const WINDOW: u32 = 64 * 1024;
 /// All headers of one call, in bytes; a person's token is the longest.
 const HEADERS: u32 = 32 * 1024;
 
-/// Each watcher costs a look at the whole fleet per interval.
+/// Each watcher costs a listing of the whole fleet per interval.
 const MOST_WATCHERS: usize = 32;
 
 /// Of these, so many of one person, so that one keeps no other from watching.
@@ -76,12 +76,12 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Done once agents can be served at all: there is a certificate to show to them, or none is needed.
+    /// Done once agents can be served: there is a certificate to show to them, or none is needed.
     pub async fn able(&self) {
         self.able.cancelled().await;
     }
 
-    /// The caches are filled: this coordinator is ready to lead, whether it does or stands by.
+    /// The caches are filled: this coordinator is ready to lead, whether it does or is on standby.
     pub async fn warm(&self) {
         self.health().await.set_service_status("", ServingStatus::Serving).await;
     }
@@ -96,7 +96,7 @@ impl Gate {
         health.set_serving::<FleetServer<FleetService>>().await;
     }
 
-    /// What tells of our health; at first nothing serves.
+    /// What reports our health; at first nothing serves.
     async fn health(&self) -> HealthReporter {
         let begin = async || {
             let health = HealthReporter::new();

@@ -1,7 +1,7 @@
-//! The sessions of agents: which nodes are connected, what they reported last, what they are to be told.
+//! The sessions of agents: which nodes are connected, what they reported last, what is sent to them.
 //!
-//! Owns: one session per node, the newest; who has to look again when a report says something new.
-//! Must not: decide what an agent is told ([`crate::sessions::orders`]) or speak gRPC ([`crate::sessions::uplink`]).
+//! Owns: one session per node, the newest; what has to be reconciled when a report says something new.
+//! Must not: decide what an agent is sent ([`crate::sessions::orders`]) or speak gRPC ([`crate::sessions::uplink`]).
 
 pub mod kill;
 pub mod orders;
@@ -79,7 +79,7 @@ pub enum NotOpened {
 /// A session just opened.
 #[derive(Debug)]
 pub struct Opened {
-    /// Tells it from other sessions of the same node.
+    /// Distinguishes it from other sessions of the same node.
     pub epoch: u64,
     /// The order to send, whenever it changes.
     pub orders: watch::Receiver<Option<Order>>,
@@ -98,7 +98,7 @@ pub struct KillShot {
     pub uid: DroneUid,
     /// It is not sent after this.
     pub until: Instant,
-    /// Whom to tell what came of it.
+    /// Where the outcome is sent.
     pub answer: oneshot::Sender<KillAnswer>,
 }
 
@@ -174,7 +174,7 @@ impl Sessions {
             self.connected.fetch_add(1, Ordering::Relaxed);
         }
         let (kills, kills_out) = mpsc::channel(1);
-        // Who shows its credentials again was there all the while.
+        // One that shows its credentials again was there all the while.
         let before = old
             .as_ref()
             .filter(|old| old.connected && old.life == life && life != 0);

@@ -1,6 +1,6 @@
 //! Calls to the Kubernetes API, each under a deadline.
 //!
-//! Owns: the client, the deadline, the error. Must not: retry; who calls does.
+//! Owns: the client, the deadline, the error. Must not: retry; the caller does.
 
 use crate::metrics::api_calls::ApiCalls;
 use anyhow::Context;
@@ -78,8 +78,8 @@ impl ApiError {
     }
 }
 
-/// An error with its sources, each said once: the reason for "client error" stands at the very end. An answer of the API server is
-/// told in the server's words, where kube prints the fields of its own structure.
+/// An error with its sources, each said once: the reason for "client error" is at the very end. An answer of the API server is
+/// given in the server's words, where kube prints the fields of its own structure.
 #[must_use]
 pub fn story(error: &(dyn std::error::Error + 'static)) -> String {
     let mut told = error.to_string();
@@ -105,7 +105,7 @@ pub fn story(error: &(dyn std::error::Error + 'static)) -> String {
     told
 }
 
-/// What the API server answered, with the code for whoever looks it up.
+/// What the API server answered, with its code.
 fn answer(status: &kube::core::Status) -> String {
     let words = [&status.message, &status.reason];
     let words = words.into_iter().find(|text| !text.is_empty());
@@ -142,7 +142,7 @@ pub async fn client(calls: &ApiCalls) -> anyhow::Result<kube::Client> {
         anyhow::anyhow!("no Kubernetes configuration; {advice} ({error})")
     })?;
     config.read_timeout = Some(SILENCE);
-    // Who calls tries again by a schedule of its own. The ready-made one doubles without a cap that is of use (1000 s), and waits
+    // The caller tries again by a schedule of its own. The ready-made one doubles without a cap that is of use (1000 s), and waits
     // for as long as a server asks, be it an hour.
     config.default_retry = false;
     let builder = ClientBuilder::try_from(config).context("the Kubernetes configuration cannot be used")?;

@@ -37,7 +37,7 @@ const LONGEST_NAME: usize = 253;
 /// How often a lost race is run again within one call.
 const ROUNDS: usize = 5;
 
-/// What became of the wish for a claim.
+/// What became of the request for a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It is ours.
@@ -107,7 +107,7 @@ pub async fn obtain(context: &Context, node: &NodeName, key: &Key, uid: &str) ->
                 context.world.lease(Change::Is(Arc::new(lease)));
                 return Ok(Outcome::Ours);
             }
-            // Somebody was first, or our cache is old: look at what is there, and decide afresh.
+            // Another was first, or our cache is old: read what is there, and decide again.
             Err(error) if lost < ROUNDS && error.is_overtaken() => {
                 lost += 1;
                 let existing = api::call("read a claim", leases.get_opt(&name)).await?;
@@ -122,7 +122,7 @@ pub async fn obtain(context: &Context, node: &NodeName, key: &Key, uid: &str) ->
     }
 }
 
-/// Whether the holder of `claim` exists and can still be served by `node`, by the API server's own word.
+/// Whether the holder of `claim` exists and can still be served by `node`, by asking the API server.
 async fn stands(context: &Context, claim: &Claim, node: &NodeName) -> Result<bool, ApiError> {
     let drones: Api<Drone> = Api::namespaced(context.client(), &claim.holder.namespace);
     let holder = api::call("look for the holder of a claim", drones.get_opt(&claim.holder.name)).await?;

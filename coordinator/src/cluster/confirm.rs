@@ -1,7 +1,7 @@
 //! The API server's own answer, before a flight is begun or a vehicle bound: caches may be late, whatever their watches say.
 //!
 //! Owns: asking for what one takeoff or binding rests on, taking the answers into the caches, and for how long an answer holds
-//! ([`fleet::freshness::CONFIRMED_FOR`]). Must not: decide; whoever asked looks again at the caches.
+//! ([`fleet::freshness::CONFIRMED_FOR`]). Must not: decide; the caller reads the caches again.
 
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::key::Key;
@@ -117,7 +117,7 @@ async fn drone(context: &Context, key: &Key, uid: &str) -> Result<bool, ApiError
     let drones: Api<Drone> = Api::namespaced(context.client(), &key.namespace);
     let found = api::call("read a Drone", drones.get_opt(&key.name)).await?;
     let Some(drone) = found.filter(|drone| self::uid(drone) == uid) else {
-        // The watch tells of it.
+        // The watch reports it.
         return Ok(false);
     };
     context.world.learn_drone(drone);

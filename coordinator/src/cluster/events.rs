@@ -20,7 +20,7 @@ const OUTBOX: usize = 1024;
 /// What an Event says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// Whether a person should look at it.
+    /// Whether a person should check it.
     pub warning: bool,
     /// One word: what happened.
     pub reason: &'static str,
@@ -39,7 +39,7 @@ impl Note {
         }
     }
 
-    /// Something that a person should look at.
+    /// Something that a person should check.
     #[must_use]
     pub fn warning(reason: &'static str, text: impl Into<String>) -> Self {
         Self {
@@ -81,12 +81,12 @@ pub fn channel(metrics: Metrics) -> (Outbox, mpsc::Receiver<Message>) {
 }
 
 impl Outbox {
-    /// Tells of `note` about `drone`.
+    /// Records `note` about `drone` as an Event.
     pub fn record(&self, drone: &Drone, note: Note) {
         self.record_about(drone.object_ref(&()), None, note);
     }
 
-    /// Tells of `note` about another object, and one that it has to do with. Of two with the same reason about the same objects
+    /// Records `note` about another object, and one that it has to do with. Of two with the same reason about the same objects
     /// only the first is shown, and how often there was another; a warning with another text counts as another reason.
     pub fn record_about(&self, about: ObjectReference, related: Option<ObjectReference>, note: Note) {
         let message = Message { about, related, note };

@@ -1,6 +1,6 @@
 //! How failed work is tried again.
 //!
-//! Owns: the schedule, how often each key has failed in a row, and telling people of it. Must not: sleep or work.
+//! Owns: the schedule, how often each key has failed in a row, and logging it. Must not: sleep or work.
 
 use fleet::backoff::Backoff;
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ pub const WATCH: Backoff = Backoff {
     cap: Duration::from_secs(5),
 };
 
-/// What has failed is left alone for its shortest delay, but no longer than this, whoever wakes it: an outage does not become a
+/// What has failed is left alone for its shortest delay, but no longer than this, even if it is woken: an outage does not become a
 /// storm, and what was changed for the better is soon seen.
 const LONGEST_REST: Duration = Duration::from_secs(1);
 

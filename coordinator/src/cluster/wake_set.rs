@@ -1,8 +1,8 @@
-//! Which objects are to be looked at again.
+//! Which objects are to be reconciled again.
 //!
 //! Owns: [`WakeSet`]. Waking never blocks and nothing is dropped; a key that waits is kept once, so the set is bounded by the
 //! number of objects. (A channel must do one of these: block the waker, drop, or grow.)
-//! Must not: know what a key stands for, or who works on it: kube's Controller for Drones and Swarms, and
+//! Must not: know what a key stands for, or what works on it: kube's Controller for Drones and Swarms, and
 //! [`crate::controllers::queue`] for nodes.
 
 use futures::Stream;
@@ -11,7 +11,7 @@ use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
-/// Keys that wait to be looked at, in the order in which they were woken. It is made for one taker.
+/// Keys that wait to be reconciled, in the order in which they were woken. It is made for one taker.
 #[derive(Debug)]
 pub struct WakeSet<K> {
     waiting: Mutex<Waiting<K>>,
@@ -38,7 +38,7 @@ impl<K> Default for WakeSet<K> {
 }
 
 impl<K: Clone + Eq + Hash> WakeSet<K> {
-    /// Has `key` looked at as soon as may be.
+    /// Has `key` reconciled as soon as may be.
     pub fn wake(&self, key: K) {
         let mut waiting = self.lock();
         if waiting.keys.insert(key.clone()) {

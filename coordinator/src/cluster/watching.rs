@@ -160,7 +160,7 @@ pub fn start(
     (stores, relist)
 }
 
-/// Tells `tell` of every change, for ever, after putting it into `store`. After a break it tells of what is gone, too.
+/// Calls `tell` with every change, for ever, after putting it into `store`. After a break it reports what is gone, too.
 pub(crate) async fn follow<K>(
     api: Api<K>,
     config: watcher::Config,
@@ -204,7 +204,7 @@ async fn follow_afresh<K>(
         };
         match event {
             Some(Ok(event)) => {
-                // That a list is asked for is told before it is there.
+                // That a list is asked for is reported before it is there.
                 if broken && !matches!(event, Event::Init) {
                     broken = false;
                     tracing::info!(%kind, "watch is back");

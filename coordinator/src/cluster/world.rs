@@ -1,6 +1,6 @@
 //! What the coordinator has seen of the cluster, indexed so that no decision has to go through everything.
 //!
-//! Owns: the caches of Drones, Swarms, drone nodes and claims; who has to look again when one of them changes; the
+//! Owns: the caches of Drones, Swarms, drone nodes and claims; what has to be reconciled when one of them changes; the
 //! reservations that keep two Drones of this process from choosing one node at a time.
 //! Must not: call the API. What it does not know it says it does not know: nothing is concluded before all caches are
 //! filled ([`World::synced`]).
@@ -31,14 +31,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// What has to be looked at again.
+/// What has to be reconciled.
 #[derive(Clone, Debug, Default)]
 pub struct Wakes {
     /// Drones, for the Drone controller.
     pub drones: Arc<WakeSet<Key>>,
     /// Swarms, for the Swarm controller.
     pub swarms: Arc<WakeSet<Key>>,
-    /// Nodes whose agent may have to be told something.
+    /// Nodes whose agent may need another order.
     pub nodes: Arc<WakeSet<NodeName>>,
 }
 
@@ -49,7 +49,7 @@ pub enum Change<K> {
     Is(Arc<K>),
     /// It is gone.
     Gone(Key),
-    /// All that exist have been told.
+    /// All that exist have been reported.
     Filled,
 }
 
@@ -120,7 +120,7 @@ impl World {
         }
     }
 
-    /// What has to be looked at again.
+    /// What has to be reconciled.
     #[must_use]
     pub fn wakes(&self) -> Wakes {
         self.wakes.clone()
@@ -140,7 +140,7 @@ impl World {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whom to tell, from now on, of each Drone that leaves its Swarm: it is gone, by whatever way, or is another's.
+    /// Calls `tell`, from now on, with each Drone that leaves its Swarm: it is gone, or is another's.
     pub fn on_departure(&self, tell: impl Fn(&Drone) + Send + Sync + 'static) {
         let mut partings = self.partings.lock().unwrap_or_else(PoisonError::into_inner);
         *partings = Some(Arc::new(tell));
@@ -150,7 +150,7 @@ impl World {
         let tell = self.partings.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(tell) = tell else { return };
         tell(drone);
-        // It was woken when the Drone left, and may have been looked at before that was taken in.
+        // It was woken when the Drone left, and may have been reconciled before that was taken in.
         if let Some((swarm, _)) = owner(drone)
             && let Some(swarm) = self.lock().swarm_of_uid.get(swarm)
         {
@@ -239,7 +239,7 @@ impl World {
         }
     }
 
-    /// Has the agent of `node` and all Drones on it, but for `except`, looked at.
+    /// Has the agent of `node` and all Drones on it, but for `except`, reconciled.
     fn wake_node(&self, inner: &Inner, node: &str, except: Option<&Key>) {
         for key in inner
             .on_node
@@ -255,12 +255,12 @@ impl World {
         }
     }
 
-    /// Has Drones without a vehicle looked at that the one of `node` would do for: it may be free.
+    /// Has Drones without a vehicle reconciled that the one of `node` would do for: it may be free.
     pub fn a_vehicle_may_be_free(&self, node: &NodeName) {
         self.offer(&mut self.lock(), node.as_str());
     }
 
-    /// Those whose nodeSelector it does not match would only look in vain.
+    /// Those whose nodeSelector it does not match would find nothing.
     fn offer(&self, inner: &mut Inner, node: &str) {
         let Some(facts) = NodeName::parse(node)
             .ok()
@@ -274,7 +274,7 @@ impl World {
         }
     }
 
-    /// Has the Drones on `node` looked at.
+    /// Has the Drones on `node` reconciled.
     pub fn wake_drones_on(&self, node: &NodeName) {
         let inner = self.lock();
         for key in inner.on_node.get(node.as_str()).into_iter().flatten() {
@@ -310,7 +310,7 @@ impl World {
                 inner.swarm_of_uid.insert(id.clone(), key.clone());
                 self.wakes.swarms.wake(key.clone());
                 match before {
-                    // Made anew under its name, and that the one before went was not told: that one's Drones are not its own.
+                    // Made anew under its name, and that the one before went was not reported: that one's Drones are not its own.
                     Some(before) if uid(before.as_ref()) != id => {
                         let gone = uid(before.as_ref());
                         inner.swarm_of_uid.remove(gone);
@@ -328,7 +328,7 @@ impl World {
         self.wake_swarm(&inner, &id);
     }
 
-    /// Has all Drones of the Swarm with this uid, and their agents, looked at.
+    /// Has all Drones of the Swarm with this uid, and their agents, reconciled.
     pub fn wake_drones_of_swarm(&self, swarm: &str) {
         self.wake_swarm(&self.lock(), swarm);
     }
@@ -352,7 +352,7 @@ impl World {
         self.put_swarm(Change::Is(Arc::new(swarm)), true);
     }
 
-    /// What may be done with the vehicle of `node` has changed: has its agent, the Drones on it and their Swarms looked at.
+    /// What may be done with the vehicle of `node` has changed: has its agent, the Drones on it and their Swarms reconciled.
     fn wake_use(&self, inner: &Inner, node: &NodeName) {
         self.wake_node(inner, node.as_str(), None);
         for key in inner.on_node.get(node.as_str()).into_iter().flatten() {
@@ -363,7 +363,7 @@ impl World {
         }
     }
 
-    /// A node with the drone label changed. It matters for choosing, and for what stands; what flies does so without its Node
+    /// A node with the drone label changed. It matters for choosing, and for what is on the ground; what flies does so without its Node
     /// object.
     pub fn node(&self, change: Change<Node>) {
         let mut inner = self.lock();
@@ -431,7 +431,7 @@ impl World {
         }
     }
 
-    /// A ground order changed. Whatever it covers is looked at again, and that may be anything.
+    /// A ground order changed. What it covers is reconciled, and that may be anything.
     pub fn ground_order(&self, change: Change<GroundOrder>) {
         let mut orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
         let mut now: Vec<Arc<InForce>> = Vec::clone(&orders);
@@ -467,7 +467,7 @@ impl World {
         Arc::clone(&self.orders.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Has everything looked at again.
+    /// Has everything reconciled.
     pub fn wake_all(&self) {
         let inner = self.lock();
         for key in inner.swarms.keys() {
@@ -618,13 +618,13 @@ impl World {
         (nodes.collect(), inner.pending.changes())
     }
 
-    /// What is known of the vehicles that do for those with this wish.
+    /// What is known of the vehicles that do for those with this request.
     #[must_use]
     pub fn find(&self, request: &VehicleRequest, now: Instant) -> Found {
         self.lock().pending.find(request, now)
     }
 
-    /// Keeps what was found for those with this wish, while there are any.
+    /// Keeps what was found for those with this request, while there are any.
     pub fn keep(&self, request: &VehicleRequest, list: Shortlist) {
         self.lock().pending.keep(request, list);
     }
@@ -637,7 +637,7 @@ impl World {
     }
 
     /// Reserves `node` for the Drone `me`, so that no other Drone of this process takes it until the reservation is dropped, if it
-    /// `suits`, which is told whether another Drone has it. `suits` must not ask the world: that answers nobody meanwhile.
+    /// `suits`, which gets whether another Drone has it. `suits` must not ask the world: that answers nobody meanwhile.
     pub fn reserve(
         self: &Arc<Self>,
         me: &str,
@@ -677,7 +677,7 @@ impl Drop for Reservation {
     }
 }
 
-/// Whether what a Swarm wishes of the Drones that it has is the same: all but their number.
+/// Whether what a Swarm wants of the Drones that it has is the same: all but their number.
 fn same_for_drones(one: &Swarm, other: &Swarm) -> bool {
     let desired = |swarm: &Swarm| crds::SwarmSpec {
         replicas: 0,

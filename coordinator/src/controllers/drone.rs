@@ -1,7 +1,7 @@
-//! The Drone controller: gives each Drone a vehicle, keeps its object until that vehicle is down, and tells people.
+//! The Drone controller: gives each Drone a vehicle, keeps its object until that vehicle has landed, and writes status and Events.
 //!
 //! Owns: one reconcile of one Drone, as observe, then bind or let go, then status. Must not: command a vehicle; what the
-//! agent is told follows from the same facts in [`crate::sessions::orders`].
+//! agent is sent follows from the same facts in [`crate::sessions::orders`].
 
 pub mod binding;
 pub mod facts;
@@ -33,7 +33,7 @@ const AT_A_TIME: u16 = 16;
 /// After losing to another writer, the watch brings the news within this time.
 pub(crate) const AFTER_CONFLICT: Duration = Duration::from_millis(100);
 
-/// While another may lead, nothing is written; it is looked at again this soon.
+/// While another may lead, nothing is written; it is reconciled again this soon.
 pub(crate) const AFTER_DOUBT: Duration = Duration::from_millis(500);
 
 /// Starts the controller.
@@ -54,7 +54,7 @@ pub fn start(context: &Arc<Context>, drones: Store<Drone>, tasks: &mut JoinSet<(
     ));
 }
 
-/// Losing to another writer is in the nature of things: look again once the cache has the news.
+/// Losing to another writer is no fault: reconcile again once the cache has the news.
 pub(crate) fn overtaken_is_no_failure(
     result: Result<Option<Duration>, ApiError>,
 ) -> Result<Option<Duration>, ApiError> {
@@ -81,7 +81,7 @@ async fn reconcile(context: &Arc<Context>, key: &Key) -> Result<Option<Duration>
         return leaving::reconcile(context, &snapshot).await;
     }
     let (snapshot, binding, again) = match binding::reconcile(context, snapshot.clone()).await {
-        // Nobody but a person can change that, and the object is where people look.
+        // Only a person can change that, and people read the object.
         Err(error) if error.is_refusal() && !snapshot.was_served() => {
             status::write(context, &snapshot, &Binding::Refused(error.to_string()), None).await?;
             return Err(error);

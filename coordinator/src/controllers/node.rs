@@ -1,6 +1,6 @@
 //! Where there is no cluster, agents become Nodes: somebody has to make the object that a kubelet makes elsewhere.
 //!
-//! Owns: looking at a node whenever its agent comes or goes or its object changes, and the two writes there are: the object
+//! Owns: reconciling a node whenever its agent comes or goes or its object changes, and the two writes there are: the object
 //! itself, and its Ready condition. [`next`] decides. Must not: run in a cluster, where Nodes belong to kubelets.
 //!
 //! A Node that a person deletes comes back at once while its agent is connected, else when it connects. What a person
@@ -36,7 +36,7 @@ const AT_A_TIME: usize = 8;
 /// After losing to another writer, the watch brings the news within this time.
 const AFTER_CONFLICT: Duration = Duration::from_millis(100);
 
-/// What one look needs to know.
+/// What one reconcile needs to know.
 struct Keeper {
     context: Arc<Context>,
     /// All Nodes there are.
@@ -128,7 +128,7 @@ impl Keeper {
             _ if connected => Silence::Autopilot,
             _ => Silence::Agent,
         };
-        // Only of Nodes of ours, so that it is not kept in mind for ever who connected once.
+        // Only of Nodes of ours, so that an agent which connected once is not remembered for ever.
         let since = if object.is_some_and(next::is_ours) {
             let entry = silent.entry(node.clone()).or_insert_with(|| (silence, Instant::now()));
             if entry.0 != silence {

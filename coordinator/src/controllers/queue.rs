@@ -1,9 +1,9 @@
-//! Works off the nodes whose agents may have to be told something.
+//! Works off the nodes whose agents may need another order.
 //!
-//! Owns: one look at a node at a time, a few nodes at once, and looking again later or after a failure. Drones and Swarms are
+//! Owns: one reconcile of a node at a time, a few nodes at once, and another later or after a failure. Drones and Swarms are
 //! worked off by kube's Controller ([`crate::controllers`]). It does not fit here: it reconciles the objects of a store, and an
-//! order is for an agent, which may be there before any Node object and must be told when that object is gone.
-//! Must not: know what looking at a node means.
+//! order is for an agent, which may be there before any Node object and must be sent when that object is gone.
+//! Must not: know what a reconcile of a node does.
 
 use crate::cluster::retry::Failures;
 use crate::cluster::wake_set::WakeSet;
@@ -18,8 +18,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::time::DelayQueue;
 
 /// Calls `work` for each key woken, for at most `most` keys at a time, until `ending`; what is under way then is finished.
-/// `work` says after which time it wants to look again at the latest; an error is tried again with a capped, jittered
-/// back-off. A key woken while it is worked on is looked at once more.
+/// `work` says after which time it wants to run again at the latest; an error is tried again with a capped, jittered
+/// back-off. A key woken while it is worked on is reconciled once more.
 pub async fn work_off<K, F, Fut, E>(wakes: &WakeSet<K>, most: usize, ending: &CancellationToken, work: F)
 where
     K: Clone + Eq + Hash + Display,
@@ -44,7 +44,7 @@ where
                         failures.forget(&key);
                         if woken { Some(Duration::ZERO) } else { again }
                     }
-                    // What failed waits its turn even if it was woken, so that an outage does not become a storm.
+                    // What failed waits even if it was woken, so that an outage does not become a storm.
                     Err(error) => Some(failures.failed(&key, &error, Instant::now(), rand::random())),
                 };
                 match again {
@@ -67,7 +67,7 @@ where
             *woken = true;
             continue;
         }
-        // This look takes the place of the one planned for later.
+        // This reconcile replaces the one planned for later.
         if let Some(planned) = due.remove(&key) {
             later.remove(&planned);
         }
@@ -84,7 +84,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// Counts the looks at `key` within `time`; each takes a second and ends in `result`.
+    /// Counts the reconciles of `key` within `time`; each takes a second and ends in `result`.
     async fn reconciles(
         wakes: &Arc<WakeSet<i32>>,
         time: Duration,
@@ -93,7 +93,7 @@ mod tests {
         let (reconciles, at_once) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let ending = CancellationToken::new();
         let work = |_| async {
-            assert_eq!(at_once.fetch_add(1, Ordering::Relaxed), 0, "one look at a time");
+            assert_eq!(at_once.fetch_add(1, Ordering::Relaxed), 0, "one reconcile at a time");
             tokio::time::sleep(Duration::from_secs(1)).await;
             at_once.fetch_sub(1, Ordering::Relaxed);
             result(reconciles.fetch_add(1, Ordering::Relaxed))

@@ -1,6 +1,6 @@
-//! The Swarm controller: keeps as many Drones as are wished for, and removes its own, and only its own, when it goes.
+//! The Swarm controller: keeps as many Drones as are desired, and removes its own, and only its own, when it goes.
 //!
-//! Owns: one reconcile of one Swarm, as observe, plan, apply, status. Which Drones are its own is told by the owner
+//! Owns: one reconcile of one Swarm, as observe, plan, apply, status. Which Drones are its own follows from the owner
 //! reference's uid, not by labels. Must not: bind Drones or hold their finalizers.
 
 pub mod expectations;
@@ -40,14 +40,14 @@ use tracing::{Instrument, Span};
 /// Swarms worked on at a time.
 const AT_A_TIME: u16 = 4;
 
-/// Drones made or deleted in one look at a Swarm; the rest follows in the next.
+/// Drones made or deleted in one reconcile of a Swarm; the rest follows in the next.
 const BATCH: usize = 50;
 
 /// Calls under way at a time for one Swarm.
 const CONCURRENCY: usize = 8;
 
-/// A look at a Swarm goes through its Drones, and each of them may have it looked at. After a look it rests for this long for each,
-/// which is some times what the look took: a large Swarm in motion takes no more than a part of one core.
+/// A reconcile of a Swarm goes through its Drones, and each of them may wake it. After one it rests for this long for each,
+/// which is some times what the reconcile took: a large Swarm in motion takes no more than a part of one core.
 const REST_FOR_EACH: Duration = Duration::from_micros(10);
 
 /// Names tried beyond those needed, before giving up until the cache shows what is in the way.
@@ -105,7 +105,7 @@ async fn reconcile(context: &Context, key: &Key) -> Result<Option<Duration>, Api
         }
     } else if !guarded {
         set_finalizers(context, &swarm, |f| f.push(labels::DRONES_FINALIZER.to_owned())).await?;
-        // The Drones come with the next look, at a Swarm that is known to wait for them.
+        // The Drones come with the next reconcile, of a Swarm that is known to wait for them.
         return Ok(Some(Duration::ZERO));
     }
     let rolled = rollout::roll(context, &swarm, &drones).await;
@@ -129,7 +129,7 @@ async fn converge(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
     let stays = |drone: &&Arc<Drone>| {
         drone.metadata.deletion_timestamp.is_none() && !context.expectations.expects_deletion(uid(drone.as_ref()), now)
     };
-    // One that was made and is gone before it was seen would be counted on for ever: look again when it is given up.
+    // One that was made and is gone before it was seen would be counted on for ever: reconcile again when it is given up.
     let recheck = (!unseen.is_empty()).then_some(expectations::BELIEVE);
     let calm = context.assessments.calm(uid(swarm)) || swarm.metadata.deletion_timestamp.is_some();
     if calm && drones.iter().filter(stays).count() + unseen.len() == desired {
@@ -178,7 +178,7 @@ async fn converge(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
         .await?;
     }
     let more = plan.create > BATCH || plan.delete.len() > BATCH;
-    // Just started: who flies and who stands idle is known once the agents have found their way here.
+    // Just started: what flies and what is idle is known once the agents have found their way here.
     let unsure = grace.filter(|_| plan.unsure);
     let deaf = deaf.then_some(SETTLES);
     Ok(more.then_some(Duration::ZERO).or(unsure).or(deaf).or(recheck))

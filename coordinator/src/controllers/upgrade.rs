@@ -1,8 +1,8 @@
-//! Replaces agents by a newer version, node by node, while their vehicles stand: deletes Pods of the DaemonSet `skein-agent`,
+//! Replaces agents by a newer version, node by node, while their vehicles are on the ground: deletes Pods of the DaemonSet `skein-agent`,
 //! whose strategy is OnDelete.
 //!
 //! Owns: gathering what [`fleet::upgrade`] decides from, and doing what it says. The leader does that alone, and nothing while in
-//! doubt. Must not: decide, or delete what has changed since it was looked at. Where there is no such DaemonSet nothing is done.
+//! doubt. Must not: decide, or delete what has changed since it was judged. Where there is no such DaemonSet nothing is done.
 
 pub mod daemon_set;
 pub mod pods;
@@ -27,13 +27,13 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
-/// How often it is looked at who may be replaced.
+/// How often it is planned which agents may be replaced.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// How often the DaemonSet is asked for.
 const ASK: Duration = Duration::from_secs(5);
 
-/// How often it is looked whether there is a DaemonSet by now.
+/// How often it is checked whether there is a DaemonSet by now.
 const ABSENT: Duration = Duration::from_secs(60);
 
 /// What was known of the DaemonSet this long ago is not known any more.
@@ -102,7 +102,7 @@ struct Driver {
     pods: Arc<Pods>,
     /// The DaemonSet, and when it was asked for.
     agents: Option<(Agents, Instant)>,
-    /// What people were told last of the DaemonSet, so that they are told once.
+    /// What was logged last of the DaemonSet, so that it is logged once.
     told: Option<String>,
 }
 
@@ -137,7 +137,7 @@ impl Driver {
         Box::pin(ending.run_until_cancelled(work)).await;
     }
 
-    /// Asks for the DaemonSet. That it cannot be had is told once, and forgotten when it is old.
+    /// Asks for the DaemonSet. That it cannot be had is logged once, and forgotten when it is old.
     async fn ask(&mut self) {
         let before = self.agents.as_ref().map(|(agents, _)| agents);
         let told = match daemon_set::ask(&self.context, before).await {
@@ -322,7 +322,7 @@ impl Driver {
             News::Stuck(node) => {
                 metrics.upgrade("stuck");
                 let text = format!(
-                    "node {node}: its agent has not come back within {} s, so no other is replaced; look at its Pod and at its log",
+                    "node {node}: its agent has not come back within {} s, so no other is replaced; check its Pod and its log",
                     self.pace.patience.as_secs()
                 );
                 tracing::error!(%node, "{text}");

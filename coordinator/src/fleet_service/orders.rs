@@ -1,7 +1,7 @@
 //! Ground and Release: for a Swarm, a Drone, a vehicle, for all, or for what a label selector selects.
 //!
-//! Owns: what is meant, who may order which part of it, and what the caller is told. Of a selection, what the caller may order is
-//! ordered at once, and the rest is told. Must not: let an order that covers nothing look like one that was carried out.
+//! Owns: what is meant, who may order which part of it, and the answer to the caller. Of a selection, what the caller may order is
+//! ordered at once, and the rest is reported. Must not: let an order that covers nothing pass for one that was carried out.
 
 use super::{FleetService, who};
 use crate::cluster::api::ApiError;
@@ -252,7 +252,7 @@ async fn told(
     (shown, hidden)
 }
 
-/// The answer when nothing of a selection may be ordered: to whoever may not see any of it, the same as when there is nothing.
+/// The answer when nothing of a selection may be ordered: to one who may not see any of it, the same as when there is nothing.
 async fn all_refused(
     service: &FleetService,
     request: &Request<v1::GroundRequest>,

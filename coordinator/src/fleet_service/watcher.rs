@@ -1,4 +1,4 @@
-//! Whoever watches the fleet, and for how long they may.
+//! One person who watches the fleet, and for how long they may.
 //!
 //! Owns: asking for their right again. Must not: send them anything.
 
@@ -14,7 +14,7 @@ const ASKED_AGAIN: Duration = Duration::from_secs(60);
 /// A watcher shows its credentials again after this.
 const LONGEST_WATCH: Duration = Duration::from_secs(3600);
 
-/// Whoever watches.
+/// One who watches.
 #[derive(Debug)]
 pub(super) struct Watcher {
     pub(super) who: Who,

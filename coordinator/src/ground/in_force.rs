@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-/// So many selected objects and so many nodes stand in an order, as the CRD has it; a selector covers the rest by what it selects.
+/// So many selected objects and so many nodes are in an order, as the CRD has it; a selector covers the rest by what it selects.
 const MOST_OBJECTS: usize = 2000;
 const MOST_NODES: usize = 10_000;
 /// Lengths that the CRD allows.

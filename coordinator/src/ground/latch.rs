@@ -20,7 +20,7 @@ pub(super) type Unrecorded = Vec<(Call, Arc<InForce>)>;
 #[derive(Debug, Default)]
 pub struct Latch {
     orders: Mutex<HashMap<String, Latched>>,
-    /// Orders that are in force and stand nowhere yet.
+    /// Orders that are in force and not recorded yet.
     unrecorded: Mutex<Arc<Unrecorded>>,
     /// Names of the orders that were given to this leader.
     here: Mutex<HashSet<String>>,

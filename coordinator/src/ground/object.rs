@@ -77,7 +77,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// What stands on `object`; `None` when nothing does, or nothing that can be understood.
+    /// What is recorded on `object`; `None` when nothing does, or nothing that can be understood.
     #[must_use]
     pub fn on(object: &impl ResourceExt) -> Option<Self> {
         let mut words = object.annotations().get(labels::GROUND_ORDER)?.split(' ');

@@ -21,7 +21,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// For looking: empty texts leave the choice open.
+    /// For reading: empty texts leave the choice open.
     ///
     /// # Errors
     /// [`NoSelector`].

@@ -1,8 +1,8 @@
 //! Where the leader is found: the EndpointSlice of the Service `skein-coordinator`, which selects no Pods by itself. So a
-//! standby can be Ready, and agents and tools still come to the one who leads.
+//! standby can be Ready, and agents and tools still come to the leader.
 //!
 //! Owns: that one object. Must not: be written by one that may have been succeeded. A slice written too late is put right by
-//! the leader, who looks now and then; agents that come to the wrong one are told to come back.
+//! the leader, which checks now and then; agents that come to the wrong one are asked to come back.
 
 use crate::cluster::api::{self, ApiError};
 use crate::context::Context;
@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 /// Name of the Service and of its EndpointSlice.
 const NAME: &str = "skein-coordinator";
 
-/// Who looks after the slice, as Kubernetes wants it said; its own controller leaves it alone then.
+/// What manages the slice, as Kubernetes wants it said; its own controller leaves it alone then.
 const MANAGED_BY: &str = "skein.dev";
 
 /// How often the leader makes sure of it.
@@ -83,7 +83,7 @@ fn points_at(slice: &EndpointSlice, here: SocketAddr) -> bool {
     ready && port && endpoint.addresses == [here.ip().to_string()]
 }
 
-/// The slice that points at `here`, with what else stands on it, and failing if it has changed since.
+/// The slice that points at `here`, with what else is on it, and failing if it has changed since.
 fn slice(there: Option<ObjectMeta>, namespace: &str, here: SocketAddr) -> EndpointSlice {
     let mut metadata = there.unwrap_or_else(|| ObjectMeta {
         name: Some(NAME.into()),

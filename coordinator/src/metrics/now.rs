@@ -113,7 +113,7 @@ fn waiting(encoder: &mut DescriptorEncoder<'_>, context: &Context) -> Result<(),
     gauges(
         encoder,
         "skein_waiting_objects",
-        "Objects that wait to be looked at, by kind",
+        "Objects that wait to be reconciled, by kind",
         waiting
             .into_iter()
             .map(|(kind, count)| ([("kind", kind)], number(count))),
@@ -242,7 +242,7 @@ fn vehicles(encoder: &mut DescriptorEncoder<'_>, connected: &Connected) -> Resul
     gauges(
         encoder,
         "skein_vehicle_link_alive",
-        "1 while the agent hears its autopilot, else 0",
+        "1 while the agent receives its autopilot, else 0",
         reports().map(|(node, (report, _))| (label(node), f64::from(u8::from(report.link_alive)))),
     )?;
     gauges(
@@ -260,7 +260,7 @@ fn vehicles(encoder: &mut DescriptorEncoder<'_>, connected: &Connected) -> Resul
     counters(
         encoder,
         "skein_vehicle_link_frames",
-        "MAVLink frames that the agent has heard of its autopilot's link since it started",
+        "MAVLink frames that the agent has received on its autopilot's link since it started",
         link(|link| link.frames),
     )?;
     counters(
@@ -272,7 +272,7 @@ fn vehicles(encoder: &mut DescriptorEncoder<'_>, connected: &Connected) -> Resul
     counters(
         encoder,
         "skein_vehicle_link_damaged_frames",
-        "What looked like a MAVLink frame but for its checksum",
+        "MAVLink frames with a wrong checksum",
         link(|link| link.damaged),
     )
 }

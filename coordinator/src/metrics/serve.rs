@@ -54,7 +54,7 @@ async fn scrape(State(metrics): State<Metrics>) -> ([(header::HeaderName, &'stat
 
 async fn ready(State(metrics): State<Metrics>) -> (StatusCode, &'static str) {
     if metrics.ready() {
-        (StatusCode::OK, "leads or stands by\n")
+        (StatusCode::OK, "leads or is on standby\n")
     } else {
         (
             StatusCode::SERVICE_UNAVAILABLE,

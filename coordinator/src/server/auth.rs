@@ -60,7 +60,7 @@ impl Who {
     /// The answer to a call that was not judged: a fault of ours.
     #[must_use]
     pub fn missing() -> Status {
-        Status::internal("the call's credentials were not looked at, which is a fault of the coordinator")
+        Status::internal("the call's credentials were not checked, which is a fault of the coordinator")
     }
 
     /// A name that no other caller has.
@@ -88,7 +88,7 @@ pub enum CallKind {
     },
 }
 
-/// While the API server is away, a session whose time has come looks after this, or twice this, whether it is back.
+/// While the API server is away, a session whose time has come checks after this, or twice this, whether it is back.
 const CHECK_AGAIN: Duration = Duration::from_secs(30);
 
 /// Judges credentials. A copy is the same judge.

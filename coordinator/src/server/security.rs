@@ -16,7 +16,7 @@ pub const SESSION_LIFE: Duration = Duration::from_secs(24 * 3600);
 /// How the links are secured.
 #[derive(Clone, Debug)]
 pub enum Security {
-    /// Not at all, and everybody may do everything: for tests and demonstrations on one machine.
+    /// Not secured: everybody may do everything: for tests and demonstrations on one machine.
     Plaintext,
     /// TLS; agents and people show certificates of an authority of ours. Without a cluster.
     Certificates {

@@ -33,7 +33,7 @@ pub enum KillError {
     /// It has no vehicle that could be reached.
     #[error("Drone {0} has no vehicle; nothing was done")]
     NoVehicle(Key),
-    /// The agent is not there to be told.
+    /// The agent is not connected.
     #[error("the agent on node {0} is not connected, so its vehicle cannot be reached from here; nothing was done")]
     AgentSilent(NodeName),
     /// The node's vehicle serves another Drone.
@@ -52,7 +52,7 @@ pub enum KillError {
     BadCode,
     /// The agent went away, or was too busy.
     #[error(
-        "the agent on node {0} did not answer; it is not known whether the motors were told to stop: look at the vehicle"
+        "the agent on node {0} did not answer; it is not known whether the motors were ordered to stop: check the vehicle"
     )]
     Gone(NodeName),
 }

@@ -1,6 +1,6 @@
-//! Keeps every connected agent told what should be true on its node.
+//! Keeps every connected agent informed of what should be true on its node.
 //!
-//! Owns: from a node to its order. Must not: tell an agent that holds a Drone that there is none, or begin a flight, before the API
+//! Owns: from a node to its order. Must not: order an agent that holds a Drone that there is none, or begin a flight, before the API
 //! server itself, and not a cache, has said so: an old cache must neither land nor lift anybody (invariant 16).
 
 use crate::cluster::api::{self, ApiError};
@@ -35,7 +35,7 @@ const AT_A_TIME: usize = 8;
 /// When the API server knows of a Drone that the cache does not show yet.
 const AFTER_OLD_CACHE: Duration = Duration::from_secs(1);
 
-/// Starts telling agents.
+/// Starts sending orders to agents.
 pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) {
     let shared = Arc::clone(context);
     tasks.spawn(async move { stay_in_doubt(&shared).await });
@@ -59,7 +59,7 @@ pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) {
     });
 }
 
-/// When it becomes doubtful who leads, has those looked at who were told to fly and have not risen yet.
+/// When it becomes doubtful who leads, reconciles those that were ordered to fly and have not taken off yet.
 async fn stay_in_doubt(context: &Context) {
     let mut acted = true;
     loop {
@@ -99,7 +99,7 @@ async fn reconcile(context: &Context, node: &NodeName) -> Result<Option<Duration
             Some(now) => (say, again) = now,
         }
     }
-    // Asked by others than those who tell: no ground order waits behind a question.
+    // Asked by another task than the one that sends: no ground order waits behind a question.
     if let Say::Order(order) = &say
         && begins_flight(order, held(context, node).as_ref(), truth(context, node))
         && context.sessions.would_send(node, order)
@@ -114,9 +114,9 @@ async fn reconcile(context: &Context, node: &NodeName) -> Result<Option<Duration
     {
         match &order {
             Order::Assigned(a) => {
-                spans::assignment(node, a).in_scope(|| tracing::info!(desired = %a.desired, "agent is told"));
+                spans::assignment(node, a).in_scope(|| tracing::info!(desired = %a.desired, "order sent to the agent"));
             }
-            Order::Unassigned { .. } => tracing::debug!("agent is told that no Drone is bound to its node"),
+            Order::Unassigned { .. } => tracing::debug!("the agent is notified that no Drone is bound to its node"),
         }
     }
     Ok(again)
@@ -174,7 +174,7 @@ fn held(context: &Context, node: &NodeName) -> Option<Held> {
 }
 
 /// What to say to the agent of `node`, as things are now; `None` when it is not connected. `gone` is a Drone of which the
-/// API server said that it is not bound to the node. Also, when to look again at the latest.
+/// API server said that it is not bound to the node. Also, when to check again at the latest.
 fn decide(context: &Context, node: &NodeName, gone: Option<&DroneUid>) -> Option<(Say, Option<Duration>)> {
     let reported = match context.sessions.held(node) {
         HeldByAgent::Silent => return None,
@@ -235,7 +235,7 @@ fn request_slot(context: &Context, drone: &Drone, known: Facts) -> (Facts, Optio
     }
 }
 
-/// Whoever keeps a ground order that is known neither as given nor as done is right, and not the coordinator.
+/// An agent that keeps a ground order which is known neither as given nor as done is right, and not the coordinator.
 fn take_up_ground_order(context: &Context, node: &NodeName, drone: &Drone) {
     let kept = context.sessions.current(node).and_then(|report| report.ground_latch);
     let facts = facts(context, drone);
@@ -244,7 +244,7 @@ fn take_up_ground_order(context: &Context, node: &NodeName, drone: &Drone) {
     }
 }
 
-/// Whether the Drone `uid` is bound to `node`, by the API server's own word.
+/// Whether the Drone `uid` is bound to `node`, by asking the API server.
 async fn is_bound(context: &Context, node: &NodeName, uid: &DroneUid) -> Result<bool, ApiError> {
     let drones: Api<Drone> = Api::all(context.client());
     let on_node = ListParams::default().fields(&format!("spec.nodeName={node}"));

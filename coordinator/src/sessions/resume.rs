@@ -1,6 +1,6 @@
-//! Going on after somebody else has taken over in flight: the word of a person, written into the Drone.
+//! Going on after somebody else has taken over in flight: a person's order, written into the Drone.
 //!
-//! Owns: writing `spec.resumeAfterTakeovers`, the number of takeovers that its agent tells. Must not: agree to takeovers that
+//! Owns: writing `spec.resumeAfterTakeovers`, the number of takeovers that its agent reports. Must not: agree to takeovers that
 //! are still to come.
 
 use crate::cluster::api::{self, ApiError};
@@ -24,7 +24,7 @@ pub enum ResumeError {
     NeverTakenOver(Key),
     /// It was said before.
     #[error(
-        "there is nothing to resume: Drone {drone} was told to go on after takeover {count}, and there was none since"
+        "there is nothing to resume: Drone {drone} was ordered to go on after takeover {count}, and there was none since"
     )]
     ToldBefore {
         /// The Drone.
@@ -62,13 +62,13 @@ pub async fn resume(context: &Context, key: &Key) -> Result<(u32, Arc<Drone>), R
     let drones: Api<Drone> = Api::namespaced(context.client(), &key.namespace);
     let written = drones.patch(&key.name, &params, &patch);
     let written = api::call("resume a Drone", written).await?;
-    tracing::warn!(takeovers = count, "told to go on after a takeover");
+    tracing::warn!(takeovers = count, "ordered to go on after a takeover");
     context.metrics.person("resume");
     context.world.learn_drone(written.clone());
     Ok((count, Arc::new(written)))
 }
 
-/// Takeovers as the agent tells them now, or as they were told last.
+/// Takeovers as the agent reports them now, or as they were reported last.
 fn taken_over(snapshot: &DroneSnapshot) -> u32 {
     let now = snapshot.report.as_ref().filter(|_| snapshot.held_by_agent());
     let last = || snapshot.drone.status.as_ref().and_then(|status| status.takeovers);

@@ -173,7 +173,7 @@ async fn a_ground_order_that_an_agent_keeps_or_drops_has_its_order_reconciled() 
 async fn an_order_is_told_once_until_it_changes() {
     let sessions = sessions();
     let order = Order::Unassigned { term: Term(1) };
-    assert!(!sessions.send(&node(), &order), "nobody is there to be told");
+    assert!(!sessions.send(&node(), &order), "no agent is connected");
     let _session = sessions.open(&node(), 1).unwrap();
     assert!(sessions.send(&node(), &order));
     assert!(!sessions.send(&node(), &order));

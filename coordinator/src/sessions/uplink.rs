@@ -43,7 +43,7 @@ const RESEND: Duration = Duration::from_secs(1);
 const REOPENED: u32 = 20;
 const REOPENED_EVERY: Duration = Duration::from_millis(500);
 
-/// Of an agent's version the log tells so many characters: it may be any text.
+/// Of an agent's version so many characters are logged: it may be any text.
 const LONGEST_VERSION: usize = 64;
 
 /// The uplink service.
@@ -84,7 +84,7 @@ impl v1::uplink_server::Uplink for Uplink {
         let (sender, receiver) = mpsc::channel(OUTBOX);
         let extensions = request.extensions();
         let call = Call {
-            // Whoever came past no judge is nobody.
+            // A caller that was not judged is refused.
             who: extensions.get::<Who>().cloned().ok_or_else(Who::missing)?,
             peer: extensions.get::<Ticket>().map(Ticket::remote),
             auth: self.auth.clone(),
@@ -161,7 +161,7 @@ async fn hold(
     let (epoch, replaced) = (opened.epoch, opened.replaced.clone());
     let over = async {
         let over = call.auth.is_over(&call.who, rand::random()).await;
-        // While nobody can be asked, showing them would only lock the agent out, and then its vehicle would come down.
+        // While nobody can be asked, showing them would only lock the agent out, and then its vehicle would land.
         while over == Over::Aged && !context.leadership.leads() {
             tokio::time::sleep(AFTER_DOUBT).await;
         }
@@ -254,7 +254,7 @@ async fn converse(
                     Some(Message::Report(report)) => report,
                     Some(Message::KillAnswer(answer)) => {
                         if let Some((_, waiting)) = killing.take_if(|(nonce, _)| *nonce == answer.nonce) {
-                            // Whoever asked may have gone.
+                            // The caller may have gone.
                             let _ = waiting.send(answer.into());
                         }
                         continue;
@@ -285,7 +285,7 @@ async fn converse(
     }
 }
 
-/// Whoever says to have seen a term that no coordinator can have is not to be believed: one damaged agent must not depose
+/// An agent that reports a term which no coordinator can have is not believed: one damaged agent must not depose
 /// the leader.
 fn believable(field: &str, term: Term) -> Result<(), Status> {
     if term.can_be() {
@@ -348,7 +348,7 @@ async fn send_kill(
         kill: Some((&order).into()),
         ..v1::ToAgent::default()
     };
-    // What waits for longer than the order lives is not sent at all.
+    // What waits for longer than the order lives is not sent.
     match timeout_at(shot.until, sender.reserve()).await {
         Ok(Ok(place)) => place.send(Ok(message)),
         Ok(Err(_)) => return Err(Status::cancelled("the agent is gone")),

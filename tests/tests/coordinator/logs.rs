@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// What a line of the log says of a Drone, by the coordinator's modules that work on one Drone at a time.
-const ABOUT_A_DRONE: [&str; 4] = ["bound", "phase changed", "agent is told", RELEASED];
+const ABOUT_A_DRONE: [&str; 4] = ["bound", "phase changed", "order sent to the agent", RELEASED];
 
 const RELEASED: &str = "released: its vehicle is landed and disarmed";
 

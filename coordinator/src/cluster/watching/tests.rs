@@ -76,7 +76,7 @@ const GONE: &str =
     r#"{"kind":"Status","apiVersion":"v1","status":"Failure","code":410,"reason":"Expired","message":"too old"}"#;
 
 /// An API server of Drones, of which each list shows one more: `list-1`, `list-1` and `list-2`, and so on. Each watch is answered
-/// by `watch`, which is told how many there were before.
+/// by `watch`, which gets how many there were before.
 fn api(watch: impl Fn(usize) -> Response<Body> + Send + Sync + 'static) -> Api<Drone> {
     let counts = Arc::new(Mutex::new((0, 0)));
     let watch = Arc::new(watch);
@@ -98,7 +98,7 @@ fn api(watch: impl Fn(usize) -> Response<Body> + Send + Sync + 'static) -> Api<D
     Api::all(kube::Client::new(service, "default"))
 }
 
-/// The names that a follower of `api` tells of.
+/// The names that a follower of `api` reports.
 fn followed(api: Api<Drone>) -> mpsc::UnboundedReceiver<String> {
     let (names, told) = mpsc::unbounded_channel();
     let config = watcher::Config::default().timeout(WATCH_SECONDS);
@@ -112,7 +112,7 @@ fn followed(api: Api<Drone>) -> mpsc::UnboundedReceiver<String> {
     told
 }
 
-/// What is told next; `None` when nothing is for an hour.
+/// What is reported next; `None` when nothing is for an hour.
 async fn next(told: &mut mpsc::UnboundedReceiver<String>) -> Option<String> {
     let hour = Duration::from_secs(3600);
     tokio::time::timeout(hour, told.recv()).await.ok().flatten()
@@ -132,7 +132,7 @@ async fn a_watch_that_is_answered_with_the_status_410_lists_afresh() {
 
 #[tokio::test(start_paused = true)]
 async fn a_watch_on_which_nothing_comes_is_asked_for_again_within_half_a_minute() {
-    // The first is dead; the second tells of something.
+    // The first is dead; the second reports something.
     let watch = |before| {
         let mut object = serde_json::to_value(drone("news")).unwrap();
         object["metadata"]["resourceVersion"] = "8".into();

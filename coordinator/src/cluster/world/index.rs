@@ -93,8 +93,8 @@ impl Inner {
         (!has).then(|| had.clone())
     }
 
-    /// Whether another Drone than `me` has `node`: is bound to it, has it reserved, or holds a claim that stands. A claim
-    /// whose holder is not known here does not count; whoever wants it asks the API server.
+    /// Whether another Drone than `me` has `node`: is bound to it, has it reserved, or holds a valid claim. A claim
+    /// whose holder is not known here does not count; a Drone that wants it asks the API server.
     pub(super) fn taken(&self, node: &str, me: &str) -> bool {
         if self.reserved.get(node).is_some_and(|other| other != me) {
             return true;

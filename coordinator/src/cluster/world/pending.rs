@@ -1,7 +1,7 @@
-//! The Drones that have no vehicle yet, by what they look for, with the vehicles that would do.
+//! The Drones that have no vehicle yet, by what they request, with the vehicles that would do.
 //!
-//! Owns: [`VehicleRequest`], which is the same for all that look for the same, so that going through all nodes is done for all of them at once
-//! and not for each; [`Shortlist`], how long what was found then is believed; whose turn it is to look at a vehicle that may be
+//! Owns: [`VehicleRequest`], which is the same for all that request the same, so that going through all nodes is done for all of them at once
+//! and not for each; [`Shortlist`], how long what was found then is believed; which Drone tries a vehicle next that may be
 //! free. Must not: judge a vehicle, or read a clock.
 
 use crate::cluster::key::Key;
@@ -20,17 +20,17 @@ pub const FRESH: Duration = Duration::from_secs(1);
 /// That there was none is believed for this long, while nothing is heard that would change it.
 pub const OLD: Duration = Duration::from_secs(30);
 
-/// All nodes are not gone through again sooner than this for those that look for the same.
+/// All nodes are not gone through again sooner than this for those that request the same.
 pub const REST: Duration = Duration::from_millis(200);
 
-/// A vehicle that may be free is looked at by so many of those that look for the same: some may have found one by then. All
-/// others are not woken in vain; there may be thousands.
+/// A vehicle that may be free is tried by so many of those that request the same: some may have found one by then. The
+/// others are not woken; there may be thousands.
 const WOKEN_AT_ONCE: usize = 16;
 
 /// Vehicles that came to be free are kept in mind, this many of them.
 const MOST_NEWS: usize = 10_000;
 
-/// What a Drone asks of a vehicle. It holds all that [`fleet::binding`] judges by but for what is the Swarm's: who has the same wish
+/// What a Drone asks of a vehicle. It holds all that [`fleet::binding`] judges by but for what is the Swarm's: one with the same request
 /// can take the same vehicles.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct VehicleRequest {
@@ -56,7 +56,7 @@ impl VehicleRequest {
         }
     }
 
-    /// That of `drone` if it looks for a vehicle: it has none, and is not being deleted.
+    /// That of `drone` if it needs a vehicle: it has none, and is not being deleted.
     pub(super) fn looking(drone: &Drone) -> Option<Self> {
         let looks = drone.spec.node_name.is_none() && drone.metadata.deletion_timestamp.is_none();
         looks.then(|| Self::of(drone))
@@ -70,9 +70,9 @@ pub enum Found {
     Try(NodeName),
     /// Nothing: all nodes have to be gone through.
     Nothing,
-    /// There is none. When to look again at the latest, if that may be old.
+    /// There is none. When to check again at the latest, if that may be old.
     None(NoVehicle, Option<Duration>),
-    /// All that would do are gone; when to look again.
+    /// All that would do are gone; when to check again.
     Gone(Duration),
 }
 
@@ -107,7 +107,7 @@ impl Shortlist {
     }
 }
 
-/// Drones that look for the same.
+/// Drones that request the same.
 #[derive(Debug, Default)]
 struct Group {
     drones: BTreeSet<Key>,
@@ -152,19 +152,19 @@ impl Pending {
         }
     }
 
-    /// Something changed that may be news to all: who is to look.
+    /// Something changed that may be news to all: which are to be woken.
     pub(super) fn changed(&mut self) -> Vec<Key> {
         self.changes += 1;
         self.groups.values_mut().flat_map(|group| group.some(WOKEN_AT_ONCE)).collect()
     }
 
-    /// One that had `wish` looks for it no more. It may have been woken for a vehicle meanwhile, and nobody else: who is to look in its
+    /// One that had `request` needs it no more. It may have been woken for a vehicle meanwhile, and no other: which is to be woken in its
     /// place.
     pub(super) fn passed_on(&mut self, request: &VehicleRequest) -> Option<Key> {
         self.groups.get_mut(request)?.some(1).pop()
     }
 
-    /// The vehicle of `node` may be free, which does for those that `wants` says: who is to look.
+    /// The vehicle of `node` may be free, which does for those that `wants` says: which are to be woken.
     pub(super) fn may_be_free(&mut self, node: &NodeName, wants: impl Fn(&VehicleRequest) -> bool) -> Vec<Key> {
         self.changes += 1;
         let groups = self.groups.iter_mut().filter(|(request, _)| wants(request));
@@ -187,13 +187,13 @@ impl Pending {
         }
     }
 
-    /// What is known of the vehicles for `wish`.
+    /// What is known of the vehicles for `request`.
     pub(super) fn find(&mut self, request: &VehicleRequest, now: Instant) -> Found {
         let list = self.groups.get_mut(request).and_then(|group| group.list.as_mut());
         list.map_or(Found::Nothing, |list| list.next(self.changes, now))
     }
 
-    /// Keeps what was found for `wish`.
+    /// Keeps what was found for `request`.
     pub(super) fn keep(&mut self, request: &VehicleRequest, list: Shortlist) {
         if let Some(group) = self.groups.get_mut(request) {
             group.list = Some(list);

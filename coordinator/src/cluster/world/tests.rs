@@ -1,4 +1,4 @@
-//! What the caches answer, and whom a change wakes.
+//! What the caches answer, and what a change wakes.
 
 use super::*;
 use crds::DroneSpec;
@@ -166,7 +166,7 @@ fn a_swarm_made_anew_under_a_name_is_not_the_one_that_the_drones_of_the_one_befo
     world.swarm(swarm("second", 5, |_| {}));
     assert!(
         world.swarm_of_uid("first").is_none(),
-        "nobody can tell whether the Drone is to fly"
+        "it is not known whether the Drone is to fly"
     );
     assert_eq!(wakes.drones.drain(), [Key::new("north", "a")]);
     assert!(world.swarm_of_uid("second").is_some());
@@ -509,12 +509,12 @@ fn one_that_was_woken_for_a_vehicle_and_needs_none_has_another_reconciled_in_its
     world.drone(Change::Gone(Key::new("north", "d02")));
     assert_eq!(woken(), ["d02", "d18"]);
     world.drone(Change::Is(Arc::new(drone("d03", 4, None))));
-    assert_eq!(woken(), ["d03"], "it looks still");
+    assert_eq!(woken(), ["d03"], "it still needs one");
     for _ in 0..2 {
         world.a_vehicle_may_be_free(&NodeName::parse("n1").unwrap());
         assert!(
             !woken().contains(&"d01".to_owned()),
-            "who is being deleted looks for none"
+            "one that is being deleted needs none"
         );
     }
 }

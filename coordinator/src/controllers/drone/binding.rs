@@ -1,7 +1,7 @@
 //! Giving a Drone its vehicle: choose a node, claim it, then write it into `spec.nodeName`, once.
 //!
-//! Owns: the order of these steps. Each can fail or be cut off after any of them; the next look goes on from what is there.
-//! Must not: tell the agent; it is told once the claim, the finalizer and the binding are all seen.
+//! Owns: the order of these steps. Each can fail or be cut off after any of them; the next reconcile goes on from what is there.
+//! Must not: send orders; the agent gets its order once the claim, the finalizer and the binding are all seen.
 
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::claims::{self, Outcome};
@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Nodes tried within one look before the Drone waits its turn again.
+/// Nodes tried within one reconcile before the Drone waits for the next.
 const TRIES: usize = 4;
 
 /// A Drone without a vehicle is woken when one may be free; this is for the wake-up that was lost, as when a reservation
@@ -37,16 +37,16 @@ const RECHECK: Duration = Duration::from_secs(60);
 const AFTER_LOSING: Duration = Duration::from_secs(1);
 
 /// What is said then.
-const OTHERS_WERE_FASTER: &str = "other Drones were faster; looking again";
+const OTHERS_WERE_FASTER: &str = "other Drones were faster; trying again";
 
-/// So many of the best nodes are kept for those that look for the same.
+/// So many of the best nodes are kept for those that request the same.
 const SHORT: usize = 1024;
 
-/// Nodes of a shortlist that one Drone looks at before it waits its turn again.
+/// Nodes of a shortlist that one Drone tries before it waits for the next reconcile.
 const MOST_LOOKS: usize = 2 * SHORT;
 
 /// Binds the Drone if it is not bound, or makes sure of its claim if it is. Returns what is seen then, what the binding
-/// has come to, and when to look again at the latest.
+/// has come to, and when to reconcile again at the latest.
 ///
 /// # Errors
 /// [`ApiError`].
@@ -178,7 +178,7 @@ async fn bind(context: &Arc<Context>, snapshot: DroneSnapshot) -> Result<(DroneS
     ))
 }
 
-/// Whether a node that was chosen still does, by the API server's own word: a cordon may not have reached the cache.
+/// Whether a node that was chosen still does, by asking the API server: a cordon may not have reached the cache.
 async fn is_still_free(context: &Context, snapshot: &DroneSnapshot, node: &NodeName) -> Result<bool, ApiError> {
     if !confirm::node(context, node).await? {
         return Ok(false);
@@ -193,8 +193,8 @@ async fn is_still_free(context: &Context, snapshot: &DroneSnapshot, node: &NodeN
     }))
 }
 
-/// Reserves the best node that there is, but for those `lost`; or why there is none, and when to look again. All nodes are gone
-/// through once for all Drones that look for the same, and what was found is judged anew when it is a Drone's turn.
+/// Reserves the best node that there is, but for those `lost`; or why there is none, and when to try again. All nodes are gone
+/// through once for all Drones that request the same, and what was found is judged anew for each Drone.
 fn find(context: &Arc<Context>, snapshot: &DroneSnapshot, lost: &HashSet<NodeName>) -> Result<Reservation, (String, Duration)> {
     let wanted = wanted(context, snapshot);
     let is_lost = |node: &NodeName| lost.contains(node);
@@ -214,7 +214,7 @@ fn find(context: &Arc<Context>, snapshot: &DroneSnapshot, lost: &HashSet<NodeNam
             }
             Found::Gone(again) => return Err((OTHERS_WERE_FASTER.to_owned(), again)),
             Found::None(why, again) => return Err((why.to_string(), again.unwrap_or(RECHECK))),
-            // Others have emptied the list, or this is not the Drone any more that looks for it.
+            // Others have emptied the list, or this Drone requests something else now.
             Found::Nothing if made => break,
             Found::Nothing => {
                 made = true;
@@ -279,10 +279,10 @@ fn where_others_fly(context: &Context, snapshot: &DroneSnapshot) -> Option<Wgs84
 }
 
 /// On the ground a vehicle is given up again at the charge at which it would be relieved ([`fleet::swarm::replacement`]). It is chosen only
-/// with this many percent more, so that a reading that wavers by one does not have it chosen and given up in turn.
+/// with this many percent more, so that a reading that wavers by one does not have it chosen and given up again and again.
 const ABOVE_RELIEF: u8 = 2;
 
-/// A vehicle that would have to be relieved as soon as it is up is of no use to a Swarm, and two such would take turns for ever.
+/// A vehicle that would have to be relieved as soon as it is up is of no use to a Swarm, and two such would replace each other for ever.
 fn least_battery(context: &Context, snapshot: &DroneSnapshot) -> Percent {
     let reserve = snapshot.facts.failsafe.reserve;
     let swarm = owner(&snapshot.drone).and_then(|(swarm, _)| context.world.swarm_of_uid(swarm));

@@ -75,7 +75,7 @@ impl DroneSnapshot {
             .is_some_and(|held| held.uid == self.facts.uid)
     }
 
-    /// Whether its vehicle is to rise as soon as it may, or to stay up.
+    /// Whether it wants flight: its vehicle takes off as soon as it may, or stays up.
     #[must_use]
     pub fn wants_flight(&self) -> bool {
         let soon = matches!(self.facts.lift, Lift::Free | Lift::Stay(NoLift::Doubt | NoLift::TakeoffSlot));
@@ -111,7 +111,7 @@ pub fn facts(context: &Context, drone: &Drone) -> Facts {
         .as_deref()
         .and_then(|node| context.world.claim(node));
     let swarm = match owner(drone) {
-        // Orphaned: its Swarm may have been grounded, and nobody can tell now. What flies flies, what stands stays.
+        // Orphaned: its Swarm may have been grounded, and that is not known now. What flies goes on, what is on the ground stays.
         None if drone.labels().contains_key(labels::SWARM) => None,
         None => Some(false),
         Some((swarm, _)) => context.world.swarm_of_uid(swarm).map(|swarm| swarm.spec.grounded),
@@ -181,13 +181,13 @@ fn flight_is_over(drone: &Drone, report: Option<&Report>) -> bool {
     }
 }
 
-/// Whether the vehicle of `drone` may rise, as far as its node and its Swarm go.
+/// Whether the vehicle of `drone` may take off, as far as its node and its Swarm go.
 fn lift(context: &Context, drone: &Drone, report: Option<&Report>) -> Lift {
     let node = drone.spec.node_name.as_deref().map(NodeName::parse);
     let Some(Ok(node)) = node else { return Lift::Free };
     let swarm = owner(drone).filter(|(swarm, _)| context.world.swarm_of_uid(swarm).is_some());
     let flies = report.is_some_and(|report| matches!(report.truth, FlightTruth::Airborne(_)));
-    // It stays down by itself, and being told to would make it forget that.
+    // It stays down by itself, and an order to would make it forget that.
     let over = flight_is_over(drone, report);
     match node_use::lift(context.world.node_use(&node), swarm.is_some()) {
         Lift::Down => Lift::Down,

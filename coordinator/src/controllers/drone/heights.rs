@@ -12,10 +12,10 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// A vehicle on its way is looked at this often: reports are no news for their position alone.
+/// A vehicle on its way is checked this often: reports are no news for their position alone.
 const ON_ITS_WAY: Duration = Duration::from_secs(1);
 
-/// One that has not arrived in time is looked at this often.
+/// One that has not arrived in time is checked this often.
 const LATE: Duration = Duration::from_secs(5);
 
 /// The ways of all vehicles that are in the air for a Drone.
@@ -47,7 +47,7 @@ impl Heights {
     }
 }
 
-/// Whether its agent flies it at this Drone's present wish.
+/// Whether its agent flies it as this Drone wants now.
 fn is_to_be_there(snapshot: &DroneSnapshot, report: &Report) -> bool {
     let taken = |held: &fleet::assignment::Held| held.uid == snapshot.facts.uid && held.generation >= snapshot.facts.generation;
     let flies = matches!(report.truth, FlightTruth::Airborne(_));
@@ -56,7 +56,7 @@ fn is_to_be_there(snapshot: &DroneSnapshot, report: &Report) -> bool {
     desired && flies && by_us && report.held.as_ref().is_some_and(taken)
 }
 
-/// After which time a vehicle is looked at again although nothing tells of it.
+/// After which time a vehicle is checked again although nothing reports it.
 #[must_use]
 pub const fn check_again(height: Height) -> Option<Duration> {
     match height {

@@ -27,7 +27,7 @@ pub async fn reconcile(context: &Context, snapshot: &DroneSnapshot) -> Result<Op
     }
     let served = snapshot.was_served();
     if let (Some(node), true, Claimed::Nobody, false) = (&snapshot.node, served, snapshot.facts.claim, snapshot.held_by_agent()) {
-        // Its agent is told to land only under a claim; the old one was removed by hand. If another Drone has it by
+        // Its agent is ordered to land only under a claim; the old one was removed by hand. If another Drone has it by
         // now, the node has gone over to that one, and an operator has to say what is true.
         claims::obtain(context, node, &snapshot.key, snapshot.uid()).await?;
     }

@@ -7,7 +7,7 @@ use crds::DroneStatus;
 use fleet::drone::status::deviations::{ALARMS, FELL};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
-/// What to tell when a status changes from `old` to `new`.
+/// Which Events to record when a status changes from `old` to `new`.
 #[must_use]
 pub fn notes(old: &DroneStatus, new: &DroneStatus) -> Vec<Note> {
     let mut notes = vec![];
@@ -32,7 +32,7 @@ pub fn notes(old: &DroneStatus, new: &DroneStatus) -> Vec<Note> {
         let ready = find(status, "Ready").map_or("", |c| c.reason.as_str());
         ALARMS.into_iter().find(|reason| *reason == ready)
     };
-    // With another phase it is told already.
+    // With another phase it is recorded already.
     if let Some(reason) =
         alarm(new).filter(|reason| alarm(old) != Some(*reason) && (old.phase == new.phase || *reason == FELL))
     {

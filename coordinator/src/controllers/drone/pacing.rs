@@ -25,7 +25,7 @@ pub enum Due {
     Never,
     /// Write.
     Now,
-    /// Look again after this time.
+    /// Check again after this time.
     In(Duration),
 }
 

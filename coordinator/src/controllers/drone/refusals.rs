@@ -1,6 +1,6 @@
 //! Why an autopilot does not arm, as `status.armingRefusals`.
 //!
-//! Owns: the mapping from a report's reasons, when each was first told, and which changes are no news: autopilots put
+//! Owns: the mapping from a report's reasons, when each was first reported, and which changes are no news: autopilots put
 //! measured values into their texts, and a value that wanders must not cost a write each time.
 //! Must not: classify reasons; the agent does.
 
@@ -10,7 +10,7 @@ use fleet::vehicle::ReasonClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
-/// The refusals that `report` tells, `old` being those in the status now.
+/// The refusals in `report`, `old` being those in the status now.
 #[must_use]
 pub fn told(old: &[ArmingRefusal], report: &Report, now: Timestamp) -> Vec<ArmingRefusal> {
     if report.ready != Some(false) {

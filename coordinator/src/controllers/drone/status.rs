@@ -29,7 +29,7 @@ use tokio::time::Instant;
 /// long flight keeps to its budget of eight. Live figures come with the fleet service.
 const BATTERY_STEP: i32 = 25;
 
-/// Writes the Drone's status if it says something new, or says when to look again.
+/// Writes the Drone's status if it says something new, or says when to reconcile again.
 ///
 /// # Errors
 /// [`ApiError`].
@@ -150,7 +150,7 @@ fn assemble(
     generation: i64,
     now: Timestamp,
 ) -> DroneStatus {
-    // Of this Drone's flight only an agent that holds it can tell.
+    // Of this Drone's flight only an agent that holds it can report.
     let holder = report.filter(|_| held);
     let node_name = match binding {
         Binding::Bound(node) => Some(node.to_string()),
@@ -159,7 +159,7 @@ fn assemble(
     };
     let phase = Some(new.phase.text().to_owned());
     let transition = old.phase != phase || old.flying != new.flying;
-    // Who the vehicle is, and its last known place, where somebody may look for it, stay when the agent falls silent. Its battery
+    // The vehicle's identity and its last known place, where a person may search for it, stay when the agent falls silent. Its battery
     // goes on draining meanwhile: an old charge is not shown.
     let same_node = old.node_name == node_name;
     let before = if same_node { old.clone() } else { DroneStatus::default() };
@@ -206,7 +206,7 @@ fn assemble(
     }
 }
 
-/// An agent that was restarted in flight has yet to read the autopilot's parameters: what was found before the flight stands.
+/// An agent that was restarted in flight has yet to read the autopilot's parameters: what was found before the flight is kept.
 fn warnings(before: Vec<String>, report: Option<&Report>) -> Vec<String> {
     match report {
         Some(r) if !r.warnings.is_empty() || r.truth.flying() != Some(true) => r.warnings.clone(),
@@ -227,7 +227,7 @@ const fn so_far(told: SoFar) -> Option<&'static str> {
     }
 }
 
-/// What agents told of the flight, as `status` has kept it.
+/// What agents reported of the flight, as `status` has kept it.
 #[must_use]
 pub fn reported_flight(status: &DroneStatus) -> ReportedFlight {
     ReportedFlight {
@@ -264,7 +264,7 @@ pub(crate) fn condition(
     let message = before
         .filter(|c| c.reason == reason && same_but_for_numbers(&c.message, message))
         .map_or(message, |c| &c.message);
-    // Kubernetes keeps whole seconds; what is compared must look the same before and after it was written.
+    // Kubernetes keeps whole seconds; what is compared must be the same before and after it was written.
     let now = Timestamp::from_second(now.as_second()).unwrap_or(now);
     Condition {
         type_: kind.to_owned(),

@@ -1,6 +1,6 @@
 //! What to do next about one Node object, where agents become Nodes.
 //!
-//! Owns: the decision, and how such an object looks. Must not: call the API, read a clock.
+//! Owns: the decision, and the form of such an object. Must not: call the API, read a clock.
 
 use crds::labels;
 use fleet::ids::NodeName;
@@ -42,7 +42,7 @@ pub enum Agent {
 pub enum Step {
     /// Nothing until something changes.
     Rest,
-    /// Nothing yet; look again after this time.
+    /// Nothing yet; check again after this time.
     CheckAgain(Duration),
     /// Make the object.
     Register,
@@ -121,7 +121,7 @@ impl ReadyState {
             Self::NoAutopilot => (
                 "False",
                 "AutopilotSilent",
-                "the agent of this node is connected but does not hear an autopilot; check cable, port, baud rate and power",
+                "the agent of this node is connected but receives nothing from an autopilot; check cable, port, baud rate and power",
             ),
             Self::Gone => (
                 "Unknown",
@@ -176,7 +176,7 @@ mod tests {
         NodeName::parse("alpha").unwrap()
     }
 
-    /// A Node of ours on which this was told last.
+    /// A Node of ours on which this was written last.
     fn written(state: ReadyState, second: i64) -> Node {
         let node = object(&name());
         let condition = state.condition(&node, Timestamp::from_second(second).unwrap());

@@ -1,7 +1,7 @@
 //! A Swarm's Drones as its plan wants to know them.
 //!
-//! Owns: gathering it for [`fleet::swarm::assessment`], [`member`], and [`Assessments`]: which of them the Swarm had better do without, so
-//! that it is looked at when that changes and not at every report. Must not: decide.
+//! Owns: gathering it for [`fleet::swarm::assessment`], [`member`], and [`Assessments`]: which of them should be replaced, so
+//! that it is reconciled when that changes and not at every report. Must not: decide.
 
 use crate::cluster::key::Key;
 use crate::cluster::world::{owner, uid};
@@ -25,11 +25,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// So much above the charge at which it is relieved, a vehicle's battery is looked at now and then: reports are news only every
+/// So much above the charge at which it is relieved, a vehicle's battery is checked now and then: reports are news only every
 /// ten percent.
 const NEAR: u8 = 11;
 
-/// How often something is looked at of which no news tells.
+/// How often something is checked that no news reports.
 const RECHECK: Duration = Duration::from_secs(5);
 
 /// The assessments of all Drones, by the Swarm's uid.
@@ -75,7 +75,7 @@ impl Assessments {
     /// Whether this is news of a Drone that `is_there`, which is asked while nobody can be forgotten.
     fn put(&self, swarm: &str, drone: &str, assessment: Assessment, is_there: impl FnOnce() -> bool) -> bool {
         let mut all = self.lock();
-        // It may have gone since it was seen. Who goes is forgotten after this, or was before.
+        // It may have gone since the snapshot. What goes is forgotten after this, or was before.
         is_there() && all.entry(swarm.to_owned()).or_default().put(drone, assessment) != assessment
     }
 
@@ -92,14 +92,14 @@ impl Assessments {
     }
 }
 
-/// Whether a Drone was found tired when it was looked at last.
+/// Whether a Drone was found tired at the last reconcile.
 fn was_tired(context: &Context, swarm: &Swarm, snapshot: &DroneSnapshot) -> bool {
     let all = context.assessments.lock();
     let assessment = all.get(uid(swarm)).and_then(|assessments| assessments.all.get(snapshot.uid()));
     assessment.is_some_and(|assessment| assessment.replace == Some(Replace::Tired))
 }
 
-/// Takes in what is seen of a Drone; has its Swarm looked at if its plan may depend on it. Says when to look again at the latest.
+/// Takes in the snapshot of a Drone; wakes its Swarm if its plan may depend on it. Says when to check again at the latest.
 pub fn see(context: &Context, snapshot: &DroneSnapshot) -> Option<Duration> {
     let swarm = owner(&snapshot.drone).and_then(|(uid, _)| context.world.swarm_of_uid(uid))?;
     let policy = policy(&swarm);

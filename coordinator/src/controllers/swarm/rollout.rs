@@ -2,7 +2,7 @@
 //!
 //! Owns: comparing a Drone's spec with the template, and writing what differs: altitude and failsafe, which the agent takes up in
 //! the air; and the nodeSelector, of a Drone that has no node yet or whose node matches the new one. One whose node does not is
-//! replaced instead ([`fleet::swarm::placement`]). Must not: choose whose turn it is ([`fleet::swarm::rollout`] does), or touch
+//! replaced instead ([`fleet::swarm::placement`]). Must not: choose which is next ([`fleet::swarm::rollout`] does), or touch
 //! what is said of one Drone alone: its node, its ground order, its takeovers.
 
 use crate::cluster::api::{self, ApiError};
@@ -25,7 +25,7 @@ use std::sync::Arc;
 /// Calls under way at a time.
 const CONCURRENCY: usize = 8;
 
-/// Brings the template of `swarm` to those of `drones` whose turn it is.
+/// Brings the template of `swarm` to those of `drones` that are next.
 ///
 /// # Errors
 /// [`ApiError`], the first.
@@ -57,7 +57,7 @@ pub async fn roll(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
 
 /// Whether a Drone can have the changed nodeSelector where it is.
 fn takes(context: &Context, swarm: &Swarm, drone: &Arc<Drone>) -> bool {
-    // Nothing more has to be looked at while nothing has changed.
+    // Nothing more has to be compared while nothing has changed.
     *swarm.spec.drone_node_selector() != drone.spec.node_selector
         && placed(context, swarm, &DroneSnapshot::of(context, Arc::clone(drone))) == Placement::Takes
 }

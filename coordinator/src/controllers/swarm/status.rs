@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// So many names stand in the status.
+/// So many names are in the status.
 const MOST_NAMES: usize = 100;
 
 /// Longest value of a label.
@@ -35,7 +35,7 @@ pub fn selector(swarm: &Swarm) -> Option<(String, String)> {
     (name.len() <= LONGEST_LABEL).then(|| (labels::SWARM.to_owned(), name))
 }
 
-/// Writes the Swarm's status if it says something new, or says when to look again. `trouble` is why Drones could not be
+/// Writes the Swarm's status if it says something new, or says when to reconcile again. `trouble` is why Drones could not be
 /// made or removed.
 ///
 /// # Errors
@@ -149,7 +149,7 @@ fn count(swarm: &Swarm, drone: &Drone, tally: &mut Tally, flying: &mut usize) {
     *flying += usize::from(status.is_some_and(|status| status.flying == Some(true)));
     let bound = drone.spec.node_name.is_some();
     tally.assigned += usize::from(bound);
-    // Absent while it is not known; a Drone that was not looked at yet has no phase either.
+    // Absent while it is not known; a Drone that was not reconciled yet has no phase either.
     tally.unknown += usize::from(bound && status.is_some_and(|s| s.flying.is_none() && s.phase.is_some()));
     if drone.metadata.deletion_timestamp.is_some() {
         tally.leaving += 1;
@@ -158,7 +158,7 @@ fn count(swarm: &Swarm, drone: &Drone, tally: &mut Tally, flying: &mut usize) {
     tally.live += 1;
     let is = |kind: &str| {
         let mut conditions = status.into_iter().flat_map(|status| &status.conditions);
-        // What was told of an earlier spec says nothing of this one.
+        // What was reported of an earlier spec says nothing of this one.
         conditions.any(|c| c.type_ == kind && c.status == "True" && c.observed_generation == drone.metadata.generation)
     };
     tally.ready += usize::from(is("Ready") && !is_outdated(swarm, drone));

@@ -1,4 +1,4 @@
-//! Whom a connection is counted against.
+//! Which neighbor a connection is counted for.
 //!
 //! Owns: which addresses are one neighbour. Must not: count.
 

@@ -40,7 +40,7 @@ impl StrangerLimits {
             return Err("too many connections in a short time");
         }
         let permit = self.strangers.take(&neighbour, cut, now);
-        permit.ok_or("too many others are being looked at")
+        permit.ok_or("too many others are being checked")
     }
 
     /// How many are admitted and have proven nothing yet.

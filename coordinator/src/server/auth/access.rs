@@ -1,6 +1,6 @@
 //! What a user of Kubernetes may, as the API server's SubjectAccessReview says.
 //!
-//! Owns: asking, and keeping answers for seconds. Must not: decide anything by itself, but for one thing: whoever was allowed to
+//! Owns: asking, and keeping answers for seconds. Must not: decide anything by itself, but for one thing: one who was allowed to
 //! ground within the last hour may do so while the API server does not answer. Grounding is safe, and it may be urgent. So that
 //! this is known of those who watch, it is asked when they begin to, not only when they ground.
 
@@ -18,10 +18,10 @@ use tokio::time::{Instant, timeout};
 /// Questions to the API server at a time.
 const AT_A_TIME: usize = 32;
 
-/// A question waits so long for its turn, and then so long for its answer.
+/// A question waits so long to be asked, and then so long for its answer.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Whether those who look may ground is asked again after this, and an answer waited for no longer than the next.
+/// Whether those who watch may ground is asked again after this, and an answer waited for no longer than the next.
 const FORESIGHT: Duration = Duration::from_secs(300);
 const FORESIGHT_PATIENCE: Duration = Duration::from_secs(1);
 
@@ -102,7 +102,7 @@ impl Access {
         within.any(|right| self.may_ground.get(&(user.clone(), right), LAST_RESORT, now).is_some())
     }
 
-    /// Asks whether whoever looks may ground as well.
+    /// Asks whether one who watches may ground as well.
     async fn foresee(&self, user: &User, right: &Right) {
         if right.verb != SEE {
             return;

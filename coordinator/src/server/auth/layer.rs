@@ -20,7 +20,7 @@ use tower::{Layer, Service};
 const UPLINK: &str = "/skein.v1.Uplink/";
 const GROUND: &str = "/skein.v1.Fleet/Ground";
 
-/// Tokens of one neighbour that nobody knows and are looked at or were bad, at once, and one more after each [`EVERY`]: each costs
+/// Tokens of one neighbour that nobody knows and are being judged or were bad, at once, and one more after each [`EVERY`]: each costs
 /// the API server a question.
 const BURST: u32 = 100;
 const EVERY: Duration = Duration::from_millis(100);
@@ -79,7 +79,7 @@ impl AuthLayer {
     }
 
     /// Who calls. A token that nobody knows yet may be a guess, and costs the API server a question: of each connection one is
-    /// looked at after the other, and of each neighbour so many. Whoever is known, or shows a certificate, does not wait for that.
+    /// judged after the other, and of each neighbour so many. A known caller, or one with a certificate, does not wait for that.
     async fn who(&self, kind: CallKind, token: Option<&str>, ticket: Option<&Ticket>) -> Result<Who, Refusal> {
         let caller = ticket.and_then(Ticket::caller);
         let (Some(guess), Some(ticket)) = (token, ticket) else {

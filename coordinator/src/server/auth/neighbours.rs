@@ -35,14 +35,14 @@ fn here() -> Ticket {
     Ticket::of(HERE, None)
 }
 
-/// Guesses until the coordinator hears no more of them.
+/// Guesses until the coordinator judges no more of them.
 async fn guess(layer: &AuthLayer, path: &str) {
     for number in 0..1000 {
         if call(layer, &here(), path, &format!("guess{number}")).await == Code::ResourceExhausted {
             return;
         }
     }
-    panic!("a thousand guesses were all looked at");
+    panic!("a thousand guesses were all judged");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,6 +1,6 @@
 //! Why a call was refused for its credentials or its rights.
 //!
-//! Owns: what the caller is told. Must not: say more than helps whoever may call.
+//! Owns: the answer to the caller. Must not: say more than helps a caller who may.
 
 use super::right::Right;
 use crate::cluster::api::ApiError;

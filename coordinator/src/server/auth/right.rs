@@ -37,7 +37,7 @@ pub const GROUND: &str = "ground";
 /// The verb that releases.
 pub const RELEASE: &str = "release";
 
-/// The verb that looks.
+/// The verb of reading.
 pub const SEE: &str = "get";
 
 /// No name in Kubernetes is longer (RFC 1123, a host's name).
@@ -100,7 +100,7 @@ impl Right {
         }
     }
 
-    /// Whether it is more than looking.
+    /// Whether it is more than reading.
     #[must_use]
     pub fn changes(&self) -> bool {
         self.verb != SEE

@@ -1,4 +1,4 @@
-//! An API server of a few lines for tests: whose tokens there are, who may what, and whether it answers at all.
+//! An API server of a few lines for tests: whose tokens there are, who may what, and whether it answers.
 //!
 //! Owns: answers to TokenReview and SubjectAccessReview. Must not: judge anything else.
 

@@ -82,7 +82,7 @@ async fn an_agent_may_do_nothing_that_is_for_people_and_an_operator_may_do_all()
     ));
     let person = Who::Operator { name: "ada".to_owned() };
     assert!(field.auth.may(&person, &right).await.is_ok());
-    // Who was let in by another judge is nobody to this one.
+    // A caller that another judge has admitted is unknown to this one.
     assert!(field.auth.may(&Who::Anybody, &right).await.is_err());
     assert!(Auth::open().may(&Who::Anybody, &right).await.is_ok());
 }

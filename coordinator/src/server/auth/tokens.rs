@@ -23,7 +23,7 @@ use tokio::time::{Instant, timeout};
 /// grounding it.
 const AT_A_TIME: usize = 32;
 
-/// A question waits so long for its turn, and then so long for its answer.
+/// A question waits so long to be asked, and then so long for its answer.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Tokens of agents whose answers are kept: above the largest fleet that one coordinator is made for, each with one that goes and one that

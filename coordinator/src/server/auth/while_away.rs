@@ -1,4 +1,4 @@
-//! What holds while the API server does not answer: whoever may ground can do so at once, and no session is given up.
+//! What holds while the API server does not answer: one who may ground can do so at once, and no session is given up.
 
 use super::*;
 use crate::cluster::key::Key;

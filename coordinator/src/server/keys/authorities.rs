@@ -34,7 +34,7 @@ pub(super) async fn current(client: &kube::Client, namespace: &str, now: SystemT
                 let authorities = Authorities::from_pem(&text)?;
                 match authorities.next(now)? {
                     None => return Ok(authorities),
-                    Some(next) => (next, "next authority made; it signs once all had time to hear of it"),
+                    Some(next) => (next, "next authority made; it signs once all had time to read it"),
                 }
             }
             None => (Authorities::make(now)?, "first authority made"),
@@ -52,7 +52,7 @@ pub(super) async fn current(client: &kube::Client, namespace: &str, now: SystemT
 
 fn text(secret: &Secret) -> Option<String> {
     let bytes = secret.data.as_ref()?.get(KEY)?;
-    // What is no text is damaged, and said to be so where it is read.
+    // What is no text is damaged, and reported as that where it is read.
     Some(String::from_utf8_lossy(&bytes.0).into_owned())
 }
 

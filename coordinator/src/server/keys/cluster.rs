@@ -16,7 +16,7 @@ pub(super) async fn authorities(client: &kube::Client) -> Result<Option<Bundle>,
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), NAMESPACE);
     let what = "read ConfigMap kube-system/extension-apiserver-authentication";
     let found = match api::call(what, maps.get_opt(NAME)).await {
-        // Then people with client certificates cannot be told apart; with tokens they can.
+        // Then people with client certificates cannot be authenticated; with tokens they can.
         Err(error) if error.is_refusal() => {
             tracing::warn!(%error, "users with client certificates are not known");
             None

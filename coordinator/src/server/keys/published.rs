@@ -1,4 +1,4 @@
-//! Whom to believe as coordinator, in ConfigMap `skein-ca`: agents mount it, tools read it.
+//! Authorities to trust for coordinators, in ConfigMap `skein-ca`: agents mount it, tools read it.
 //!
 //! Owns: writing it when it differs. Must not: publish a key.
 

@@ -2,12 +2,12 @@
 //!
 //! Owns: when the next message may be read. Must not: read it, or read a clock; time is a parameter.
 //!
-//! Whoever sends more waits, by HTTP/2's flow control, and nobody else does: each report may cost others a look.
+//! One that sends more waits, by HTTP/2's flow control, and no other does: each report may cost others a reconcile.
 
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Messages at once: an agent tells each change, and a vehicle that takes off changes a lot.
+/// Messages at once: an agent reports each change, and a vehicle that takes off changes a lot.
 const BURST: u32 = 100;
 
 /// One more after each such span.

@@ -1,7 +1,7 @@
 //! A whole fleet comes at once, as when a coordinator has been started anew: everybody gets in, and soon.
 //!
 //! A simulation in time of its own: agents dial, are let in or not, take a round trip or more to show who they are, and come
-//! again after the agents' own back-off when it did not work. One thing is done at a time for those who are inside.
+//! again after the agents' own back-off when it did not work. One thing is done at a time for those that are admitted.
 
 use super::*;
 use crate::server::admission::LIMITS;

@@ -1,6 +1,6 @@
 //! The agent: one on each companion computer, usually a process of its own, which flies one vehicle as its Drone wishes.
 //!
-//! Owns: finding the autopilot ([`discovery`]), hearing it ([`normalise`], [`streams`], [`metadata`]), commanding it ([`recipe`],
+//! Owns: finding the autopilot ([`discovery`]), hearing it ([`normalize`], [`streams`], [`metadata`]), commanding it ([`recipe`],
 //! [`command`]), the uplink ([`uplink`], [`dial`], [`coordinator`], [`credentials`], [`contact`]), what survives a restart ([`state_file`]), ground stations as
 //! guests ([`gcs`]), the flight log ([`flight_log`]), and putting it together ([`pilot`], [`shell`], [`life`], [`run`]).
 //! Must not: talk to Kubernetes, decide what the vehicle does ([`fleet::converge`] does), or disarm; no message here
@@ -22,7 +22,7 @@ pub mod life;
 pub mod lines;
 pub mod metadata;
 pub mod network;
-pub mod normalise;
+pub mod normalize;
 pub mod outgoing;
 pub mod pilot;
 pub mod preflight;

@@ -9,7 +9,7 @@ use crate::contact::{self, Contact};
 use crate::discovery::{Discovery, Sighted};
 use crate::kill::Kills;
 use crate::metadata::Fetch;
-use crate::normalise::{self, Normaliser};
+use crate::normalize::{self, Normalizer};
 use crate::outgoing::{GROUND_STATION_COMPONENT, Outgoing, Purpose, Written, ground_station_heartbeat, our_heartbeat};
 use crate::preflight::{Ours, Reader};
 use crate::recipe;
@@ -54,7 +54,7 @@ pub struct Pilot {
     node: NodeName,
     state: State,
     discovery: Discovery,
-    normaliser: Normaliser,
+    normalizer: Normalizer,
     streams: Streams,
     vehicle: Vehicle,
     memory: Memory,
@@ -93,7 +93,7 @@ impl Pilot {
             node,
             state,
             discovery: Discovery::staying_with(only),
-            normaliser: Normaliser::default(),
+            normalizer: Normalizer::default(),
             streams: Streams::default(),
             vehicle: Vehicle::default(),
             memory: Memory::default(),
@@ -157,7 +157,7 @@ impl Pilot {
                 Sighted::Ours => {}
                 Sighted::Found(identity) => {
                     info!(
-                        autopilot = normalise::name(identity.autopilot),
+                        autopilot = normalize::name(identity.autopilot),
                         system = identity.system.0,
                         component = identity.component.0,
                         "autopilot found"
@@ -175,7 +175,7 @@ impl Pilot {
         if !self.discovery.is_ours(frame.header) {
             return;
         }
-        let heard = self.normaliser.hear(&mut self.vehicle, &frame.message, now);
+        let heard = self.normalizer.hear(&mut self.vehicle, &frame.message, now);
         for text in heard.texts {
             debug!(text, "autopilot says");
         }
@@ -383,7 +383,7 @@ impl Pilot {
                 Some(permit)
             }
             Step::AskReasons => {
-                self.normaliser.asked_for_reasons();
+                self.normalizer.asked_for_reasons();
                 None
             }
             _ => None,

@@ -264,10 +264,10 @@ fn e7(degrees: f64) -> i32 {
 
 #[allow(
     clippy::cast_possible_truncation,
-    reason = "altitudes are metres; f32 holds them to a millimetre"
+    reason = "altitudes are meters; f32 holds them to a millimeter"
 )]
-const fn narrow(metres: f64) -> f32 {
-    metres as f32
+const fn narrow(meters: f64) -> f32 {
+    meters as f32
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ impl Pilot {
     /// A job has ended; `None` when it broke off.
     pub fn job_done(&mut self, done: Option<Done>, now: Moment, jitter: f64) {
         if let Some(table) = self.descriptions.done(done, now, jitter) {
-            self.normaliser.events_described(table);
+            self.normalizer.events_described(table);
         }
     }
 
@@ -39,7 +39,7 @@ impl Pilot {
         if !free || identity.autopilot != Autopilot::Px4 || !self.vehicle.link_alive(now) {
             return None;
         }
-        if let Some((first_sequence, last_sequence)) = self.normaliser.events_missed(now) {
+        if let Some((first_sequence, last_sequence)) = self.normalizer.events_missed(now) {
             return Some(self.aside(MavMessage::REQUEST_EVENT(REQUEST_EVENT_DATA {
                 first_sequence,
                 last_sequence,

@@ -17,7 +17,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, interval};
 
-/// Home, metres above mean sea level.
+/// Home, meters above mean sea level.
 pub const HOME_AMSL: f32 = 488.0;
 pub const SYSTEM: u8 = 7;
 
@@ -429,7 +429,7 @@ impl World {
 
     fn message(&self, id: u32) -> Option<MavMessage> {
         let boot_ms = u32::try_from(self.boot.elapsed().as_millis()).unwrap();
-        let millimetres = |metres: f32| (metres * 1000.0) as i32;
+        let millimeters = |meters: f32| (meters * 1000.0) as i32;
         Some(match id {
             0 => self.beat(),
             1 => {
@@ -446,8 +446,8 @@ impl World {
                 time_boot_ms: boot_ms,
                 lat: 473_977_420,
                 lon: 85_455_940,
-                alt: millimetres(HOME_AMSL + self.altitude),
-                relative_alt: millimetres(self.altitude),
+                alt: millimeters(HOME_AMSL + self.altitude),
+                relative_alt: millimeters(self.altitude),
                 vz: if self.falls && self.altitude > 0.0 { 1000 } else { 0 },
                 ..GLOBAL_POSITION_INT_DATA::default()
             }),
@@ -456,7 +456,7 @@ impl World {
                 ..AUTOPILOT_VERSION_DATA::default()
             }),
             242 => MavMessage::HOME_POSITION(HOME_POSITION_DATA {
-                altitude: millimetres(HOME_AMSL),
+                altitude: millimeters(HOME_AMSL),
                 ..HOME_POSITION_DATA::default()
             }),
             245 => MavMessage::EXTENDED_SYS_STATE(EXTENDED_SYS_STATE_DATA {

@@ -170,7 +170,7 @@ impl Vehicle {
         base_mode.set(MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED, self.armed);
         let mut health = MavSysStatusSensor::empty();
         health.set(MavSysStatusSensor::MAV_SYS_STATUS_PREARM_CHECK, self.ready);
-        #[allow(clippy::cast_possible_truncation, reason = "some metres")]
+        #[allow(clippy::cast_possible_truncation, reason = "some meters")]
         let height = (self.height * 1000.0) as i32;
         vec![
             MavMessage::HEARTBEAT(HEARTBEAT_DATA {

@@ -307,7 +307,7 @@ mod tests {
     use crds::SwarmSpec;
 
     #[test]
-    fn a_drone_is_owned_by_its_swarm_labelled_and_held_until_it_has_landed() {
+    fn a_drone_is_owned_by_its_swarm_labeled_and_held_until_it_has_landed() {
         let mut swarm = Swarm::new(
             "alpha",
             SwarmSpec {

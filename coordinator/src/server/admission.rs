@@ -4,10 +4,10 @@
 //!
 //! ```text
 //! accept ─► a stranger's permit ─► TLS handshake (5 s) ─► first call with good credentials (10 s) ─► a permit under its name
-//!               │ too many: the oldest of the neighbour that has the most is cut, or the newcomer has to come again
+//!               │ too many: the oldest of the neighbor that has the most is cut, or the newcomer has to come again
 //! ```
 //!
-//! Connections that have proven something are never cut for the sake of those that have not. A neighbour may be a whole fleet
+//! Connections that have proven something are never cut for the sake of those that have not. A neighbor may be a whole fleet
 //! behind one gateway, and all of it comes at once when a coordinator has been started anew.
 
 pub mod address;
@@ -22,7 +22,7 @@ pub use connection::Connection;
 pub use ticket::Ticket;
 pub use refusal_log::RefusalLog;
 
-use address::Neighbour;
+use address::Neighbor;
 use stranger_limits::StrangerLimits;
 use rustls::pki_types::UnixTime;
 use connection_limits::{ConnectionPermit, ConnectionLimits};
@@ -44,15 +44,15 @@ use tokio_util::task::TaskTracker;
 pub struct Limits {
     /// Connections that have not proven anything.
     pub strangers: usize,
-    /// The same, of one neighbour.
-    pub strangers_per_neighbour: usize,
-    /// One of these keeps its permit for so long, unless a neighbour that has fewer needs it.
+    /// The same, of one neighbor.
+    pub strangers_per_neighbor: usize,
+    /// One of these keeps its permit for so long, unless a neighbor that has fewer needs it.
     pub time: Duration,
     /// Connections in all that have proven something.
     pub named: usize,
     /// The same, of one name: one agent, one person.
     pub per_name: usize,
-    /// New connections of one neighbour at once, and one more after each `every`.
+    /// New connections of one neighbor at once, and one more after each `every`.
     pub burst: u32,
     /// See `burst`.
     pub every: Duration,
@@ -63,10 +63,10 @@ pub struct Limits {
 }
 
 /// Above the largest fleet that one coordinator is made for: as many as come in a second and take some seconds each, by a radio,
-/// have a permit; all of one neighbour are through within a minute.
+/// have a permit; all of one neighbor are through within a minute.
 pub const LIMITS: Limits = Limits {
     strangers: 4096,
-    strangers_per_neighbour: 2048,
+    strangers_per_neighbor: 2048,
     time: Duration::from_secs(5),
     named: 60_000,
     per_name: 16,
@@ -142,8 +142,8 @@ impl Admission {
     ) {
         let cut = CancellationToken::new();
         let admit = || {
-            let neighbour = Neighbour::of(remote.ip());
-            self.0.stranger_limits.admit(neighbour, cut.clone(), Instant::now())
+            let neighbor = Neighbor::of(remote.ip());
+            self.0.stranger_limits.admit(neighbor, cut.clone(), Instant::now())
         };
         let permit = match self.0.tls.is_some().then(admit).transpose() {
             Ok(permit) => permit,
@@ -166,7 +166,7 @@ impl Admission {
         &self,
         stream: TcpStream,
         remote: SocketAddr,
-        permit: Option<ConnectionPermit<Neighbour>>,
+        permit: Option<ConnectionPermit<Neighbor>>,
         sender: &mpsc::Sender<io::Result<Connection>>,
         cut: &CancellationToken,
     ) -> Result<(), Refused> {

@@ -296,7 +296,7 @@ fn peer(certificate: &PeerCertificate, enrolled: &watch::Receiver<Enrolled>, kin
 }
 
 #[cfg(test)]
-mod neighbours;
+mod neighbors;
 #[cfg(test)]
 pub(crate) mod scripted;
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What standard output is, and so how to write to it.
 //!
-//! Owns: when there are colours. Must not: format.
+//! Owns: when there are colors. Must not: format.
 
 use std::io::IsTerminal;
 
@@ -9,8 +9,8 @@ use std::io::IsTerminal;
 pub struct Output {
     /// Whether a person looks at it as it is written, on a terminal on which a picture can be drawn anew in its place.
     pub terminal: bool,
-    /// Whether escape sequences for colours may be written.
-    pub colour: bool,
+    /// Whether escape sequences for colors may be written.
+    pub color: bool,
 }
 
 impl Output {
@@ -25,13 +25,13 @@ impl Output {
         )
     }
 
-    /// Escape sequences only on a terminal that knows them, and colours never when NO_COLOR is set and not empty (no-color.org).
+    /// Escape sequences only on a terminal that knows them, and colors never when NO_COLOR is set and not empty (no-color.org).
     fn judge(terminal: bool, no_color: Option<&str>, term: Option<&str>) -> Self {
         let wanted = no_color.is_none_or(str::is_empty);
         let terminal = terminal && term != Some("dumb");
         Self {
             terminal,
-            colour: terminal && wanted,
+            color: terminal && wanted,
         }
     }
 
@@ -50,13 +50,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_are_for_terminals_whose_owner_wants_them() {
-        let colour = |terminal, no_color, term| Output::judge(terminal, no_color, term).colour;
-        assert!(colour(true, None, Some("xterm")));
-        assert!(colour(true, Some(""), None));
-        assert!(!colour(true, Some("1"), Some("xterm")));
-        assert!(!colour(true, None, Some("dumb")));
-        assert!(!colour(false, None, Some("xterm")));
+    fn colors_are_for_terminals_whose_owner_wants_them() {
+        let color = |terminal, no_color, term| Output::judge(terminal, no_color, term).color;
+        assert!(color(true, None, Some("xterm")));
+        assert!(color(true, Some(""), None));
+        assert!(!color(true, Some("1"), Some("xterm")));
+        assert!(!color(true, None, Some("dumb")));
+        assert!(!color(false, None, Some("xterm")));
     }
 
     #[test]

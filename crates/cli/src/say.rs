@@ -15,7 +15,7 @@ pub fn line(text: &str) {
 
 /// The start of a new stage.
 pub fn heading(text: &str) {
-    let (bold, plain) = if Output::of_this_process().colour {
+    let (bold, plain) = if Output::of_this_process().color {
         ("\x1b[1m", "\x1b[0m")
     } else {
         ("", "")

@@ -21,7 +21,7 @@ pub async fn run(route: &Route, args: &StatusArgs, out: &Output) -> Result<(), F
     let vehicles = shown(answer, &args.filter);
     let layout = Layout {
         one_namespace: args.filter.namespace.is_some(),
-        colour: out.colour,
+        color: out.color,
         // Never cut: the message says why.
         ..Layout::default()
     };

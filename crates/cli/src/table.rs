@@ -1,6 +1,6 @@
 //! Vehicles as a table, in the manner of kubectl: no lines, three spaces between columns.
 //!
-//! Owns: columns, their order, and colours by meaning. Must not: write anywhere.
+//! Owns: columns, their order, and colors by meaning. Must not: write anywhere.
 
 use crate::vehicle::{Vehicle, age_word, aged};
 use std::fmt::Write;
@@ -12,13 +12,13 @@ pub struct Layout {
     pub wide: bool,
     /// Leave out the namespace, as all are of one.
     pub one_namespace: bool,
-    /// Escape sequences for colours.
-    pub colour: bool,
+    /// Escape sequences for colors.
+    pub color: bool,
     /// Cut lines to this many columns.
     pub width: Option<usize>,
 }
 
-/// What a cell means, for its colour.
+/// What a cell means, for its color.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tone {
     Plain,
@@ -77,7 +77,7 @@ fn write_line(text: &mut String, line: &[Cell], widths: &[usize], layout: Layout
     for (n, ((word, tone), width)) in line.iter().zip(widths).enumerate().take(last + 1) {
         let gap = if n == last { 0 } else { width + 3 - word.chars().count() };
         let cut = shorten(word, left);
-        if layout.colour && *tone != Tone::Plain {
+        if layout.color && *tone != Tone::Plain {
             let _ = write!(text, "{}{cut}\u{1b}[0m", tone.escape());
         } else {
             text.push_str(&cut);
@@ -121,7 +121,7 @@ fn columns(layout: Layout) -> Vec<Column> {
         ("HEIGHT", |v| {
             plain(v.position.as_ref().map_or_else(
                 || "-".into(),
-                |p| aged(&metres(p.altitude_above_home_meters), v.position_age_ms),
+                |p| aged(&meters(p.altitude_above_home_meters), v.position_age_ms),
             ))
         }),
     ];
@@ -183,7 +183,7 @@ fn battery_tone(v: &Vehicle) -> Tone {
     }
 }
 
-fn metres(height: f64) -> String {
+fn meters(height: f64) -> String {
     format!("{height:.1}m")
 }
 
@@ -286,20 +286,20 @@ default     alpha-calm-crane    -                        Pending   no       -   
     }
 
     #[test]
-    fn colours_are_written_only_when_wanted_and_do_not_shift_columns() {
+    fn colors_are_written_only_when_wanted_and_do_not_shift_columns() {
         let plain = render(&fleet(), Layout::default());
         assert!(!plain.contains('\u{1b}'));
-        let coloured = render(
+        let colored = render(
             &fleet(),
             Layout {
-                colour: true,
+                color: true,
                 ..Layout::default()
             },
         );
-        assert!(coloured.contains("\u{1b}[32mFlying\u{1b}[0m") && coloured.contains("\u{1b}[33mPending\u{1b}[0m"));
+        assert!(colored.contains("\u{1b}[32mFlying\u{1b}[0m") && colored.contains("\u{1b}[33mPending\u{1b}[0m"));
         let stripped = ["\u{1b}[32m", "\u{1b}[33m", "\u{1b}[0m"]
             .iter()
-            .fold(coloured, |t, e| t.replace(e, ""));
+            .fold(colored, |t, e| t.replace(e, ""));
         assert_eq!(stripped, plain);
     }
 
@@ -310,7 +310,7 @@ default     alpha-calm-crane    -                        Pending   no       -   
         let seen = render(
             &[lost.into()],
             Layout {
-                colour: true,
+                color: true,
                 ..Layout::default()
             },
         );

@@ -92,9 +92,9 @@ pub struct Position {
     pub latitude_degrees: f64,
     /// Degrees, WGS 84, east positive.
     pub longitude_degrees: f64,
-    /// Metres above mean sea level.
+    /// Meters above mean sea level.
     pub altitude_amsl_meters: f64,
-    /// Metres above home.
+    /// Meters above home.
     pub altitude_above_home_meters: f64,
 }
 
@@ -261,7 +261,7 @@ pub fn printable(text: &str) -> String {
 pub(crate) mod tests {
     use super::*;
 
-    /// The message of a Drone that flies and holds, ten metres up.
+    /// The message of a Drone that flies and holds, ten meters up.
     pub(crate) fn holding(name: &str) -> v1::Vehicle {
         v1::Vehicle {
             drone_namespace: "default".into(),

@@ -105,7 +105,7 @@ impl View {
             layout: Layout {
                 wide: args.wide,
                 one_namespace: args.filter.namespace.is_some(),
-                colour: out.colour,
+                color: out.color,
                 width: None,
             },
             out,

@@ -271,7 +271,7 @@ fn status_shows_the_fleet_of_all_namespaces_and_filters_it() {
         text.contains("default     goose") && text.contains("field       crane"),
         "{text}"
     );
-    assert!(!text.contains('\u{1b}'), "colours in a pipe: {text:?}");
+    assert!(!text.contains('\u{1b}'), "colors in a pipe: {text:?}");
     let one = |args: &[&str]| stdout(&coordinator.skein(&[&["status", "-o", "name"], args].concat()));
     assert_eq!(one(&[]), "drone.skein.dev/goose\ndrone.skein.dev/crane\n");
     assert_eq!(one(&["-n", "field"]), "drone.skein.dev/crane\n");

@@ -1,4 +1,4 @@
-//! When a battery is low: by the autopilot's own judgement or by the Drone's reserve, and never by one reading.
+//! When a battery is low: by the autopilot's own judgment or by the Drone's reserve, and never by one reading.
 //!
 //! Owns: [`Level`], how one reading is judged ([`judge`]), and [`Gauge`], which believes a low reading only once it has
 //! stood for a while: values sag at a takeoff, and noise gets through a checksum now and then. What a steady drain takes from the

@@ -264,12 +264,12 @@ pub fn is_granted(namespace: &str, labels: &BTreeMap<String, String>, granted_on
     grants.any(|granted| granted == namespace)
 }
 
-/// How near a vehicle is, the greater the nearer, in steps of ten metres: positions jitter.
+/// How near a vehicle is, the greater the nearer, in steps of ten meters: positions jitter.
 fn nearness(near: Option<Wgs84>, report: &Report) -> Option<Reverse<u64>> {
-    let metres = near?.metres_to(report.position?.at);
+    let meters = near?.meters_to(report.position?.at);
     // Any distance on Earth fits.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 20,000,000")]
-    metres.is_finite().then(|| Reverse((metres / 10.0) as u64))
+    meters.is_finite().then(|| Reverse((meters / 10.0) as u64))
 }
 
 /// A taint that keeps Drones away, by key and effect. Cordon is looked at by itself, and readiness by the Ready condition.

@@ -1,6 +1,6 @@
 //! Who of several coordinators leads: when one may take the Lease, and for how long it may act after having renewed it.
 //!
-//! Owns: the times, and the two judgements: [`LeaseWatch::may_take`] of one that does not lead, [`Mandate::acts`] of the one that
+//! Owns: the times, and the two judgments: [`LeaseWatch::may_take`] of one that does not lead, [`Mandate::acts`] of the one that
 //! does. Must not: read a clock or know how a Lease is written. Clocks of two machines are never compared: each side
 //! counts from what it saw itself.
 //!

@@ -38,7 +38,7 @@ fn fnv1a(bytes: &[u8]) -> u64 {
     })
 }
 
-/// The finaliser of splitmix64: spreads neighbouring numbers over all bits.
+/// The finalizer of splitmix64: spreads neighboring numbers over all bits.
 fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -22,11 +22,11 @@ impl Percent {
     }
 }
 
-/// Height in metres above the vehicle's home position (MAVLink: relative altitude).
+/// Height in meters above the vehicle's home position (MAVLink: relative altitude).
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 pub struct AltitudeAboveHome(pub f64);
 
-/// Height in metres above mean sea level (MAVLink: AMSL).
+/// Height in meters above mean sea level (MAVLink: AMSL).
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 pub struct AltitudeAmsl(pub f64);
 
@@ -48,15 +48,15 @@ pub struct Wgs84 {
 }
 
 impl Wgs84 {
-    /// Distance over ground, in metres, on a sphere: good to half a percent.
+    /// Distance over ground, in meters, on a sphere: good to half a percent.
     #[must_use]
-    pub fn metres_to(self, other: Self) -> f64 {
-        const EARTH_RADIUS_METRES: f64 = 6_371_000.0;
+    pub fn meters_to(self, other: Self) -> f64 {
+        const EARTH_RADIUS_METERS: f64 = 6_371_000.0;
         let (from, to) = (self.latitude_deg.to_radians(), other.latitude_deg.to_radians());
         let half = |a: f64, b: f64| ((b - a) / 2.0).sin().powi(2);
         let east = half(self.longitude_deg.to_radians(), other.longitude_deg.to_radians());
         let chord = half(from, to) + from.cos() * to.cos() * east;
-        2.0 * EARTH_RADIUS_METRES * chord.sqrt().min(1.0).asin()
+        2.0 * EARTH_RADIUS_METERS * chord.sqrt().min(1.0).asin()
     }
 }
 
@@ -78,10 +78,10 @@ mod tests {
             latitude_deg,
             longitude_deg,
         };
-        assert!(at(47.0, 8.0).metres_to(at(47.0, 8.0)).abs() < 1e-6);
+        assert!(at(47.0, 8.0).meters_to(at(47.0, 8.0)).abs() < 1e-6);
         // One degree of latitude, and one of longitude at 60 degrees north.
-        assert!((at(47.0, 8.0).metres_to(at(48.0, 8.0)) - 111_195.0).abs() < 10.0);
-        assert!((at(60.0, 8.0).metres_to(at(60.0, 9.0)) - 55_597.0).abs() < 10.0);
-        assert!((at(0.0, 179.9).metres_to(at(0.0, -179.9)) - 22_239.0).abs() < 10.0);
+        assert!((at(47.0, 8.0).meters_to(at(48.0, 8.0)) - 111_195.0).abs() < 10.0);
+        assert!((at(60.0, 8.0).meters_to(at(60.0, 9.0)) - 55_597.0).abs() < 10.0);
+        assert!((at(0.0, 179.9).meters_to(at(0.0, -179.9)) - 22_239.0).abs() < 10.0);
     }
 }

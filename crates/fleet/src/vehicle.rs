@@ -1,4 +1,4 @@
-//! What has been heard from one vehicle, normalised over autopilots, and what may be concluded from it.
+//! What has been heard from one vehicle, normalized over autopilots, and what may be concluded from it.
 //!
 //! Owns: [`Vehicle`] (every fact with the moment it was heard) and [`FlightTruth`], the only answer to "is it
 //! flying?". Must not: guess. What is stale, undefined or contradictory is `Unknown`.
@@ -205,7 +205,7 @@ pub struct Vehicle {
     pub battery: Option<Sighting<Battery>>,
     /// Last position report.
     pub position: Option<Sighting<Position>>,
-    /// Rate at which it sinks, metres per second, from GLOBAL_POSITION_INT.vz; negative while it climbs.
+    /// Rate at which it sinks, meters per second, from GLOBAL_POSITION_INT.vz; negative while it climbs.
     pub sink_m_s: Option<Sighting<f64>>,
     /// Last HEARTBEAT.system_status.
     pub state: Option<Sighting<SystemState>>,

@@ -17,16 +17,16 @@ const SEEN_FOR: Duration = Duration::from_millis(800);
 /// A fall counts once readings have shown it for this long: at 9.8 m/s² that is a second after the motors stopped.
 const FALLS_FOR: Duration = Duration::from_millis(300);
 
-/// Farther than this from the place where it held, metres over ground, a vehicle is not there.
+/// Farther than this from the place where it held, meters over ground, a vehicle is not there.
 pub const PLACE_TOLERANCE: f64 = 10.0;
 
-/// A vehicle that holds or climbs does not sink as fast as this, metres per second, unless it falls.
+/// A vehicle that holds or climbs does not sink as fast as this, meters per second, unless it falls.
 const SINKS_WHILE_HOLDING: f64 = 3.0;
 
-/// No autopilot descends as fast as this by its usual settings, metres per second: they land and return at 0.5 to 3.
+/// No autopilot descends as fast as this by its usual settings, meters per second: they land and return at 0.5 to 3.
 const SINKS_WHILE_DESCENDING: f64 = 6.0;
 
-/// How far a vehicle may be from its height, metres: six, and less where that would be the ground.
+/// How far a vehicle may be from its height, meters: six, and less where that would be the ground.
 #[must_use]
 pub fn height_tolerance(asked: AltitudeAboveHome) -> f64 {
     (asked.0 * 0.4).clamp(2.0, 6.0)
@@ -47,7 +47,7 @@ pub enum Astray {
     },
     /// It has left its place.
     Place {
-        /// How far it was from it when that was found, metres.
+        /// How far it was from it when that was found, meters.
         off: f64,
     },
 }
@@ -154,7 +154,7 @@ impl Watch {
             }
             return;
         }
-        let off_place = self.place.map_or(0.0, |place| at.at.metres_to(place));
+        let off_place = self.place.map_or(0.0, |place| at.at.meters_to(place));
         let found = if off_height > tolerance {
             Some(Astray::Height { at: at.above_home })
         } else if off_place > PLACE_TOLERANCE {
@@ -163,7 +163,7 @@ impl Watch {
             None
         };
         match (found, self.astray) {
-            // It is told once what it does, not at each metre.
+            // It is told once what it does, not at each meter.
             (Some(_), Some(_)) => {}
             (Some(found), None) => {
                 let since = *self.off_since.get_or_insert(reading.at);

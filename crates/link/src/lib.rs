@@ -1,7 +1,7 @@
 //! MAVLink over any byte stream: one link to one autopilot that never gives up.
 //!
 //! Owns: link URLs ([`url`]), transports ([`transport`]), looking for an autopilot
-//! ([`auto`]), framing and resynchronisation ([`framing`], [`raw`],
+//! ([`auto`]), framing and resynchronization ([`framing`], [`raw`],
 //! [`layout`]), reading messages ([`decode`]), signing ([`signing`]), the backlog filter after an open ([`backlog`]),
 //! reconnecting (`keeper`), writing ([`handle`]), the bounded event queue ([`events`]), copies of all frames
 //! ([`tap`]) and counters ([`counters`], [`sequence`]).

@@ -18,7 +18,7 @@ pub enum Caller {
     KubernetesUser {
         /// The user: the subject's common name.
         name: String,
-        /// The user's groups: the subject's organisations.
+        /// The user's groups: the subject's organizations.
         groups: Vec<String>,
         /// From when to when the certificate is good.
         validity: Validity,
@@ -101,7 +101,7 @@ impl PeerCertificate {
     }
 }
 
-/// The user of Kubernetes whom a certificate names: common name and organisations, as the API server reads them.
+/// The user of Kubernetes whom a certificate names: common name and organizations, as the API server reads them.
 pub(crate) fn kubernetes_user(der: &CertificateDer<'_>) -> Result<Caller, CertificateError> {
     let certificate = parse(der)?;
     // The API server reads some older kinds of text, too. To pass one over would leave another name than the one that it reads.
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_is_the_last_common_name_with_all_organisations_as_groups() {
+    fn a_user_is_the_last_common_name_with_all_organizations_as_groups() {
         let text = |text: &str| DnValue::Utf8String(text.to_owned());
         let subject = [
             (DnType::OrganizationName, text("pilots")),

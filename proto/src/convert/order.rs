@@ -15,7 +15,7 @@ use fleet::ids::{DroneName, DroneUid, Term};
 use fleet::units::{AltitudeAboveHome, Percent};
 use std::time::Duration;
 
-/// The highest takeoff altitude that is taken off the wire, in metres above home; the API allows no more either.
+/// The highest takeoff altitude that is taken off the wire, in meters above home; the API allows no more either.
 const HIGHEST_ALTITUDE_M: f64 = 120.0;
 
 impl From<&Order> for v1::ToAgent {
@@ -152,16 +152,16 @@ fn ground_mark(mark: v1::GroundMark) -> Option<GroundMark> {
     }
 }
 
-fn altitude(metres: f64) -> Result<AltitudeAboveHome, BadMessage> {
+fn altitude(meters: f64) -> Result<AltitudeAboveHome, BadMessage> {
     // NaN and the infinities are not in the range either.
-    if metres > 0.0 && metres <= HIGHEST_ALTITUDE_M {
-        return Ok(AltitudeAboveHome(metres));
+    if meters > 0.0 && meters <= HIGHEST_ALTITUDE_M {
+        return Ok(AltitudeAboveHome(meters));
     }
     let field = "assigned.flying.altitude_above_home_m";
     Err(BadMessage::OutOfRange {
         field,
-        got: metres,
-        must: "above 0 and at most 120 metres",
+        got: meters,
+        must: "above 0 and at most 120 meters",
     })
 }
 
@@ -339,12 +339,12 @@ mod tests {
         }
 
         #[test]
-        fn no_altitude_beyond_the_safe_range_comes_off_the_wire(metres in any::<f64>()) {
-            match flying(metres) {
+        fn no_altitude_beyond_the_safe_range_comes_off_the_wire(meters in any::<f64>()) {
+            match flying(meters) {
                 Ok(Order::Assigned(Assignment { desired: Desired::Flying { altitude }, .. })) => {
                     prop_assert!(altitude.0 > 0.0 && altitude.0 <= 120.0);
                 }
-                other => prop_assert!(other.is_err() && !(metres > 0.0 && metres <= 120.0)),
+                other => prop_assert!(other.is_err() && !(meters > 0.0 && meters <= 120.0)),
             }
         }
     }
@@ -394,7 +394,7 @@ mod tests {
 
     #[test]
     fn heights_that_are_no_takeoff_altitude_are_refused() {
-        for metres in [
+        for meters in [
             0.0,
             -0.0,
             -1.0,
@@ -404,13 +404,13 @@ mod tests {
             f64::INFINITY,
             f64::NEG_INFINITY,
         ] {
-            let refusal = flying(metres).unwrap_err();
-            assert!(matches!(refusal, BadMessage::OutOfRange { .. }), "{metres}: {refusal}");
+            let refusal = flying(meters).unwrap_err();
+            assert!(matches!(refusal, BadMessage::OutOfRange { .. }), "{meters}: {refusal}");
         }
         let text = flying(400.0).unwrap_err().to_string();
         assert_eq!(
             text,
-            "assigned.flying.altitude_above_home_m is 400; it must be above 0 and at most 120 metres"
+            "assigned.flying.altitude_above_home_m is 400; it must be above 0 and at most 120 meters"
         );
         assert!(flying(120.0).is_ok());
     }

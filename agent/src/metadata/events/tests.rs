@@ -56,7 +56,7 @@ fn an_event_is_told_with_its_arguments_by_their_types_and_enums() {
         (told.message.as_str(), told.description.as_str()),
         ("Landed", "At 3.2 m, see here")
     );
-    let bytes = |colour: u8, parts: u8| [&[colour, parts][..], &(-7_i64).to_le_bytes()].concat();
+    let bytes = |color: u8, parts: u8| [&[color, parts][..], &(-7_i64).to_le_bytes()].concat();
     assert_eq!(message(&table, 6, &bytes(0xFF, 0b101)), "Red Arm, Boom -7");
     assert_eq!(message(&table, 6, &bytes(2, 0)), "blue  -7".replace("  ", " "));
     assert_eq!(message(&table, 6, &bytes(3, 0b11)), "unknown (3) Arm, unknown (2) -7");

@@ -1,16 +1,16 @@
 //! Which neighbor a connection is counted for.
 //!
-//! Owns: which addresses are one neighbour. Must not: count.
+//! Owns: which addresses are one neighbor. Must not: count.
 
 use std::fmt;
 use std::net::IpAddr;
 
 /// One IPv4 address, or one IPv6 network of 64 bits, which one machine may use all of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Neighbour(IpAddr);
+pub struct Neighbor(IpAddr);
 
-impl Neighbour {
-    /// The neighbour at this address.
+impl Neighbor {
+    /// The neighbor at this address.
     #[must_use]
     pub fn of(address: IpAddr) -> Self {
         match address.to_canonical() {
@@ -20,7 +20,7 @@ impl Neighbour {
     }
 }
 
-impl fmt::Display for Neighbour {
+impl fmt::Display for Neighbor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             IpAddr::V4(four) => write!(f, "{four}"),
@@ -34,8 +34,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_ipv6_network_is_one_neighbour() {
-        let of = |text: &str| Neighbour::of(text.parse().unwrap());
+    fn one_ipv6_network_is_one_neighbor() {
+        let of = |text: &str| Neighbor::of(text.parse().unwrap());
         assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:1:2:3"));
         assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
         assert_eq!(of("::ffff:192.0.2.7"), of("192.0.2.7"));

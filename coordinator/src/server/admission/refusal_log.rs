@@ -1,8 +1,8 @@
 //! Log lines on refused connections and calls, limited so that nobody can fill the disk with them.
 //!
-//! Owns: how many lines a neighbour, and all of them together, get. Must not: refuse.
+//! Owns: how many lines a neighbor, and all of them together, get. Must not: refuse.
 
-use super::address::Neighbour;
+use super::address::Neighbor;
 use super::buckets::Buckets;
 use std::fmt::Display;
 use std::net::SocketAddr;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Lines per neighbour at once, and one more after each [`EVERY`].
+/// Lines per neighbor at once, and one more after each [`EVERY`].
 const BURST: u32 = 10;
 const EVERY: Duration = Duration::from_secs(10);
 
@@ -21,7 +21,7 @@ const EVERY_OF_ALL: Duration = Duration::from_millis(500);
 /// The log of refusals.
 #[derive(Debug)]
 pub struct RefusalLog {
-    neighbours: Buckets<(Neighbour, &'static str)>,
+    neighbors: Buckets<(Neighbor, &'static str)>,
     all: Buckets<()>,
     omitted: AtomicU64,
 }
@@ -29,7 +29,7 @@ pub struct RefusalLog {
 impl Default for RefusalLog {
     fn default() -> Self {
         Self {
-            neighbours: Buckets::new(BURST, EVERY),
+            neighbors: Buckets::new(BURST, EVERY),
             all: Buckets::new(BURST_OF_ALL, EVERY_OF_ALL),
             omitted: AtomicU64::new(0),
         }
@@ -40,8 +40,8 @@ impl RefusalLog {
     /// Logs that `remote` was refused `what`, unless too many lines were written; what was omitted is counted in the next line.
     pub fn refusal(&self, remote: SocketAddr, what: &'static str, why: &dyn Display) {
         let now = Instant::now();
-        let key = (Neighbour::of(remote.ip()), what);
-        if self.neighbours.take(key, now) && self.all.take((), now) {
+        let key = (Neighbor::of(remote.ip()), what);
+        if self.neighbors.take(key, now) && self.all.take((), now) {
             let omitted = self.omitted.swap(0, Ordering::Relaxed);
             if omitted == 0 {
                 tracing::warn!(peer = %remote, %why, "{what}");

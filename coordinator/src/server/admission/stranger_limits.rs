@@ -1,9 +1,9 @@
-//! How many connections may be open that have proven nothing yet: of one neighbour, and in all.
+//! How many connections may be open that have proven nothing yet: of one neighbor, and in all.
 //!
 //! Owns: the two counts together. Must not: read a clock, or know what a connection is.
 
 use super::Limits;
-use super::address::Neighbour;
+use super::address::Neighbor;
 use super::buckets::Buckets;
 use super::connection_limits::{ConnectionPermit, ConnectionLimits};
 use tokio::time::Instant;
@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 /// Limits for connections that have proven nothing yet.
 #[derive(Debug)]
 pub struct StrangerLimits {
-    arrivals: Buckets<Neighbour>,
-    strangers: ConnectionLimits<Neighbour>,
+    arrivals: Buckets<Neighbor>,
+    strangers: ConnectionLimits<Neighbor>,
 }
 
 impl StrangerLimits {
@@ -22,24 +22,24 @@ impl StrangerLimits {
     pub fn new(limits: &Limits) -> Self {
         Self {
             arrivals: Buckets::new(limits.burst, limits.every),
-            strangers: ConnectionLimits::new(limits.strangers, limits.strangers_per_neighbour, limits.time),
+            strangers: ConnectionLimits::new(limits.strangers, limits.strangers_per_neighbor, limits.time),
         }
     }
 
-    /// Admits a connection of `neighbour`, which has lost its permit when `cut` is cancelled.
+    /// Admits a connection of `neighbor`, which has lost its permit when `cut` is cancelled.
     ///
     /// # Errors
     /// Why it is not admitted.
     pub fn admit(
         &self,
-        neighbour: Neighbour,
+        neighbor: Neighbor,
         cut: CancellationToken,
         now: Instant,
-    ) -> Result<ConnectionPermit<Neighbour>, &'static str> {
-        if !self.arrivals.take(neighbour, now) {
+    ) -> Result<ConnectionPermit<Neighbor>, &'static str> {
+        if !self.arrivals.take(neighbor, now) {
             return Err("too many connections in a short time");
         }
-        let permit = self.strangers.take(&neighbour, cut, now);
+        let permit = self.strangers.take(&neighbor, cut, now);
         permit.ok_or("too many others are being checked")
     }
 

@@ -59,7 +59,7 @@ async fn is_cut(stream: &mut (impl AsyncReadExt + Unpin)) {
 
 const SMALL: Limits = Limits {
     strangers: 3,
-    strangers_per_neighbour: 2,
+    strangers_per_neighbor: 2,
     time: Duration::ZERO,
     named: 10,
     per_name: 2,

@@ -2,7 +2,7 @@
 //!
 //! Owns: the permit of a stranger, and later that of a name. Must not: judge credentials.
 
-use super::address::Neighbour;
+use super::address::Neighbor;
 use super::connection_limits::{ConnectionPermit, ConnectionLimits};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -32,7 +32,7 @@ struct Inner {
 
 #[derive(Debug)]
 enum HeldPermit {
-    Stranger { _permit: Option<ConnectionPermit<Neighbour>> },
+    Stranger { _permit: Option<ConnectionPermit<Neighbor>> },
     Named { _permit: ConnectionPermit<String> },
 }
 
@@ -41,7 +41,7 @@ impl Ticket {
     pub(super) fn new(
         remote: SocketAddr,
         caller: Option<Caller>,
-        permit: Option<ConnectionPermit<Neighbour>>,
+        permit: Option<ConnectionPermit<Neighbor>>,
         named: Arc<ConnectionLimits<String>>,
         cut: CancellationToken,
     ) -> Self {

@@ -4,7 +4,7 @@
 
 use super::{Auth, CallKind, Refusal, Who};
 use crate::server::admission::Ticket;
-use crate::server::admission::address::Neighbour;
+use crate::server::admission::address::Neighbor;
 use crate::server::admission::buckets::Buckets;
 use http::{Request, Response};
 use std::future::Future;
@@ -20,7 +20,7 @@ use tower::{Layer, Service};
 const UPLINK: &str = "/skein.v1.Uplink/";
 const GROUND: &str = "/skein.v1.Fleet/Ground";
 
-/// Tokens of one neighbour that nobody knows and are being judged or were bad, at once, and one more after each [`EVERY`]: each costs
+/// Tokens of one neighbor that nobody knows and are being judged or were bad, at once, and one more after each [`EVERY`]: each costs
 /// the API server a question.
 const BURST: u32 = 100;
 const EVERY: Duration = Duration::from_millis(100);
@@ -29,7 +29,7 @@ const EVERY: Duration = Duration::from_millis(100);
 #[derive(Clone, Debug)]
 pub struct AuthLayer {
     auth: Auth,
-    bad: Arc<Buckets<Neighbour>>,
+    bad: Arc<Buckets<Neighbor>>,
 }
 
 /// A service behind the judge.
@@ -79,7 +79,7 @@ impl AuthLayer {
     }
 
     /// Who calls. A token that nobody knows yet may be a guess, and costs the API server a question: of each connection one is
-    /// judged after the other, and of each neighbour so many. A known caller, or one with a certificate, does not wait for that.
+    /// judged after the other, and of each neighbor so many. A known caller, or one with a certificate, does not wait for that.
     async fn who(&self, kind: CallKind, token: Option<&str>, ticket: Option<&Ticket>) -> Result<Who, Refusal> {
         let caller = ticket.and_then(Ticket::caller);
         let (Some(guess), Some(ticket)) = (token, ticket) else {
@@ -92,7 +92,7 @@ impl AuthLayer {
         if self.auth.knows(kind, guess) {
             return self.auth.who(kind, token, caller).await;
         }
-        let from = Neighbour::of(ticket.remote().ip());
+        let from = Neighbor::of(ticket.remote().ip());
         // It is given back unless the token was bad.
         if !self.bad.take(from, Instant::now()) {
             return Err(Refusal::TooMany);

@@ -4,7 +4,7 @@
 
 use k8s_openapi::api::core::v1::Pod;
 
-/// What the coordinator's Pods are labelled with.
+/// What the coordinator's Pods are labeled with.
 pub const LABEL: &str = "app.kubernetes.io/name=skein-coordinator";
 
 /// The port when the Pod names none `grpc`.

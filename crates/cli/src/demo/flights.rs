@@ -22,7 +22,7 @@ pub struct Flight {
     /// Where it was when it was heard last.
     heard: Stage,
     firsts: BTreeMap<Stage, Duration>,
-    /// Metres above home when it first held.
+    /// Meters above home when it first held.
     held_at: Option<f64>,
 }
 

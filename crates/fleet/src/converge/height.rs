@@ -7,10 +7,10 @@ use crate::drone::height::DRIFTS;
 use crate::units::AltitudeAboveHome;
 use crate::vehicle::{Mode, TRUTH_STALE_AFTER};
 
-/// Two wished heights that differ by more than this are two, metres.
+/// Two wished heights that differ by more than this are two, meters.
 const HEIGHTS_DIFFER: f64 = 0.05;
 
-/// The step to the wished height, if the vehicle was asked for another. Heights drift by a metre or two, so that what it was asked
+/// The step to the wished height, if the vehicle was asked for another. Heights drift by a meter or two, so that what it was asked
 /// for counts, not where it is; only an agent that has asked for none, as after a restart, goes by that.
 pub(super) fn another_height(s: &Situation<'_>, desired: AltitudeAboveHome) -> Option<Step> {
     let place = s.vehicle.position.as_ref()?.fresh(s.now, TRUTH_STALE_AFTER)?;

@@ -9,13 +9,13 @@ use crate::time::Moment;
 use crate::units::AltitudeAboveHome;
 use std::time::Duration;
 
-/// A vehicle that is no farther than this from its height holds it, metres: heights drift by a metre or two, and home does too.
+/// A vehicle that is no farther than this from its height holds it, meters: heights drift by a meter or two, and home does too.
 pub const DRIFTS: f64 = 3.0;
 
-/// One that has held its height is not said to have left it until it is farther off than this, metres.
+/// One that has held its height is not said to have left it until it is farther off than this, meters.
 const GUSTS: f64 = 6.0;
 
-/// No autopilot climbs or sinks more slowly on purpose, metres per second: with their own settings they do at least 1.
+/// No autopilot climbs or sinks more slowly on purpose, meters per second: with their own settings they do at least 1.
 const SLOWEST: f64 = 0.5;
 
 /// Besides the way itself, so long is given.
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_stays_where_it_is_has_half_a_minute_and_two_seconds_for_each_metre() {
+    fn one_that_stays_where_it_is_has_half_a_minute_and_two_seconds_for_each_meter() {
         let seen = told(&[(0, 10.0), (60, 14.0), (61, 14.0)]);
         assert_eq!(seen, [Height::UnderWay, Height::UnderWay, not_reached(14.0)]);
     }

@@ -68,7 +68,7 @@ fn landed(landed_state: MavLandedState) -> MavMessage {
     })
 }
 
-/// The time of all judgements below.
+/// The time of all judgments below.
 const NOW: u64 = 20_000;
 
 /// An oracle that has seen all that an arming takes, with GUIDED as the mode.

@@ -1,6 +1,6 @@
 //! The line in front of the framer, which knows every byte that was put on it.
 //!
-//! Owns: [`Line`] and the judgement of single frames. Must not: know how the framer finds a frame.
+//! Owns: [`Line`] and the judgment of single frames. Must not: know how the framer finds a frame.
 
 use super::Tally;
 use crate::bytes::Bytes;

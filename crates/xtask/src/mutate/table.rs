@@ -100,7 +100,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 1,
         name: "believes arming checks told in another mode",
-        file: "agent/src/normalise.rs",
+        file: "agent/src/normalize.rs",
         find: "        vehicle.ready = None;\n",
         replace: "",
         tests: AGENT,
@@ -452,7 +452,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 15,
         name: "does not believe that PX4 is in a critical state",
-        file: "agent/src/normalise.rs",
+        file: "agent/src/normalize.rs",
         find: "MavState::MAV_STATE_CRITICAL => SystemState::Critical,",
         replace: "MavState::MAV_STATE_CRITICAL => SystemState::Normal,",
         tests: AGENT,

@@ -72,7 +72,7 @@ impl From<Astray> for v1::Astray {
 /// What a vehicle does instead of holding; `None` when it is not said, or is no number.
 pub(super) fn astray(astray: v1::Astray) -> Option<Astray> {
     use v1::astray::What;
-    let finite = |metres: f64| metres.is_finite().then_some(metres);
+    let finite = |meters: f64| meters.is_finite().then_some(meters);
     Some(match astray.what? {
         What::FellFromM(from) => Astray::Fell {
             from: AltitudeAboveHome(finite(from)?),

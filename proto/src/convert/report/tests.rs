@@ -98,14 +98,14 @@ fn diversions() -> Vec<Diverted> {
 }
 
 fn astray() -> impl Strategy<Value = Astray> {
-    (0..3u8, -1e4..1e4).prop_map(|(which, metres)| match which {
+    (0..3u8, -1e4..1e4).prop_map(|(which, meters)| match which {
         0 => Astray::Fell {
-            from: AltitudeAboveHome(metres),
+            from: AltitudeAboveHome(meters),
         },
         1 => Astray::Height {
-            at: AltitudeAboveHome(metres),
+            at: AltitudeAboveHome(meters),
         },
-        _ => Astray::Place { off: metres },
+        _ => Astray::Place { off: meters },
     })
 }
 

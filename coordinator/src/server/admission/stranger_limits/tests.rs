@@ -38,7 +38,7 @@ enum Event {
 struct Visit {
     failures: u32,
     cut: CancellationToken,
-    permit: Option<ConnectionPermit<Neighbour>>,
+    permit: Option<ConnectionPermit<Neighbor>>,
 }
 
 /// How long it takes until all have proven who they are; `None`: more than `patience`.
@@ -64,11 +64,11 @@ fn all_in(fleet: Fleet, patience: Duration) -> Option<Duration> {
         let (Event::Dials(agent) | Event::HasShown(agent)) = event;
         let visit = &mut visits[agent as usize];
         let host = if fleet.one_address { 0 } else { agent };
-        let neighbour = Neighbour::of(Ipv4Addr::from_bits(0x0a00_0000 + host).into());
+        let neighbor = Neighbor::of(Ipv4Addr::from_bits(0x0a00_0000 + host).into());
         let fails = match event {
             Event::Dials(_) => {
                 visit.cut = CancellationToken::new();
-                match stranger_limits.admit(neighbour, visit.cut.clone(), start + at) {
+                match stranger_limits.admit(neighbor, visit.cut.clone(), start + at) {
                     Ok(permit) => {
                         visit.permit = Some(permit);
                         busy_until = busy_until.max(at) + WORK;

@@ -1,4 +1,4 @@
-//! The judgements themselves, in the order of what can be sent.
+//! The judgments themselves, in the order of what can be sent.
 //!
 //! Owns: what is allowed. Must not: take note of anything but what was sent.
 

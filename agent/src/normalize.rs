@@ -1,6 +1,6 @@
 //! From MAVLink messages of our autopilot to the facts of [`Vehicle`], the same for ArduPilot and PX4.
 //!
-//! Owns: [`Normaliser`]: what each message means, and which values cannot be true (noise gets through a 16-bit checksum
+//! Owns: [`Normalizer`]: what each message means, and which values cannot be true (noise gets through a 16-bit checksum
 //! now and then). Must not: send, decide, or believe any component but the latched autopilot; the caller sees to that.
 
 mod alarms;
@@ -25,7 +25,7 @@ use px4_events::Said;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Two heights of home agree when they are this near; estimates on the ground wander by a metre or two.
+/// Two heights of home agree when they are this near; estimates on the ground wander by a meter or two.
 const HOME_AGREES_WITHIN_M: f64 = 3.0;
 
 /// A longer silence says nothing of the rate at which the link carries landed_state.
@@ -33,7 +33,7 @@ const LANDED_GAP_AT_MOST: Duration = Duration::from_secs(10);
 
 /// Turns messages into facts.
 #[derive(Clone, Debug, Default)]
-pub struct Normaliser {
+pub struct Normalizer {
     texts: text::TextJoiner,
     events: px4_events::Events,
     reasons: reasons::Reasons,
@@ -52,7 +52,7 @@ pub struct Effects {
     pub texts: Vec<String>,
 }
 
-impl Normaliser {
+impl Normalizer {
     /// Takes a message of our autopilot.
     pub fn hear(&mut self, vehicle: &mut Vehicle, message: &MavMessage, now: Moment) -> Effects {
         let mut heard = Effects::default();
@@ -143,7 +143,7 @@ impl Normaliser {
         self.events.missed(now)
     }
 
-    /// Home is taken while on the ground; in flight only if nothing is known, because it wanders by metres. A height that
+    /// Home is taken while on the ground; in flight only if nothing is known, because it wanders by meters. A height that
     /// stands alone may be noise, and a takeoff goes by it: it counts only with one before it that says the same.
     fn home(&mut self, vehicle: &mut Vehicle, amsl: AltitudeAmsl, now: Moment) {
         let on_ground = matches!(vehicle.truth(now), FlightTruth::Disarmed | FlightTruth::ArmedOnGround);

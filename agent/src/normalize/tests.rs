@@ -1,4 +1,4 @@
-//! Tests of the normaliser.
+//! Tests of the normalizer.
 
 use super::*;
 use fleet::units::{ComponentId, SystemId};
@@ -70,12 +70,12 @@ fn text(words: &str) -> MavMessage {
     })
 }
 
-fn hear(vehicle: &mut Vehicle, messages: &[MavMessage]) -> Normaliser {
-    let mut normaliser = Normaliser::default();
+fn hear(vehicle: &mut Vehicle, messages: &[MavMessage]) -> Normalizer {
+    let mut normalizer = Normalizer::default();
     for message in messages {
-        normaliser.hear(vehicle, message, at(0));
+        normalizer.hear(vehicle, message, at(0));
     }
-    normaliser
+    normalizer
 }
 
 const GROUND: MavLandedState = MavLandedState::MAV_LANDED_STATE_ON_GROUND;
@@ -247,7 +247,7 @@ fn messages_whose_clocks_differ_are_no_reboot() {
     };
     // One message that never tells the time, and one whose clock is a minute and a half behind.
     for behind in [100_000, 90_000] {
-        let (mut n, mut v) = (Normaliser::default(), vehicle(Autopilot::Px4));
+        let (mut n, mut v) = (Normalizer::default(), vehicle(Autopilot::Px4));
         for s in 0..60_u32 {
             let now = at(u64::from(s) * 1000);
             let ms = 100_000 + s * 1000;
@@ -277,7 +277,7 @@ fn messages_whose_clocks_differ_are_no_reboot() {
 #[test]
 fn a_single_broken_time_is_no_reboot() {
     let mut v = vehicle(Autopilot::ArduPilot);
-    let mut n = Normaliser::default();
+    let mut n = Normalizer::default();
     for ms in [10_000, 4_000_000_000, 10_500, 3, 11_000, 11_500, 12_000] {
         assert!(!n.hear(&mut v, &position(ms, 488_000, 0), at(0)).rebooted, "{ms}");
     }

@@ -71,7 +71,7 @@ pub enum OnCoordinatorLoss {
 /// What the agent does by itself when the battery has reached the reserve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum OnLowBattery {
-    /// Nothing; the autopilot's own battery failsafe stands alone.
+    /// Nothing; the autopilot's own battery failsafe acts alone.
     Continue,
     /// Return to home and land.
     #[default]
@@ -123,7 +123,7 @@ impl Default for Failsafe {
     }
 }
 
-/// The wish of one Drone for the vehicle of one node.
+/// What one Drone wants of the vehicle of one node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Assignment {
     /// Leadership of the coordinator that sent it.
@@ -208,7 +208,7 @@ pub enum Refused {
 pub struct Fence {
     /// Highest term ever seen.
     pub highest_term: Term,
-    /// The assignment held, if any. While a ground order is kept, it wishes the vehicle to the ground whatever was sent.
+    /// The assignment held, if any. While a ground order is kept, it keeps the vehicle on the ground whatever was sent.
     pub held: Option<Assignment>,
     /// The ground order kept for the Drone that is held, until the coordinator says that it is done (invariant 9); see
     /// [`crate::ground`].
@@ -285,7 +285,7 @@ impl Fence {
     }
 }
 
-/// `wish` as it is to be acted on while the ground order `latch` is kept.
+/// `assignment` as it is to be acted on while the ground order `latch` is kept.
 fn under(latch: Option<GroundOrderId>, assignment: &Assignment) -> Assignment {
     let desired = match (latch, assignment.desired) {
         (Some(_), Desired::Flying { .. }) => Desired::Grounded {
@@ -299,7 +299,7 @@ fn under(latch: Option<GroundOrderId>, assignment: &Assignment) -> Assignment {
     }
 }
 
-/// The part of an assignment that an agent reports back: which wish it is acting on.
+/// The part of an assignment that an agent reports back: which assignment it acts on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Held {
     /// Drone served.

@@ -1,7 +1,7 @@
 //! When a battery is low: by the autopilot's own judgment or by the Drone's reserve, and never by one reading.
 //!
 //! Owns: [`Level`], how one reading is judged ([`judge`]), and [`Gauge`], which believes a low reading only once it has
-//! stood for a while: values sag at a takeoff, and noise gets through a checksum now and then. What a steady drain takes from the
+//! lasted for a while: values sag at a takeoff, and noise gets through a checksum now and then. What a steady drain takes from the
 //! battery meanwhile is counted in, so that the reserve is still there when it is acted on.
 //! Must not: decide what follows ([`crate::converge`], [`crate::safety`]). A battery of which nothing is known is not low.
 
@@ -16,16 +16,16 @@ pub const LOW_STANDS_FOR: Duration = Duration::from_secs(3);
 /// A reading older than this says nothing any more (BATTERY_STATUS is asked for at 0.5 Hz).
 pub const READING_COUNTS_FOR: Duration = Duration::from_secs(15);
 
-/// Readings nearer to each other than this are one for the drain: whole percents tell nothing of it in less time.
+/// Readings nearer to each other than this are one for the drain: whole percents say nothing of it in less time.
 const DRAIN_STEP: Duration = Duration::from_millis(1500);
 
-/// Two readings that are further apart than this tell nothing of the drain.
+/// Two readings that are further apart than this say nothing of the drain.
 const DRAIN_STEP_AT_MOST: Duration = Duration::from_secs(10);
 
 /// So many readings, and the least of the drains between them, make a steady drain: neither one wrong reading nor a sag does.
 const DRAIN_READINGS: usize = 4;
 
-/// The drain is counted in for the time for which a low reading has to stand, and until the reading after it.
+/// The drain is counted in for the time for which a low reading has to last, and until the reading after it.
 const DRAIN_AHEAD: Duration = Duration::from_secs(LOW_STANDS_FOR.as_secs() + 2);
 
 /// No more than this is counted in, percent.
@@ -67,7 +67,7 @@ pub fn judge(battery: &Battery, reserve: Percent) -> Level {
 pub struct Levels {
     /// By the last reading alone; what arming goes by.
     pub latest: Level,
-    /// What has stood for a while; what a flight is ended by.
+    /// What has lasted for a while; what a flight is ended by.
     pub lasting: Level,
 }
 
@@ -102,7 +102,7 @@ impl Drain {
         between.fold(f64::INFINITY, f64::min)
     }
 
-    /// What is left of `battery` once a low reading of now would have stood.
+    /// What is left of `battery` once a low reading of now would have lasted.
     fn ahead(&self, battery: &Battery) -> Battery {
         let taken = (self.per_second() * DRAIN_AHEAD.as_secs_f64()).clamp(0.0, DRAIN_AT_MOST);
         let left = |now: Percent| {

@@ -1,7 +1,7 @@
 //! Which node a Drone gets, and who holds the claim to a node.
 //!
 //! Owns: [`choose`], with the account of why there is none, and [`claim`], the take-over rule for claims.
-//! Must not: write anything. A choice is a wish until the claim is written.
+//! Must not: write anything. A choice counts once the claim is written.
 
 use crate::ids::{DroneUid, NodeName};
 use crate::report::Report;
@@ -55,13 +55,13 @@ pub struct Candidate<'a> {
 pub struct NoVehicle {
     /// The node that a user named.
     pub only: Option<String>,
-    /// Nodes looked at.
+    /// Nodes considered.
     pub nodes: usize,
     /// Nodes turned down, by reason.
     pub turned_down: BTreeMap<Why, usize>,
 }
 
-/// Why a node does not do, in the order in which they are looked at.
+/// Why a node does not do, in the order in which they are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Why {
     /// Its labels do not match.
@@ -84,7 +84,7 @@ pub enum Why {
     AgentSilent,
     /// Its agent is ending.
     AgentEnding,
-    /// Its agent does not hear the autopilot.
+    /// Its agent receives nothing from the autopilot.
     AutopilotSilent,
     /// Its vehicle is not known to be landed and disarmed, or the agent still serves a Drone with it.
     NotIdle,
@@ -107,7 +107,7 @@ impl Why {
             Self::Grounded => "are kept on the ground by a ground order",
             Self::AgentSilent => "have no connected agent",
             Self::AgentEnding => "have an agent that is ending",
-            Self::AutopilotSilent => "do not hear their autopilot",
+            Self::AutopilotSilent => "receive nothing from their autopilot",
             Self::NotIdle => "have a vehicle that is not known to be landed and disarmed",
             Self::OthersFlew => "were just flown by somebody else and are offered again after a quiet time",
             Self::LowBattery => "have too low a battery",
@@ -272,7 +272,7 @@ fn nearness(near: Option<Wgs84>, report: &Report) -> Option<Reverse<u64>> {
     meters.is_finite().then(|| Reverse((meters / 10.0) as u64))
 }
 
-/// A taint that keeps Drones away, by key and effect. Cordon is looked at by itself, and readiness by the Ready condition.
+/// A taint that keeps Drones away, by key and effect. A cordon is checked by itself, and readiness by the Ready condition.
 #[must_use]
 pub fn taint_matters(key: &str, effect: &str) -> bool {
     let looked_at_elsewhere = BTreeSet::from([

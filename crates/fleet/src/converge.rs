@@ -1,4 +1,4 @@
-//! What an agent does next: from what its vehicle does to what its assignment wishes, one step at a time.
+//! What an agent does next: from what its vehicle does to what its assignment wants, one step at a time.
 //!
 //! Owns: [`converge`], the only place where a command to a vehicle is decided.
 //! Must not: send anything, read a clock, or know MAVLink. Arming is asked of [`crate::safety::may_arm`]; there is no
@@ -30,7 +30,7 @@ const RETURNS_TRIED: u32 = 3;
 /// Everything the decision depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct Situation<'a> {
-    /// What was heard of the vehicle.
+    /// What is known of the vehicle.
     pub vehicle: &'a Vehicle,
     /// The assignment held and the highest term seen.
     pub fence: &'a Fence,
@@ -44,7 +44,7 @@ pub struct Situation<'a> {
     pub memory: &'a Memory,
     /// How full its battery is.
     pub battery: Levels,
-    /// Whether the autopilot's own failsafes stand against arming.
+    /// Whether the autopilot's own failsafes prevent arming.
     pub preflight: Clearance,
     /// The agent is ending and brings its vehicle down first.
     pub terminating: bool,
@@ -176,7 +176,7 @@ fn paced(s: &Situation<'_>, step: Step, activity: Activity) -> Verdict {
     }
 }
 
-/// Somebody else has taken over: whatever is wished, nothing is sent.
+/// Somebody else has taken over: whatever is desired, nothing is sent.
 fn while_taken_over(s: &Situation<'_>, held: &Assignment, truth: FlightTruth) -> Activity {
     let wants_ground = s.wants_ground();
     match (truth, flight_ended(s, held)) {
@@ -185,7 +185,7 @@ fn while_taken_over(s: &Situation<'_>, held: &Assignment, truth: FlightTruth) ->
     }
 }
 
-/// Why the vehicle does not rise again for this Drone, if it does not.
+/// Why the vehicle does not take off again for this Drone, if it does not.
 fn flight_ended(s: &Situation<'_>, held: &Assignment) -> Option<HandsOff> {
     if s.record.was_killed(held) {
         return Some(HandsOff::Killed);
@@ -198,7 +198,7 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
     if let Some(ended) = flight_ended(s, held) {
         return rest(Activity::HandsOff(ended));
     }
-    // Nobody who leads stands by the wish.
+    // No leader confirms the assignment.
     if !s.led() {
         return rest(Activity::Waiting);
     }
@@ -210,7 +210,7 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
         return paced(s, Step::SetStation, Activity::Arming);
     }
     match s.vehicle.ready(s.now) {
-        // Not told since the mode was set: the checks are run now, rather than awaited.
+        // Not reported since the mode was set: the checks are run now, rather than awaited.
         None if s.vehicle.ready.is_none() => paced(s, Step::AskReasons, Activity::Waiting),
         None => rest(Activity::Waiting),
         Some(false) => paced(s, Step::AskReasons, Activity::NotArmable),
@@ -258,7 +258,7 @@ fn lift_off(s: &Situation<'_>, held: &Assignment, altitude: AltitudeAboveHome) -
         Some(Mode::Station | Mode::Takeoff) if s.memory.armed_by_us() && desired_now => {
             paced(s, Step::TakeOff { altitude }, Activity::TakingOff)
         }
-        // Armed for a wish that nobody stands by any more: the autopilot disarms by itself.
+        // Armed for an assignment that no leader confirms any more: the autopilot disarms by itself.
         Some(Mode::Station | Mode::Takeoff) if s.memory.armed_by_us() => rest(Activity::Waiting),
         Some(Mode::Station | Mode::Takeoff | Mode::Foreign) | None => rest(Activity::HandsOff(HandsOff::ArmedByOther)),
     }
@@ -268,7 +268,7 @@ fn in_the_air(s: &Situation<'_>, held: &Assignment, part: Airborne, altitude: Al
     match s.vehicle.mode(s.now) {
         None => rest(Activity::Waiting),
         Some(Mode::Foreign) => rest(Activity::HandsOff(HandsOff::OtherMode)),
-        // A landing once begun is finished, whoever began it.
+        // A landing once begun is finished, no matter who began it.
         Some(Mode::Land | Mode::Return) => rest(s.descending()),
         Some(Mode::Station | Mode::Takeoff) => {
             if let Some(verdict) = failsafe(s, held) {
@@ -349,7 +349,7 @@ fn down(s: &Situation<'_>, truth: FlightTruth) -> Verdict {
 }
 
 impl Situation<'_> {
-    /// Whether the vehicle should come down: its Drone wishes it, or the agent is ending.
+    /// Whether the vehicle should land: its Drone wants it, or the agent is ending.
     #[must_use]
     pub fn wants_ground(&self) -> bool {
         let held = self.fence.held.as_ref();
@@ -366,7 +366,7 @@ impl Situation<'_> {
         })
     }
 
-    /// What an agent whose vehicle comes down, wished to fly, is busy with.
+    /// The activity of an agent whose vehicle lands although it should fly.
     const fn descending(&self) -> Activity {
         match &self.record.diversion {
             Some(Diversion {
@@ -391,7 +391,7 @@ impl Situation<'_> {
         armed && matches!(self.vehicle.mode(self.now), Some(Mode::Station | Mode::Takeoff))
     }
 
-    /// Whether somebody who leads stands by the wish now.
+    /// Whether a leader confirms the assignment now.
     fn led(&self) -> bool {
         let held = self.fence.held.as_ref();
         self.confirmed && held.is_some_and(|a| a.term >= self.fence.highest_term)

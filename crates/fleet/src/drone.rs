@@ -1,4 +1,4 @@
-//! One Drone as the coordinator sees it: what its agent is told ([`order`]) and what people are told ([`status`]).
+//! One Drone as the coordinator sees it: what its agent is sent ([`order`]) and what people read ([`status`]).
 //!
 //! Owns: [`Facts`], what both depend on. Must not: choose nodes ([`crate::binding`]) or decide on release
 //! ([`crate::safety::may_release`]).
@@ -28,7 +28,7 @@ pub struct Facts {
     pub deleting: bool,
     /// Whether the finalizer that waits for the landing is on it.
     pub guarded: bool,
-    /// Who holds the claim to the node it is bound to.
+    /// Which Drone holds the claim to the node it is bound to.
     pub claim: Claimed,
     /// `spec.takeoffAltitudeMeters`.
     pub altitude: AltitudeAboveHome,
@@ -36,7 +36,7 @@ pub struct Facts {
     pub failsafe: Failsafe,
     /// Whether it should be on the ground.
     pub ground: Ground,
-    /// Whether its vehicle may rise, as far as its node and its Swarm go.
+    /// Whether its vehicle may take off, as far as its node and its Swarm go.
     pub lift: Lift,
     /// What its vehicle does, by the last report on the session that is open now.
     pub truth: Option<FlightTruth>,
@@ -44,11 +44,11 @@ pub struct Facts {
     pub resume_after: u32,
     /// What has become of a ground order that its agent may keep.
     pub ground_mark: Option<GroundMark>,
-    /// What its agent told of the flight so far, as its status has it.
+    /// What its agent reported of the flight so far, as its status has it.
     pub reported_flight: ReportedFlight,
 }
 
-/// Who holds the claim to a Drone's node.
+/// Which Drone holds the claim to a Drone's node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Claimed {
     /// The Drone itself.
@@ -66,7 +66,7 @@ pub enum Ground {
     No,
     /// One does: an order of its own, or spec.grounded of the Drone or its Swarm.
     Ordered,
-    /// Its Swarm is not known here, so nobody can tell. What flies goes on flying; what stands stays.
+    /// Its Swarm is not known here, so it is not known. What flies goes on; what is on the ground stays.
     Unknown,
 }
 

@@ -36,7 +36,7 @@ pub enum Cause {
     Position,
     /// Motors, thrust, attitude.
     Propulsion,
-    /// Something else, or not told.
+    /// Something else, or not reported.
     #[default]
     Other,
 }
@@ -115,7 +115,7 @@ pub fn diversion(
             why: Diverted::Autopilot(alarm.cause),
             words: alarm.words.clone(),
         });
-        // One without words is known for one by its state alone. What is known stays, until more is told.
+        // One without words is known for one by its state alone. What is known stays, until more is reported.
         let known = before.filter(|d| !by_us(d));
         let unexplained = || {
             executing.then(|| Diversion {

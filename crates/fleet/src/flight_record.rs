@@ -1,6 +1,6 @@
 //! What the agent has seen of the flight under its present assignment; kept on disk beside the assignment.
 //!
-//! Owns: [`FlightRecord`], which makes sure that a vehicle which came down without our asking does not rise again by
+//! Owns: [`FlightRecord`], which makes sure that a vehicle which landed without our asking does not take off again by
 //! itself, nor one that was killed, and which counts how often somebody else has taken over ([`crate::takeover`]). All of
 //! it outlives a restart of the agent, and as [`ReportedFlight`] the loss of its disk. Must not: decide; [`crate::safety`] and [`crate::converge`] do.
 //!
@@ -17,12 +17,12 @@ use serde::{Deserialize, Serialize};
 /// How far the flight of one Drone has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Stage {
-    /// Not seen in the air since the Drone was assigned, or since it was last wished to the ground.
+    /// Not seen in the air since the Drone was assigned, or since it was last desired on the ground.
     #[default]
     Fresh,
-    /// Seen in the air while the assignment wished it there.
+    /// Seen in the air while the assignment wanted flight.
     Flown,
-    /// Came down while the assignment still wished it in the air: by a failsafe, a pilot, or a crash.
+    /// Landed while the assignment still wanted flight: by a failsafe, a pilot, or a crash.
     Over,
 }
 
@@ -40,8 +40,8 @@ pub enum SoFar {
     Killed,
 }
 
-/// What an agent told of the flight under a Drone before, for one that remembers nothing of it: it has lost its disk, and
-/// must neither take a vehicle back from a pilot nor lift one that came down by itself.
+/// What an agent reported of the flight under a Drone before, for one that remembers nothing of it: it has lost its disk, and
+/// must neither take a vehicle back from a pilot nor lift one that landed by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ReportedFlight {
     /// How often somebody else had taken over.
@@ -58,7 +58,7 @@ pub struct FlightRecord {
     pub uid: Option<DroneUid>,
     /// How far it has come.
     pub stage: Stage,
-    /// How often somebody else has taken over in flight. Never below what the Drone was told to go on after, so that
+    /// How often somebody else has taken over in flight. Never below what the Drone was ordered to go on after, so that
     /// nobody can agree to takeovers that are still to come.
     pub takeovers: u32,
     /// Who was in command when the vehicle was last seen in the air.
@@ -79,7 +79,7 @@ impl FlightRecord {
         let Some(held) = held else { return Self::default() };
         let before = self.of(held);
         let stage = match (held.desired, before.stage, truth) {
-            // Wished to the ground: once it is there, the next wish starts afresh. Until then nothing is forgotten.
+            // Desired on the ground: once it is there, the next flight starts afresh. Until then nothing is forgotten.
             (Desired::Grounded { .. }, _, FlightTruth::Disarmed) => Stage::Fresh,
             (Desired::Grounded { .. }, before, _) => before,
             (Desired::Flying { .. }, Stage::Fresh, FlightTruth::Airborne(_)) => Stage::Flown,
@@ -98,7 +98,7 @@ impl FlightRecord {
     }
 
     /// The record after seeing the vehicle do `truth` in `mode`. `sent` is the descent that this life of the agent
-    /// commanded lately, and `wished_down` whether the vehicle should be on the ground.
+    /// commanded lately, and `wants_ground` whether the vehicle should be on the ground.
     #[must_use]
     pub fn watched(
         &self,
@@ -195,7 +195,7 @@ impl FlightRecord {
         self.killed && self.uid.as_ref() == Some(&held.uid)
     }
 
-    /// This record, if it is about the Drone that is held, or else a new one from what was told of it.
+    /// This record, if it is about the Drone that is held, or else a new one from what was reported of it.
     fn of(&self, held: &Assignment) -> Self {
         let record = if self.uid.as_ref() == Some(&held.uid) {
             self.clone()

@@ -70,7 +70,7 @@ fn keeps(a: &Assignment, held: Option<&Held>) -> bool {
     let grounded = matches!(a.desired, Desired::Grounded { .. });
     // A vehicle that is known to be on the ground stays there by any order that grounds it.
     let same = grounded == held.grounded && a.generation == held.generation;
-    // One that was told to fly by a former leader and has not taken off does not do so by the word of this one.
+    // One that a former leader ordered to fly and that has not taken off does not do so by order of this one.
     if held.settled { grounded } else { same }
 }
 

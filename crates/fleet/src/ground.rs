@@ -1,9 +1,9 @@
 //! Ground orders that must outlive the coordinator that gave them (invariant 9).
 //!
-//! A ground order is in force at once, but it can take long until it stands on the objects (`spec.grounded`), as while
+//! A ground order is in force at once, but it can take long until it is recorded on the objects (`spec.grounded`), as while
 //! the Kubernetes API is away. Until then it lives in the memory of the coordinator, and on the disk of every agent that
-//! was told: an agent keeps the order's id until it hears that the order is recorded or released. A coordinator that
-//! hears of an id it does not know has been restarted since, and gives the order anew.
+//! was notified: an agent keeps the order's id until it is notified that the order is recorded or released. A coordinator that
+//! receives an id it does not know has been restarted since, and gives the order anew.
 //!
 //! Owns: [`GroundOrderId`], [`GroundMark`], and when an agent keeps or drops an order ([`kept`]).
 //! Must not: decide what a grounded vehicle does ([`crate::converge`]).
@@ -18,9 +18,9 @@ pub struct GroundOrderId(pub u64);
 /// What has become of a ground order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum GroundMark {
-    /// It was given and stands nowhere but in memory.
+    /// It was given and is in memory only.
     Given(GroundOrderId),
-    /// It stands on the objects, or was released before it did: nobody needs to keep it any more.
+    /// It is recorded on the objects, or was released before it did: nobody needs to keep it any more.
     Done(GroundOrderId),
 }
 

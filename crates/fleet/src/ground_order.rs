@@ -1,6 +1,6 @@
 //! What a ground order covers: it is an object of its own, and whatever is made or edited later falls under it (invariant 9).
 //!
-//! Owns: [`Order`], whether it covers a Drone ([`Order::covers`]), which vehicles nobody else gets while it stands
+//! Owns: [`Order`], whether it covers a Drone ([`Order::covers`]), which vehicles no other Drone gets while it is in force
 //! ([`Order::keeps`]), and what a release does to it ([`Order::released_for`]). Must not: know how orders are written or labels read.
 //!
 //! An order covers what it was given for, what its scope names or selects now, and the vehicles that served it then. So neither an
@@ -110,7 +110,7 @@ impl Order {
             .any(|uid| self.exceptions.contains(uid))
     }
 
-    /// Whether no other Drone gets the vehicle of `node` while it stands: the vehicle served what was grounded, and people may be
+    /// Whether no other Drone gets the vehicle of `node` while it is in force: the vehicle served what was grounded, and people may be
     /// near it.
     #[must_use]
     pub fn keeps(&self, node: &str) -> bool {

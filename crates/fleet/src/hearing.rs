@@ -1,4 +1,4 @@
-//! Whether the silence of single agents says anything of them, or rather of the coordinator: cut off itself, it hears nobody.
+//! Whether the silence of single agents says anything of them, or rather of the coordinator: cut off itself, it receives no reports.
 //!
 //! Owns: [`Hearing`]. Must not: read a clock, or say what follows.
 //!
@@ -10,7 +10,7 @@ use std::time::Duration;
 /// After it was deaf, agents have this long to come back before the silence of one says anything: their back-off is capped at 5 s.
 pub const SETTLES: Duration = Duration::from_secs(8);
 
-/// How well a coordinator hears its agents.
+/// How many of its agents a coordinator receives.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Hearing {
     deaf: Option<Moment>,

@@ -71,11 +71,11 @@ pub enum NoKill {
         /// Highest term seen.
         highest: Term,
     },
-    /// The stream is new, and nobody said on it whom the vehicle serves.
+    /// The stream is new, and no report on it says which Drone the vehicle serves.
     #[error("the coordinator has only just connected to the agent; try again")]
     Unconfirmed,
     /// It was under way for too long.
-    #[error("the order was under way for too long; look where the vehicle is now, and try again")]
+    #[error("the order was under way for too long; check where the vehicle is now, and try again")]
     TooLate,
 }
 

@@ -1,4 +1,4 @@
-//! Who of several coordinators leads: when one may take the Lease, and for how long it may act after having renewed it.
+//! Which of several coordinators leads: when one may take the Lease, and for how long it may act after having renewed it.
 //!
 //! Owns: the times, and the two judgments: [`LeaseWatch::may_take`] of one that does not lead, [`Mandate::acts`] of the one that
 //! does. Must not: read a clock or know how a Lease is written. Clocks of two machines are never compared: each side
@@ -52,7 +52,7 @@ pub struct LeaseWatch {
 }
 
 impl LeaseWatch {
-    /// Nothing was observed yet. `me` is who this coordinator says it is.
+    /// Nothing was observed yet. `me` is the identity of this coordinator.
     #[must_use]
     pub fn new(me: &str) -> Self {
         Self {
@@ -85,7 +85,7 @@ impl LeaseWatch {
     }
 }
 
-/// For how long the one who leads may act.
+/// For how long the leader may act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mandate {
     confirmed: Moment,

@@ -35,12 +35,12 @@ pub enum StepKind {
 
 const KINDS: usize = 8;
 
-/// After an arm command was sent, the vehicle may turn out armed for this long: the command's life, and the time until
+/// After an arm command was sent, the vehicle may prove to be armed for this long: the command's life, and the time until
 /// a HEARTBEAT (1 Hz) shows it.
 pub const ARM_MAY_SHOW_FOR: Duration = ARM_LIFE.saturating_add(Duration::from_secs(3));
 
 /// After an autopilot said that it is still making up its mind about an arm command (IN_PROGRESS; it may be asking for
-/// leave elsewhere), the vehicle may turn out armed for this long.
+/// leave elsewhere), the vehicle may prove to be armed for this long.
 pub const ARM_IN_PROGRESS_FOR: Duration = Duration::from_secs(30);
 
 /// After a land command of ours was sent, the vehicle may be seen to begin its landing for this long.
@@ -180,7 +180,7 @@ impl Memory {
         self.tries[kind as usize].failures
     }
 
-    /// Whether an arm command of ours may still turn out to have armed the vehicle.
+    /// Whether an arm command of ours may still have armed the vehicle.
     #[must_use]
     pub fn arm_under_way(&self, now: Moment) -> bool {
         self.arm.is_some_and(|arm| now <= arm.may_show_until)

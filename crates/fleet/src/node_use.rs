@@ -1,9 +1,9 @@
 //! What may be done with the vehicle of a node, by what operators have put on its Node object.
 //!
-//! Owns: [`NodeUse`], the taint that drains a vehicle, and what both mean for one that stands ([`lift`]). Must not: know
-//! Swarms; who goes first and when is for [`crate::swarm::plan`].
+//! Owns: [`NodeUse`], the taint that drains a vehicle, and what both mean for one on the ground ([`lift`]). Must not: know
+//! Swarms; which goes first and when is for [`crate::swarm::plan`].
 
-/// A node with this taint (effect NoExecute) has its vehicle brought down, in an orderly way, and none rises from it.
+/// A node with this taint (effect NoExecute) has its vehicle landed, in an orderly way, and none takes off from it.
 pub const GROUND_TAINT: &str = "skein.dev/ground";
 
 /// What may be done with a node's vehicle.
@@ -47,19 +47,19 @@ pub enum OnCordon {
     Land,
 }
 
-/// Whether a vehicle may rise, as far as its node and its Swarm go. A ground order is another matter
+/// Whether a vehicle may take off, as far as its node and its Swarm go. A ground order is another matter
 /// ([`crate::drone::Ground`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Lift {
     /// It may.
     Free,
-    /// What flies goes on flying; what stands stays.
+    /// What flies goes on; what is on the ground stays.
     Stay(NoLift),
-    /// It comes down: its node is drained, and it has no Swarm that would replace it first.
+    /// It lands: its node is drained, and it has no Swarm that would replace it first.
     Down,
 }
 
-/// Why what stands stays.
+/// Why a vehicle on the ground stays there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NoLift {
     /// The coordinator cannot renew its Lease, so another may lead.

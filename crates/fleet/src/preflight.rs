@@ -1,7 +1,7 @@
-//! Whether the autopilot would look after its vehicle if the agent were gone (invariant 7).
+//! Whether the autopilot would take care of its vehicle if the agent were gone (invariant 7).
 //!
 //! Owns: what follows from an autopilot's own failsafes, as far as they have been read. Must not: know parameters by
-//! name; the agent reads them and puts what is amiss into words.
+//! name; the agent reads them and puts the findings into words.
 
 use crate::assignment::Preflight;
 use crate::battery::Level;
@@ -9,13 +9,13 @@ use crate::battery::Level;
 /// What was found of the autopilot's own failsafes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
-    /// Whether all of them have been read, or asked for in vain.
+    /// Whether all of them have been read, or asked for without an answer.
     pub complete: bool,
-    /// What is amiss: one line each, with what to do. What could not be read counts as amiss.
+    /// The findings: one line each, with what to do. What could not be read counts as a finding.
     pub amiss: Vec<String>,
 }
 
-/// Whether the autopilot's failsafes stand against arming.
+/// Whether the autopilot's failsafes prevent arming.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Clearance {
     /// They do not.
@@ -27,7 +27,7 @@ pub enum Clearance {
     Amiss,
 }
 
-/// Whether `findings`, or a battery of which nothing is known, stand against arming under `policy`.
+/// Whether `findings`, or a battery of which nothing is known, prevent arming under `policy`.
 #[must_use]
 pub fn clearance(policy: Preflight, findings: &Findings, battery: Level) -> Clearance {
     match policy {

@@ -26,7 +26,7 @@ pub enum Activity {
     Arming,
     /// Takeoff commanded, climbing.
     TakingOff,
-    /// In the air as wished.
+    /// In the air as desired.
     Holding,
     /// Landing commanded or under way.
     Landing,
@@ -43,11 +43,11 @@ pub enum Activity {
 pub enum HandsOff {
     /// In the air in a mode that we did not ask for: a pilot, a ground station or a failsafe has taken over.
     OtherMode,
-    /// Somebody took over in flight and left it to us again in a mode of ours; we wait to be told to go on.
+    /// Somebody took over in flight and left it to us again in a mode of ours; we wait for an order to go on.
     TakenOver,
     /// Somebody else armed it.
     ArmedByOther,
-    /// It flew for this Drone and came down without our asking; it does not take off again by itself.
+    /// It flew for this Drone and landed without our asking; it does not take off again by itself.
     FlightOver,
     /// Its motors were stopped by a kill; it never flies for this Drone again.
     Killed,
@@ -64,7 +64,7 @@ pub struct Report {
     pub made: Moment,
     /// Whether the autopilot is being heard.
     pub link_alive: bool,
-    /// Who the vehicle is, once heard.
+    /// The vehicle's identity, once received.
     pub identity: Option<Identity>,
     /// Is it flying?
     pub truth: FlightTruth,
@@ -92,11 +92,11 @@ pub struct Report {
     pub takeovers: u32,
     /// How far the flight under the held assignment has come; see [`crate::flight_record`].
     pub so_far: SoFar,
-    /// A ground order that the agent keeps although nobody has told it that the order is recorded; see [`crate::ground`].
+    /// A ground order that the agent keeps although it was not notified that the order is recorded; see [`crate::ground`].
     pub ground_latch: Option<GroundOrderId>,
-    /// What preflight found to be amiss with the autopilot's own failsafes, each with what to do.
+    /// What preflight found to be wrong with the autopilot's own failsafes, each with what to do.
     pub warnings: Vec<String>,
-    /// How well the agent hears its autopilot; `None` when not told.
+    /// How well the agent receives its autopilot; `None` when not reported.
     pub link: Option<LinkQuality>,
     /// Why the flight is not, or no longer, what was ordered; see [`crate::failsafe`].
     pub diversion: Option<Diversion>,
@@ -115,7 +115,7 @@ pub struct LinkQuality {
     pub frames: u64,
     /// Frames that did not, by the gaps in their senders' sequence numbers.
     pub lost: u64,
-    /// What looked like a frame but for its checksum.
+    /// Frames with a wrong checksum.
     pub damaged: u64,
 }
 

@@ -28,7 +28,7 @@ pub const FRESH_FOR_ARMING: Duration = Duration::from_secs(2);
 /// How long a vehicle rests on the ground before it is armed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rest {
-    /// After any landing, whoever flew: somebody may be walking up to it.
+    /// After any landing, no matter who flew: a person may be walking up to it.
     pub settle: Duration,
     /// After a flight of somebody else while the vehicle served no Drone: then it is offered again.
     pub quiet: Duration,
@@ -46,19 +46,19 @@ impl Default for Rest {
 /// What must be known to decide on arming.
 #[derive(Clone, Copy, Debug)]
 pub struct ArmQuestion<'a> {
-    /// What was heard of the vehicle.
+    /// What is known of the vehicle.
     pub vehicle: &'a Vehicle,
     /// The assignment held.
     pub held: Option<&'a Assignment>,
     /// The highest term that the agent has seen.
     pub highest_term: Term,
     /// Whether the coordinator confirmed the held assignment on the stream that is open now. An assignment that only
-    /// stands on the disk keeps a vehicle flying but never lifts one off: whoever plugs in a battery in the field must
-    /// not be met by yesterday's wish.
+    /// is on the disk keeps a vehicle flying but never lifts one off: a person who plugs in a battery in the field must
+    /// not be met by yesterday's assignment.
     pub confirmed: bool,
     /// How full the battery is, by its last reading.
     pub battery: Level,
-    /// Whether the autopilot's own failsafes stand against it.
+    /// Whether the autopilot's own failsafes prevent it.
     pub preflight: Clearance,
     /// The ground order that is kept, if any.
     pub ground_latch: Option<GroundOrderId>,
@@ -93,10 +93,10 @@ pub enum NoArm {
     /// The coordinator has not confirmed the assignment on the present stream.
     #[error("the coordinator has not confirmed the assignment since the agent connected")]
     Unconfirmed,
-    /// The Drone wishes the vehicle on the ground.
-    #[error("the Drone wishes its vehicle on the ground")]
+    /// The Drone wants the vehicle on the ground.
+    #[error("the Drone wants its vehicle on the ground")]
     NotWished,
-    /// A ground order is kept that nobody has said to be done.
+    /// A ground order is kept that is not confirmed as done.
     #[error("a ground order is in force; end it with `skein release`")]
     GroundOrder,
     /// The agent is ending.
@@ -108,8 +108,8 @@ pub enum NoArm {
     /// Somebody has taken over in flight, and nobody has said since to go on.
     #[error("somebody has taken over in flight; `skein resume` lets it go on")]
     TakenOver,
-    /// It flew for this Drone already and came down without our asking.
-    #[error("the vehicle has flown for this Drone and came down without being asked")]
+    /// It flew for this Drone already and landed without our asking.
+    #[error("the vehicle has flown for this Drone and landed without being asked")]
     FlightOver,
     /// The vehicle is not known to be on the ground and disarmed.
     #[error("the vehicle is not known to be on the ground and disarmed")]
@@ -226,7 +226,7 @@ pub const DELETION_WAITS: Duration = Duration::from_secs(30);
 /// What must be known to decide whether something may be sent while the autopilot executes a failsafe.
 #[derive(Clone, Copy, Debug)]
 pub struct FailsafeQuestion<'a> {
-    /// What was heard of the vehicle.
+    /// What is known of the vehicle.
     pub vehicle: &'a Vehicle,
     /// The assignment held.
     pub held: Option<&'a Assignment>,
@@ -274,7 +274,7 @@ pub fn settled(truth: FlightTruth, arm_under_way: bool) -> bool {
 pub enum Release {
     /// It never had a vehicle.
     NeverBound,
-    /// Its vehicle was seen landed and disarmed, and its agent acts on the wish to stay down.
+    /// Its vehicle was seen landed and disarmed, and its agent acts on the assignment to stay down.
     Landed,
     /// An operator forced it.
     Forced,
@@ -286,16 +286,16 @@ pub enum Keep {
     /// The agent of its node is not connected, so nothing is known of the vehicle.
     #[error("the agent on its node is not connected, so nothing is known of the vehicle")]
     AgentSilent,
-    /// The agent does not act on this Drone's wish yet.
-    #[error("its agent has not taken the wish to land yet")]
+    /// The agent does not act on this Drone's assignment yet.
+    #[error("its agent has not taken the order to land yet")]
     NotTaken,
     /// The vehicle is not known to be landed and disarmed.
     #[error("its vehicle is not known to be landed and disarmed yet")]
     NotLanded,
 }
 
-/// What an agent must be seen to act on before a Drone that is being deleted may go: the wish of its deletion, not an
-/// earlier wish to be on the ground that was taken back since.
+/// What an agent must be seen to act on before a Drone that is being deleted may go: the order of its deletion, not an
+/// earlier order to be on the ground that was taken back since.
 #[derive(Clone, Copy, Debug)]
 pub struct LastDesired<'a> {
     /// `metadata.uid` of the Drone.

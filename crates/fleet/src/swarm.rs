@@ -1,7 +1,7 @@
 //! What a Swarm should do about its Drones: how many to make, which to let go, and when.
 //!
 //! Owns: [`plan`]; which Drones should be replaced ([`replacement`], [`assessment`], [`placement`]); which may take off
-//! ([`takeoff_slots`]); the Ready summary ([`readiness`]). Must not: name Drones ([`crate::names`]) or look at Drones of another
+//! ([`takeoff_slots`]); the Ready summary ([`readiness`]). Must not: name Drones ([`crate::names`]) or read Drones of another
 //! Swarm: the caller passes its own only.
 
 pub mod placement;
@@ -60,7 +60,7 @@ pub struct Bounds {
     pub replicas: usize,
     /// Drones that there may be beyond these.
     pub surge: usize,
-    /// Drones, of those wished for, that may be missing because others were told to land.
+    /// Drones, of those desired, that may be missing because others were ordered to land.
     pub unavailable: usize,
 }
 
@@ -83,13 +83,13 @@ pub struct Plan {
     pub unsure: bool,
 }
 
-/// What brings the Swarm to as many Drones as are wished for, in places that are good for it. `settled` is whether agents have had
+/// What brings the Swarm to as many Drones as are desired, in places that are good for it. `settled` is whether agents have had
 /// time to find their way to this coordinator; before that, nobody is chosen to go while some are unknown.
 ///
-/// Those leaving do not count: they are on their way, whatever they do. For each that had better go and flies, one more is made,
+/// Those leaving do not count: they are on their way, whatever they do. For each that should be replaced and flies, one more is made,
 /// within the surge; it goes once it is not missed, or, where no other can be had, within what may be missing. A low battery
 /// alone sends nobody home before another flies in its place: the agent sees to its reserve. One that is lost is neither
-/// counted nor removed: when it comes back it is one too many, and the least of them goes. Where none is wished for, all go.
+/// counted nor removed: when it comes back it is one too many, and the least of them goes. Where none is desired, all go.
 #[must_use]
 pub fn plan(bounds: Bounds, members: &[Member], settled: bool) -> Plan {
     let live: Vec<&Member> = members.iter().filter(|m| !m.leaving).collect();
@@ -127,7 +127,7 @@ pub fn plan(bounds: Bounds, members: &[Member], settled: bool) -> Plan {
 }
 
 impl Plan {
-    /// The plan of a coordinator that hears too few agents: who is lost to it may be in the air unheard, so nobody is made in the
+    /// The plan of a coordinator that receives too few agents: one that is lost to it may be in the air, so none is made in the
     /// place of those.
     #[must_use]
     pub fn while_deaf(self, members: &[Member]) -> Self {
@@ -139,8 +139,8 @@ impl Plan {
     }
 }
 
-/// Marks those as stuck that stand and wait in vain for their turn: as many are up as may be (`full`), and none of these is on its
-/// way down. `told` is whether one has had its turn.
+/// Marks those as stuck that wait on the ground for a takeoff slot and will not get one: as many are up as may be (`full`), and none of these is on its
+/// way down. `told` is whether one has had its slot.
 pub fn mark_stuck(members: &mut [Member], full: bool, told: impl Fn(&DroneUid) -> bool) {
     let flies = |m: &Member| matches!(m.serving, Serving::Flying { .. });
     if !full || members.iter().any(|m| m.leaving && flies(m)) {
@@ -151,7 +151,7 @@ pub fn mark_stuck(members: &mut [Member], full: bool, told: impl Fn(&DroneUid) -
     }
 }
 
-/// Who goes first: from the least to the greatest loss, and of those that fly, who had better go anyway.
+/// Which goes first: from the least to the greatest loss, and of those that fly, one that should be replaced anyway.
 fn order_of_removal(m: &Member) -> (u8, bool, Serving, &str) {
     let loss = match m.serving {
         Serving::NoVehicle => 0,
@@ -162,7 +162,7 @@ fn order_of_removal(m: &Member) -> (u8, bool, Serving, &str) {
     (loss, m.replace.is_none(), m.serving, &m.name)
 }
 
-/// Of those that had better go and fly, the ones that may land now.
+/// Of those that fly and should be replaced, the ones that may land now.
 fn not_missed<'a>(bounds: Bounds, staying: &[&'a Member], about_to_be_made: usize) -> Vec<&'a Member> {
     let flies = |m: &&&Member| matches!(m.serving, Serving::Flying { .. });
     let mut out: Vec<&Member> = staying

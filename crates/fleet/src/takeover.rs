@@ -1,30 +1,30 @@
-//! A pilot, a ground station or a failsafe takes over in flight: from then on the agent lets go, until it is told to go on.
+//! A pilot, a ground station or a failsafe takes over in flight: from then on the agent lets go, until it is ordered to go on.
 //!
-//! The agent counts takeovers under one Drone and reports the number; whoever wants Skein to go on writes that number into
+//! The agent counts takeovers under one Drone and reports the number; a person who wants Skein to go on writes that number into
 //! the Drone (`spec.resumeAfterTakeovers`, `skein resume`). A repeated or late word therefore resumes nothing that was
 //! taken over since.
 //!
 //! Owns: who is in command of a vehicle in the air ([`InCommand::after`]), when the agent has let go ([`let_go`]), and what
-//! it is then said to be busy with ([`activity`]). The count itself is part of [`crate::flight_record::FlightRecord`].
+//! it reports as its activity then ([`activity`]). The count itself is part of [`crate::flight_record::FlightRecord`].
 //! Must not: send anything. While the agent has let go nothing is sent: no failsafe, and no landing by a ground order
 //! either, because the pilot flies.
 //!
-//! Only modes tell who is in command. Somebody who steers in a mode of ours, as a ground station may in GUIDED, is not
+//! Only modes show who is in command. Somebody who steers in a mode of ours, as a ground station may in GUIDED, is not
 //! noticed.
 
 use crate::report::{Activity, HandsOff};
 use crate::vehicle::{FlightTruth, Mode};
 use serde::{Deserialize, Serialize};
 
-/// Who is in command of a vehicle in the air, as far as its mode tells.
+/// Who is in command of a vehicle in the air, as far as its mode shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum InCommand {
     /// We are: it is in a mode in which we command.
     #[default]
     Us,
-    /// It lands because we told it to.
+    /// It lands because we ordered it.
     OurLanding,
-    /// It returns because we told it to.
+    /// It returns because we ordered it.
     OurReturn,
     /// Somebody else: a pilot, a ground station, or the autopilot's own failsafe.
     SomebodyElse,
@@ -40,8 +40,8 @@ pub enum Descent {
 }
 
 impl InCommand {
-    /// Who is in command after the vehicle was seen to do `truth` in `mode`. `sent` is the descent that we commanded
-    /// lately, and `wished_down` whether it should be on the ground: a landing is then what is wanted, and an agent that
+    /// Who is in command after the vehicle was observed in `truth` and `mode`. `sent` is the descent that we commanded
+    /// lately, and `wants_ground` whether it should be on the ground: a landing is then what is wanted, and an agent that
     /// was restarted in the middle of one does not know that it was its own.
     ///
     /// What is not known changes nothing, and on the ground nobody takes over.
@@ -70,13 +70,13 @@ impl InCommand {
     }
 }
 
-/// Whether the agent has let go of its vehicle: somebody has taken over more often than it was told to go on after.
+/// Whether the agent has let go of its vehicle: somebody has taken over more often than it was ordered to go on after.
 #[must_use]
 pub const fn let_go(takeovers: u32, resume_after: u32) -> bool {
     takeovers > resume_after
 }
 
-/// What an agent that has let go is said to be busy with.
+/// What an agent that has let go reports as its activity.
 #[must_use]
 pub const fn activity(truth: FlightTruth, mode: Option<Mode>, wants_ground: bool) -> Activity {
     match (truth, mode) {

@@ -1,6 +1,6 @@
 //! Which agents are replaced by a newer version now. An agent that ends lands its vehicle, so it is ended on the ground only.
 //!
-//! Owns: [`Upgrade`]: whose turn it is, which nodes get no flight meanwhile, and when to stop because one has not come back.
+//! Owns: [`Upgrade`]: which node is next, which nodes get no flight meanwhile, and when to stop because one has not come back.
 //! Must not: read a clock or end anything itself, and never land anybody: what flies is replaced after it has landed.
 //!
 //! ```text
@@ -21,10 +21,10 @@ use std::time::Duration;
 /// would show in the agent's reports by then.
 pub const SETTLE: Duration = Duration::from_secs(3);
 
-/// Who cannot be replaced within this time after being chosen is let go again, and flies.
+/// One that cannot be replaced within this time after being chosen is let go again, and flies.
 pub const HOLD: Duration = Duration::from_secs(15);
 
-/// Who was let go is not chosen again for this long.
+/// One that was let go is not chosen again for this long.
 pub const REST: Duration = Duration::from_secs(60);
 
 /// An agent is back when it has been connected, and has heard its vehicle, for so long. One that crashes soon is not.
@@ -49,11 +49,11 @@ enum Work {
         since: Moment,
         /// The Pod that we ended.
         ended: Option<String>,
-        /// Whether its Pod is being deleted, whoever wanted that.
+        /// Whether its Pod is being deleted, no matter by whom.
         leaving: bool,
         /// Since when all has been well again.
         back: Option<Moment>,
-        /// Whether it was told of as stuck.
+        /// Whether it was reported as stuck.
         told: bool,
     },
     /// It could not be replaced; it is left alone until then.
@@ -73,7 +73,7 @@ pub enum News {
     Stuck(NodeName),
 }
 
-/// What to do, and how things stand.
+/// What to do, and how far it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// Their Pods are to be deleted now.
@@ -100,7 +100,7 @@ impl Upgrade {
         self.0.keys()
     }
 
-    /// Whether the vehicle of `node` must not rise, because its agent is about to be replaced, or was and is not well yet.
+    /// Whether the vehicle of `node` must not take off, because its agent is about to be replaced, or was and is not well yet.
     #[must_use]
     pub fn holds(&self, node: &NodeName) -> bool {
         match self.0.get(node) {
@@ -225,10 +225,10 @@ impl Upgrade {
                     self.0.remove(node);
                     plan.news.extend(ours.then(|| News::Done(node.clone())));
                 } else if version == Some(Version::Outdated) && another {
-                    // There is a newer version still, or an older one again: it takes its turn like all others.
+                    // There is a newer version still, or an older one again: it waits like all others.
                     self.0.remove(node);
                 } else if !ours && !snapshot.node_ready {
-                    // Nobody can tell what a node does that is switched off.
+                    // What a node does that is switched off is not known.
                     self.0.remove(node);
                 } else if now.since(*since) >= pace.patience {
                     if !std::mem::replace(told, true) {

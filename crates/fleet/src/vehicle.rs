@@ -30,7 +30,7 @@ pub enum Autopilot {
     Px4,
 }
 
-/// Who the vehicle is.
+/// The vehicle's identity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// Autopilot stack.
@@ -89,7 +89,7 @@ pub struct Heartbeat {
     pub mode: ModeReport,
 }
 
-/// HEARTBEAT (0).system_status, as far as it tells of failsafes; see [`crate::failsafe`].
+/// HEARTBEAT (0).system_status, as far as it reports failsafes; see [`crate::failsafe`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SystemState {
     /// Any other.
@@ -152,7 +152,7 @@ pub enum ReasonClass {
     WillHeal,
     /// Somebody has to do something, such as calibrate a compass.
     NeedsHuman,
-    /// Not known; a person should look.
+    /// Not known; a person should check.
     #[default]
     Unclear,
 }
@@ -166,14 +166,14 @@ pub struct ArmingReason {
     pub class: ReasonClass,
     /// The autopilot's number for it: the id of PX4's EVENT (410); `None` for a text.
     pub code: Option<u32>,
-    /// When it was first told since the vehicle was last ready.
+    /// When it was first reported since the vehicle was last ready.
     pub first: Moment,
-    /// When it was last told.
+    /// When it was last reported.
     pub last: Moment,
 }
 
 impl ArmingReason {
-    /// A reason of which only the text is known, told at `now`.
+    /// A reason of which only the text is known, reported at `now`.
     #[must_use]
     pub const fn told(text: String, now: Moment) -> Self {
         Self {
@@ -189,7 +189,7 @@ impl ArmingReason {
 /// Everything heard from one vehicle, with the moment each fact arrived. Forgotten when the autopilot reboots.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Vehicle {
-    /// Who it is; set by the first autopilot heartbeat.
+    /// Its identity; set by the first autopilot heartbeat.
     pub identity: Option<Identity>,
     /// Last HEARTBEAT of the autopilot component.
     pub heartbeat: Option<Sighting<Heartbeat>>,

@@ -1,13 +1,13 @@
 //! Which Skein this is, as `--version` says it.
 //!
-//! Owns: the words. Must not: ask git; who builds a release says from which commit, in `SKEIN_COMMIT`.
+//! Owns: the words. Must not: ask git; the build of a release says from which commit, in `SKEIN_COMMIT`.
 
 use std::sync::LazyLock;
 
 static VERSION: LazyLock<String> =
     LazyLock::new(|| with_commit(env!("CARGO_PKG_VERSION"), option_env!("SKEIN_COMMIT")));
 
-/// The version, with the commit in brackets where the build was told of it: `0.1.0 (4be1f0c2a9d3)`.
+/// The version, with the commit in brackets where the build got it: `0.1.0 (4be1f0c2a9d3)`.
 pub fn version() -> &'static str {
     &VERSION
 }

@@ -1,7 +1,7 @@
 //! Whether a vehicle that holds is where it was asked to hold, and whether it falls.
 //!
 //! Owns: [`Watch`], what is remembered of one flight for that, and [`Astray`], what is found. Must not: command anything: what is
-//! found is reported at once, and people are told. Who is late on the way to a height is for [`crate::drone::height`].
+//! found is reported at once, and shown in the status. A vehicle that is late on the way to a height is for [`crate::drone::height`].
 //!
 //!   Unwatched --at its height--> Holds --farther off than the tolerance for SEEN_FOR--> Astray --back within half of it--> Holds
 //!   any --sinks faster than anybody asked it to--> Falls --holds its height again, or motors off--> Holds, Unwatched
@@ -102,7 +102,7 @@ impl Watch {
             };
             return;
         };
-        // Not known is not landed: what was found stands.
+        // Not known is not landed: what was found stays.
         if !flies {
             return;
         }
@@ -124,7 +124,7 @@ impl Watch {
             Some(Mode::Land | Mode::Return | Mode::Foreign) | None => SINKS_WHILE_DESCENDING,
         };
         let sinks = vehicle.sink_m_s.filter(|s| s.at == reading.at).map_or(0.0, |s| s.value);
-        // On its way to another height it may be told to go down.
+        // On its way to another height it may be ordered to go down.
         let under_way = mode == Some(Mode::Station) && !self.arrived(asked.height);
         if sinks < if under_way { SINKS_WHILE_DESCENDING } else { limit } {
             self.falls_since = None;
@@ -163,7 +163,7 @@ impl Watch {
             None
         };
         match (found, self.astray) {
-            // It is told once what it does, not at each meter.
+            // It is reported once what it does, not at each meter.
             (Some(_), Some(_)) => {}
             (Some(found), None) => {
                 let since = *self.off_since.get_or_insert(reading.at);

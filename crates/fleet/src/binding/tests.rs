@@ -225,7 +225,7 @@ fn a_pending_drone_is_told_how_many_nodes_failed_for_which_reason() {
     assert_eq!(
         any(&mixed).unwrap_err(),
         "no vehicle is free: of 6 drone nodes 1 serve other Drones, 1 are cordoned, 1 are not Ready, \
-         1 have no connected agent, 1 have an agent that is ending, 1 do not hear their autopilot"
+         1 have no connected agent, 1 have an agent that is ending, 1 receive nothing from their autopilot"
     );
     assert!(any(&[]).unwrap_err().contains("no node carries the label"));
 }

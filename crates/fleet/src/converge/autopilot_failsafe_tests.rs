@@ -110,7 +110,7 @@ fn a_persons_ground_order_lands_a_vehicle_out_of_a_failsafe() {
         (w.kind(), w.decide().activity),
         (Some(StepKind::Land), Activity::Landing)
     );
-    // One that comes down already does so by itself.
+    // One that lands already does so by itself.
     for mode in [Mode::Land, Mode::Return] {
         assert_eq!(world(ORDERED).in_failsafe(mode).kind(), None);
     }

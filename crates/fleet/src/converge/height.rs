@@ -1,16 +1,16 @@
-//! Another height for a vehicle that holds: the wish has changed while it flies.
+//! Another height for a vehicle that holds: the desired height has changed while it flies.
 //!
-//! Owns: [`another_height`]. Must not: move anybody on the word of one who does not lead, or out of a mode of ours.
+//! Owns: [`another_height`]. Must not: move a vehicle by order of one that does not lead, or out of a mode of ours.
 
 use super::{Situation, Step};
 use crate::drone::height::DRIFTS;
 use crate::units::AltitudeAboveHome;
 use crate::vehicle::{Mode, TRUTH_STALE_AFTER};
 
-/// Two wished heights that differ by more than this are two, meters.
+/// Two desired heights that differ by more than this are two, meters.
 const HEIGHTS_DIFFER: f64 = 0.05;
 
-/// The step to the wished height, if the vehicle was asked for another. Heights drift by a meter or two, so that what it was asked
+/// The step to the desired height, if the vehicle was asked for another. Heights drift by a meter or two, so that what it was asked
 /// for counts, not where it is; only an agent that has asked for none, as after a restart, goes by that.
 pub(super) fn another_height(s: &Situation<'_>, desired: AltitudeAboveHome) -> Option<Step> {
     let place = s.vehicle.position.as_ref()?.fresh(s.now, TRUTH_STALE_AFTER)?;
@@ -19,7 +19,7 @@ pub(super) fn another_height(s: &Situation<'_>, desired: AltitudeAboveHome) -> O
         Some(height) => off(height, HEIGHTS_DIFFER),
         None => off(place.above_home, DRIFTS),
     };
-    // Somebody who leads stands by it now, and the vehicle is where a command finds it.
+    // A leader confirms it now, and the vehicle is where a command finds it.
     let may = s.led() && s.vehicle.mode(s.now) == Some(Mode::Station);
     (elsewhere && may).then_some(Step::ChangeHeight {
         altitude: desired,

@@ -453,7 +453,7 @@ fn a_command_on_its_way_is_not_repeated_once_it_has_shown_its_effect_or_nothing_
     );
     let mut unheard = on_the_ground;
     unheard.now = unheard.now.plus(Duration::from_secs(4));
-    assert!(overtaken(&unheard, TakeOff), "who knows what it does now");
+    assert!(overtaken(&unheard, TakeOff), "it is not known what it does now");
     for kind in [Land, FailsafeLand, FailsafeReturn] {
         assert!(overtaken(&world(FLY).flying(Mode::Land), kind), "{kind:?}: it lands");
         assert!(
@@ -462,7 +462,7 @@ fn a_command_on_its_way_is_not_repeated_once_it_has_shown_its_effect_or_nothing_
         );
         assert!(
             !overtaken(&unheard, kind),
-            "{kind:?}: a command to come down is safe to repeat"
+            "{kind:?}: a command to land is safe to repeat"
         );
     }
     assert!(overtaken(&world(FLY).flying(Mode::Station), AskReasons));

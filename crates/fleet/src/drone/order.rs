@@ -1,4 +1,4 @@
-//! What the agent of a node is told, from what is known of the Drone bound to it.
+//! What the agent of a node is sent, from what is known of the Drone bound to it.
 //!
 //! Owns: [`for_node`] and [`order`]. Must not: land anything for want of knowledge. Where something is not known, the
 //! answer is `None`: nothing new is said, and the agent goes on with what it holds.
@@ -15,7 +15,7 @@ use crate::vehicle::FlightTruth;
 #[must_use]
 pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
     let held = held.filter(|h| h.uid == drone.uid);
-    // A vehicle is lifted only under a claim and a finalizer. One that serves this Drone already keeps being told.
+    // A vehicle is lifted only under a claim and a finalizer. One that serves this Drone already goes on getting orders.
     if held.is_none() && (drone.claim != Claimed::Ours || !(drone.guarded || drone.deleting)) {
         return None;
     }
@@ -32,8 +32,8 @@ pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
         (Ground::Unknown, Lift::Free) => return None,
         (ground, Lift::Stay(why)) => match flies(drone, held)? {
             true => flying,
-            // To keep it where it is needs no word of one who may lead no more, or who does not know its Swarm: but one that was
-            // told to fly and has not risen yet may do so at any moment.
+            // To keep it where it is needs no order of one that may lead no more, or that does not know its Swarm: but one that was
+            // ordered to fly and has not taken off yet may do so at any moment.
             false if ground == Ground::Unknown => return None,
             false if why == NoLift::Doubt && held.is_none_or(|held| held.grounded) => return None,
             false => grounded(GroundedWhy::Waiting),
@@ -48,7 +48,7 @@ pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
         failsafe: drone.failsafe,
         resume_after: drone.resume_after,
         ground_mark: drone.ground_mark,
-        // Whoever holds the Drone knows better.
+        // An agent that holds the Drone knows better.
         reported_flight: if held.is_none() { drone.reported_flight } else { ReportedFlight::default() },
     }))
 }
@@ -89,7 +89,7 @@ pub fn for_node(term: Term, drones: &[Facts], held: Option<Option<&Held>>, stran
             return Say::AskFor(stranger.uid.clone());
         }
         if !stranger.settled {
-            // Its vehicle comes down before it serves anybody else.
+            // Its vehicle lands before it serves another Drone.
             return Say::Order(Order::Unassigned { term });
         }
     }
@@ -100,8 +100,8 @@ pub fn for_node(term: Term, drones: &[Facts], held: Option<Option<&Held>>, stran
     order.map_or(Say::Nothing, Say::Order)
 }
 
-/// Of the Drones that name a node, the one that its vehicle serves: what the agent holds, or else who has the claim. One
-/// without a claim may be about to get it, so that the node is not told that it has no Drone.
+/// Of the Drones that name a node, the one that its vehicle serves: what the agent holds, or else the one with the claim. One
+/// without a claim may be about to get it, so that the agent is not notified that there is no Drone.
 fn served<'a>(drones: &'a [Facts], held: Option<&Held>) -> Option<&'a Facts> {
     let by_agent = drones
         .iter()

@@ -1,4 +1,4 @@
-//! What people are told of a Drone: phase, flight, and conditions with reasons and messages.
+//! What people read of a Drone: phase, flight, and conditions with reasons and messages.
 //!
 //! Owns: [`status`]. Tools that wait for objects go by Ready and Stalled. Must not: show intent as fact. `flying` comes from the vehicle's own account only; without a fresh
 //! report it is unknown. No cache, clock or Kubernetes type in here.
@@ -104,7 +104,7 @@ pub struct Condition {
 /// What a Drone's binding has come to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Binding {
-    /// Not looked at yet.
+    /// Not considered yet.
     NotYet,
     /// Bound, and the claim is its own.
     Bound(NodeName),
@@ -116,7 +116,7 @@ pub enum Binding {
     NodeTaken {
         /// The node.
         node: String,
-        /// Who holds it.
+        /// Which Drone holds it.
         by: String,
     },
 }
@@ -207,7 +207,7 @@ fn condition(kind: Kind, value: Option<bool>, reason: &'static str, message: Str
 
 fn unbound(binding: &Binding) -> Status {
     let (reason, message) = match binding {
-        Binding::NotYet | Binding::Bound(_) => ("Binding", "a vehicle is being looked for".to_owned()),
+        Binding::NotYet | Binding::Bound(_) => ("Binding", "a vehicle is being chosen".to_owned()),
         Binding::NoFreeVehicle(why) => ("NoFreeVehicle", why.clone()),
         Binding::Refused(why) => ("Refused", why.clone()),
         Binding::NodeTaken { node, by } => (
@@ -267,7 +267,7 @@ fn connected(report: &Report) -> Condition {
             "agent and autopilot are heard".into(),
         )
     } else {
-        let message = "the agent is connected but does not hear the autopilot; check cable, port, baud rate and power";
+        let message = "the agent is connected but receives nothing from the autopilot; check cable, port, baud rate and power";
         condition(Kind::Connected, Some(false), "AutopilotSilent", message.into())
     }
 }
@@ -290,7 +290,7 @@ fn armable(report: &Report) -> Condition {
             Kind::Armable,
             None,
             "NotHeard",
-            "the autopilot has not told its arming checks lately".into(),
+            "the autopilot has not reported its arming checks lately".into(),
         ),
     }
 }

@@ -104,7 +104,7 @@ fn what_the_autopilot_announced_explains_its_failsafe_and_its_change_of_mode() {
     let returns = announcing(returns, Cause::GroundStation, "GCS Failsafe", NOW - 9000);
     let station = Some(autopilot(Cause::GroundStation, "GCS Failsafe"));
     assert_eq!(told(None, &returns, InCommand::SomebodyElse, false), station);
-    // What is known stays when nothing more is told.
+    // What is known stays when nothing more is reported.
     let silent = flying(Autopilot::ArduPilot, Mode::Return, SystemState::Normal);
     assert_eq!(told(station.clone(), &silent, InCommand::SomebodyElse, false), station);
 }
@@ -129,7 +129,7 @@ fn our_own_return_is_ours_until_it_flies_as_ordered_again() {
     assert_eq!(
         told(ours.clone(), &holds, InCommand::Us, true),
         ours,
-        "it has just been told"
+        "it has just been ordered"
     );
     assert_eq!(told(ours.clone(), &holds, InCommand::Us, false), None);
     let mut landed = returns;

@@ -1,4 +1,4 @@
-//! Whether a Drone stands where its Swarm wants its Drones, once the Swarm's node selector has changed.
+//! Whether a Drone is where its Swarm wants its Drones, once the Swarm's node selector has changed.
 //!
 //! Owns: [`placement`]. A change of the selector counts; that a node's labels change under an unchanged one does not, as
 //! Kubernetes leaves a Pod where it runs. Must not: say when a misplaced Drone goes ([`super::plan`] does).

@@ -5,11 +5,11 @@
 /// The numbers behind a Swarm's Ready condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tally {
-    /// Drones wished for.
+    /// Drones desired.
     pub desired: usize,
     /// Drones that exist and are not being deleted.
     pub live: usize,
-    /// Drones that there may be beyond those wished for, because as many had better be replaced.
+    /// Drones that there may be beyond those desired, because as many should be replaced.
     pub surge: usize,
     /// Drones being deleted.
     pub leaving: usize,
@@ -40,7 +40,7 @@ pub struct Readiness {
     pub message: String,
 }
 
-/// Ready: exactly as many fly as wished, and none is left over.
+/// Ready: exactly as many fly as desired, and none is left over.
 #[must_use]
 pub fn readiness(t: &Tally) -> Readiness {
     let mut verdict = of_the_known(t);
@@ -106,7 +106,7 @@ fn of_the_known(t: &Tally) -> Readiness {
         );
     }
     let message = if t.desired == 0 {
-        "no Drone is wished for".into()
+        "no Drone is desired".into()
     } else {
         format!("all {} fly", t.desired)
     };

@@ -232,7 +232,7 @@ mod tests {
         let lost = |seconds| Service {
             serving: Serving::Unknown,
             unknown_for: Some(Duration::from_secs(seconds)),
-            // An operator's wish does not make it known.
+            // An operator's order does not make it known.
             node: Some(NodeUse::Drained),
             ..flying()
         };

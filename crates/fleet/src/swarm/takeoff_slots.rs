@@ -239,7 +239,7 @@ mod tests {
         assert!(slots.may_take_off(&uid("a")));
         slots.up(&uid("a"));
         slots.on_ground(&uid("a"));
-        assert!(!slots.may_take_off(&uid("a")), "it fell silent before it rose");
+        assert!(!slots.may_take_off(&uid("a")), "it fell silent before it took off");
     }
 
     #[test]

@@ -98,7 +98,7 @@ fn a_descent_of_ours_is_ours_to_its_end() {
     assert_eq!(
         pilots,
         InCommand::SomebodyElse,
-        "it was told to land, and somebody had it return"
+        "it was ordered to land, and somebody had it return"
     );
     let taken = landing.after(IN_AIR, Some(Mode::Foreign), Some(Descent::Land), true);
     assert_eq!(
@@ -381,7 +381,7 @@ fn an_agent_that_has_lost_its_disk_goes_by_what_was_told_before() {
     );
     assert!(
         !lost(&held(SoFar::Flown, 1), IN_AIR).let_go(&held(SoFar::Flown, 1)),
-        "it was told to go on"
+        "it was ordered to go on"
     );
     for (so_far, stage, killed) in [
         (SoFar::Fresh, Stage::Fresh, false),
@@ -392,7 +392,7 @@ fn an_agent_that_has_lost_its_disk_goes_by_what_was_told_before() {
         let record = lost(&held(so_far, 0), down);
         assert_eq!((record.stage, record.killed), (stage, killed), "{so_far:?}");
     }
-    // Whoever remembers the flight himself is not told.
+    // An agent that remembers the flight itself does not use it.
     let own = lost(&held(SoFar::Fresh, 0), down);
     assert_eq!(own.seen(Some(&held(SoFar::Killed, 9)), down, false), own);
 }

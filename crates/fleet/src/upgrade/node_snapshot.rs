@@ -54,7 +54,7 @@ pub struct Agent<'a> {
 }
 
 impl Agent<'_> {
-    /// Whether it goes on, and hears its vehicle.
+    /// Whether it goes on, and receives its vehicle.
     #[must_use]
     pub fn hears_its_vehicle(&self) -> bool {
         self.report.is_some_and(|(report, age)| {

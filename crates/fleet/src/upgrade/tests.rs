@@ -135,7 +135,7 @@ fn the_next_has_its_turn_once_the_one_before_is_well() {
 #[test]
 fn who_does_not_come_back_stops_all_others_and_is_told_of_once() {
     for broken in [
-        // Never connected, connects and crashes, or does not hear its vehicle.
+        // Never connected, connects and crashes, or does not receive its vehicle.
         |n: Node| n.silent(),
         |n: Node| n.with(|n| n.pod.as_mut().unwrap().runs = false),
         |n: Node| n.truth(FlightTruth::Unknown(WhyUnknown::NeverHeard)),

@@ -118,7 +118,7 @@ fn one_that_is_flown_down_has_left_its_height_within_two_seconds() {
     flight.at(20.0, 0.0, 1000);
     assert_eq!(flight.at(13.9, 1.5, 600), None, "a gust passes");
     assert_eq!(flight.at(13.0, 1.5, 1000), height(13.0));
-    assert_eq!(flight.at(3.0, 0.0, 5000), height(13.0), "it is told once");
+    assert_eq!(flight.at(3.0, 0.0, 5000), height(13.0), "it is reported once");
     assert_eq!(flight.at(16.5, -1.0, 1000), height(13.0));
     assert_eq!(flight.at(17.5, -1.0, 1000), None);
 }

@@ -1,4 +1,4 @@
-//! What the agent of a node is told.
+//! What the agent of a node is sent.
 
 use super::*;
 use crate::assignment::Failsafe;
@@ -66,7 +66,7 @@ fn only_an_agent_that_does_not_hold_the_drone_is_told_of_its_flight() {
     let drone = Facts { reported_flight, ..bound() };
     for (held, expected) in [(None, reported_flight), (Some(held(false)), ReportedFlight::default())] {
         let Some(Order::Assigned(order)) = order(TERM, &drone, held.as_ref()) else {
-            panic!("it is told nothing")
+            panic!("it is sent nothing")
         };
         assert_eq!(order.reported_flight, expected);
     }
@@ -213,7 +213,7 @@ fn one_who_may_lead_no_more_lifts_nobody_lands_nobody_and_still_grounds() {
     assert_eq!(
         desired(&down, Some(&settled)),
         WAITING,
-        "told to fly before, it would rise as soon as its checks pass"
+        "ordered to fly before, it would take off as soon as its checks pass"
     );
     let ordered = Facts {
         ground: Ground::Ordered,

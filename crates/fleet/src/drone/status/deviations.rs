@@ -53,7 +53,7 @@ fn told(cause: Cause, words: &str) -> String {
         Cause::Fence => "geofence",
         Cause::Position => "position lost",
         Cause::Propulsion => "motors or attitude",
-        Cause::Other => "cause not told",
+        Cause::Other => "cause not reported",
     };
     if words.is_empty() {
         cause.to_owned()
@@ -119,7 +119,7 @@ pub(super) fn taken_over(drone: &Facts, report: &Report) -> String {
         None => "somebody took over in flight".to_owned(),
     };
     format!(
-        "{who}; Skein sends nothing until it is told to go on: skein resume {} -n {}",
+        "{who}; Skein sends nothing until it is ordered to go on: skein resume {} -n {}",
         name.name, name.namespace
     )
 }
@@ -171,14 +171,14 @@ pub(super) fn astray(drone: &Facts, astray: Astray) -> (&'static str, String) {
         Astray::Height { at } => (
             "AltitudeLost",
             format!(
-                "in the air, but it has left its {height} m: it was at {:.0} m above home; look whether somebody steers it",
+                "in the air, but it has left its {height} m: it was at {:.0} m above home; check whether somebody steers it",
                 at.0
             ),
         ),
         Astray::Place { off } => (
             "PositionLost",
             format!(
-                "in the air, but {off:.0} m away from where it held; look whether somebody steers it, and at the wind"
+                "in the air, but {off:.0} m away from where it held; check whether somebody steers it, and the wind"
             ),
         ),
     }

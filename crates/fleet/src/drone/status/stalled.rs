@@ -8,7 +8,7 @@ use super::{Binding, Condition, Kind, Phase, Question, Status, condition, story}
 use crate::report::{Activity, HandsOff, Report};
 use crate::vehicle::ReasonClass;
 
-/// The condition, if it is so; `status` is what else is told.
+/// The condition, if it is so; `status` is what else is reported.
 pub(super) fn stalled(q: &Question<'_>, status: &Status) -> Option<Condition> {
     let ready = status.conditions.iter().find(|c| c.kind == Kind::Ready)?;
     let is = match (q.binding, q.report) {

@@ -37,7 +37,7 @@ const fn ground_reason(drone: &Facts) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// Why what stands does not rise, if it does not: one word, and a sentence.
+/// Why a vehicle on the ground does not take off, if it does not: one word, and a sentence.
 fn waits(drone: &Facts, report: &Report) -> Option<(&'static str, &'static str)> {
     // There is a better reason.
     let refuses = drone.lift == Lift::Stay(NoLift::TakeoffSlot) && report.ready == Some(false);
@@ -68,7 +68,7 @@ fn waits(drone: &Facts, report: &Report) -> Option<(&'static str, &'static str)>
         )),
         Lift::Stay(NoLift::TakeoffSlot) => Some((
             "WaitingItsTurn",
-            "on the ground: others of its Swarm rise, or have to land, first",
+            "on the ground: others of its Swarm take off, or have to land, first",
         )),
     }
 }
@@ -165,7 +165,7 @@ fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String
         (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, Activity::Landing) if report.terminating => {
             tell(Phase::Landing, "AgentEnding", "landing because its agent is ending")
         }
-        // Released while it came down, for example.
+        // Released while it landed, for example.
         (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, Activity::Landing) => tell(
             Phase::Landing,
             "Landing",
@@ -194,7 +194,7 @@ fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String
             "AgentEnding",
             "its agent is ending and takes no new flight",
         ),
-        (FlightTruth::Disarmed, _) if !ours => tell(Phase::Preparing, "NotTaken", "its agent is being told"),
+        (FlightTruth::Disarmed, _) if !ours => tell(Phase::Preparing, "NotTaken", "its agent is being notified"),
         (FlightTruth::Disarmed, _) => match armable(report) {
             Condition {
                 value: Some(false),

@@ -1,4 +1,4 @@
-//! What people are told of a Drone, as sentences about one.
+//! What people read of a Drone, as sentences about one.
 
 use super::*;
 use crate::assignment::{Failsafe, Held};
@@ -305,7 +305,7 @@ fn what_stands_on_a_node_that_takes_no_new_flights_says_why_and_what_to_do() {
     assert_eq!(
         told(Lift::Stay(NoLift::TakeoffSlot), &refuses),
         (Phase::Preparing, "ArmingChecksFail"),
-        "its turn is not what it waits for"
+        "it does not wait for a takeoff slot"
     );
     assert_eq!(told(Lift::Down, &ready), (Phase::Grounded, "NodeDrained"));
     let landing = report(IN_AIR, Activity::Landing);

@@ -1,4 +1,4 @@
-//! What the agent is told at its start, by flags and environment, checked.
+//! The agent's settings, by flags and environment, checked.
 //!
 //! Owns: [`Config`]. Must not: touch the network or the disk. Each bad or missing value is one line that says what to do.
 
@@ -13,10 +13,10 @@ use link::LinkUrl;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How long an agent that shares its process waits for its vehicle: nobody kills it, and whoever is there can.
+/// How long an agent that shares its process waits for its vehicle: nobody kills it, and a person who is there can.
 const PATIENT_LANDING: Duration = Duration::from_secs(900);
 
-/// Flies the vehicle of one node as the coordinator wishes.
+/// Flies the vehicle of one node as the coordinator orders.
 #[derive(Debug, Parser)]
 #[command(name = "skein-agent", version = fleet::version::version())]
 pub struct Flags {
@@ -67,7 +67,7 @@ pub struct Flags {
     /// Link id of our signatures; programs that use the same key need different ones.
     #[arg(long, env = "SKEIN_SIGNING_LINK_ID", default_value = "0", value_name = "ID")]
     signing_link_id: String,
-    /// Only look at the ready file of the agent that runs: status 0 when it is fresh, else 1. For a readiness probe.
+    /// Only check the ready file of the agent that runs: status 0 when it is fresh, else 1. For a readiness probe.
     #[arg(long, requires = "ready_file")]
     pub(crate) check_ready: bool,
     /// Only give the state folder, which the kubelet makes for root, to this user and group (UID:GID). For an init container.
@@ -75,7 +75,7 @@ pub struct Flags {
     pub(crate) give_state_dir_to: Option<String>,
 }
 
-/// How log lines look.
+/// Format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
     /// For people.
@@ -84,7 +84,7 @@ pub enum LogFormat {
     Json,
 }
 
-/// What the agent is told, checked.
+/// The agent's settings, checked.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Who we are.
@@ -95,7 +95,7 @@ pub struct Config {
     pub coordinator: Coordinator,
     /// Where the state is kept.
     pub state_dir: PathBuf,
-    /// How log lines look.
+    /// Format of log lines.
     pub log: LogFormat,
     /// How long an ending agent waits for its vehicle.
     pub landing_timeout: Duration,
@@ -105,7 +105,7 @@ pub struct Config {
     pub ready_file: Option<PathBuf>,
     /// Key file and link id of MAVLink 2 signing; `None` for none.
     pub signing: Option<(PathBuf, u8)>,
-    /// System id as which the agent plays the ground station while the coordinator is in contact; `None` for not at all.
+    /// System id as which the agent plays the ground station while the coordinator is in contact; `None`: it does not.
     pub ground_station: Option<SystemId>,
     /// Ground stations that connect to the agent.
     pub gcs: gcs::Config,

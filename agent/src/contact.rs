@@ -1,4 +1,4 @@
-//! Contact with the coordinator: whether somebody who leads has spoken on the stream that is open now.
+//! Contact with the coordinator: whether a leader has spoken on the stream that is open now.
 //!
 //! Owns: [`Contact`]: how long the agent has been alone (invariant 6), whether its assignment is confirmed, and for how long the
 //! heartbeat of the ground station goes on without ([`grace`]), so that a fail-over or a restart of coordinators brings nobody home.
@@ -71,7 +71,7 @@ impl Contact {
         self.heard = self.open;
     }
 
-    /// An order of the highest term came, about another Drone than the one that is held: nobody stands by that one's wish.
+    /// An order of the highest term came, about another Drone than the one that is held: no leader confirms that one's assignment.
     pub const fn disowned(&mut self) {
         self.heard();
         self.confirmed = false;

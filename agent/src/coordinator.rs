@@ -1,4 +1,4 @@
-//! The coordinator, as the agent was told of it: where it is, and how both show each other who they are.
+//! The coordinator, by the agent's settings: where it is, and how both show each other who they are.
 //!
 //! Owns: the flags for it, and refusing what would be unsafe: TLS without an authority, secrets without TLS, plain text
 //! across a network. Must not: touch the network or the disk.
@@ -29,7 +29,7 @@ pub struct CoordinatorFlags {
     /// File with the key of that certificate (PEM).
     #[arg(long, env = "SKEIN_CLIENT_KEY", value_name = "FILE")]
     pub client_key: Option<PathBuf>,
-    /// Allows http:// across a network: whoever is on it can then fly this vehicle.
+    /// Allows http:// across a network: everybody on it can then fly this vehicle.
     #[arg(long, env = "SKEIN_INSECURE_PLAINTEXT")]
     pub insecure_plaintext: bool,
 }
@@ -50,7 +50,7 @@ pub struct Coordinator {
 /// How agent and coordinator show each other who they are.
 #[derive(Clone, Debug)]
 pub enum Security {
-    /// Not at all.
+    /// They do not.
     Plain,
     /// By TLS, with credentials from files.
     Files(Files),

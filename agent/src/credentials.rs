@@ -56,7 +56,7 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// Why there are none now. They are looked for again at each connection.
+/// Why there are none now. They are read again at each connection.
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialError {
     /// A file is missing or none of its kind.

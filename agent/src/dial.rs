@@ -77,7 +77,7 @@ pub async fn open(coordinator: &Coordinator, reader: &mut Reader) -> Result<(Cha
     Ok((channel, bearer))
 }
 
-/// What a failed handshake means for whoever reads the log.
+/// What a failed handshake means for the reader of the log.
 fn about_tls(error: &io::Error) -> String {
     use rustls::{CertificateError, Error as Tls};
     let why = root_cause(error);

@@ -3,7 +3,7 @@
 //! Owns: [`Discovery`], which latches the one autopilot that it can fly and stays with it. Must not: forget it, answer
 //! others, or guess from component ids.
 //!
-//! Radios can carry two vehicles on one wire, and whoever speaks first after a restart is chance. So an autopilot is
+//! Radios can carry two vehicles on one wire, and which speaks first after a restart is chance. So an autopilot is
 //! latched only when no other was heard for a while; and while a Drone is held, only the one that has served it (invariant
 //! 3: a Drone never moves to another vehicle).
 
@@ -22,13 +22,13 @@ pub struct Discovery {
     vehicle_type: Option<MavType>,
     /// The vehicle that the Drone held is served by: system and component id.
     only: Option<(u8, u8)>,
-    /// Autopilots heard before one is latched: who, since when, and when last.
+    /// Autopilots received before one is latched: which, since when, and when last.
     heard: Vec<(MavHeader, Moment, Moment)>,
     epoch: Option<Instant>,
     told: Vec<(u32, u8)>,
 }
 
-/// What a HEARTBEAT says about who is there.
+/// What a HEARTBEAT says about its sender.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sighted {
     /// Our autopilot, seen for the first time.
@@ -65,7 +65,7 @@ impl Discovery {
         self.latched.as_ref()
     }
 
-    /// Whether autopilots are heard of which none is latched yet.
+    /// Whether autopilots are received of which none is latched yet.
     #[must_use]
     pub fn hears_somebody(&self) -> bool {
         self.latched.is_none() && !self.heard.is_empty()
@@ -79,7 +79,7 @@ impl Discovery {
             .is_some_and(|id| u32::from(id.system.0) == header.system_id && id.component.0 == header.component_id)
     }
 
-    /// Takes note of a HEARTBEAT (0) that arrived `at`, for those who have no moments.
+    /// Takes note of a HEARTBEAT (0) that arrived `at`, for callers that have no moments.
     pub fn hear_at(&mut self, header: MavHeader, beat: &HEARTBEAT_DATA, at: Instant) -> Sighted {
         let epoch = *self.epoch.get_or_insert(at);
         self.hear(header, beat, Moment::at(at.saturating_duration_since(epoch)))

@@ -60,7 +60,7 @@ struct Running {
     written: oneshot::Receiver<()>,
 }
 
-/// Logs all that `link` hears and writes from now on, as `config` says. Needs a tokio runtime.
+/// Logs all that `link` receives and writes from now on, as `config` says. Needs a tokio runtime.
 #[must_use]
 pub fn start(config: Config, node: NodeName, link: &LinkHandle) -> FlightLog {
     let Some(path) = config.folder.clone() else {

@@ -2,7 +2,7 @@
 //! MAVProxy, MAVSDK and the like, by UDP and TCP. We call them guests.
 //!
 //! Owns: meeting them ([`flags`], [`udp`], [`tcp`], [`guest`]), where frames go ([`routes`], [`switch`]), whose heartbeats the
-//! autopilot hears ([`charge`]), what onlookers may ask ([`read_only`], [`notice`]), and what is written and sent when
+//! autopilot receives ([`charge`]), what onlookers may ask ([`read_only`], [`notice`]), and what is written and sent when
 //! ([`outbox`], [`guest_queue`], [`hub`]).
 //! Must not: change a byte of a frame, hold up the line or the agent, or answer in the autopilot's name.
 //!
@@ -80,7 +80,7 @@ pub fn start(config: Config, link: LinkHandle) -> Gcs {
         warn!(
             read_only,
             places = places.join(", "),
-            "ground stations on other computers are let in; whoever reaches these places can speak to the autopilot"
+            "ground stations on other computers are let in; everybody who reaches these places can speak to the autopilot"
         );
     }
     let out = Arc::new(Out::new(config.bytes_per_second));

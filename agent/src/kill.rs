@@ -124,7 +124,7 @@ impl Kills {
             Some(Progress::Ended(Outcome::NoAnswer | Outcome::NotSent)) => KillOutcome::NoAnswer,
         };
         if let Some(nonce) = self.under_way.take().map(|o| o.purpose) {
-            warn!(?outcome, "the autopilot was told to stop the motors");
+            warn!(?outcome, "the autopilot was ordered to stop the motors");
             self.answered(nonce, outcome);
         }
     }

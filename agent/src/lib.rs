@@ -1,4 +1,4 @@
-//! The agent: one on each companion computer, usually a process of its own, which flies one vehicle as its Drone wishes.
+//! The agent: one on each companion computer, usually a process of its own, which flies one vehicle as its Drone wants.
 //!
 //! Owns: finding the autopilot ([`discovery`]), hearing it ([`normalize`], [`streams`], [`metadata`]), commanding it ([`recipe`],
 //! [`command`]), the uplink ([`uplink`], [`dial`], [`coordinator`], [`credentials`], [`contact`]), what survives a restart ([`state_file`]), ground stations as

@@ -1,10 +1,10 @@
 //! Lines of a log, written by a thread of their own.
 //!
-//! Owns: that writing a line neither waits nor fails: agents that fly vehicles log from the thread on which they hear them. A
+//! Owns: that writing a line neither waits nor fails: agents that fly vehicles log from the thread on which they receive them. A
 //! terminal that is paused or gone, a reader that has ended and a full disk cost lines, never an agent. Must not: decide
-//! what is worth a line, or what it looks like.
+//! what is worth a line, or its form.
 //!
-//!   whoever logs -> a queue of bounded length -> a thread of its own -> the file;   a full queue: counted, and told later
+//!   whoever logs -> a queue of bounded length -> a thread of its own -> the file;   a full queue: counted, and reported later
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -38,7 +38,7 @@ impl Lines {
     /// # Errors
     /// The system gives no thread or no file.
     pub fn to_standard_error() -> io::Result<Self> {
-        // A file of its own: whoever else writes to standard error must not wait for the lock of a stuck line.
+        // A file of its own: what else writes to standard error must not wait for the lock of a stuck line.
         Self::to(File::from(io::stderr().as_fd().try_clone_to_owned()?))
     }
 
@@ -91,7 +91,7 @@ impl<'a> MakeWriter<'a> for Lines {
 
 fn write_all(waiting: &Receiver<Item>, mut target: impl Write) {
     while let Ok(item) = waiting.recv() {
-        // What cannot be written is lost; there is nowhere to tell it.
+        // What cannot be written is lost; there is nowhere to report it.
         match item {
             Item::Line(left_out, line) => {
                 if left_out > 0 {

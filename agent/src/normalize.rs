@@ -144,7 +144,7 @@ impl Normalizer {
     }
 
     /// Home is taken while on the ground; in flight only if nothing is known, because it wanders by meters. A height that
-    /// stands alone may be noise, and a takeoff goes by it: it counts only with one before it that says the same.
+    /// comes alone may be noise, and a takeoff goes by it: it counts only with one before it that says the same.
     fn home(&mut self, vehicle: &mut Vehicle, amsl: AltitudeAmsl, now: Moment) {
         let on_ground = matches!(vehicle.truth(now), FlightTruth::Disarmed | FlightTruth::ArmedOnGround);
         let agreed = self
@@ -194,7 +194,7 @@ fn heartbeat(vehicle: &mut Vehicle, m: &HEARTBEAT_DATA, now: Moment) {
         vehicle.reasons.clear();
     }
     if vehicle.heartbeat.as_ref().is_none_or(|h| h.value.mode != mode) {
-        // The arming checks are those of the mode: what they said before, in another or in one that was not told, says nothing
+        // The arming checks are those of the mode: what they said before, in another or in an unknown one, says nothing
         // about this one.
         vehicle.ready = None;
     }

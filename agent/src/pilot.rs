@@ -235,7 +235,7 @@ impl Pilot {
         }
     }
 
-    /// An order of `term` was heard, but cannot be taken now; whoever leads is there all the same.
+    /// An order of `term` was received, but cannot be taken now; the leader is there all the same.
     pub fn not_taken(&mut self, term: Term) {
         self.state.fence = self.state.fence.having_seen(term);
         if term >= self.state.fence.highest_term {
@@ -258,7 +258,7 @@ impl Pilot {
         self.observe(now);
     }
 
-    /// The agent is ending: the vehicle comes down first.
+    /// The agent is ending: the vehicle lands first.
     pub const fn terminate(&mut self) {
         self.terminating = true;
     }
@@ -375,7 +375,7 @@ impl Pilot {
         if let Step::TakeOff { altitude } | Step::ChangeHeight { altitude, .. } = &step {
             self.memory.asks_for(*altitude);
         }
-        // Whoever takes the vehicle up after us must know that its descent is ours.
+        // The agent that serves the vehicle after us must know that its descent is ours.
         self.observe(now);
         let permit = match step {
             Step::Arm(permit) => {
@@ -570,7 +570,7 @@ impl Pilot {
             warn!(
                 ?mode,
                 takeovers = record.takeovers,
-                "somebody else has taken over; nothing is sent until told to go on"
+                "somebody else has taken over; nothing is sent until ordered to go on"
             );
         }
         let record = record.explained(&self.vehicle, now);

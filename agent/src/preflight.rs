@@ -1,4 +1,4 @@
-//! Reads the autopilot's own failsafe parameters before a flight, and says what is amiss.
+//! Reads the autopilot's own failsafe parameters before a flight, and reports the findings.
 //!
 //! Owns: [`Reader`]: which parameters matter on which autopilot, asking for them by PARAM_REQUEST_READ (20) one at a time,
 //! paced and with a capped back-off, what their values mean, and how the autopilot's time-out for its ground station fits ours. Must not: send, set a parameter, or decide what follows
@@ -22,7 +22,7 @@ const AGAIN: Backoff = Backoff {
     first: Duration::from_secs(1),
     cap: Duration::from_secs(30),
 };
-/// After so many requests in vain a parameter counts as unknown; it is asked for all the same.
+/// After so many requests without an answer a parameter counts as unknown; it is asked for all the same.
 const IN_VAIN: u32 = 4;
 /// What was read is read again after this long on the ground: somebody may have set it meanwhile.
 const READ_AGAIN_AFTER: Duration = Duration::from_secs(300);
@@ -77,7 +77,7 @@ const fn switches(autopilot: Autopilot) -> &'static [Switch] {
 }
 
 /// The parameter that says after how many seconds without its heartbeat the ground station counts as lost. Old ArduPilot has
-/// none, and it is always 5 s there; so nothing is amiss where it cannot be read.
+/// none, and it is always 5 s there; so it is no finding where it cannot be read.
 const fn timeout(autopilot: Autopilot) -> &'static str {
     match autopilot {
         Autopilot::ArduPilot => "FS_GCS_TIMEOUT",
@@ -162,7 +162,7 @@ impl Reader {
         }))
     }
 
-    /// Takes a PARAM_VALUE (22) of our autopilot, whoever asked for it.
+    /// Takes a PARAM_VALUE (22) of our autopilot, no matter who asked for it.
     pub fn hear(&mut self, autopilot: Autopilot, m: &PARAM_VALUE_DATA, now: Moment) {
         let Ok(name) = m.param_id.to_str() else { return };
         let place = names(autopilot).position(|known| known == name);
@@ -209,7 +209,7 @@ impl Reader {
                     "{name} is {value}, which is not known to bring the vehicle down in order; set it to {remedy}"
                 )),
                 None if reading.asked >= IN_VAIN => findings.amiss.push(format!(
-                    "{name} could not be read, so it is not known whether the autopilot looks after itself; check it with a ground station"
+                    "{name} could not be read, so it is not known whether the autopilot takes care of itself; check it with a ground station"
                 )),
                 None => findings.complete = false,
             }

@@ -1,7 +1,7 @@
-//! Readiness for the node's kubelet: a file that is fresh while the agent's loop runs and hears its autopilot.
+//! Readiness for the node's kubelet: a file that is fresh while the agent's loop runs and receives its autopilot.
 //!
-//! Owns: keeping the file fresh ([`keep`]) and looking at it from a probe ([`check`]). Must not: touch the loop that
-//! flies; the file is written by a task of its own, and a disk that hangs only makes the agent look not ready.
+//! Owns: keeping the file fresh ([`keep`]) and checking it from a probe ([`check`]). Must not: touch the loop that
+//! flies; the file is written by a task of its own, and a disk that hangs only makes the agent appear not ready.
 
 use crate::uplink::Outward;
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ pub fn check(path: &Path, now: SystemTime) -> Result<(), String> {
         return not("the agent does not hear its autopilot, or does not run");
     };
     match now.duration_since(written) {
-        Ok(age) if age > FRESH_FOR => not("the agent has not been heard of for a while"),
+        Ok(age) if age > FRESH_FOR => not("the agent has not refreshed it for a while"),
         Ok(_) | Err(_) => Ok(()),
     }
 }
@@ -71,6 +71,6 @@ mod tests {
         std::fs::write(&file, "ready\n").unwrap();
         assert_eq!(check(&file, now), Ok(()));
         let later = SystemTime::now() + FRESH_FOR + EVERY;
-        assert!(check(&file, later).unwrap_err().contains("not been heard of"));
+        assert!(check(&file, later).unwrap_err().contains("not refreshed it"));
     }
 }

@@ -129,7 +129,7 @@ fn watch_signals(terminate: CancellationToken) -> std::io::Result<impl Future<Ou
                 _ = interrupt.recv() => {}
             }
             if terminate.is_cancelled() {
-                info!("asked to end again: the vehicle still comes down first");
+                info!("asked to end again: the vehicle still lands first");
             }
             terminate.cancel();
         }

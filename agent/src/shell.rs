@@ -27,7 +27,7 @@ use tracing::{Instrument, error, info, warn};
 const TICK: Duration = Duration::from_millis(100);
 const REPORT_EVERY: Duration = Duration::from_secs(1);
 const SAVE_AGAIN_AFTER: Duration = Duration::from_secs(1);
-/// A disk that takes longer is not waited for: the vehicle is looked after meanwhile.
+/// A disk that takes longer is not waited for: the vehicle is served meanwhile.
 const SAVE_WITHIN: Duration = Duration::from_secs(1);
 /// A kill command must be on the wire within this.
 const KILL_WITHIN: Duration = Duration::from_millis(500);
@@ -45,7 +45,7 @@ pub struct Wiring {
     pub events: Events,
     /// What the coordinator says.
     pub orders: mpsc::Receiver<FromUplink>,
-    /// What the coordinator is told.
+    /// What is sent to the coordinator.
     pub reports: watch::Sender<Outward>,
     /// Cancelled when the agent is asked to end.
     pub terminate: CancellationToken,
@@ -186,7 +186,7 @@ impl Shell {
             News::AskedToEnd => {
                 self.ending_since = Some(self.wiring.clock.now());
                 self.pilot.terminate();
-                info!("asked to end: the vehicle comes down first");
+                info!("asked to end: the vehicle lands first");
             }
             News::Job(done) => self.pilot.job_done(done, self.wiring.clock.now(), jitter()),
             News::Tick => {}
@@ -201,7 +201,7 @@ impl Shell {
         self.ended()
     }
 
-    /// One at a time, away from here: the vehicle is looked after meanwhile.
+    /// One at a time, away from here: the vehicle is served meanwhile.
     fn begin_job(&mut self) {
         if self.job.is_none()
             && let Some(job) = self.pilot.take_job()
@@ -239,7 +239,7 @@ impl Shell {
         }
     }
 
-    /// A person's word: it goes before everything, to the wire once or not at all, and is written down after that.
+    /// A person's order: it goes before everything, to the wire once or not at all, and is written down after that.
     async fn kill(&mut self, order: &KillOrder, heard: Moment, now: Moment) {
         let Some(shot) = self.pilot.kill(order, heard, now, jitter()) else {
             return;
@@ -254,7 +254,7 @@ impl Shell {
                 written(sent)
             }
         };
-        warn!(?how, "told the autopilot to stop the motors, by a person's order");
+        warn!(?how, "ordered the autopilot to stop the motors, by a person's order");
         self.pilot.kill_written(how);
     }
 
@@ -275,7 +275,7 @@ impl Shell {
             .held
             .as_ref()
             .is_some_and(|a| matches!(a.desired, Desired::Flying { .. }));
-        // What is held already was written down when it was taken. A new wish to come down is obeyed even when the disk is
+        // What is held already was written down when it was taken. A new order to land is obeyed even when the disk is
         // full; one to fly is not.
         let new = fence != self.pilot.state().fence;
         if self.save(state, now).await || !new || !upwards {
@@ -354,7 +354,7 @@ impl Shell {
         written(self.wiring.link.send(out.from, &out.message, out.within).await)
     }
 
-    /// Tells the coordinator at once of every change, and of moving numbers once a second.
+    /// Reports every change to the coordinator at once, and moving numbers once a second.
     fn publish(&mut self) {
         let now = self.wiring.clock.now();
         let report = self.pilot.report(now);

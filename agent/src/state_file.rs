@@ -120,7 +120,7 @@ impl Store {
     /// Writes `state` whole: once this returns, it is on the disk.
     ///
     /// # Errors
-    /// What the system says; then the old state still stands.
+    /// What the system says; then the old state is still there.
     pub fn save(&self, state: &State) -> io::Result<()> {
         let on_disk = OnDisk {
             layout: LAYOUT,

@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, lchown};
 use std::path::Path;
 
 /// Gives the folder at `path` to `owner`, written `UID:GID`. A folder that is theirs already is left alone. Needs no right to
-/// look into the folder, which its owner may have taken from all others.
+/// read the folder, which its owner may have taken from all others.
 ///
 /// # Errors
 /// One line: `owner` is none, there is no such folder, or we may not give it away.

@@ -25,7 +25,7 @@ const PACE: Duration = Duration::from_millis(60);
 /// After so many questions for intervals without an answer, streams that never came are set without asking.
 const MUTE_AFTER: u32 = 1;
 
-/// What was heard of each message that we need, and asked for.
+/// What was received of each message that we need, and asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Streams {
     flows: [Flow; KINDS],

@@ -44,14 +44,14 @@ pub enum FromUplink {
     Kill(KillOrder, Instant),
 }
 
-/// What is told to the coordinator.
+/// What is sent to the coordinator.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outward {
     /// The latest report; `None` before the first.
     pub report: Option<Report>,
     /// Highest term seen.
     pub highest_term: Term,
-    /// What came of the last kill order; it is told once.
+    /// What came of the last kill order; it is sent once.
     pub kill_answer: Option<KillAnswer>,
 }
 
@@ -64,9 +64,9 @@ pub struct Uplink {
     pub node: NodeName,
     /// A random number of this life of the agent.
     pub life: u64,
-    /// What to tell.
+    /// What to report.
     pub outward: watch::Receiver<Outward>,
-    /// Whom to tell what was said.
+    /// Where answers are sent.
     pub pilot: mpsc::Sender<FromUplink>,
     /// Cancelled when the last report is in `outward` and should be sent before the end.
     pub farewell: CancellationToken,
@@ -180,7 +180,7 @@ impl Uplink {
         if self.pilot.send(FromUplink::Opened).await.is_err() {
             return End::Farewell;
         }
-        // What came of a kill order is told on the stream on which it came.
+        // What came of a kill order is reported on the stream on which it came.
         let mut answered = self.outward.borrow().kill_answer.as_ref().map(|a| a.nonce);
         self.outward.mark_changed();
         let mut noticed = String::new();
@@ -191,7 +191,7 @@ impl Uplink {
                         if message.notice != noticed {
                             noticed.clone_from(&message.notice);
                             if !noticed.is_empty() {
-                                warn!(notice = noticed, "the coordinator has a word for you");
+                                warn!(notice = noticed, "notice from the coordinator");
                             }
                         }
                         match read(message) {

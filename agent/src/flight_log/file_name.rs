@@ -2,7 +2,7 @@
 //!
 //! Owns: writing and reading them. Must not: touch the disk, or take another node's file for ours.
 //!
-//! N counts up over all files of a node: a companion computer may start with a clock of 1970, so the time does not tell
+//! N counts up over all files of a node: a companion computer may start with a clock of 1970, so the time does not give
 //! which file is the oldest.
 
 use fleet::ids::NodeName;

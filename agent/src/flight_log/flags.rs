@@ -1,4 +1,4 @@
-//! What the agent is told about the flight log, by flags and environment.
+//! Settings of the flight log, by flags and environment.
 //!
 //! Owns: [`FlightLogFlags`] and [`Config`]. Must not: touch the disk.
 
@@ -18,7 +18,7 @@ pub struct FlightLogFlags {
     flight_log_max_mib: u64,
 }
 
-/// What the agent is told about the flight log, checked.
+/// Settings of the flight log, checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Where logs are kept; `None`: nothing is logged.

@@ -14,7 +14,7 @@ const SETUP_SIGNING: u32 = 256;
 /// The bytes at the end of a signed frame that are made with the key.
 const SIGNATURE: usize = 6;
 
-/// Turns instants into wall-clock time, once looked up: a clock that is set meanwhile does not shuffle the records of a file.
+/// Turns instants into wall-clock time, once read: a clock that is set meanwhile does not shuffle the records of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Anchor {
     instant: Instant,

@@ -181,7 +181,7 @@ impl<S: LogStore> Writer<S> {
             && now.saturating_duration_since(current.synced) >= SYNC_EVERY
         {
             current.synced = now;
-            // The next write tells of a broken disk.
+            // The next write reports a broken disk.
             let _ = current.file.sync();
         }
     }

@@ -8,7 +8,7 @@ use super::routes::Address;
 use link::raw::RawFrame;
 use std::collections::BTreeMap;
 
-/// Most autopilots that are told apart; a line has one or two.
+/// Most autopilots that are distinguished; a line has one or two.
 const AT_MOST: usize = 16;
 
 /// The autopilots on the line.

@@ -2,7 +2,7 @@
 //!
 //! Owns: [`Charge`]. Must not: send a heartbeat, or read a clock. A heartbeat is passed on when it comes, or never.
 //!
-//! An autopilot cannot tell one ground station from another. PX4 counts every heartbeat of type GCS; ArduPilot counts
+//! An autopilot cannot distinguish ground stations. PX4 counts every heartbeat of type GCS; ArduPilot counts
 //! every heartbeat, of any type, whose system is its MAV_GCS_SYSID, which nearly all programs call 255. If the
 //! heartbeats of two stations reached it, the loss of the one with the pilot at it would go unnoticed. Therefore:
 //!
@@ -18,7 +18,7 @@
 //!    a guest's heartbeats could only hide its loss.
 //!
 //! ArduPilot also takes MANUAL_CONTROL and RC_CHANNELS_OVERRIDE of its station's system for signs of life. They pass:
-//! whoever steers is no onlooker.
+//! one that steers is no onlooker.
 
 use super::routes::{Address, GuestId};
 use std::time::Duration;
@@ -44,7 +44,7 @@ struct Holder {
     gone: bool,
 }
 
-/// Who is in charge.
+/// Which guest is in charge.
 #[derive(Debug, Default)]
 pub struct Charge {
     holder: Option<Holder>,

@@ -1,4 +1,4 @@
-//! The few fields of a frame that routing and logging look at, read from the bytes as they are.
+//! The few fields of a frame that routing and logging use, read from the bytes as they are.
 //!
 //! Owns: where these fields lie in the payload. Must not: decode whole messages, or change a byte: what passes through
 //! the agent may be of a dialect that it does not know.

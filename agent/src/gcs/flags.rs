@@ -1,4 +1,4 @@
-//! What the agent is told about guests, by flags and environment, checked.
+//! Settings of guests, by flags and environment, checked.
 //!
 //! Owns: [`GcsFlags`] and [`Config`]. Must not: touch the network.
 
@@ -25,13 +25,13 @@ pub struct GcsFlags {
     /// A ground station that waits for us, such as QGroundControl: HOST:PORT; may be repeated.
     #[arg(long, env = "SKEIN_GCS_UDP_TO", value_name = "HOST:PORT", value_delimiter = ',')]
     pub gcs_udp_to: Vec<String>,
-    /// Ground stations look and ask; what could change flight, parameters or missions does not pass.
+    /// Ground stations watch and ask; what could change flight, parameters or missions does not pass.
     #[arg(long, env = "SKEIN_GCS_READ_ONLY")]
     pub gcs_read_only: bool,
-    /// Allow ground stations on other computers. Whoever reaches the address can fly the vehicle, unless read-only.
+    /// Allow ground stations on other computers. Everybody who reaches the address can fly the vehicle, unless read-only.
     #[arg(long, env = "SKEIN_GCS_ALLOW_REMOTE")]
     pub gcs_allow_remote: bool,
-    /// Whether the autopilot hears the heartbeats of the ground station in charge, so that its failsafe watches over that
+    /// Whether the autopilot receives the heartbeats of the ground station in charge, so that its failsafe watches over that
     /// one: pass, the default, or hold, the default with --gcs-read-only. With --gcs-heartbeat they are always held.
     #[arg(long, env = "SKEIN_GCS_GUEST_HEARTBEATS")]
     pub gcs_guest_heartbeats: Option<Heartbeats>,
@@ -40,9 +40,9 @@ pub struct GcsFlags {
 /// What becomes of the heartbeats of ground stations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Heartbeats {
-    /// The autopilot hears those of the one in charge.
+    /// The autopilot receives those of the one in charge.
     Pass,
-    /// It hears none.
+    /// It receives none.
     Hold,
 }
 
@@ -67,7 +67,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// What the agent is told about guests, checked.
+/// Settings of guests, checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Where guests are met; nowhere means that there are none.
@@ -91,7 +91,7 @@ pub enum BadGcs {
     UdpTo(String),
     /// Others would reach it.
     #[error(
-        "{0:?} is beyond this computer, and whoever is there could fly the vehicle; use 127.0.0.1, or add --gcs-allow-remote"
+        "{0:?} is beyond this computer, and everybody there could fly the vehicle; use 127.0.0.1, or add --gcs-allow-remote"
     )]
     Remote(String),
 }
@@ -112,7 +112,7 @@ impl Default for Config {
 
 impl Config {
     /// The same for an autopilot on `link`: guests get half of a serial line. When the agent itself beats as a ground station,
-    /// for the coordinator, no guest does: the autopilot could not tell that the coordinator is lost.
+    /// for the coordinator, no guest does: the autopilot could not notice that the coordinator is lost.
     #[must_use]
     pub fn beside(self, link: &LinkUrl, agent_is_ground_station: bool) -> Self {
         let bytes_per_second = match link {

@@ -22,10 +22,10 @@ const BYTES_PER_SECOND: f64 = 262_144.0;
 const BURST: f64 = 65_536.0;
 /// A frame counts as so many bytes more: handing a short one on is as much work as a long one.
 const EACH_FRAME: usize = 64;
-/// So does what only looked like a frame until its checksum was known.
+/// So does what seemed to be a frame until its checksum was known.
 const EACH_BAD_CHECKSUM: usize = link::raw::LONGEST;
 
-/// What the hub is told.
+/// What the hub is sent.
 #[derive(Debug)]
 pub enum FromGuest {
     /// A guest is there; frames for it go into the queue.
@@ -137,7 +137,7 @@ impl Guest {
         self.tell_all(Framer::next_after_silence).await;
     }
 
-    /// Tells the hub of all frames that `next` gives; the work of it in bytes.
+    /// Sends the hub all frames that `next` gives; the work of it in bytes.
     async fn tell_all(&mut self, next: impl Fn(&mut Framer) -> Option<RawFrame>) -> usize {
         let mut work = 0;
         while let Some(frame) = next(&mut self.framer) {
@@ -248,7 +248,7 @@ mod tests {
         );
         let (_, heard) = in_ten_seconds(&ping.bytes.repeat(100)).await;
         assert!((10_000..60_000).contains(&heard), "{heard} frames in 10 s");
-        // Each byte begins what looks like a frame of 262 bytes until its checksum is known.
+        // Each byte begins what seems to be a frame of 262 bytes until its checksum is known.
         let (taken, _) = in_ten_seconds(&[0xFE; 4096]).await;
         assert!(taken < 100_000, "{taken} bytes in 10 s");
     }

@@ -41,7 +41,7 @@ impl Out {
         }
     }
 
-    /// A frame of `guest`, to be written when it is its turn. `beat`: it is a heartbeat.
+    /// A frame of `guest`, to be written when it is the next. `beat`: it is a heartbeat.
     pub fn push(&self, guest: GuestId, frame: Arc<RawFrame>, beat: bool) {
         self.look().push(guest, frame, beat, Instant::now());
         self.news.notify_one();
@@ -137,7 +137,7 @@ impl Hub {
                 let (system, component) = (frame.system, frame.component);
                 info!(
                     system,
-                    component, "the autopilot now hears the heartbeats of this ground station"
+                    component, "the autopilot now receives the heartbeats of this ground station"
                 );
             }
         }

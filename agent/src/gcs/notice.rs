@@ -1,4 +1,4 @@
-//! What a guest is told when it is refused: a STATUSTEXT (253) of the agent. No answer is ever made up in the autopilot's name.
+//! The notice to a guest that is refused: a STATUSTEXT (253) of the agent. No answer is ever made up in the autopilot's name.
 //!
 //! Owns: the words and how often they are said. Must not: send them.
 
@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// A guest is told so no more often than this.
+/// A guest gets a notice no more often than this.
 const EVERY: Duration = Duration::from_secs(10);
 /// At most 50 bytes.
 const READ_ONLY: &str = "Skein: read-only, this was not passed on";
 
-/// Tells guests that they were refused.
+/// Notifies guests that they were refused.
 #[derive(Debug, Default)]
 pub struct Notices {
     told: BTreeMap<GuestId, Instant>,
@@ -23,7 +23,7 @@ pub struct Notices {
 }
 
 impl Notices {
-    /// What to tell `guest` as `ours`, if it was not told lately.
+    /// The notice to `guest` from `ours`, if it had none lately.
     pub fn read_only(&mut self, guest: GuestId, ours: Address, now: Instant) -> Option<RawFrame> {
         let lately = |at: &Instant| now.saturating_duration_since(*at) < EVERY;
         if self.told.get(&guest).is_some_and(lately) {

@@ -6,9 +6,9 @@
 //! * The agent's commands come first. Guests together get half of what the line carries, and at once no more than one
 //!   long frame. So before a command of the agent there are, in the system's buffer and in the writer's hand, at most two
 //!   frames of guests: 560 bytes, which is 97 ms at 57600 baud and 6 ms at 921600.
-//! * Guests take turns, frame by frame. A guest that sends too much loses its own oldest frames.
+//! * Guests alternate, frame by frame. A guest that sends too much loses its own oldest frames.
 //! * A frame that waits longer than 1 s is dropped: a command that comes late is worse than none.
-//! * Of the heartbeats of a guest the newest is kept apart and goes first: they must tell of the present, and must not be lost in a
+//! * Of the heartbeats of a guest the newest is kept apart and goes first: they must report the present, and must not be lost in a
 //!   flood of the same guest.
 
 use super::routes::GuestId;
@@ -80,7 +80,7 @@ impl Outbox {
         }
     }
 
-    /// A frame of `guest`, to be written when it is its turn. `beat`: it is a heartbeat.
+    /// A frame of `guest`, to be written when it is the next. `beat`: it is a heartbeat.
     pub fn push(&mut self, guest: GuestId, frame: Arc<RawFrame>, beat: bool, now: Instant) {
         let queue = self.queues.entry(guest).or_default();
         let entry = (now, frame);

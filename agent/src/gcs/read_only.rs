@@ -2,7 +2,7 @@
 //!
 //! Owns: the list. Must not: answer for the autopilot.
 //!
-//! What is not on the list does not pass, also what this file has never heard of. Passed are:
+//! What is not on the list does not pass, also what this file does not know. Passed are:
 //!
 //! | message | why it changes nothing |
 //! |---|---|
@@ -13,10 +13,10 @@
 //! | COMMAND_LONG or _INT with GET_MESSAGE_INTERVAL (510), REQUEST_MESSAGE (512), REQUEST_PROTOCOL_VERSION (519), REQUEST_AUTOPILOT_CAPABILITIES (520) | each is answered with one message |
 //! | FILE_TRANSFER_PROTOCOL (110) that lists, opens to read, reads, checks or closes | reads files, among them parameters and metadata |
 //!
-//! Not passed, though they look harmless: SET_MESSAGE_INTERVAL and REQUEST_DATA_STREAM (the agent flies by the streams
+//! Not passed, though they seem harmless: SET_MESSAGE_INTERVAL and REQUEST_DATA_STREAM (the agent flies by the streams
 //! that they would change), SYSTEM_TIME (sets the clock of an autopilot without GPS), TIMESYNC (moves PX4's estimate of
 //! its companion's clock), RUN_PREARM_CHECKS, the log download (takes the line for minutes), and HEARTBEAT, unless that is
-//! wished for: an onlooker whose leaving could bring the vehicle home is none.
+//! desired: an onlooker whose leaving could bring the vehicle home is none.
 
 use super::fields;
 use link::raw::RawFrame;

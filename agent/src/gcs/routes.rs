@@ -1,6 +1,6 @@
 //! Where a frame goes (MAVLink guide, guide/routing).
 //!
-//! Owns: [`Routes`]: who was seen where, and where a frame must go for it. Must not: look at what a frame says; what is
+//! Owns: [`Routes`]: which address was seen where, and where a frame must go for it. Must not: read what a frame says; what is
 //! not let through is decided by [`super::switch`].
 //!
 //! * A frame without a target, or to system 0, goes everywhere but back. So does a frame of unknown id.
@@ -60,7 +60,7 @@ impl KnownAddresses {
     }
 }
 
-/// Who was seen where.
+/// Which address was seen where.
 #[derive(Debug, Default)]
 pub struct Routes {
     autopilot: KnownAddresses,
@@ -91,7 +91,7 @@ impl Routes {
         }
     }
 
-    /// `who` is on the autopilot's line and nowhere else, whoever may have spoken with its name before.
+    /// `who` is on the autopilot's line and nowhere else, even if another has spoken with its address before.
     pub fn only_on_line(&mut self, who: Address) {
         for seen in self.guests.values_mut() {
             seen.0.retain(|other| *other != who);

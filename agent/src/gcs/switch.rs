@@ -8,7 +8,7 @@
 //! * it is SETUP_SIGNING (256), which carries a key and is never forwarded, from whichever side;
 //! * it speaks as the agent, or as a component that was heard on the autopilot's line with the system of a vehicle:
 //!   nobody may fly on borrowed authority, and other guests must not be lied to about the vehicle;
-//! * it is RADIO_STATUS (109) or RADIO (166): it tells of the guest's own radio, and an autopilot would slow our line for it;
+//! * it is RADIO_STATUS (109) or RADIO (166): it reports the guest's own radio, and an autopilot would slow our line for it;
 //! * it would reach the autopilot and is a heartbeat that [`super::charge`] holds back, or in read-only mode is not on the list
 //!   of [`super::read_only`]. Other guests get it all the same.
 
@@ -31,7 +31,7 @@ const SYSTEM_AT_FIRST: u8 = 1;
 /// What guests may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// Guests only look.
+    /// Guests only watch.
     pub read_only: bool,
     /// The heartbeats of the ground station in charge reach the autopilot; else none do.
     pub pass_heartbeats: bool,
@@ -44,11 +44,11 @@ pub enum Refusal {
     SetupSigning,
     /// It speaks as somebody else.
     Impostor,
-    /// It tells of a radio that is not ours.
+    /// It reports a radio that is not ours.
     Radio,
     /// A heartbeat that must not reach the autopilot.
     HeldHeartbeat,
-    /// Guests only look.
+    /// Guests only watch.
     ReadOnly,
 }
 
@@ -153,7 +153,7 @@ impl Switch {
         Verdict { to, refusal }
     }
 
-    /// As whom the agent speaks.
+    /// The address as which the agent speaks.
     #[must_use]
     pub fn ours(&self) -> Address {
         let system = self.autopilots.system().unwrap_or(SYSTEM_AT_FIRST);

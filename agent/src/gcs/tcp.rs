@@ -80,7 +80,7 @@ async fn listen(mut reader: OwnedReadHalf, guest: &mut Guest) -> &'static str {
             read = reader.read(&mut buffer) => read,
             () = sleep(SILENCE), if guest.is_unfinished() => {
                 guest.falls_silent().await;
-                // What is unfinished still is looked at again when there is more of it.
+                // What is unfinished still is read again when there is more of it.
                 reader.read(&mut buffer).await
             }
         };

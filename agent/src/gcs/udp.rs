@@ -45,7 +45,7 @@ struct Table {
     thrown_away: Pace,
 }
 
-/// Serves guests for ever: `known` alone, or whoever speaks to the socket.
+/// Serves guests for ever: `known` alone, or all that speak to the socket.
 pub async fn serve(socket: UdpSocket, known: Option<SocketAddr>, admission: GuestAdmission) -> Infallible {
     let mut table = Table::new(socket, known, admission);
     if let Some(address) = known {
@@ -66,7 +66,7 @@ pub async fn serve(socket: UdpSocket, known: Option<SocketAddr>, admission: Gues
                     let wait = table.hear(from, heard.get(..n).unwrap_or_default()).await;
                     quiet_until = Instant::now() + wait;
                 }
-                // Linux tells here of errors on the way to some guest; that one falls silent, or comes back.
+                // Linux reports here errors on the way to some guest; that one falls silent, or comes back.
                 Err(error) => {
                     debug!(%error, "nothing was received");
                     quiet_until = Instant::now() + AGAIN;
@@ -108,7 +108,7 @@ impl Table {
     async fn hear(&mut self, from: SocketAddr, bytes: &[u8]) -> Duration {
         let now = Instant::now();
         let may_enter = self.known.is_none_or(|known| known == from);
-        // Whoever speaks no MAVLink gets none.
+        // A sender of no MAVLink gets none.
         if may_enter && !self.guests.contains_key(&from) && speaks_mavlink(bytes) {
             self.enter(from).await;
         }
@@ -158,7 +158,7 @@ impl Table {
     }
 }
 
-/// Looks no further than one frame reaches: anybody may send here, and as much as he likes.
+/// Reads no further than one frame reaches: anybody may send here, any amount.
 fn speaks_mavlink(datagram: &[u8]) -> bool {
     let mut framer = Framer::default();
     framer.push(datagram.get(..LONGEST).unwrap_or(datagram));

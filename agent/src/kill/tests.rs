@@ -227,7 +227,7 @@ fn nothing_but_this_file_can_make_a_command_that_disarms() {
     let recipe = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/recipe.rs")).unwrap();
     let (program, _) = recipe.split_once("#[cfg(test)]").unwrap();
     let arm = "Command::long(MavCmd::MAV_CMD_COMPONENT_ARM_DISARM, [1.0, 0.0, 0.0, 0.0])";
-    // What tells a command that may arm from others makes none.
+    // What distinguishes a command that may arm makes none.
     let tells = "MavCmd::MAV_CMD_COMPONENT_ARM_DISARM => param1.abs() > 0.0 || param1.is_nan(),";
     let code: String = program
         .lines()

@@ -6,7 +6,7 @@
 //!   Waiting --due--> Asked --URI and checksum--> Working (cache) --not there--> Downloading --file--> Working (read)
 //!     the same again for the events file, then Ready. Any failure: Waiting, longer each time.
 //!
-//! Whoever drives it calls [`Fetch::next`] only while the vehicle is disarmed and nothing else is to be sent. What has come
+//! The caller runs [`Fetch::next`] only while the vehicle is disarmed and nothing else is to be sent. What has come
 //! of a file is kept over a loss of the link, a reboot or a flight, and the download goes on from there.
 
 use super::ftp::{Download, Failed, Progress};
@@ -188,7 +188,7 @@ impl Fetch {
         request.map(|request| packet(&request, to))
     }
 
-    /// Work to be done elsewhere, once; its end is told by [`Self::done`].
+    /// Work to be done elsewhere, once; its end is reported by [`Self::done`].
     pub const fn take_job(&mut self) -> Option<Job> {
         self.job.take()
     }
@@ -225,7 +225,7 @@ impl Fetch {
         None
     }
 
-    /// Looks for a file, in the cache first.
+    /// Gets a file, from the cache first.
     fn seek(&mut self, target: Target, now: Moment, jitter: f64) {
         match place(&target.uri) {
             Place::Vehicle { .. } => self.work(target, None),

@@ -4,7 +4,7 @@
 //! clock, know what the file means. Moments and jitter come in.
 //!
 //! It reads piece by piece (ReadFile) and never asks for a burst. A burst cannot be held back once it is asked for, and on
-//! a slow radio its 35 KiB would stand before the answer to an arm or land command. This way at most one packet does.
+//! a slow radio its 35 KiB would delay the answer to an arm or land command. This way at most one packet does.
 //! After each answer it rests for as long as the answer took, so that the link stays half free.
 //!
 //!   Open --size--> Read --piece, again and again--> all there --> Close --> Done
@@ -47,7 +47,7 @@ pub(super) enum Failed {
     Changed,
 }
 
-/// How a download stands.
+/// How far a download is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Progress {
     /// It goes on.
@@ -118,7 +118,7 @@ impl Download {
         self.seq
     }
 
-    /// Ends it where it stands: what has come so far.
+    /// Ends it as it is: what has come so far.
     pub(super) fn give_up(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.got)
     }
@@ -216,7 +216,7 @@ impl Download {
         };
     }
 
-    /// How it stands. A download that has ended gives up what it has.
+    /// How far it is. A download that has ended gives up what it has.
     pub(super) fn progress(&mut self) -> Progress {
         match self.stage {
             Stage::Over(Ok(())) => Progress::Done(std::mem::take(&mut self.got)),

@@ -1,4 +1,4 @@
-//! What takes time: looking in the cache, unpacking and reading. Done on a thread of its own, one job at a time.
+//! What takes time: reading the cache, unpacking and reading. Done on a thread of its own, one job at a time.
 //!
 //! Owns: [`Job`] and what it finds ([`Found`]): the checksum decides whether a file is the right one. Must not: touch the
 //! link or the pilot.
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// COMP_METADATA_TYPE_EVENTS.
 const TYPE_EVENTS: u32 = 4;
-/// Most entries of the index that are looked at.
+/// Most entries of the index that are read.
 const ENTRIES_AT_MOST: usize = 64;
 
 /// Which file it is about.
@@ -28,13 +28,13 @@ pub(super) enum Which {
 /// A piece of work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// Told with its end.
+    /// Reported with its end.
     pub(super) number: u64,
     pub(super) cache: MetadataCache,
     pub(super) which: Which,
-    /// Its checksum by whoever named it; the index need not give one for its files.
+    /// Its checksum where it was named; the index need not give one for its files.
     pub(super) crc: Option<u32>,
-    /// The file as it was downloaded; `None`: look in the cache.
+    /// The file as it was downloaded; `None`: read the cache.
     pub(super) bytes: Option<Vec<u8>>,
 }
 

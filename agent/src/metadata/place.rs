@@ -1,6 +1,6 @@
 //! Where a piece of metadata is: the URIs that an autopilot names.
 //!
-//! Owns: telling a file on the vehicle (`mftp://[;comp=ID]PATH`, MAVLink guide, services/ftp) from one on the Internet.
+//! Owns: distinguishing a file on the vehicle (`mftp://[;comp=ID]PATH`, MAVLink guide, services/ftp) from one on the Internet.
 //! Must not: fetch anything.
 
 /// Longest path: what fits into one packet.

@@ -27,7 +27,7 @@ pub enum Subject {
     ReportEnds,
     /// One check that fails.
     Check {
-        /// Whether it stands against arming in the mode in which the vehicle holds its place.
+        /// Whether it prevents arming in the mode in which the vehicle holds its place.
         in_hold: bool,
     },
     /// Anything else.
@@ -80,7 +80,7 @@ pub(super) struct Enum {
     pub(super) entries: BTreeMap<u64, String>,
 }
 
-/// Most names that one bit field is told with.
+/// Most names that one bit field is shown with.
 const BITS_AT_MOST: u32 = 16;
 
 impl Table {

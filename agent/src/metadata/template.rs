@@ -9,7 +9,7 @@
 const LONGEST: usize = 400;
 /// Most decimals.
 const DECIMALS_AT_MOST: usize = 6;
-/// For whom we show.
+/// For which group of readers we show.
 const PROFILE: &str = "normal";
 
 /// The text for people on one line: `shown` gives argument N (from 1), with so many decimals; `None` if there is none.

@@ -4,17 +4,17 @@
 //! in HEARTBEAT has the last word ([`fleet::failsafe::executing`]).
 //!
 //! ArduPilot names the cause in the announcement ("Battery Failsafe", "Max Alt fence breached"), with figures in the text before.
-//! PX4 announces with "Failsafe activated", and tells the cause in the texts and events before, or in the event's arguments.
+//! PX4 announces with "Failsafe activated", and gives the cause in the texts and events before, or in the event's arguments.
 
 use fleet::failsafe::{Alarm, Cause};
 use fleet::time::{Moment, Sighting};
 use fleet::vehicle::Vehicle;
 use std::time::Duration;
 
-/// What was told this long before an announcement explains it.
+/// What was reported this long before an announcement explains it.
 const EXPLAINS_FOR: Duration = Duration::from_secs(5);
 
-/// What is told this long after an announcement without a cause explains it too.
+/// What is reported this long after an announcement without a cause explains it too.
 const EXPLAINED_WITHIN: Duration = Duration::from_secs(2);
 
 /// Most characters of one text that are kept.
@@ -44,7 +44,7 @@ const CAUSES: [(&str, Cause); 20] = [
     ("navigation", Cause::Position),
 ];
 
-/// What the autopilot told lately that may explain a failsafe.
+/// What the autopilot reported lately that may explain a failsafe.
 #[derive(Clone, Debug, Default)]
 pub struct Alarms {
     before: Option<Sighting<Alarm>>,
@@ -78,7 +78,7 @@ impl Alarms {
         }
     }
 
-    /// What is told may explain a failsafe that follows, or one that was just announced without a cause.
+    /// What is reported may explain a failsafe that follows, or one that was just announced without a cause.
     pub fn explains(&mut self, vehicle: &mut Vehicle, text: &str, now: Moment) {
         let told = alarm(text);
         if told.cause == Cause::Other {

@@ -1,9 +1,9 @@
 //! Whether the autopilot has rebooted, from its own clock: `time_boot_ms`, which began anew.
 //!
-//! Owns: [`BootClocks`]. Must not: look at events, whose times are old when they are repeated; the caller sees to that.
+//! Owns: [`BootClocks`]. Must not: use events, whose times are old when they are repeated; the caller sees to that.
 //!
 //! Each kind of message is compared only with those of its own kind. In some firmware two kinds go by different clocks, or one
-//! never tells the time; one after the other they would look like reboots without end.
+//! never gives the time; one after the other they would seem to be reboots without end.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub struct BootClocks(BTreeMap<u32, BootClock>);
 
 impl BootClocks {
     /// A message of this id was made at `boot_ms`: whether the autopilot has rebooted since the one before. Each reboot is
-    /// told once.
+    /// reported once.
     pub fn went_back(&mut self, message_id: u32, boot_ms: u32) -> bool {
         let back = self.0.entry(message_id).or_default().went_back(boot_ms);
         if back {

@@ -74,7 +74,7 @@ const SETTLING: [&str; 2] = ["accels inconsistent", "gyros inconsistent"];
 /// What has not settled after this long is a fault.
 const SETTLES_WITHIN: Duration = Duration::from_secs(90);
 
-/// The class of a reason, by its text without prefix, that has stood for `stood`.
+/// The class of a reason, by its text without prefix, that has lasted for `stood`.
 #[must_use]
 pub fn class_after(text: &str, stood: Duration) -> ReasonClass {
     let lower = text.to_lowercase();
@@ -84,7 +84,7 @@ pub fn class_after(text: &str, stood: Duration) -> ReasonClass {
     class(text)
 }
 
-/// The class of a reason that has stood for long, by its text without prefix.
+/// The class of a reason that has lasted for long, by its text without prefix.
 #[must_use]
 pub fn class(text: &str) -> ReasonClass {
     let text = text.to_lowercase();

@@ -1,4 +1,4 @@
-//! PX4's EVENT (410): why it does not arm, which it tells a companion computer in no other way.
+//! PX4's EVENT (410): why it does not arm, which it reports to a companion computer in no other way.
 //!
 //! Owns: what an event says about arming: by the autopilot's own descriptions once they are there ([`Table`]), and until then
 //! by a table of the arming checks that were recorded from PX4 (main of August 2025), and how their arguments are laid
@@ -26,7 +26,7 @@ const LOITER: u32 = 1 << 4;
 const ERROR: u8 = 3;
 /// External log level up to which an event is worth a line in the log: information. Then come debugging and protocols.
 const INFORMATION: u8 = 6;
-/// A description of at most this many characters is told with the message.
+/// A description of at most this many characters is shown with the message.
 const SHORT: usize = 120;
 /// `commander_failsafe_enter_hold`: mode (u32), action (u8), wait in seconds (u16), cause (u8).
 const FAILSAFE_HOLD: u32 = 30_481_910;
@@ -85,7 +85,7 @@ pub enum Said {
         /// What it says.
         text: String,
     },
-    /// Arming was denied, for reasons told elsewhere or for this one.
+    /// Arming was denied, for reasons reported elsewhere or for this one.
     Denied(String),
     /// Nothing about arming; a line for the log.
     Line(String),
@@ -217,7 +217,7 @@ fn failsafe(cause: Option<u8>, waits: bool) -> String {
     format!("Failsafe activated{because}{waits}")
 }
 
-/// The message, and the description behind it if that is short and does not change whom the reason is for: the class of a
+/// The message, and the description behind it if that is short and does not change for which mode or person the reason is: the class of a
 /// reason is read from its text, and advice on calibrating makes no position estimate a matter for a person.
 fn with_description(message: String, description: &str) -> String {
     let whole = format!("{message}: {description}");

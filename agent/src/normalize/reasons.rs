@@ -23,12 +23,12 @@ const UNHELPFUL: &str = "Resolve system health failures first";
 #[derive(Clone, Debug, Default)]
 pub struct Reasons {
     out_of_date: bool,
-    /// What was told before the present report.
+    /// What was reported before the present report.
     before: Vec<ArmingReason>,
 }
 
 impl Reasons {
-    /// What is told from now on replaces what is known: a new report begins, or was asked for.
+    /// What is reported from now on replaces what is known: a new report begins, or was asked for.
     pub const fn expect_anew(&mut self) {
         self.out_of_date = true;
     }
@@ -61,7 +61,7 @@ impl Reasons {
         if list.len() >= AT_MOST {
             list.remove(0);
         }
-        // A reason that is told again in the next report has stood since it was first told.
+        // A reason that is given again in the next report has lasted since it was first given.
         let first = self.before.iter().find(|r| r.text == text).map_or(now, |r| r.first);
         list.push(ArmingReason {
             class: class_after(&text, now.since(first)),

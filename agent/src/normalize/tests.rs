@@ -148,7 +148,7 @@ fn one_height_of_home_that_nothing_agrees_with_is_not_taken() {
     let mut v = vehicle(Autopilot::Px4);
     let quiet = [beat(0x0304_0000, false), landed(GROUND), position(1000, 488_500, 500)];
     hear(&mut v, &quiet);
-    assert_eq!(v.home, None, "it stands alone");
+    assert_eq!(v.home, None, "it came alone");
     let noise = [
         position(1500, 488_500, 500),
         position(2000, 788_500, 500),
@@ -245,7 +245,7 @@ fn messages_whose_clocks_differ_are_no_reboot() {
             ..link::dialect::ATTITUDE_DATA::default()
         })
     };
-    // One message that never tells the time, and one whose clock is a minute and a half behind.
+    // One message that never gives the time, and one whose clock is a minute and a half behind.
     for behind in [100_000, 90_000] {
         let (mut n, mut v) = (Normalizer::default(), vehicle(Autopilot::Px4));
         for s in 0..60_u32 {

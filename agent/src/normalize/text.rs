@@ -2,8 +2,8 @@
 //!
 //! Owns: [`TextJoiner`]. Must not: understand the text.
 //!
-//! A chunk without a NUL is not the last one. PX4 counts ids from 0, so a chunked text of id 0 looks unchunked: the id
-//! is not looked at to tell, only whether the 50 bytes are full. What stays unfinished is said after a while.
+//! A chunk without a NUL is not the last one. PX4 counts ids from 0, so a chunked text of id 0 seems unchunked: the id
+//! is not used for that, only whether the 50 bytes are full. What stays unfinished is said after a while.
 
 use fleet::time::Moment;
 use link::dialect::STATUSTEXT_DATA;

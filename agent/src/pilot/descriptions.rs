@@ -21,7 +21,7 @@ impl Pilot {
         self
     }
 
-    /// Work that takes longer than the pilot may: do it elsewhere, one at a time, and tell [`Self::job_done`].
+    /// Work that takes longer than the pilot may: do it elsewhere, one at a time, and report its end by [`Self::job_done`].
     pub const fn take_job(&mut self) -> Option<Job> {
         self.descriptions.take_job()
     }

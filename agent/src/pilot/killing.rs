@@ -1,4 +1,4 @@
-//! The pilot's part in a kill: it knows whom the vehicle serves, and remembers that its motors were stopped.
+//! The pilot's part in a kill: it knows which Drone the vehicle serves, and remembers that its motors were stopped.
 //!
 //! Owns: putting the question together. Must not: be reached from anything but a kill order on the open stream; the
 //! command itself is made in [`crate::kill`].
@@ -11,7 +11,7 @@ use fleet::memory::Outcome;
 use fleet::time::Moment;
 
 impl Pilot {
-    /// Takes a kill order that came at `heard`: the command to write now, if it is to be carried out. Tell
+    /// Takes a kill order that came at `heard`: the command to write now, if it is to be carried out. Report
     /// [`Self::kill_written`] how that went; [`Self::kill_answer`] says what came of it.
     pub fn kill(&mut self, order: &KillOrder, heard: Moment, now: Moment, jitter: f64) -> Option<Shot> {
         let from = self.from();

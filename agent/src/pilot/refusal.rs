@@ -1,6 +1,6 @@
 //! Why the autopilot refused to arm although its arming checks pass.
 //!
-//! Owns: [`Refusal`]: how long a refused arm command is told, and which of the autopilot's words belong to it. Must not: decide
+//! Owns: [`Refusal`]: how long a refused arm command is reported, and which of the autopilot's words belong to it. Must not: decide
 //! when to try again ([`fleet::memory`] does).
 //!
 //! The answer comes first and the text after it: "Arm: Throttle (RC3) is not neutral", "Arming denied: …".
@@ -13,10 +13,10 @@ use std::time::Duration;
 /// A text that came this long before the answer belongs to it.
 const BEFORE: Duration = Duration::from_millis(500);
 
-/// The text comes within this time after the answer; then it is told that none came.
+/// The text comes within this time after the answer; then it is reported that none came.
 const WORDS_WITHIN: Duration = Duration::from_millis(1500);
 
-/// A refusal is told for this long: arming is tried again after half a minute at most.
+/// A refusal is reported for this long: arming is tried again after half a minute at most.
 const TOLD_FOR: Duration = Duration::from_secs(45);
 
 /// An arm command that was refused.
@@ -28,7 +28,7 @@ pub struct Refusal {
     last: Moment,
 }
 
-/// The refusal that stands after an arm command has ended.
+/// The refusal that remains after an arm command has ended.
 pub fn after(before: Option<Refusal>, outcome: &Outcome, now: Moment) -> Option<Refusal> {
     match outcome {
         Outcome::Refused { result } => Some(Refusal {
@@ -42,7 +42,7 @@ pub fn after(before: Option<Refusal>, outcome: &Outcome, now: Moment) -> Option<
 }
 
 impl Refusal {
-    /// Why, as the autopilot has said since (`told` is all that it said about arming); `None` while it may still say so, and
+    /// Why, as the autopilot has reported since (`told` is all that it reported about arming); `None` while it may still say so, and
     /// once it is long ago.
     pub fn reasons(&self, told: &[ArmingReason], now: Moment) -> Option<Vec<ArmingReason>> {
         if now.since(self.last) > TOLD_FOR {

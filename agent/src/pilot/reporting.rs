@@ -1,6 +1,6 @@
-//! What the pilot tells the coordinator.
+//! What the pilot reports to the coordinator.
 //!
-//! Owns: the report, and the reasons of ours why a vehicle on the ground is not armed. Must not: tell what is old as if it were
+//! Owns: the report, and the reasons of ours why a vehicle on the ground is not armed. Must not: report what is old as if it were
 //! fresh, or decide ([`fleet::safety::may_arm`] does).
 
 use super::Pilot;
@@ -15,7 +15,7 @@ use std::time::Duration;
 /// Battery and position are not reported any more when they are older than this.
 const REPORTED_FOR: Duration = Duration::from_secs(15);
 
-/// An autopilot that has not told of its battery for this long since the link came up does not know it.
+/// An autopilot that has not reported its battery for this long since the link came up does not know it.
 const BATTERY_TOLD_WITHIN: Duration = Duration::from_secs(30);
 
 impl Pilot {

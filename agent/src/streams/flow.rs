@@ -115,7 +115,7 @@ impl Flow {
         };
     }
 
-    /// Whether it comes less often than needed, or not at all.
+    /// Whether it comes less often than needed, or never.
     fn is_thin(&self, every: Duration, now: Moment) -> bool {
         self.streamed.is_none_or(|at| late(now.since(at), every)) || self.gap.is_some_and(|gap| late(gap, every))
     }

@@ -1,6 +1,6 @@
-//! The `auto` link: looks for an autopilot on the serial devices that there are.
+//! The `auto` link: searches an autopilot on the serial devices that there are.
 //!
-//! Owns: `Search`: where it looks, for how long, and what it remembers. Must not: write a byte, for nobody knows yet what
+//! Owns: `Search`: where it searches, for how long, and what it remembers. Must not: write a byte, for nobody knows yet what
 //! listens; or take a port that another program holds.
 //!
 //! A port is an autopilot's when a HEARTBEAT comes in whose sender flies (its autopilot is not INVALID, and it is no ground
@@ -36,7 +36,7 @@ const NO_FRAME_IN: u64 = 1000;
 /// For this long after a loss only the port that worked is tried; longer than an autopilot takes to restart.
 const FAITHFUL: Duration = Duration::from_secs(20);
 
-/// Looks for an autopilot.
+/// Searches an autopilot.
 #[derive(Debug)]
 pub(crate) struct Search {
     devices: PathBuf,
@@ -50,7 +50,7 @@ pub(crate) struct Search {
 struct Found {
     port: Port,
     baud: u32,
-    /// When it was first looked for again.
+    /// When the search began again.
     lost_at: Option<Instant>,
 }
 
@@ -86,10 +86,10 @@ impl fmt::Display for Finding {
 impl Search {
     /// A search takes no longer; far more than some ports at all baud rates need.
     pub const DEADLINE: Duration = Duration::from_secs(300);
-    /// When no frame comes for this long, the autopilot is looked for again: its baud rate may have been changed.
+    /// When no frame comes for this long, the autopilot is searched again: its baud rate may have been changed.
     pub const SILENT: Duration = Duration::from_secs(10);
 
-    /// Looks in `devices`, which is `/dev` but for tests; at all usual baud rates or only at `baud`.
+    /// Searches `devices`, which is `/dev` but for tests; at all usual baud rates or only at `baud`.
     pub const fn new(devices: PathBuf, baud: Option<u32>) -> Self {
         Self {
             devices,
@@ -99,12 +99,12 @@ impl Search {
         }
     }
 
-    /// Nothing could be believed of the autopilot that was found: the next one is looked for everywhere, and there last.
+    /// Nothing could be believed of the autopilot that was found: the next one is searched everywhere, and there last.
     pub fn found_in_vain(&mut self) {
         self.in_vain = self.found.take().map(|found| found.port);
     }
 
-    /// Looks at every port once. Safe to cancel.
+    /// Listens at every port once. Safe to cancel.
     pub async fn find(&mut self) -> Result<SerialLine, OpenError> {
         let mut tried = Vec::new();
         for port in self.ports() {

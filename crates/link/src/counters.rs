@@ -62,7 +62,7 @@ counters!(
     unreadable,
     /// Bytes that belonged to no frame: noise, text, broken frames.
     skipped,
-    /// What looked like a frame of the dialect but for its checksum; noise that happens to look so counts too.
+    /// Frames of the dialect with a wrong checksum; noise that happens to resemble one counts too.
     bad_checksums,
     /// Frames that got lost on the way, by the gaps in their senders' sequence numbers. A restart of a sender can count
     /// as some. [`crate::LinkHandle::senders`] has them for each sender.
@@ -85,7 +85,7 @@ counters!(
     opens,
     /// Times that opening it failed.
     open_failures,
-    /// Times that a host name was looked up again and led to another address.
+    /// Times that a host name was resolved again and gave another address.
     moved,
     /// Frames of ours written.
     sent,

@@ -1,6 +1,6 @@
 //! Framing: from arbitrary chunks of bytes to whole frames, byte for byte.
 //!
-//! Owns: [`Framer`], incremental, and what it counts. Must not: read, wait, or look into payloads.
+//! Owns: [`Framer`], incremental, and what it counts. Must not: read, wait, or parse payloads.
 //!
 //! What is a frame:
 //! * A message of the dialect with a good checksum.
@@ -10,7 +10,7 @@
 //!   passes.
 //!
 //! A false start byte in the noise claims up to 280 bytes; on a quiet link true frames would wait behind it for many
-//! seconds. So after a silence the caller asks [`Framer::next_after_silence`], which also looks inside an unfinished
+//! seconds. So after a silence the caller asks [`Framer::next_after_silence`], which also searches an unfinished
 //! frame. What could never become a frame is not waited for: an unknown message of an unknown sender, and, once the other
 //! end has spoken MAVLink 2, a MAVLink 1 frame whose length is not that of its message.
 
@@ -103,7 +103,7 @@ impl Framer {
         std::mem::take(&mut self.skipped)
     }
 
-    /// What since the last call looked like a message of the dialect but for its checksum. Noise that looks so counts
+    /// Messages of the dialect since the last call with a wrong checksum. Noise that resembles one counts
     /// too. The bytes also count as skipped, unless a true frame was found among them.
     pub fn take_bad_checksums(&mut self) -> u64 {
         std::mem::take(&mut self.bad_checksums)

@@ -1,4 +1,4 @@
-//! Writing to a link, and looking at it.
+//! Writing to a link, and observing it.
 //!
 //! Owns: [`LinkHandle`], and what it shares with the link's task. Must not: queue what is to be written, or decide what
 //! it is.
@@ -20,7 +20,7 @@ use std::time::Duration;
 use tokio::sync::{Mutex, Notify};
 use tokio::time::{Instant, timeout};
 
-/// Writes to a link, taps it, and tells its counters.
+/// Writes to a link, taps it, and gives its counters.
 #[derive(Clone, Debug)]
 pub struct LinkHandle(pub(crate) Arc<Shared>);
 

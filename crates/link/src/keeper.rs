@@ -183,7 +183,7 @@ impl<O: Opener> Keeper<O> {
         }
     }
 
-    /// Hears all frames that are whole. `ended`: nothing will come to complete one that is not.
+    /// Takes all frames that are whole. `ended`: nothing will come to complete one that is not.
     fn hear(&self, session: &mut Session, ended: bool) {
         loop {
             let framer = &mut session.framer;

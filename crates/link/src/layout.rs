@@ -1,9 +1,9 @@
 //! What the dialect says of each message, as far as a frame can be judged and routed without reading its payload.
 //!
-//! Owns: [`Layout`] and [`layout_of`]. Must not: look at a frame.
+//! Owns: [`Layout`] and [`layout_of`]. Must not: read a frame.
 //!
 //! The table is measured once from the dialect's own code: a message is written with two different targets, and the
-//! byte that differs is where the target stands.
+//! byte that differs is where the target is.
 
 use mavlink::dialects::ardupilotmega::MavMessage;
 use mavlink::{MavlinkVersion, Message};
@@ -25,7 +25,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// System and component to whom a payload is addressed; `None` for a message without a target. A message that
+    /// System and component to which a payload is addressed; `None` for a message without a target. A message that
     /// names only a system is for component 0, which is all of them. Bytes that MAVLink 2 cut off are 0.
     #[must_use]
     pub fn target(&self, payload: &[u8]) -> Option<(u8, u8)> {
@@ -53,7 +53,7 @@ fn measure(id: u32) -> Option<Layout> {
     })
 }
 
-/// Where in the payload the byte stands that `field` gives.
+/// Where in the payload the byte is that `field` gives.
 fn offset(message: &MavMessage, field: fn(&mut MavMessage) -> Option<&mut u8>) -> Option<usize> {
     const ONE: u8 = 0x5A;
     const OTHER: u8 = 0xA5;

@@ -1,6 +1,6 @@
 //! MAVLink over any byte stream: one link to one autopilot that never gives up.
 //!
-//! Owns: link URLs ([`url`]), transports ([`transport`]), looking for an autopilot
+//! Owns: link URLs ([`url`]), transports ([`transport`]), searching an autopilot
 //! ([`auto`]), framing and resynchronization ([`framing`], [`raw`],
 //! [`layout`]), reading messages ([`decode`]), signing ([`signing`]), the backlog filter after an open ([`backlog`]),
 //! reconnecting (`keeper`), writing ([`handle`]), the bounded event queue ([`events`]), copies of all frames
@@ -8,7 +8,7 @@
 //! Must not: know Kubernetes or gRPC, interpret a message beyond its time stamp, or decide what is sent.
 //!
 //! Reading never blocks (the oldest frame is dropped when nobody listens); writing is never queued (a frame is written
-//! now, within a deadline, or not at all).
+//! now, within a deadline, or never).
 
 pub mod auto;
 pub mod backlog;

@@ -38,7 +38,7 @@ pub struct Link {
 pub struct Options {
     /// Signs what is sent and refuses what is not signed with the same key. Guests' frames pass as they are.
     pub signing: Option<Signing>,
-    /// Where `auto` looks for serial devices.
+    /// Where `auto` searches serial devices.
     pub devices: PathBuf,
 }
 

@@ -23,7 +23,7 @@ pub struct RawFrame {
     pub bytes: Bytes,
     /// When it arrived or was written.
     pub at: Instant,
-    /// Who put it on the wire.
+    /// Its sender.
     pub from: Direction,
     /// Which MAVLink it is.
     pub version: Version,
@@ -35,15 +35,15 @@ pub struct RawFrame {
     pub component: u8,
     /// The message.
     pub message_id: u32,
-    /// System and component to whom it is addressed; `None` when the message has no target or the dialect does not
+    /// System and component to which it is addressed; `None` when the message has no target or the dialect does not
     /// know it. Zeros mean everybody.
     pub target: Option<(u8, u8)>,
 }
 
-/// Who put a frame on the wire.
+/// The sender of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// The other end: the autopilot and whoever else speaks there.
+    /// The other end: the autopilot and all else that speaks there.
     Autopilot,
     /// This program.
     Us,

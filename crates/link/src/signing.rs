@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 /// Bytes of the signature proper.
 const PROOF: usize = 6;
 const RADIO_STATUS: u32 = 109;
-/// Most streams that are told apart. Only holders of the key can make one. When there are more, those that would be too far
+/// Most streams that are distinguished. Only holders of the key can make one. When there are more, those that would be too far
 /// behind to begin are forgotten.
 const STREAMS: usize = 64;
 /// The first frame of a new stream may be this far behind.
@@ -65,7 +65,7 @@ pub enum Verdict {
 }
 
 impl Signing {
-    /// Reads the key and the last time stamp, and writes the first new one. `link_id` tells the links of one holder of
+    /// Reads the key and the last time stamp, and writes the first new one. `link_id` distinguishes the links of one holder of
     /// the key apart. Blocks.
     ///
     /// # Errors
@@ -177,7 +177,7 @@ impl Signer {
     }
 }
 
-/// Compares without telling by its duration where the difference is.
+/// Compares without revealing by its duration where the difference is.
 fn same(a: &[u8; PROOF], b: &[u8; PROOF]) -> bool {
     a.iter().zip(b).fold(0, |different, (a, b)| different | (a ^ b)) == 0
 }

@@ -1,4 +1,4 @@
-//! Taps: bounded, lossy copies of all frames of a link, for whoever records or passes them on.
+//! Taps: bounded, lossy copies of all frames of a link, for all that record or pass them on.
 //!
 //! Owns: [`Tap`] and the list of those that a link has. Must not: slow the link; a tap that nobody empties loses its
 //! oldest frames and says how many.

@@ -50,7 +50,7 @@ pub enum OpenError {
         /// What the system says.
         why: String,
     },
-    /// There is no serial device to look at.
+    /// There is no serial device to try.
     #[error("no serial device in {0}; is the autopilot plugged in, and given to the container?")]
     NoDevice(String),
     /// None of the serial devices has an autopilot.
@@ -181,7 +181,7 @@ pub struct UrlOpener {
 }
 
 impl UrlOpener {
-    /// `devices` is where `auto` looks.
+    /// `devices` is where `auto` searches.
     pub(crate) fn new(url: LinkUrl, devices: PathBuf, counters: Arc<Counters>) -> Self {
         let baud = match url {
             LinkUrl::Auto { baud } => baud,

@@ -16,7 +16,7 @@ pub enum LinkUrl {
         /// Baud rate.
         baud: u32,
     },
-    /// Look for an autopilot on the serial devices that there are.
+    /// Search an autopilot on the serial devices that there are.
     Auto {
         /// Only at this baud rate; at all usual ones when `None`.
         baud: Option<u32>,

@@ -67,7 +67,7 @@ impl Authorities {
         Ok(Self(vec![Authority::make(validity)?]))
     }
 
-    /// Reads certificates and keys by turns, as [`Authorities::to_pem`] writes them.
+    /// Reads certificates and keys alternating, as [`Authorities::to_pem`] writes them.
     ///
     /// # Errors
     /// [`AuthoritiesError`].
@@ -95,7 +95,7 @@ impl Authorities {
         Ok(Self(all))
     }
 
-    /// Certificates and keys by turns: the secret that all else hangs on.
+    /// Certificates and keys alternating: the secret that all else hangs on.
     #[must_use]
     pub fn to_pem(&self) -> String {
         self.0
@@ -104,7 +104,7 @@ impl Authorities {
             .collect()
     }
 
-    /// The one that signs at `now`: the newest that all had time to hear of.
+    /// The one that signs at `now`: the newest that all had time to read.
     #[must_use]
     pub fn signer(&self, now: SystemTime) -> &Authority {
         let lives: Vec<Validity> = self.lives();

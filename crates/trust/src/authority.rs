@@ -114,7 +114,7 @@ impl Authority {
         })
     }
 
-    /// Its certificate, for those who are to believe it.
+    /// Its certificate, for those that are to trust it.
     #[must_use]
     pub fn certificate_pem(&self) -> &str {
         &self.certificate_pem

@@ -1,6 +1,6 @@
 //! What a certificate says: whose it is, its serial number, its life.
 //!
-//! Owns: reading it. Must not: judge whether it is to be believed; whoever asks has verified it against an authority first.
+//! Owns: reading it. Must not: judge whether it is trusted; the caller has verified it against an authority first.
 
 use crate::authority::Authority;
 use crate::peer::{BadPeer, Peer};
@@ -9,7 +9,7 @@ use rustls::pki_types::CertificateDer;
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 use x509_parser::x509::AttributeTypeAndValue;
 
-/// Whoever showed a client certificate that was verified.
+/// The holder of a client certificate that was shown and verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Caller {
     /// It was signed by an authority of ours.
@@ -208,7 +208,7 @@ mod tests {
         }
     }
 
-    /// The same kind of attribute once more: names are told apart by how their kind is written.
+    /// The same kind of attribute once more: names differ by how their kind is written.
     fn again(last: u64) -> DnType {
         DnType::CustomDnType(vec![2, 5, 4, last])
     }

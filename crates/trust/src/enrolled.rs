@@ -84,7 +84,7 @@ impl Enrolled {
             .collect()
     }
 
-    /// Makes a certificate for `peer` and adds it. Certificates that have long been over at `now` go: whoever enrols may have a
+    /// Makes a certificate for `peer` and adds it. Certificates that have long been over at `now` go: one who enrolls may have a
     /// clock that is ahead, and what goes too soon ends the session of an agent in the air.
     ///
     /// # Errors

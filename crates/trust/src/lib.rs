@@ -8,7 +8,7 @@
 //! ```text
 //! Authorities ── signer ──► Authority ── server ──► Identity ──► Server   (the coordinator's end)
 //!      │                        └─────── client ──► Identity ──► client_config   (agents and tools)
-//!      └─────── bundle ──► Bundle: whom the other end believes
+//!      └─────── bundle ──► Bundle: whom the other end trusts
 //! ```
 
 pub mod authorities;

@@ -1,4 +1,4 @@
-//! The coordinator's end: its certificate, whom it believes, and who has called.
+//! The coordinator's end: its certificate, whom it trusts, and who has called.
 //!
 //! Owns: TLS configurations that can be changed at any time; what is open goes on under the one that it began with.
 //! Must not: accept connections, or decide what a caller may do.
@@ -26,7 +26,7 @@ pub enum ConfigError {
     Clients(#[from] VerifierBuilderError),
 }
 
-/// Whom the coordinator believes when a client shows a certificate. Showing one is never a duty.
+/// Whom the coordinator trusts when a client shows a certificate. Showing one is never a duty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clients {
     /// Our own authorities: agents and operators.
@@ -103,10 +103,10 @@ impl Server {
         Ok(true)
     }
 
-    /// Who showed these certificates, the holder's first; whoever signed the first decides what kind of caller that is.
+    /// Who showed these certificates, the holder's first; the signer of the first decides what kind of caller that is.
     ///
     /// # Errors
-    /// [`CertificateError`] when nobody who is believed now has signed it, or it names nobody.
+    /// [`CertificateError`] when no authority that is trusted now has signed it, or it names nobody.
     pub fn caller(&self, shown: &[CertificateDer<'_>], now: UnixTime) -> Result<Caller, CertificateError> {
         let (first, between) = shown.split_first().ok_or(CertificateError::Nobody)?;
         let verifier = Arc::clone(&self.read().verifier);
@@ -196,7 +196,7 @@ impl Verifier {
         match (ask(&self.ours), ask(&self.cluster)) {
             (Some(Ok(_)), _) => Ok(Signed::ByUs),
             (_, Some(Ok(_))) => Ok(Signed::ByCluster),
-            // One that we did not sign at all is best told by the other's reason.
+            // For one that we did not sign, the other's reason says more.
             (Some(Err(ours)), Some(Err(theirs))) => Err(if ours == unknown() { theirs } else { ours }),
             (Some(Err(error)), None) | (None, Some(Err(error))) => Err(error),
             (None, None) => Err(unknown()),

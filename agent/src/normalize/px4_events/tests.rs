@@ -86,7 +86,7 @@ fn by_the_autopilots_own_descriptions_the_same_report_says_more() {
     let expected = [
         "begin",
         "Navigation error: No valid position estimate",
-        // Those that are not described are told by the built-in table.
+        // Those that are not described are described by the built-in table.
         "Navigation error: No valid global position estimate",
         "Found 1 compass (required: 2): Make sure all required sensors are connected, see SYS_HAS_MAG.",
         "PX4 event 0x01234567",

@@ -8,7 +8,7 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Most ports that are looked at.
+/// Most ports that are tried.
 const PORTS: usize = 32;
 
 /// A serial device.

@@ -118,7 +118,7 @@ fn a_false_start_byte_holds_a_quiet_link_no_longer_than_the_silence() {
         let mut framer = Framer::default();
         framer.push(noise);
         framer.push(&beat(9));
-        assert!(framer.next_frame().is_none(), "hidden in what looks like a long frame");
+        assert!(framer.next_frame().is_none(), "hidden in what seems to be a long frame");
         assert_eq!(framer.next_after_silence().unwrap().bytes, beat(9));
         assert!(!framer.unfinished());
         assert_eq!(framer.take_skipped(), noise.len() as u64);

@@ -1,8 +1,8 @@
 //! UDP: one socket for the life of the process, because PX4 answers only the first address and port that it heard.
 //!
-//! Owns: who the other end is. A client's is what its URL names; a host name is looked up again while nothing is heard,
-//! for the host may have got another address. A listener's is who was believed first, until nothing of that one has been
-//! believed for a while; before, it is whoever spoke last, so that noise from elsewhere keeps nobody out.
+//! Owns: which address the other end has. A client's is what its URL names; a host name is resolved again while nothing is received,
+//! for the host may have got another address. A listener's is the first that was believed, until nothing of that one has been
+//! believed for a while; before, it is the last sender, so that noise from elsewhere keeps nobody out.
 //! Must not: frame.
 
 use super::{OpenError, network, resolve};
@@ -20,7 +20,7 @@ use tracing::{debug, info};
 
 /// A UDP listener stays with its autopilot until nothing of that has been believed for this long.
 const PEER_SILENT: Duration = Duration::from_secs(5);
-/// While nothing is heard, a host name is looked up this often.
+/// While nothing is received, a host name is resolved this often.
 const LOOK_UP_EVERY: Duration = Duration::from_secs(5);
 
 /// Finds the addresses of a host.
@@ -30,7 +30,7 @@ type LookUp = Box<dyn Fn(HostPort) -> BoxFuture<'static, io::Result<Vec<SocketAd
 pub(crate) struct Datagrams {
     socket: UdpSocket,
     other: Mutex<Other>,
-    /// What is looked up again; `None` for a listener and for an address that is a number.
+    /// What is resolved again; `None` for a listener and for an address that is a number.
     name: Option<HostPort>,
     look_up: LookUp,
     counters: Arc<Counters>,
@@ -43,7 +43,7 @@ enum Other {
     Heard(Option<Peer>),
 }
 
-/// Whom a listener hears.
+/// Which sender a listener takes.
 #[derive(Clone, Copy, Debug)]
 struct Peer {
     address: SocketAddr,
@@ -103,7 +103,7 @@ impl Datagrams {
         }
     }
 
-    /// Looks the host up when it is time to, which for a listener is never.
+    /// Resolves the host when it is time to, which for a listener is never.
     async fn find_again(&self, look_up: Option<(&HostPort, Instant)>) -> Option<SocketAddr> {
         let Some((name, at)) = look_up else {
             return pending().await;

@@ -41,7 +41,7 @@ impl Program {
     pub fn description(self) -> &'static str {
         match self {
             Self::Coordinator => "Gives each Drone a vehicle and tells the agents what should fly.",
-            Self::Agent => "Flies the vehicle of one drone node over MAVLink as the coordinator wishes.",
+            Self::Agent => "Flies the vehicle of one drone node over MAVLink as the coordinator orders.",
             Self::Cli => "Shows and grounds the drones of Skein.",
         }
     }

@@ -11,8 +11,8 @@
 pub mod counters;
 pub mod file_name;
 pub mod flags;
-pub mod record;
 pub mod log_store;
+pub mod record;
 pub mod writer;
 
 pub use counters::Snapshot;
@@ -23,8 +23,8 @@ use counters::Counters;
 use fleet::ids::NodeName;
 use link::raw::{Direction, RawFrame};
 use link::{LinkHandle, Tap};
-use record::Anchor;
 use log_store::{Folder, LogStore};
+use record::Anchor;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, SystemTime};

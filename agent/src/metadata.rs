@@ -6,6 +6,7 @@
 //!
 //! All of it but [`Job`] and [`MetadataCache`] is plain data and functions; moments and jitter come in.
 
+mod cache;
 mod events;
 mod fetch;
 mod ftp;
@@ -14,17 +15,16 @@ mod named;
 mod packet;
 mod place;
 mod sequence;
-mod cache;
 mod table;
 mod template;
 mod unpack;
 mod value;
 
+pub use cache::MetadataCache;
 pub use fetch::Fetch;
 pub use job::{Done, Found, Job};
 pub use sequence::Sequence;
-pub use cache::MetadataCache;
-pub use table::{Subject, Table, EventText};
+pub use table::{EventText, Subject, Table};
 
 #[cfg(test)]
 pub(crate) mod samples;

@@ -53,7 +53,7 @@ pub fn check(path: &Path, now: SystemTime) -> Result<(), String> {
         return not("the agent does not hear its autopilot, or does not run");
     };
     match now.duration_since(written) {
-        Ok(age) if age > FRESH_FOR => not("the agent has not refreshed it for a while"),
+        Ok(age) if age > FRESH_FOR => not("the agent has not refreshed the ready file for a while"),
         Ok(_) | Err(_) => Ok(()),
     }
 }
@@ -71,6 +71,10 @@ mod tests {
         std::fs::write(&file, "ready\n").unwrap();
         assert_eq!(check(&file, now), Ok(()));
         let later = SystemTime::now() + FRESH_FOR + EVERY;
-        assert!(check(&file, later).unwrap_err().contains("not refreshed it"));
+        assert!(
+            check(&file, later)
+                .unwrap_err()
+                .contains("not refreshed the ready file")
+        );
     }
 }

@@ -5,7 +5,7 @@
 #[allow(dead_code, reason = "shared with the tests of the pass-through")]
 mod line;
 
-use agent::flight_log::cache::{Kept, LogFile, MetadataCache};
+use agent::flight_log::log_store::{LogFile, LogStore, StoredLog};
 use agent::flight_log::{Config, Snapshot, start, start_on};
 use fleet::ids::NodeName;
 use line::{DEADLINE, beat, gcs_beat, line, signed, unknown, v1, v2, vehicle_beat};
@@ -172,8 +172,8 @@ impl Hung {
     }
 }
 
-impl MetadataCache for Hung {
-    fn kept(&mut self) -> io::Result<Vec<Kept>> {
+impl LogStore for Hung {
+    fn stored(&mut self) -> io::Result<Vec<StoredLog>> {
         Ok(Vec::new())
     }
 

@@ -68,7 +68,13 @@ pub async fn run<K, F, Fut>(
             .run(
                 move |object, failures| {
                     let rests = Arc::clone(&resting);
-                    one_reconcile(Key::of(object.as_ref()), failures, rests, reconciles.clone(), &reconcile)
+                    one_reconcile(
+                        Key::of(object.as_ref()),
+                        failures,
+                        rests,
+                        reconciles.clone(),
+                        &reconcile,
+                    )
                 },
                 try_again,
                 Arc::clone(&failures),

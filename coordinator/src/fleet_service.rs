@@ -326,7 +326,9 @@ fn heard(snapshot: &sessions::SessionSnapshot) -> v1::Vehicle {
 
 fn vehicle(context: &Context, drone: Arc<Drone>) -> v1::Vehicle {
     let snapshot = DroneSnapshot::of(context, drone);
-    let swarm = owner(&snapshot.drone).map(|(_, name)| name.to_owned()).unwrap_or_default();
+    let swarm = owner(&snapshot.drone)
+        .map(|(_, name)| name.to_owned())
+        .unwrap_or_default();
     let (phase, message) = told(context, &snapshot);
     let vehicle = snapshot
         .node

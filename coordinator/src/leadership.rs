@@ -14,7 +14,7 @@ use crate::leadership::state::LeadershipState;
 use crds::labels;
 use fleet::freshness::{History, Knowledge, Reading};
 use fleet::ids::Term;
-use fleet::leadership::{LASTS, LeaseWatch, RENEW_EVERY, LeaseObservation, next_check};
+use fleet::leadership::{LASTS, LeaseObservation, LeaseWatch, RENEW_EVERY, next_check};
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::ResourceExt;
@@ -158,7 +158,9 @@ impl LeaderLease {
         let made = existing.is_none();
         let observation = existing.as_ref().map(observe);
         if !watch.may_take(observation, leadership.now()) && !self.alone {
-            let holder = observation.and_then(|observation| observation.holder).unwrap_or_default();
+            let holder = observation
+                .and_then(|observation| observation.holder)
+                .unwrap_or_default();
             return Ok(Tried::Not(Successor(holder.to_owned())));
         }
         let sent = leadership.now();

@@ -32,7 +32,7 @@ use context::{Context, Higher};
 use fleet::freshness::Knowledge;
 use fleet::upgrade::Pace;
 use leadership::state::LeadershipState;
-use leadership::{Led, Lost, LeaderLease, Raise, Successor, WentBack};
+use leadership::{LeaderLease, Led, Lost, Raise, Successor, WentBack};
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;

@@ -310,7 +310,10 @@ async fn serve_at(
         .add_service(fleet)
         .add_service(health)
         .add_service(reflection)
-        .serve_with_incoming_shutdown(admission.open(listener, ending.clone()), ending.clone().cancelled_owned());
+        .serve_with_incoming_shutdown(
+            admission.open(listener, ending.clone()),
+            ending.clone().cancelled_owned(),
+        );
     let ended = async {
         ending.cancelled().await;
         gate.tasks.close();
@@ -338,7 +341,13 @@ mod tests {
         let server = format!("http://{}", listener.local_addr().unwrap());
         let ending = CancellationToken::new();
         let admission = Admission::new(None, LIMITS, Arc::default());
-        let serving = tokio::spawn(serve_at(listener, Gate::default(), admission, Auth::open(), ending.clone()));
+        let serving = tokio::spawn(serve_at(
+            listener,
+            Gate::default(),
+            admission,
+            Auth::open(),
+            ending.clone(),
+        ));
         let channel = Channel::from_shared(server).unwrap().connect().await.unwrap();
 
         let health = HealthClient::new(channel.clone())
@@ -436,7 +445,13 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let ending = CancellationToken::new();
         let admission = Admission::new(None, LIMITS, Arc::default());
-        let serving = tokio::spawn(serve_at(listener, Gate::default(), admission, Auth::open(), ending.clone()));
+        let serving = tokio::spawn(serve_at(
+            listener,
+            Gate::default(),
+            admission,
+            Auth::open(),
+            ending.clone(),
+        ));
         let (of_stream, of_all) = windows(address).await;
         assert!(of_stream <= 64 * 1024, "{of_stream} on one stream");
         assert!(of_all <= 128 * 1024, "{of_all} on one connection");

@@ -4,7 +4,7 @@
 //!
 //! A guest that does not take what is sent to it is disconnected: on TCP it would otherwise see an ever older past.
 
-use super::guest::{GuestAdmission, Guest};
+use super::guest::{Guest, GuestAdmission};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;

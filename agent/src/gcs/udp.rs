@@ -3,7 +3,7 @@
 //! Owns: the guests of one socket. Must not: answer anybody else than the guests, or leave one guest unheard because of
 //! another: what a guest says beyond what it may is thrown away. Only a flood of what is thrown away slows all of them.
 
-use super::guest::{GuestAdmission, Guest, Pace};
+use super::guest::{Guest, GuestAdmission, Pace};
 use link::framing::Framer;
 use link::raw::LONGEST;
 use std::collections::BTreeMap;
@@ -49,7 +49,7 @@ struct Table {
 pub async fn serve(socket: UdpSocket, known: Option<SocketAddr>, admission: GuestAdmission) -> Infallible {
     let mut table = Table::new(socket, known, admission);
     if let Some(address) = known {
-        table.enter(address).await;
+        table.admit(address).await;
     }
     // Sending never waits later on; here the socket is made ready for it.
     let _ = table.socket.writable().await;
@@ -110,7 +110,7 @@ impl Table {
         let may_enter = self.known.is_none_or(|known| known == from);
         // A sender of no MAVLink gets none.
         if may_enter && !self.guests.contains_key(&from) && speaks_mavlink(bytes) {
-            self.enter(from).await;
+            self.admit(from).await;
         }
         match self.guests.get_mut(&from) {
             Some(present) if now >= present.unheard_until => {
@@ -147,7 +147,7 @@ impl Table {
         if let Some(known) = self.known {
             // There was no room for it at first.
             if !self.guests.contains_key(&known) && self.admission.has_room() {
-                self.enter(known).await;
+                self.admit(known).await;
             }
             return;
         }

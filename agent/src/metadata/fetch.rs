@@ -9,12 +9,12 @@
 //! The caller runs [`Fetch::next`] only while the vehicle is disarmed and nothing else is to be sent. What has come
 //! of a file is kept over a loss of the link, a reboot or a flight, and the download goes on from there.
 
+use super::cache::MetadataCache;
 use super::ftp::{Download, Failed, Progress};
 use super::job::{Done, Found, Job, Which};
 use super::named::{MESSAGES, named};
 use super::packet::Request;
 use super::place::{Place, place};
-use super::cache::MetadataCache;
 use super::table::Table;
 use fleet::backoff::Backoff;
 use fleet::memory::Outcome;

@@ -3,9 +3,9 @@
 //! Owns: [`Job`] and what it finds ([`Found`]): the checksum decides whether a file is the right one. Must not: touch the
 //! link or the pilot.
 
+use super::cache::MetadataCache;
 use super::events;
 use super::packet::crc32;
-use super::cache::MetadataCache;
 use super::table::Table;
 use super::unpack::unpack;
 use serde::Deserialize;

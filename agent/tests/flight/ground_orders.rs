@@ -60,7 +60,10 @@ async fn a_ground_order_outlives_agent_and_coordinator_until_it_is_done() {
             panic!()
         };
         agent
-            .connect(Order::Assigned(Assignment { term: Term(5), ..assigned }))
+            .connect(Order::Assigned(Assignment {
+                term: Term(5),
+                ..assigned
+            }))
             .await;
         agent.until_holding().await;
         assert_eq!(agent.report().unwrap().ground_latch, None);

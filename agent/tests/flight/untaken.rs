@@ -2,7 +2,7 @@
 //! what an agent without a memory is told.
 
 use super::*;
-use fleet::flight_record::{SoFar, ReportedFlight};
+use fleet::flight_record::{ReportedFlight, SoFar};
 
 /// A wish to fly under `term`, with a landing 20 s after the coordinator is lost.
 fn watched(term: u64) -> Order {

@@ -223,7 +223,8 @@ impl World {
         if let Some(node) = inner.left_behind(old, new) {
             self.offer(inner, &node);
         }
-        let request = VehicleRequest::looking(old).filter(|request| new.and_then(VehicleRequest::looking).as_ref() != Some(request));
+        let request = VehicleRequest::looking(old)
+            .filter(|request| new.and_then(VehicleRequest::looking).as_ref() != Some(request));
         if let Some(key) = request.and_then(|request| inner.pending.passed_on(&request)) {
             self.wakes.drones.wake(key);
         }

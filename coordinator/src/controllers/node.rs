@@ -107,7 +107,10 @@ impl Keeper {
             Step::CheckAgain(after) => return Ok(Some(after)),
             Step::Register => self.register(&node).await,
             Step::Write(state) => match object {
-                Some(object) => self.write_condition(&object, state.condition(&object, Timestamp::now())).await,
+                Some(object) => {
+                    self.write_condition(&object, state.condition(&object, Timestamp::now()))
+                        .await
+                }
                 None => return Ok(None),
             },
         };

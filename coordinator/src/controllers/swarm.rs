@@ -150,7 +150,9 @@ async fn converge(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
     mark_stuck(&mut members, full, |drone| {
         context.takeoff_slots.has(uid(swarm), &drone.0, false)
     });
-    let lost = members.iter().filter(|m| !m.leaving && m.replace == Some(Replace::Lost));
+    let lost = members
+        .iter()
+        .filter(|m| !m.leaving && m.replace == Some(Replace::Lost));
     let lost = lost.count();
     context.takeoff_slots.lost(uid(swarm), lost);
     let deaf = lost > 0 && context.is_deaf();

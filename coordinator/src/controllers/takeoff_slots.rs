@@ -91,7 +91,9 @@ impl TakeoffSlots {
             return;
         }
         match snapshot.facts.truth {
-            Some(FlightTruth::Disarmed) if snapshot.wants_flight() => self.change(&context.world, &snapshot.drone, SlotsOfSwarm::on_ground),
+            Some(FlightTruth::Disarmed) if snapshot.wants_flight() => {
+                self.change(&context.world, &snapshot.drone, SlotsOfSwarm::on_ground)
+            }
             Some(FlightTruth::Disarmed) => self.forget(context, &snapshot.drone),
             Some(FlightTruth::ArmedOnGround) => self.change(&context.world, &snapshot.drone, SlotsOfSwarm::armed),
             Some(FlightTruth::Airborne(_) | FlightTruth::Unknown(_)) | None => {
@@ -144,7 +146,7 @@ impl TakeoffSlots {
         let all = self.lock();
         let most = |lost: usize| bounds(swarm).most() + lost;
         all.get(uid(swarm))
-            .is_some_and(|of_swarm| of_swarm.slots.len() >= most(slots.lost))
+            .is_some_and(|of_swarm| of_swarm.slots.len() >= most(of_swarm.lost))
     }
 
     /// Gives `drone` a slot if it may have one; else says when to ask again. `fit` is whether its autopilot does not refuse to arm.

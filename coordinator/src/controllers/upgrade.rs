@@ -204,9 +204,16 @@ impl Driver {
             .collect();
         let snapshots = agents
             .iter()
-            .map(|(node, agent)| ((*node).clone(), self.snapshot(node, pods.get(node), newest, agent.as_ref())))
+            .map(|(node, agent)| {
+                (
+                    (*node).clone(),
+                    self.snapshot(node, pods.get(node), newest, agent.as_ref()),
+                )
+            })
             .collect();
-        let mut plan = upgrades.lock().plan(&snapshots, self.pace, self.context.leadership.now());
+        let mut plan = upgrades
+            .lock()
+            .plan(&snapshots, self.pace, self.context.leadership.now());
         self.wake_changed(&held);
         let news = std::mem::take(&mut plan.news);
         plan.clone_into(&mut upgrades.plan.lock().unwrap_or_else(PoisonError::into_inner));

@@ -13,23 +13,23 @@
 pub mod address;
 pub mod buckets;
 pub mod connection;
-pub mod stranger_limits;
 pub mod connection_limits;
-pub mod ticket;
 pub mod refusal_log;
+pub mod stranger_limits;
+pub mod ticket;
 
 pub use connection::Connection;
-pub use ticket::Ticket;
 pub use refusal_log::RefusalLog;
+pub use ticket::Ticket;
 
 use address::Neighbor;
-use stranger_limits::StrangerLimits;
+use connection_limits::{ConnectionLimits, ConnectionPermit};
 use rustls::pki_types::UnixTime;
-use connection_limits::{ConnectionPermit, ConnectionLimits};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
+use stranger_limits::StrangerLimits;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};

@@ -198,7 +198,9 @@ impl Auth {
                     certificate: None,
                 })
             }
-            (Some(token), Some(tokens), _, CallKind::People { safe }) => tokens.person(token, safe).await.map(Who::User),
+            (Some(token), Some(tokens), _, CallKind::People { safe }) => {
+                tokens.person(token, safe).await.map(Who::User)
+            }
             (_, _, Some(Caller::Peer(certificate)), kind) => peer(certificate, enrolled, kind),
             (None, Some(_), Some(Caller::KubernetesUser { name, groups, .. }), CallKind::People { .. }) => {
                 Ok(Who::User(User::of_certificate(name, groups)))

@@ -85,7 +85,10 @@ async fn nothing_is_concluded_from_a_report_of_an_earlier_session() {
     assert!(sessions.current(&node()).is_some());
     let _second = sessions.open(&node(), 1).unwrap();
     assert!(sessions.current(&node()).is_none());
-    assert!(sessions.snapshot(&node()).report.is_some(), "it is still shown to people");
+    assert!(
+        sessions.snapshot(&node()).report.is_some(),
+        "it is still shown to people"
+    );
 }
 
 #[tokio::test]

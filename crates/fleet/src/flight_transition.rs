@@ -60,7 +60,10 @@ mod tests {
             ArmedOnGround,
             Disarmed,
         ];
-        assert_eq!(transitions(&flight), [FlightTransition::Takeoff, FlightTransition::Landing]);
+        assert_eq!(
+            transitions(&flight),
+            [FlightTransition::Takeoff, FlightTransition::Landing]
+        );
     }
 
     #[test]
@@ -72,7 +75,10 @@ mod tests {
             Unknown(WhyUnknown::LandedStateUnknown),
             Airborne(How::InAir),
         ];
-        assert_eq!(transitions(&flight), [FlightTransition::Takeoff, FlightTransition::Lost]);
+        assert_eq!(
+            transitions(&flight),
+            [FlightTransition::Takeoff, FlightTransition::Lost]
+        );
         assert_eq!(
             transitions(&[Airborne(How::InAir), LOST, Disarmed]),
             [FlightTransition::Lost, FlightTransition::Landing]

@@ -311,7 +311,12 @@ pub struct LastDesired<'a> {
 ///
 /// # Errors
 /// [`Keep`], when the object must stay.
-pub fn may_release(desired: LastDesired<'_>, bound: bool, report: Option<&Report>, forced: bool) -> Result<Release, Keep> {
+pub fn may_release(
+    desired: LastDesired<'_>,
+    bound: bool,
+    report: Option<&Report>,
+    forced: bool,
+) -> Result<Release, Keep> {
     if !bound {
         return Ok(Release::NeverBound);
     }
@@ -319,7 +324,8 @@ pub fn may_release(desired: LastDesired<'_>, bound: bool, report: Option<&Report
         return Ok(Release::Forced);
     }
     let report = report.ok_or(Keep::AgentSilent)?;
-    let last = |h: &&Held| h.uid == *desired.uid && h.grounded && h.term == desired.term && h.generation >= desired.generation;
+    let last =
+        |h: &&Held| h.uid == *desired.uid && h.grounded && h.term == desired.term && h.generation >= desired.generation;
     let held = report.held.as_ref().filter(last).ok_or(Keep::NotTaken)?;
     if held.settled && report.truth == FlightTruth::Disarmed {
         Ok(Release::Landed)

@@ -4,11 +4,11 @@
 //! ([`takeoff_slots`]); the Ready summary ([`readiness`]). Must not: name Drones ([`crate::names`]) or read Drones of another
 //! Swarm: the caller passes its own only.
 
+pub mod assessment;
 pub mod placement;
 mod readiness;
 pub mod replacement;
 pub mod rollout;
-pub mod assessment;
 pub mod takeoff_slots;
 
 pub use readiness::{Readiness, Tally, readiness};
@@ -131,7 +131,9 @@ impl Plan {
     /// place of those.
     #[must_use]
     pub fn while_deaf(self, members: &[Member]) -> Self {
-        let lost = members.iter().filter(|m| !m.leaving && m.replace == Some(Replace::Lost));
+        let lost = members
+            .iter()
+            .filter(|m| !m.leaving && m.replace == Some(Replace::Lost));
         Self {
             create: self.create.saturating_sub(lost.count()),
             ..self
@@ -178,7 +180,9 @@ fn not_missed<'a>(bounds: Bounds, staying: &[&'a Member], about_to_be_made: usiz
     for m in out {
         let least = match m.replace {
             // As long as somebody may still come, it is waited for.
-            Some(Replace::Drained | Replace::Misplaced) if !coming => bounds.replicas.saturating_sub(bounds.unavailable),
+            Some(Replace::Drained | Replace::Misplaced) if !coming => {
+                bounds.replicas.saturating_sub(bounds.unavailable)
+            }
             _ => bounds.replicas,
         };
         let left = available.saturating_sub(usize::from(m.ready));

@@ -46,7 +46,13 @@ impl InCommand {
     ///
     /// What is not known changes nothing, and on the ground nobody takes over.
     #[must_use]
-    pub const fn after(self, truth: FlightTruth, mode: Option<Mode>, sent: Option<Descent>, wants_ground: bool) -> Self {
+    pub const fn after(
+        self,
+        truth: FlightTruth,
+        mode: Option<Mode>,
+        sent: Option<Descent>,
+        wants_ground: bool,
+    ) -> Self {
         match (truth, mode) {
             (FlightTruth::Disarmed, _) => Self::Us,
             (FlightTruth::Airborne(_), Some(mode)) => self.flying_in(mode, sent, wants_ground),

@@ -143,7 +143,8 @@ impl Upgrade {
         if !plan.stuck.is_empty() {
             plan.replace.clear();
         }
-        let outdated = |snapshot: &NodeSnapshot<'_>| matches!(&snapshot.pod, Some(pod) if pod.version == Version::Outdated);
+        let outdated =
+            |snapshot: &NodeSnapshot<'_>| matches!(&snapshot.pod, Some(pod) if pod.version == Version::Outdated);
         let mut free = Vec::new();
         for (node, snapshot) in nodes.iter().filter(|(_, snapshot)| outdated(snapshot)) {
             plan.outdated += 1;

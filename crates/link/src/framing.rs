@@ -158,7 +158,11 @@ impl Framer {
         let needs = Shape::needs(*bytes.first()?);
         let Some(shape) = Shape::of(bytes) else {
             let begun = needs.is_some_and(|needs| bytes.len() < needs);
-            return Some(if begun { Candidate::Unfinished } else { Candidate::Nothing });
+            return Some(if begun {
+                Candidate::Unfinished
+            } else {
+                Candidate::Nothing
+            });
         };
         let Some(head) = shape.head else {
             return Some(Candidate::Unfinished);

@@ -10,6 +10,7 @@ use std::time::Duration;
 use anyhow::Context;
 
 use crate::control_plane::binaries::{cache_root, fnv1a, version_of};
+use crate::control_plane::workspace_root;
 use crate::{prerequisites, run};
 
 /// A build from nothing takes two minutes on two idle cores.

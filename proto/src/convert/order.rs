@@ -9,7 +9,7 @@ use crate::v1;
 use fleet::assignment::{
     Assignment, Desired, Failsafe, GroundedWhy, OnCoordinatorLoss, OnLowBattery, Order, Preflight, USUAL_RESERVE,
 };
-use fleet::flight_record::{SoFar, ReportedFlight};
+use fleet::flight_record::{ReportedFlight, SoFar};
 use fleet::ground::{GroundMark, GroundOrderId};
 use fleet::ids::{DroneName, DroneUid, Term};
 use fleet::units::{AltitudeAboveHome, Percent};
@@ -313,21 +313,40 @@ mod tests {
         let so_far = prop::sample::select(vec![SoFar::Fresh, SoFar::Flown, SoFar::Over, SoFar::Killed]);
         let before = (any::<u32>(), so_far).prop_map(|(takeovers, so_far)| ReportedFlight { takeovers, so_far });
         let reported = (any::<u32>(), mark, before);
-        (any::<u64>(), ".+", ".*", ".*", any::<i64>(), desired, failsafe, reported).prop_map(
-            |(term, uid, namespace, name, generation, desired, failsafe, (resume_after, ground_mark, reported_flight))| {
-                Assignment {
-                    resume_after,
-                    ground_mark,
-                    reported_flight,
-                    term: Term(term),
-                    uid: DroneUid(uid),
-                    name: DroneName { namespace, name },
+        (
+            any::<u64>(),
+            ".+",
+            ".*",
+            ".*",
+            any::<i64>(),
+            desired,
+            failsafe,
+            reported,
+        )
+            .prop_map(
+                |(
+                    term,
+                    uid,
+                    namespace,
+                    name,
                     generation,
                     desired,
                     failsafe,
-                }
-            },
-        )
+                    (resume_after, ground_mark, reported_flight),
+                )| {
+                    Assignment {
+                        resume_after,
+                        ground_mark,
+                        reported_flight,
+                        term: Term(term),
+                        uid: DroneUid(uid),
+                        name: DroneName { namespace, name },
+                        generation,
+                        desired,
+                        failsafe,
+                    }
+                },
+            )
     }
 
     proptest! {

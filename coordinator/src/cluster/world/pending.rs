@@ -155,7 +155,10 @@ impl Pending {
     /// Something changed that may be news to all: which are to be woken.
     pub(super) fn changed(&mut self) -> Vec<Key> {
         self.changes += 1;
-        self.groups.values_mut().flat_map(|group| group.some(WOKEN_AT_ONCE)).collect()
+        self.groups
+            .values_mut()
+            .flat_map(|group| group.some(WOKEN_AT_ONCE))
+            .collect()
     }
 
     /// One that had `request` needs it no more. It may have been woken for a vehicle meanwhile, and no other: which is to be woken in its

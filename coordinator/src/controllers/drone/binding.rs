@@ -50,7 +50,10 @@ const MOST_LOOKS: usize = 2 * SHORT;
 ///
 /// # Errors
 /// [`ApiError`].
-pub async fn reconcile(context: &Arc<Context>, snapshot: DroneSnapshot) -> Result<(DroneSnapshot, Binding, Option<Duration>), ApiError> {
+pub async fn reconcile(
+    context: &Arc<Context>,
+    snapshot: DroneSnapshot,
+) -> Result<(DroneSnapshot, Binding, Option<Duration>), ApiError> {
     match (&snapshot.drone.spec.node_name, snapshot.node.clone()) {
         (None, _) => bind(context, snapshot).await,
         (Some(_), Some(node)) if snapshot.facts.claim == Claimed::Ours || snapshot.was_served() => {
@@ -75,7 +78,11 @@ fn binding(node: NodeName, outcome: Outcome) -> Binding {
 }
 
 /// Makes sure of finalizer and claim of a Drone that is bound.
-async fn hold(context: &Context, snapshot: DroneSnapshot, node: &NodeName) -> Result<(DroneSnapshot, Outcome), ApiError> {
+async fn hold(
+    context: &Context,
+    snapshot: DroneSnapshot,
+    node: &NodeName,
+) -> Result<(DroneSnapshot, Outcome), ApiError> {
     let snapshot = if snapshot.facts.guarded {
         snapshot
     } else {
@@ -143,7 +150,10 @@ async fn requested(
     Ok((snapshot, binding(node, outcome), None))
 }
 
-async fn bind(context: &Arc<Context>, snapshot: DroneSnapshot) -> Result<(DroneSnapshot, Binding, Option<Duration>), ApiError> {
+async fn bind(
+    context: &Arc<Context>,
+    snapshot: DroneSnapshot,
+) -> Result<(DroneSnapshot, Binding, Option<Duration>), ApiError> {
     let mut lost = HashSet::new();
     for _ in 0..TRIES {
         let reservation = match find(context, &snapshot, &lost) {
@@ -195,7 +205,11 @@ async fn is_still_free(context: &Context, snapshot: &DroneSnapshot, node: &NodeN
 
 /// Reserves the best node that there is, but for those `lost`; or why there is none, and when to try again. All nodes are gone
 /// through once for all Drones that request the same, and what was found is judged anew for each Drone.
-fn find(context: &Arc<Context>, snapshot: &DroneSnapshot, lost: &HashSet<NodeName>) -> Result<Reservation, (String, Duration)> {
+fn find(
+    context: &Arc<Context>,
+    snapshot: &DroneSnapshot,
+    lost: &HashSet<NodeName>,
+) -> Result<Reservation, (String, Duration)> {
     let wanted = wanted(context, snapshot);
     let is_lost = |node: &NodeName| lost.contains(node);
     // A claim from an earlier, unfinished try comes first, so that it does not keep its node from others.
@@ -338,7 +352,11 @@ fn reserve(
 }
 
 /// Puts the finalizer on, and the node in, in one write that fails if the object has changed since it was seen.
-async fn guard(context: &Context, snapshot: &DroneSnapshot, node: Option<&NodeName>) -> Result<DroneSnapshot, ApiError> {
+async fn guard(
+    context: &Context,
+    snapshot: &DroneSnapshot,
+    node: Option<&NodeName>,
+) -> Result<DroneSnapshot, ApiError> {
     let drones: Api<Drone> = Api::namespaced(context.client(), &snapshot.key.namespace);
     let mut finalizers = snapshot.drone.finalizers().to_vec();
     if !snapshot.facts.guarded {

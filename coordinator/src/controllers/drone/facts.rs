@@ -78,7 +78,10 @@ impl DroneSnapshot {
     /// Whether it wants flight: its vehicle takes off as soon as it may, or stays up.
     #[must_use]
     pub fn wants_flight(&self) -> bool {
-        let soon = matches!(self.facts.lift, Lift::Free | Lift::Stay(NoLift::Doubt | NoLift::TakeoffSlot));
+        let soon = matches!(
+            self.facts.lift,
+            Lift::Free | Lift::Stay(NoLift::Doubt | NoLift::TakeoffSlot)
+        );
         !self.facts.deleting && self.facts.ground == Ground::No && soon
     }
 

@@ -30,7 +30,10 @@ impl Heights {
     /// Where the vehicle of a Drone is on its way, `now`.
     pub fn see(&self, snapshot: &DroneSnapshot, now: Moment) -> Height {
         let mut ways = self.lock();
-        let at = snapshot.report.as_deref().filter(|report| is_to_be_there(snapshot, report));
+        let at = snapshot
+            .report
+            .as_deref()
+            .filter(|report| is_to_be_there(snapshot, report));
         let Some(at) = at.and_then(|report| report.position) else {
             ways.remove(snapshot.uid());
             return Height::There;
@@ -49,7 +52,8 @@ impl Heights {
 
 /// Whether its agent flies it as this Drone wants now.
 fn is_to_be_there(snapshot: &DroneSnapshot, report: &Report) -> bool {
-    let taken = |held: &fleet::assignment::Held| held.uid == snapshot.facts.uid && held.generation >= snapshot.facts.generation;
+    let taken =
+        |held: &fleet::assignment::Held| held.uid == snapshot.facts.uid && held.generation >= snapshot.facts.generation;
     let flies = matches!(report.truth, FlightTruth::Airborne(_));
     let by_us = matches!(report.activity, Activity::TakingOff | Activity::Holding);
     let desired = !snapshot.facts.deleting && snapshot.facts.ground != Ground::Ordered;

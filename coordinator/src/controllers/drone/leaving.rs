@@ -26,7 +26,9 @@ pub async fn reconcile(context: &Context, snapshot: &DroneSnapshot) -> Result<Op
         return Ok(None);
     }
     let served = snapshot.was_served();
-    if let (Some(node), true, Claimed::Nobody, false) = (&snapshot.node, served, snapshot.facts.claim, snapshot.held_by_agent()) {
+    if let (Some(node), true, Claimed::Nobody, false) =
+        (&snapshot.node, served, snapshot.facts.claim, snapshot.held_by_agent())
+    {
         // Its agent is ordered to land only under a claim; the old one was removed by hand. If another Drone has it by
         // now, the node has gone over to that one, and an operator has to say what is true.
         claims::obtain(context, node, &snapshot.key, snapshot.uid()).await?;
@@ -93,7 +95,9 @@ async fn let_go(context: &Context, snapshot: &DroneSnapshot, release: Release) -
         Release::Forced => {
             tracing::warn!("released by force: its vehicle was not seen landed and disarmed");
             let text = "released by force: its vehicle was not seen landed and disarmed";
-            context.events.record(&snapshot.drone, Note::warning("ReleasedByForce", text));
+            context
+                .events
+                .record(&snapshot.drone, Note::warning("ReleasedByForce", text));
         }
     }
     Ok(None)

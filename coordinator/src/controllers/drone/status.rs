@@ -14,7 +14,7 @@ use crds::drone::{BatteryStatus, PositionStatus, VehicleIdentity};
 use crds::{Drone, DroneStatus, labels};
 use fleet::drone::status::deviations::ALARMS;
 use fleet::drone::status::{Binding, Phase, Question, Status, status};
-use fleet::flight_record::{SoFar, ReportedFlight};
+use fleet::flight_record::{ReportedFlight, SoFar};
 use fleet::report::Report;
 use fleet::safety::Keep;
 use fleet::vehicle::Autopilot;
@@ -377,7 +377,10 @@ mod tests {
             for later in [says(&kept, None, false), says(&kept, Some(&forgetful), false)] {
                 assert_eq!(reported_flight(&later), reported_flight(&kept));
             }
-            assert_eq!(reported_flight(&says(&kept, Some(&forgetful), true)), ReportedFlight::default());
+            assert_eq!(
+                reported_flight(&says(&kept, Some(&forgetful), true)),
+                ReportedFlight::default()
+            );
         }
     }
 

@@ -218,7 +218,10 @@ mod tests {
 
     #[test]
     fn nothing_is_written_while_nothing_changes() {
-        assert_eq!(step(Some(&written(ReadyState::Connected, 0)), Agent::Connected), Step::Rest);
+        assert_eq!(
+            step(Some(&written(ReadyState::Connected, 0)), Agent::Connected),
+            Step::Rest
+        );
         assert_eq!(step(Some(&written(ReadyState::Gone, 0)), GONE_LONG), Step::Rest);
     }
 

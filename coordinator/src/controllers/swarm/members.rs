@@ -11,9 +11,9 @@ use crate::controllers::takeoff_slots::policy;
 use crds::{Drone, Swarm};
 use fleet::drone::Ground;
 use fleet::report::Report;
+use fleet::swarm::assessment::{self, Assessment, Known};
 use fleet::swarm::placement::{Place, Placement, placement};
 use fleet::swarm::replacement::{Policy, Replace, Service};
-use fleet::swarm::assessment::{self, Known, Assessment};
 use fleet::swarm::{Member, Serving};
 use fleet::units::Percent;
 use fleet::vehicle::FlightTruth;
@@ -69,7 +69,9 @@ impl Assessments {
     /// Whether there is none that should be replaced.
     #[must_use]
     pub fn calm(&self, swarm: &str) -> bool {
-        self.lock().get(swarm).is_none_or(|assessments| assessments.to_replace == 0)
+        self.lock()
+            .get(swarm)
+            .is_none_or(|assessments| assessments.to_replace == 0)
     }
 
     /// Whether this is news of a Drone that `is_there`, which is asked while nobody can be forgotten.
@@ -95,7 +97,9 @@ impl Assessments {
 /// Whether a Drone was found tired at the last reconcile.
 fn was_tired(context: &Context, swarm: &Swarm, snapshot: &DroneSnapshot) -> bool {
     let all = context.assessments.lock();
-    let assessment = all.get(uid(swarm)).and_then(|assessments| assessments.all.get(snapshot.uid()));
+    let assessment = all
+        .get(uid(swarm))
+        .and_then(|assessments| assessments.all.get(snapshot.uid()));
     assessment.is_some_and(|assessment| assessment.replace == Some(Replace::Tired))
 }
 
@@ -106,7 +110,10 @@ pub fn see(context: &Context, snapshot: &DroneSnapshot) -> Option<Duration> {
     let service = service(context, &swarm, snapshot);
     let assessment = assess(snapshot, &service, &policy);
     let is_there = || context.world.is_member(uid(swarm.as_ref()), snapshot.uid());
-    if context.assessments.put(uid(swarm.as_ref()), snapshot.uid(), assessment, is_there) {
+    if context
+        .assessments
+        .put(uid(swarm.as_ref()), snapshot.uid(), assessment, is_there)
+    {
         context.wakes.swarms.wake(Key::of(swarm.as_ref()));
     }
     let near = |percent: u8| percent > policy.rotate_at.get() && percent <= policy.rotate_at.get().saturating_add(NEAR);
@@ -138,7 +145,9 @@ pub fn member(context: &Context, swarm: &Swarm, drone: &Arc<Drone>, now: Instant
 pub fn serving(snapshot: &DroneSnapshot) -> Serving {
     match snapshot.report.as_deref().and_then(|report| report.truth.flying()) {
         _ if !snapshot.was_served() => Serving::NoVehicle,
-        Some(true) => Serving::Flying { battery: battery(snapshot) },
+        Some(true) => Serving::Flying {
+            battery: battery(snapshot),
+        },
         Some(false) => Serving::OnGround,
         None => Serving::Unknown,
     }
@@ -193,7 +202,11 @@ fn assess(snapshot: &DroneSnapshot, service: &Service, policy: &Policy) -> Asses
 /// Whether the agent of a Drone acts on its present spec.
 #[must_use]
 pub fn has_taken(snapshot: &DroneSnapshot) -> bool {
-    assessment::has_taken(snapshot.report.as_deref(), &snapshot.facts.uid, snapshot.facts.generation)
+    assessment::has_taken(
+        snapshot.report.as_deref(),
+        &snapshot.facts.uid,
+        snapshot.facts.generation,
+    )
 }
 
 /// How long the status has said that nobody knows whether it flies.

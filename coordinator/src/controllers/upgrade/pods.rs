@@ -154,11 +154,11 @@ mod tests {
         pods.take(&pod("p", Some("n"), json!({"running": {}})));
         let all = pods.of("set");
         let (_, found) = all.first_key_value().unwrap();
-        let version = |newest| found.seen(newest).version;
+        let version = |newest| found.snapshot(newest).version;
         assert_eq!(version(Some("r2")), Version::Outdated);
         assert_eq!(version(Some("r1")), Version::Current);
         assert_eq!(version(None), Version::Current, "nothing is known to be newer");
-        assert!(found.seen(None).runs);
+        assert!(found.snapshot(None).runs);
     }
 
     #[test]
@@ -168,7 +168,7 @@ mod tests {
         pods.take(&pod("q", None, json!({"running": {}})));
         let all = pods.of("set");
         assert_eq!(all.len(), 1);
-        assert!(!all.first_key_value().unwrap().1.seen(None).runs);
+        assert!(!all.first_key_value().unwrap().1.snapshot(None).runs);
         assert!(pods.of("another").is_empty());
         pods.take(&Change::Gone(Key::new("s", "p")));
         assert!(pods.of("set").is_empty());

@@ -170,12 +170,18 @@ mod tests {
 
     const TIME: Duration = Duration::from_secs(5);
 
-    fn try_take(limits: &ConnectionLimits<&'static str>, key: &'static str) -> Option<(ConnectionPermit<&'static str>, CancellationToken)> {
+    fn try_take(
+        limits: &ConnectionLimits<&'static str>,
+        key: &'static str,
+    ) -> Option<(ConnectionPermit<&'static str>, CancellationToken)> {
         let lost = CancellationToken::new();
         Some((limits.take(&key, lost.clone(), Instant::now())?, lost))
     }
 
-    fn take(limits: &ConnectionLimits<&'static str>, key: &'static str) -> (ConnectionPermit<&'static str>, CancellationToken) {
+    fn take(
+        limits: &ConnectionLimits<&'static str>,
+        key: &'static str,
+    ) -> (ConnectionPermit<&'static str>, CancellationToken) {
         try_take(limits, key).expect("there is a place")
     }
 
@@ -215,7 +221,10 @@ mod tests {
         assert!(first.1.is_cancelled() && !second.1.is_cancelled());
         drop(fourth);
         let fifth = take(&limits, "c");
-        assert!(try_take(&limits, "d").is_none(), "each has one, and the oldest is young");
+        assert!(
+            try_take(&limits, "d").is_none(),
+            "each has one, and the oldest is young"
+        );
         tokio::time::advance(TIME / 2).await;
         let sixth = take(&limits, "d");
         let lost = [&second, &third, &fifth, &sixth].map(|(_, lost)| lost.is_cancelled());

@@ -5,7 +5,7 @@
 use super::Limits;
 use super::address::Neighbor;
 use super::buckets::Buckets;
-use super::connection_limits::{ConnectionPermit, ConnectionLimits};
+use super::connection_limits::{ConnectionLimits, ConnectionPermit};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 

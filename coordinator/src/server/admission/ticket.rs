@@ -3,7 +3,7 @@
 //! Owns: the permit of a stranger, and later that of a name. Must not: judge credentials.
 
 use super::address::Neighbor;
-use super::connection_limits::{ConnectionPermit, ConnectionLimits};
+use super::connection_limits::{ConnectionLimits, ConnectionPermit};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,8 +32,12 @@ struct Inner {
 
 #[derive(Debug)]
 enum HeldPermit {
-    Stranger { _permit: Option<ConnectionPermit<Neighbor>> },
-    Named { _permit: ConnectionPermit<String> },
+    Stranger {
+        _permit: Option<ConnectionPermit<Neighbor>>,
+    },
+    Named {
+        _permit: ConnectionPermit<String>,
+    },
 }
 
 impl Ticket {

@@ -4,7 +4,7 @@
 //! ground within the last hour may do so while the API server does not answer. Grounding is safe, and it may be urgent. So that
 //! this is known of those who watch, it is asked when they begin to, not only when they ground.
 
-use super::answer_cache::{FRESH, HASTE, AnswerCache, LAST_RESORT};
+use super::answer_cache::{AnswerCache, FRESH, HASTE, LAST_RESORT};
 use super::refusal::Refusal;
 use super::right::{GROUND, GROUP, Right, SEE};
 use super::user::User;

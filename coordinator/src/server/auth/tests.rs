@@ -66,7 +66,10 @@ async fn each_kind_of_call_has_its_own_credentials_and_none_is_admitted_without(
         groups: vec![],
         validity: Validity::any_time(),
     };
-    assert!(matches!(who(CallKind::Uplink, Some(&user)).await, Err(Refusal::NoAgent(_))));
+    assert!(matches!(
+        who(CallKind::Uplink, Some(&user)).await,
+        Err(Refusal::NoAgent(_))
+    ));
     assert!(who(PEOPLE, Some(&user)).await.is_err(), "there is no cluster");
 }
 

@@ -4,7 +4,7 @@
 //! answers are kept under its SHA-256.
 
 use super::agent_token;
-use super::answer_cache::{FRESH, HASTE, AnswerCache, LAST_RESORT};
+use super::answer_cache::{AnswerCache, FRESH, HASTE, LAST_RESORT};
 use super::refusal::Refusal;
 use super::user::User;
 use crate::cluster::api::{self, ApiError};

@@ -46,7 +46,12 @@ pub struct Climb {
 impl Climb {
     /// What to remember, and where it is, of a vehicle that is `at` a height `now` and is asked for `desired`.
     #[must_use]
-    pub fn seen(before: Option<Self>, desired: AltitudeAboveHome, at: AltitudeAboveHome, now: Moment) -> (Self, Height) {
+    pub fn seen(
+        before: Option<Self>,
+        desired: AltitudeAboveHome,
+        at: AltitudeAboveHome,
+        now: Moment,
+    ) -> (Self, Height) {
         let before = before.filter(|climb| climb.desired == desired);
         let off = distance(at, desired);
         let held = before.is_some_and(|climb| climb.away.is_none());

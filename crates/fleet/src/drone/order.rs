@@ -49,7 +49,11 @@ pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
         resume_after: drone.resume_after,
         ground_mark: drone.ground_mark,
         // An agent that holds the Drone knows better.
-        reported_flight: if held.is_none() { drone.reported_flight } else { ReportedFlight::default() },
+        reported_flight: if held.is_none() {
+            drone.reported_flight
+        } else {
+            ReportedFlight::default()
+        },
     }))
 }
 

@@ -267,7 +267,8 @@ fn connected(report: &Report) -> Condition {
             "agent and autopilot are heard".into(),
         )
     } else {
-        let message = "the agent is connected but receives nothing from the autopilot; check cable, port, baud rate and power";
+        let message =
+            "the agent is connected but receives nothing from the autopilot; check cable, port, baud rate and power";
         condition(Kind::Connected, Some(false), "AutopilotSilent", message.into())
     }
 }

@@ -126,7 +126,10 @@ mod tests {
         };
         for policy in [POLICY, land] {
             assert_eq!(replace(&flying(), &policy), None);
-            assert_eq!(replace(&on(flying(), NodeUse::Drained), &policy), Some(Replace::Drained));
+            assert_eq!(
+                replace(&on(flying(), NodeUse::Drained), &policy),
+                Some(Replace::Drained)
+            );
             assert_eq!(
                 replace(&on(flying(), NodeUse::Gone), &policy),
                 None,
@@ -213,7 +216,11 @@ mod tests {
             serving: Serving::Unknown,
             ..misplaced(flying())
         };
-        assert_eq!(replace(&unknown, &POLICY), None, "of what is not known nothing is asked");
+        assert_eq!(
+            replace(&unknown, &POLICY),
+            None,
+            "of what is not known nothing is asked"
+        );
         let drained = Service {
             node: Some(NodeUse::Drained),
             ..misplaced(flying())

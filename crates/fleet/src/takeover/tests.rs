@@ -365,7 +365,7 @@ proptest! {
 
 #[test]
 fn an_agent_that_has_lost_its_disk_goes_by_what_was_told_before() {
-    use crate::flight_record::{SoFar, Stage, ReportedFlight};
+    use crate::flight_record::{ReportedFlight, SoFar, Stage};
     let held = |so_far, takeovers| Assignment {
         reported_flight: ReportedFlight { takeovers, so_far },
         ..assigned("d", FLY, 1)

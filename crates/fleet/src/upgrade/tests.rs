@@ -6,8 +6,8 @@ use super::node_snapshot::{FRESH, Pod};
 use super::*;
 use crate::report::{Activity, HandsOff};
 use crate::vehicle::{FlightTruth, WhyUnknown};
-use simulation::{Fleet, Node, ONE, SECOND, idle, name};
 use proptest::prelude::*;
+use simulation::{Fleet, Node, ONE, SECOND, idle, name};
 
 #[test]
 fn nobody_is_replaced_who_flies_or_may_or_is_about_to() {
@@ -123,7 +123,10 @@ fn the_next_has_its_turn_once_the_one_before_is_well() {
     let mut fleet = Fleet::of([("a", idle()), ("b", idle())]);
     assert_eq!(fleet.next(), ["a"]);
     let plan = fleet.after(30 * SECOND);
-    assert_eq!((plan.news, plan.waiting), (vec![], BTreeMap::from([(Busy::OthersFirst, 1)])));
+    assert_eq!(
+        (plan.news, plan.waiting),
+        (vec![], BTreeMap::from([(Busy::OthersFirst, 1)]))
+    );
     fleet.comes_back("a");
     assert_eq!(fleet.after(SECOND).news, []);
     assert!(fleet.upgrade.holds(&name("a")), "it may crash soon");

@@ -1,6 +1,6 @@
 //! Invariants 1, 2 and 9: over a million circumstances, and in which of them a vehicle may be armed.
 
-use crate::given::{FLYING, GROUNDED, NOW, at, heard, uid, assigned};
+use crate::given::{FLYING, GROUNDED, NOW, assigned, at, heard, uid};
 use fleet::assignment::{Assignment, Desired};
 use fleet::battery::Level;
 use fleet::flight_record::{FlightRecord, Stage};

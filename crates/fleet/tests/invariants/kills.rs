@@ -1,6 +1,6 @@
 //! Invariant 5: in which circumstances a kill order is carried out.
 
-use crate::given::{FLYING, GROUNDED, at, uid, assigned};
+use crate::given::{FLYING, GROUNDED, assigned, at, uid};
 use fleet::ids::Term;
 use fleet::kill::{KillOrder, KillQuestion, UsedNonces, may_kill};
 

@@ -1,6 +1,6 @@
 //! Invariants 1, 5, 6, 8 and 9: what may be sent at all, over all combinations of a wish, a vehicle and a history.
 
-use crate::given::{FLYING, GROUNDED, NOW, at, heard, uid, vehicle, assigned};
+use crate::given::{FLYING, GROUNDED, NOW, assigned, at, heard, uid, vehicle};
 use fleet::assignment::{Failsafe, Fence, OnCoordinatorLoss, OnLowBattery};
 use fleet::battery::{Level, Levels};
 use fleet::converge::{Situation, Step, converge};

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
+use super::workspace_root;
 use crate::prerequisites::{self, Missing};
 use crate::spawner;
 

@@ -161,7 +161,10 @@ async fn a_vehicle_that_was_found_for_another_is_judged_anew() {
 async fn each_gets_another_vehicle_and_who_gets_none_is_told_of_the_next_that_may_be_free() {
     let field = Field::new();
     let snapshots: Vec<DroneSnapshot> = ["a", "b", "c", "d"].map(|name| field.drone(name, None)).into();
-    let mut found: Vec<_> = snapshots[..3].iter().map(|snapshot| field.find(snapshot).unwrap()).collect();
+    let mut found: Vec<_> = snapshots[..3]
+        .iter()
+        .map(|snapshot| field.find(snapshot).unwrap())
+        .collect();
     let nodes: Vec<&str> = found.iter().map(|found| found.node.as_str()).collect();
     assert_eq!(nodes, NODES);
     let none = || field.find(&snapshots[3]).unwrap_err();
@@ -169,7 +172,11 @@ async fn each_gets_another_vehicle_and_who_gets_none_is_told_of_the_next_that_ma
     tokio::time::advance(Duration::from_millis(200)).await;
     let why = "no vehicle is free: of 3 drone nodes 3 serve other Drones";
     assert_eq!(none(), (why.to_owned(), RECHECK));
-    assert_eq!(none(), (why.to_owned(), RECHECK), "all nodes were gone through just now");
+    assert_eq!(
+        none(),
+        (why.to_owned(), RECHECK),
+        "all nodes were gone through just now"
+    );
     field.context.wakes.drones.drain();
     // The first goes while its claim is written.
     field.context.world.drone(Change::Gone(Key::new("north", "a")));

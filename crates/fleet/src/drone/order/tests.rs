@@ -63,7 +63,10 @@ fn only_an_agent_that_does_not_hold_the_drone_is_told_of_its_flight() {
         takeovers: 2,
         so_far: crate::flight_record::SoFar::Over,
     };
-    let drone = Facts { reported_flight, ..bound() };
+    let drone = Facts {
+        reported_flight,
+        ..bound()
+    };
     for (held, expected) in [(None, reported_flight), (Some(held(false)), ReportedFlight::default())] {
         let Some(Order::Assigned(order)) = order(TERM, &drone, held.as_ref()) else {
             panic!("it is sent nothing")

@@ -44,7 +44,7 @@ fn a_station_flies_what_it_reaches_and_agents_from_elsewhere_become_nodes() -> a
         assert!(field.wire(vehicle).said().down(), "{vehicle} is not down at the end");
         assert!(said.contains(&format!("{vehicle}: down")), "{said}");
     }
-    assert!(said.contains("3 Drones that wish to fly are kept"), "{said}");
+    assert!(said.contains("3 Drones that want flight are kept"), "{said}");
     field.wait_in_air(&["charlie"])?;
 
     // The same folder again: nothing is forgotten, and that is told.
@@ -54,7 +54,7 @@ fn a_station_flies_what_it_reaches_and_agents_from_elsewhere_become_nodes() -> a
         field
             .up()?
             .stdout()
-            .contains("NOTE: 3 Drones that wish to fly are kept here from before")
+            .contains("NOTE: 3 Drones that want flight are kept here from before")
     );
     field.wait_in_air(&["alpha", "bravo", "charlie"])?;
     field.wait_ready()?;
@@ -66,7 +66,7 @@ fn a_station_flies_what_it_reaches_and_agents_from_elsewhere_become_nodes() -> a
     field.end_up()?;
     field.start_up_with(&["alpha", "bravo"], &["--grounded"])?;
     field.wait_in_air(&[])?;
-    assert!(!field.up()?.stdout().contains("NOTE:"), "nothing wishes to fly");
+    assert!(!field.up()?.stdout().contains("NOTE:"), "nothing wants flight");
     field.skein(&["status", "-o", "json"])?;
     field.kubectl().run(["delete", "swarm", "alpha"])?;
     for vehicle in ["alpha", "bravo"] {
@@ -230,7 +230,7 @@ fn a_station_is_not_paused_by_ctrl_z() -> anyhow::Result<()> {
     field.up()?.signal(Signal::SIGTSTP)?;
     field
         .up()?
-        .wait_for_line(PATIENCE, |line| line.starts_with("Not paused: nobody would look after"))?;
+        .wait_for_line(PATIENCE, |line| line.starts_with("Not paused: nobody would take care"))?;
     field.wait_readiness("alpha", "True", "AgentConnected")?;
     field.end_up().map(drop)
 }

@@ -34,11 +34,11 @@ Exit codes:
 #[derive(Debug, Parser)]
 #[command(name = "skein", version = fleet::version::version(), disable_help_subcommand = true, after_help = EXIT_CODES)]
 pub struct Cli {
-    /// Which coordinator to ask; may stand before the command, too.
+    /// Which coordinator to ask; may be given before the command, too.
     #[command(flatten)]
     pub place: WhereArgs,
 
-    /// Namespace of Swarms and Drones; may stand before the command, too.
+    /// Namespace of Swarms and Drones; may be given before the command, too.
     #[arg(short, long, value_name = "NAMESPACE")]
     pub namespace: Option<String>,
 
@@ -61,11 +61,11 @@ pub enum Command {
     /// Lands the vehicles of a Swarm, a Drone, a node, a selector, or all, at once, and keeps them on the ground until `skein release`.
     ///
     /// Say exactly one: a Swarm, --drone, --vehicle, --selector, or --all. The order is an object of its own (`kubectl get
-    /// groundorders`): what is made or edited later falls under it, and only `skein release` ends it. What may not be grounded by you is told, and the rest is grounded all the
+    /// groundorders`): what is made or edited later falls under it, and only `skein release` ends it. What you may not ground is reported, and the rest is grounded all the
     /// same (exit code 1). A selector that selects nothing is an error. Asks nothing back: it is meant for emergencies too. Motors are never stopped in the air.
     #[command(after_help = EXIT_CODES)]
     Ground(GroundArgs),
-    /// Ends a ground order: vehicles that are wished to fly take off again.
+    /// Ends a ground order: vehicles that should fly take off again.
     ///
     /// Say exactly one: a Swarm, --drone, --vehicle, --selector, or --all.
     #[command(after_help = EXIT_CODES)]
@@ -85,7 +85,7 @@ pub enum Command {
     /// Makes the certificate of an agent outside a cluster, or of another person, with which it is known to the coordinator.
     ///
     /// It is signed by the authority of the ground station of this machine, or of the cluster of the kubeconfig, whose Secret
-    /// skein-ca has to be readable. The files are the agent's alone: whoever has them can speak for its node.
+    /// skein-ca has to be readable. The files are the agent's alone: everybody who has them can speak for its node.
     #[command(after_help = EXIT_CODES)]
     Enroll(EnrollArgs),
     /// Runs a ground station on this machine: a Kubernetes API of its own, the coordinator, and agents for vehicles that
@@ -117,7 +117,7 @@ pub struct UpArgs {
     /// Folder for everything that is kept; $XDG_DATA_HOME/skein or ~/.local/share/skein when left out.
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
-    /// Where agents and tools reach the coordinator, which speaks TLS and lets in whoever has a certificate of
+    /// Where agents and tools reach the coordinator, which speaks TLS and admits everybody with a certificate of
     /// `skein enroll`. For companion computers: 0.0.0.0:50051
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:50051")]
     pub listen: SocketAddr,
@@ -189,7 +189,7 @@ pub enum Autopilots {
     Mixed,
 }
 
-/// How log lines look.
+/// Format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
     /// For people.

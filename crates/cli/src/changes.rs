@@ -1,4 +1,4 @@
-//! What happened between two looks at the fleet, a line for each vehicle.
+//! What happened between two pictures of the fleet, a line for each vehicle.
 //!
 //! Owns: what counts as a change. Height, position and the last percent of a battery do not; they change all the time.
 //! Must not: write anywhere, or know the time.

@@ -29,7 +29,7 @@ impl DataDir {
     }
 
     /// Takes the folder, and makes it if need be, with nobody else let in. What there is already is left as it is: the API
-    /// looks after the folder of its credentials itself.
+    /// takes care of the folder of its credentials itself.
     ///
     /// # Errors
     /// Another process has it, or it cannot be made or written; with what to do.

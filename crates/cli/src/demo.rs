@@ -150,7 +150,7 @@ async fn next(keys: &mut Option<Keys>) -> Key {
 async fn all_hold(mut fleet: watch::Receiver<Vec<Vehicle>>, wanted: usize, objects: &Objects) {
     let all = |fleet: &Vec<Vehicle>| fleet.iter().filter(|vehicle| stage::holds(vehicle)).count() >= wanted;
     if fleet.wait_for(all).await.is_err() {
-        // Whoever tells of the fleet has died; then nothing is reached.
+        // The task that follows the fleet has died; then nothing is reached.
         std::future::pending::<()>().await;
     }
     objects.swarm_ready(SWARM).await;
@@ -159,7 +159,7 @@ async fn all_hold(mut fleet: watch::Receiver<Vec<Vehicle>>, wanted: usize, objec
 /// Deletes the Swarm and waits until its Drones are gone: they stay until their autopilots report them landed and disarmed.
 /// Then the agents end; one whose vehicle should still be up, for a Drone of the person's own, brings it down.
 ///
-/// Errors: who was not seen down.
+/// Errors: vehicles that were not seen landed.
 async fn land(parts: &mut Parts, objects: &Objects, follow: &mut Follow) -> Result<(), String> {
     say::heading(words::LANDING);
     let mut fleet = follow.fleet();

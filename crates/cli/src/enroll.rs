@@ -1,6 +1,6 @@
 //! `skein enroll`: certificates for agents outside a cluster, and for other people; and taking them back.
 //!
-//! Owns: the files that are handed over, and the words. Must not: sign; whoever keeps the authority does ([`cluster`],
+//! Owns: the files that are handed over, and the words. Must not: sign; the keeper of the authority does ([`cluster`],
 //! [`station`]).
 
 pub mod cluster;
@@ -24,7 +24,7 @@ const DAY: Duration = Duration::from_secs(86_400);
 /// Days that a certificate of a cluster's authority is good for.
 const USUAL_DAYS: u16 = 365;
 
-/// What was signed, and whom its holder has to believe.
+/// What was signed, and which authorities its holder has to trust.
 #[derive(Debug)]
 pub struct Signed {
     /// Certificate and key.
@@ -86,7 +86,7 @@ fn say(text: &str) -> Result<(), Failure> {
 /// The files that are handed over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Files {
-    /// Whom to believe.
+    /// Authorities to trust.
     pub authority: PathBuf,
     /// The certificate.
     pub certificate: PathBuf,
@@ -109,7 +109,7 @@ impl Files {
         }
     }
 
-    /// Looked at before anything is signed, so that no key is lost.
+    /// Checked before anything is signed, so that no key is lost.
     fn are_free(&self) -> Result<(), Failure> {
         for path in [&self.certificate, &self.key] {
             if path.exists() {

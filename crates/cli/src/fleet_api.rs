@@ -1,4 +1,4 @@
-//! The Kubernetes API that this process stands on.
+//! The Kubernetes API that this process uses.
 //!
 //! Owns: starting it and ending it, and the one Namespace that the coordinator needs. Must not: know what is kept in it.
 
@@ -30,7 +30,7 @@ const STILL_THERE: Duration = Duration::from_secs(1);
 /// One call takes at most this long.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// What follows from starting without the objects: agents are told that the Drones which they serve are gone.
+/// What follows from starting without the objects: agents are notified that the Drones which they serve are gone.
 const WITHOUT_OBJECTS: &str = "Started with no objects, every vehicle that is in the air LANDS WHERE IT IS, because its Drone is \
      gone, also if its Swarm is applied again: see first that each of them can land there, or bring it down by its remote \
      control. Then apply the Swarms from your own files (`kubectl get swarms -A -o yaml` saves them)";
@@ -144,7 +144,7 @@ fn cannot(error: &(dyn std::error::Error + 'static)) -> Failure {
     Failure::Failed(story(error))
 }
 
-/// Why the objects cannot be had. Whoever follows the advice to start without them has to know what that does to vehicles
+/// Why the objects cannot be had. A person who follows the advice to start without them has to know what that does to vehicles
 /// that fly.
 fn not_opened(error: &OpenError) -> Failure {
     match error {
@@ -155,7 +155,7 @@ fn not_opened(error: &OpenError) -> Failure {
     }
 }
 
-/// Whether the file at `path` is the way to another station that runs now: who uses it would come to ours instead, and give
+/// Whether the file at `path` is the way to another station that runs now: one who uses it would come to ours instead, and give
 /// orders to other vehicles than they think.
 async fn not_in_use(path: &Path) -> Result<(), Failure> {
     let Ok(found) = Kubeconfig::read_from(path) else {

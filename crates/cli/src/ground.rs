@@ -1,6 +1,6 @@
 //! `skein ground` and `skein release`.
 //!
-//! Owns: naming the target and telling what was done. Must not: ask back, or give an order twice.
+//! Owns: naming the target and saying what was done. Must not: ask back, or give an order twice.
 
 mod owed;
 
@@ -29,7 +29,7 @@ pub async fn ground(route: &Route, args: &GroundArgs) -> Result<(), Failure> {
     let mut server = Server::connect(route).await?;
     let answer = server.ground(target.clone()).await;
     let done = explained(answer, &target, &mut server).await?;
-    // Whoever may ground may perhaps not see.
+    // One who may ground may perhaps not see.
     let covered = server.list(&which(&target)).await.ok();
     let covered = covered.map(|all| covered_by(&target, all));
     tell(&done, grounded(&target, &done, covered.as_deref()), "grounded")
@@ -140,7 +140,7 @@ async fn explained(
             Err(Failure::Failed(format!("{}: {words}", argument(target))))
         }
         Err(OrderFailure::NotFound(_)) => {
-            // What there is helps more than what there is not; the answer stands without it.
+            // What there is helps more than what there is not; the answer is complete without it.
             let known = server.list(&Which::default()).await.unwrap_or_default();
             Err(Failure::Failed(unknown(target, &known)))
         }
@@ -239,7 +239,7 @@ fn counts(done: &v1::GroundResponse) -> String {
             format!("{n} {many}")
         }
     };
-    let agents = of(done.agents_told, "connected agent told", "connected agents told");
+    let agents = of(done.agents_told, "connected agent notified", "connected agents notified");
     format!("{}, {agents}", of(done.drones, "Drone", "Drones"))
 }
 
@@ -253,7 +253,7 @@ fn grounded(target: &Target, done: &v1::GroundResponse, covered: Option<&[Vehicl
 
 fn released(target: &Target, done: &v1::GroundResponse) -> String {
     let (whom, counts) = (whom(target, done), counts(done));
-    format!("Ground order ended for {whom}: {counts}. Vehicles that are wished to fly take off (`skein watch`).")
+    format!("Ground order ended for {whom}: {counts}. Vehicles that should fly take off (`skein watch`).")
 }
 
 #[cfg(test)]
@@ -289,7 +289,7 @@ mod tests {
                 },
                 Some(&[holding("a").into()])
             ),
-            "Ground order given to Swarm field/alpha: 3 Drones, 1 connected agent told. 1 vehicle in the air, ordered to land. What \
+            "Ground order given to Swarm field/alpha: 3 Drones, 1 connected agent notified. 1 vehicle in the air, ordered to land. What \
              comes of it: `skein watch`. It holds until `skein release field/alpha`."
         );
         let all = grounded(&Target::All(v1::All {}), &v1::GroundResponse::default(), None);
@@ -360,7 +360,7 @@ mod tests {
         let told = grounded(&target(""), &done, None);
         assert!(
             told.starts_with(
-                "Ground order given to Swarm field/alpha, Drone field/lone: 3 Drones, 3 connected agents told."
+                "Ground order given to Swarm field/alpha, Drone field/lone: 3 Drones, 3 connected agents notified."
             ) && told.ends_with("until `skein release -l 'team in (red)'`."),
             "{told}"
         );

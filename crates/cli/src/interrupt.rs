@@ -11,8 +11,8 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// A key that is held down, or a shell that passes the signal on, is not a second wish.
-const ONE_WISH: Duration = Duration::from_secs(1);
+/// A key that is held down, or a shell that passes the signal on, is not a second request.
+const ONE_REQUEST: Duration = Duration::from_secs(1);
 
 /// What the person has asked for so far. Dropping it stops the listening.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ async fn listen(
     asked: CancellationToken,
     at_once: CancellationToken,
 ) {
-    let mut wishes = Wishes::default();
+    let mut requests = EndRequests::default();
     loop {
         let urgent = tokio::select! {
             _ = interrupt.recv() => true,
@@ -64,34 +64,34 @@ async fn listen(
             // A terminal that goes away cannot hurry us.
             _ = hangup.recv() => false,
         };
-        match wishes.hear(urgent, Instant::now()) {
-            Some(Wish::InOrder) => asked.cancel(),
-            Some(Wish::AtOnce) => at_once.cancel(),
+        match requests.take(urgent, Instant::now()) {
+            Some(EndRequest::InOrder) => asked.cancel(),
+            Some(EndRequest::AtOnce) => at_once.cancel(),
             None => {}
         }
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wish {
+enum EndRequest {
     InOrder,
     AtOnce,
 }
 
 #[derive(Default)]
-struct Wishes {
+struct EndRequests {
     first: Option<Instant>,
 }
 
-impl Wishes {
+impl EndRequests {
     /// What a signal means that comes `now`.
-    fn hear(&mut self, urgent: bool, now: Instant) -> Option<Wish> {
+    fn take(&mut self, urgent: bool, now: Instant) -> Option<EndRequest> {
         match self.first {
             None => {
                 self.first = Some(now);
-                Some(Wish::InOrder)
+                Some(EndRequest::InOrder)
             }
-            Some(first) if urgent && now.duration_since(first) >= ONE_WISH => Some(Wish::AtOnce),
+            Some(first) if urgent && now.duration_since(first) >= ONE_REQUEST => Some(EndRequest::AtOnce),
             Some(_) => None,
         }
     }
@@ -105,15 +105,15 @@ mod tests {
     fn the_second_ctrl_c_hurries_and_a_key_held_down_or_a_lost_terminal_does_not() {
         let start = Instant::now();
         let after = |ms| start + Duration::from_millis(ms);
-        let mut wishes = Wishes::default();
-        assert_eq!(wishes.hear(true, after(0)), Some(Wish::InOrder));
-        assert_eq!(wishes.hear(true, after(30)), None);
-        assert_eq!(wishes.hear(false, after(5000)), None);
-        assert_eq!(wishes.hear(true, after(5000)), Some(Wish::AtOnce));
+        let mut requests = EndRequests::default();
+        assert_eq!(requests.take(true, after(0)), Some(EndRequest::InOrder));
+        assert_eq!(requests.take(true, after(30)), None);
+        assert_eq!(requests.take(false, after(5000)), None);
+        assert_eq!(requests.take(true, after(5000)), Some(EndRequest::AtOnce));
     }
 
     #[test]
-    fn a_lost_terminal_is_a_wish_to_end_in_order() {
-        assert_eq!(Wishes::default().hear(false, Instant::now()), Some(Wish::InOrder));
+    fn a_lost_terminal_is_a_request_to_end_in_order() {
+        assert_eq!(EndRequests::default().take(false, Instant::now()), Some(EndRequest::InOrder));
     }
 }

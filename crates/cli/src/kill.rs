@@ -1,6 +1,6 @@
 //! `skein kill`: stops the motors of one vehicle, in the air too.
 //!
-//! Owns: asking the person twice, and telling what the autopilot answered and what the vehicle is seen to do.
+//! Owns: asking the person twice, and saying what the autopilot answered and what the vehicle is seen to do.
 //! Must not: be called by any other command, or give the order twice.
 
 use crate::args::{DroneKey, KillArgs};
@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep};
 
 /// How long the vehicle has to be seen with its motors off. Reports come at least once a second.
 const SEEN_WITHIN: Duration = Duration::from_secs(5);
-const LOOK_EVERY: Duration = Duration::from_millis(250);
+const READ_EVERY: Duration = Duration::from_millis(250);
 
 /// What has to be typed the second time.
 const WORD: &str = "KILL";
@@ -75,7 +75,7 @@ async fn typed(question: &str, word: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout();
     write!(out, "{question}")?;
     out.flush()?;
-    // On a thread of its own: the connection is looked after meanwhile.
+    // On a thread of its own: the connection is served meanwhile.
     let line = tokio::task::spawn_blocking(|| {
         let mut line = String::new();
         std::io::stdin().read_line(&mut line).map(|_| line)
@@ -127,7 +127,7 @@ async fn look(server: &mut Server, drone: &DroneKey) -> Result<Vehicle, Failure>
         if motors_off(&seen) || Instant::now() >= until {
             return Ok(seen);
         }
-        sleep(LOOK_EVERY).await;
+        sleep(READ_EVERY).await;
     }
 }
 
@@ -152,7 +152,7 @@ fn judged(outcome: v1::KillOutcome, seen: &Vehicle) -> Result<String, String> {
     );
     Err(match outcome {
         v1::KillOutcome::Refused => format!("the motors were not stopped: {says}"),
-        _ => format!("it is not known whether the motors have stopped: {says}; look at it"),
+        _ => format!("it is not known whether the motors have stopped: {says}; check it"),
     })
 }
 

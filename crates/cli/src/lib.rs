@@ -45,7 +45,7 @@ use std::time::Duration;
 
 const STOP_WITHIN: Duration = Duration::from_secs(2);
 
-/// Reads the command line, does what it says, and tells how it went.
+/// Reads the command line, does what it says, and says how it went.
 #[must_use]
 pub fn main() -> ExitCode {
     let (is_plugin, command) = called();
@@ -67,7 +67,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Whether kubectl has called this program as its plugin, which is told by the program's name, and the command line that goes
+/// Whether kubectl has called this program as its plugin, which follows from the program's name, and the command line that goes
 /// with that.
 fn called() -> (bool, clap::Command) {
     let program = std::env::args_os().next().map(PathBuf::from);

@@ -1,6 +1,6 @@
 //! The log of the commands that run for a while.
 //!
-//! Owns: its format and where it goes. Must not: decide what is worth a line, or wait for whoever reads it ([`agent::lines`]
+//! Owns: its format and where it goes. Must not: decide what is worth a line, or wait for its reader ([`agent::lines`]
 //! sees to that).
 
 use crate::args::LogFormat;

@@ -20,8 +20,8 @@ use tokio::time::{sleep, timeout};
 /// One call takes at most this long.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// How often objects are looked at that are waited for.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// How often objects are read that are waited for.
+const READ_EVERY: Duration = Duration::from_millis(200);
 
 /// Field manager of what people's commands write.
 const MANAGER: &str = "skein";
@@ -50,15 +50,15 @@ impl Objects {
         Ok(list.items)
     }
 
-    /// How many Drones wish to fly: they are not grounded and not on their way out.
+    /// How many Drones want flight: they are not grounded and not on their way out.
     ///
     /// # Errors
     /// [`Failure`].
-    pub async fn wish_to_fly(&self) -> Result<usize, Failure> {
+    pub async fn want_flight(&self) -> Result<usize, Failure> {
         let swarms: Api<Swarm> = Api::all(self.0.clone());
         let swarms = call("list the Swarms", swarms.list(&ListParams::default())).await?;
         let drones = self.drones().await?;
-        Ok(wishes(&swarms.items, &drones))
+        Ok(wanting_flight(&swarms.items, &drones))
     }
 
     /// Gives a ground order to all that is kept, as `skein ground --all` does, but without a coordinator: before there is
@@ -156,14 +156,14 @@ impl Objects {
         let of_swarm = ListParams::default().labels(&format!("{}={swarm}", labels::SWARM));
         let gone = async || call("list the Drones", drones.list(&of_swarm)).await;
         while !gone().await.is_ok_and(|list| list.items.is_empty()) {
-            sleep(LOOK_EVERY).await;
+            sleep(READ_EVERY).await;
         }
     }
 
     /// Waits until the Swarm is Ready by its own status. What cannot be read now is asked for again.
     pub async fn swarm_ready(&self, name: &str) {
         while !self.swarm_is_ready(name).await.is_ok_and(|ready| ready) {
-            sleep(LOOK_EVERY).await;
+            sleep(READ_EVERY).await;
         }
     }
 
@@ -177,7 +177,7 @@ impl Objects {
         };
         let written = async {
             while self.drones().await.is_ok_and(|drones| drones.iter().any(flies)) {
-                sleep(LOOK_EVERY).await;
+                sleep(READ_EVERY).await;
             }
         };
         // What is not written down by then is found out at the next start.
@@ -192,8 +192,8 @@ fn owns(swarm: &Swarm, drone: &Drone) -> bool {
         .any(|owner| swarm.metadata.uid.as_ref() == Some(&owner.uid))
 }
 
-/// Drones that wish to fly, with those that a Swarm is still to make.
-fn wishes(swarms: &[Swarm], drones: &[Drone]) -> usize {
+/// Drones that want flight, with those that a Swarm is still to make.
+fn wanting_flight(swarms: &[Swarm], drones: &[Drone]) -> usize {
     let stays = |metadata: &ObjectMeta| metadata.deletion_timestamp.is_none();
     let grounded =
         |drone: &Drone| drone.spec.grounded || swarms.iter().any(|swarm| swarm.spec.grounded && owns(swarm, drone));
@@ -255,14 +255,14 @@ mod tests {
     }
 
     #[test]
-    fn a_drone_that_is_grounded_by_itself_or_by_its_swarm_or_goes_does_not_wish_to_fly() {
+    fn a_drone_that_is_grounded_by_itself_or_by_its_swarm_or_goes_does_not_want_flight() {
         let swarms = [swarm("up", false), swarm("down", true)];
         let mut by_itself = drone("up");
         by_itself.spec.grounded = true;
         let mut going = drone("up");
         going.metadata.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
-        assert_eq!(wishes(&swarms, &[drone("down"), by_itself, going]), 0);
-        assert_eq!(wishes(&swarms, &[drone("up"), drone("nobody")]), 2);
-        assert_eq!(wishes(&swarms, &[]), 1, "one is still to be made");
+        assert_eq!(wanting_flight(&swarms, &[drone("down"), by_itself, going]), 0);
+        assert_eq!(wanting_flight(&swarms, &[drone("up"), drone("nobody")]), 2);
+        assert_eq!(wanting_flight(&swarms, &[]), 1, "one is still to be made");
     }
 }

@@ -7,14 +7,14 @@ use std::io::IsTerminal;
 /// What may be done with the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Output {
-    /// Whether a person looks at it as it is written, on a terminal on which a picture can be drawn anew in its place.
+    /// Whether a person reads it as it is written, on a terminal on which a picture can be drawn anew in its place.
     pub terminal: bool,
     /// Whether escape sequences for colors may be written.
     pub color: bool,
 }
 
 impl Output {
-    /// Looks at standard output and the environment.
+    /// Reads standard output and the environment.
     #[must_use]
     pub fn of_this_process() -> Self {
         let var = |name| std::env::var_os(name).map(|v| v.to_string_lossy().into_owned());

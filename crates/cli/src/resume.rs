@@ -1,6 +1,6 @@
 //! `skein resume`.
 //!
-//! Owns: telling what was done, and what else has to happen before the vehicle moves. Must not: ask back.
+//! Owns: saying what was done, and what else has to happen before the vehicle moves. Must not: ask back.
 
 use crate::args::{DroneArgs, DroneKey};
 use crate::failure::Failure;

@@ -1,6 +1,6 @@
 //! Words for the person at the terminal, from the commands that run for a while.
 //!
-//! Owns: how headings, lines and durations look; they go to standard output. Must not: decide what is said.
+//! Owns: the form of headings, lines and durations; they go to standard output. Must not: decide what is said.
 
 use crate::output::Output;
 use std::io::Write;

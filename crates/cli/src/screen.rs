@@ -4,7 +4,7 @@
 
 use std::io::Write;
 
-/// Shows pictures until dropped; uses the terminal's second screen, so that what stood there before comes back.
+/// Shows pictures until dropped; uses the terminal's second screen, so that what was there before comes back.
 #[derive(Debug)]
 pub struct Screen<W: Write> {
     to: W,

@@ -164,7 +164,7 @@ impl Server {
 pub enum OrderFailure {
     /// There is no such Swarm, or a selector selects nothing; in the coordinator's words.
     NotFound(String),
-    /// It was carried out in part, or not at all as the coordinator is not ready yet; in the coordinator's words.
+    /// It was carried out in part, or not, as the coordinator is not ready yet; in the coordinator's words.
     Unavailable(String),
     /// Anything else.
     Other(Failure),

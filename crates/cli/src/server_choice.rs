@@ -1,6 +1,6 @@
 //! Which coordinator a person means.
 //!
-//! Owns: the order in which that is looked up, and refusing it where it is not clear: orders to the wrong fleet fly or land
+//! Owns: the order in which that is read, and refusing it where it is not clear: orders to the wrong fleet fly or land
 //! the wrong vehicles. Must not: connect.
 
 use crate::args::WhereArgs;
@@ -40,7 +40,7 @@ pub struct Around {
 }
 
 impl Around {
-    /// Looks around. `is_plugin`: the program was called as `kubectl skein`.
+    /// Reads the environment. `is_plugin`: the program was called as `kubectl skein`.
     #[must_use]
     pub fn look(is_plugin: bool) -> Self {
         let path = |name: &str| {
@@ -101,7 +101,7 @@ pub fn choose(given: WhereArgs, around: &Around) -> Result<Route, Failure> {
     if let Some(folder) = &given.station {
         return station(folder, StationRecord::read(folder));
     }
-    // The same file that a station wrote, whoever names it: its API runs no Pods to forward to.
+    // The same file that a station wrote, no matter who names it: its API runs no Pods to forward to.
     let named = given.kubeconfig.as_ref().or(around.kubeconfig.as_ref());
     let is_of_station = |record: &StationRecord| named.is_some_and(|path| *path == record.kubeconfig);
     if let (Some(data), Some(record)) = (&around.data, &around.station)
@@ -161,7 +161,7 @@ fn direct(server: ServerUrl, given: &WhereArgs, around: &Around, choice: cluster
         (None, Some(certificate), Some(key)) => Proof::Certificate { certificate, key },
         (None, None, None) => {
             return Err(usage(
-                "--server-ca says whom to believe, but nothing says who you are: give --client-cert and --client-key, or --token-file",
+                "--server-ca says which authorities to trust, but nothing says who you are: give --client-cert and --client-key, or --token-file",
             ));
         }
         (None, _, _) => return Err(usage("--client-cert and --client-key belong together: give both")),

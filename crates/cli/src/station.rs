@@ -35,7 +35,7 @@ pub struct NodeSetup {
     pub link: agent::LinkUrl,
     /// The folder for what it remembers.
     pub state: PathBuf,
-    /// What else it is told.
+    /// Its other settings.
     pub settings: AgentSettings,
 }
 
@@ -137,7 +137,7 @@ impl Station {
                 namespace: SYSTEM.to_owned(),
                 identity: format!("skein-{}", std::process::id()),
                 upgrades: None,
-                // Whoever has this API has all of it.
+                // Everybody who has this API has all of it.
                 granted_vehicles_only: false,
                 agents_become_nodes: true,
                 alone: true,

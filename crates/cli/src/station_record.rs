@@ -1,7 +1,7 @@
 //! How tools on this machine reach a ground station: a record in its data folder, and the operator's certificate beside it.
 //!
-//! Owns: what lies there, readable by its owner alone. Must not: tell whether the station still runs; one that was killed
-//! leaves its record, and whoever connects learns it.
+//! Owns: what lies there, readable by its owner alone. Must not: say whether the station still runs; one that was killed
+//! leaves its record, and one who connects learns it.
 
 use crate::data_dir::write_private;
 use agent::credentials::{Files, Proof};
@@ -59,7 +59,7 @@ impl StationRecord {
     /// counts no more, is left.
     pub fn remove(data: &Path) {
         let folder = data.join(FOLDER);
-        // If it stays, whoever follows it is told that nobody answers.
+        // If it stays, one who follows it gets no answer.
         let _ = std::fs::rename(folder.join(RECORD), folder.join(ENDED));
     }
 }

@@ -42,7 +42,7 @@ impl Tone {
 
 type Cell = (String, Tone);
 
-/// The table with a heading, each line ended by a newline; nothing at all for no vehicles.
+/// The table with a heading, each line ended by a newline; nothing for no vehicles.
 #[must_use]
 pub fn render(vehicles: &[Vehicle], layout: Layout) -> String {
     if vehicles.is_empty() {
@@ -174,7 +174,7 @@ const fn flying_tone(v: &Vehicle) -> Tone {
     }
 }
 
-/// The thresholds are those at which PX4 warns (15) and acts (7), rounded up for an early look.
+/// The thresholds are those at which PX4 warns (15) and acts (7), rounded up for an early warning.
 fn battery_tone(v: &Vehicle) -> Tone {
     match v.battery_percent {
         Some(0..=10) => Tone::Bad,

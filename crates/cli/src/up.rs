@@ -1,6 +1,6 @@
-//! `skein up`: a ground station on one machine, until it is told to end.
+//! `skein up`: a ground station on one machine, until it is asked to end.
 //!
-//! Owns: the story: take the folder, start, tell how to use it, land and wait at the end. Must not: start parts itself
+//! Owns: the story: take the folder, start, say how to use it, land and wait at the end. Must not: start parts itself
 //! ([`crate::station`]), decide anything about flight.
 
 pub mod fleet_lines;
@@ -26,10 +26,10 @@ use no_pause::NoPause;
 use std::io::IsTerminal;
 use std::time::Duration;
 
-/// How long the coordinator has at the end to write down what the agents have told it last.
+/// How long the coordinator has at the end to write down what the agents have reported last.
 const LAST_WRITES: Duration = Duration::from_secs(5);
 
-/// Runs the station until it is told to end and the vehicles of its own agents are down.
+/// Runs the station until it is asked to end and the vehicles of its own agents have landed.
 ///
 /// # Errors
 /// [`Failure`]: it could not start, a vehicle was not seen down, or the person wanted the end at once.
@@ -97,8 +97,8 @@ async fn stand(args: &UpArgs, data: &DataDir, interrupt: &Interrupt) -> Result<(
     let example = data.path().join("example-swarm.yaml");
     write_private(&example, words::example_swarm(names.len()).as_bytes()).map_err(|why| unwritable(data, &why))?;
     // What the person does not remember must not surprise them.
-    if let Ok(wished @ 1..) = objects.wish_to_fly().await {
-        say::line(&words::wishes_from_before(wished));
+    if let Ok(wanting @ 1..) = objects.want_flight().await {
+        say::line(&words::flight_wanted_from_before(wanting));
     }
     say::line(&words::how_to_use(&station, data.path(), &example));
     let log_is_elsewhere = args.log.is_none() && std::io::stdout().is_terminal();
@@ -137,7 +137,7 @@ fn record(station: &Station, data: &DataDir) -> std::io::Result<()> {
 
 /// Has the vehicles of this process's agents brought down, and waits for them.
 async fn land(station: &mut Station, objects: &Objects) -> Result<(), Failure> {
-    // They were told by the signal itself.
+    // They were notified by the signal itself.
     let nodes = station.agents.nodes();
     say::line(&words::landing(nodes.len()));
     let mut not_down: Vec<NodeName> = Vec::new();
@@ -148,8 +148,8 @@ async fn land(station: &mut Station, objects: &Objects) -> Result<(), Failure> {
         }
     }
     objects.wait_until_written_down(&nodes, LAST_WRITES).await;
-    if let Ok(wished @ 1..) = objects.wish_to_fly().await {
-        say::line(&words::wishes_remain(wished));
+    if let Ok(wanting @ 1..) = objects.want_flight().await {
+        say::line(&words::flight_still_wanted(wanting));
     }
     match not_down.as_slice() {
         [] => Ok(()),

@@ -67,7 +67,7 @@ pub struct Vehicle {
     /// Firmware version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub firmware: Option<String>,
-    /// How long ago the autopilot told its battery, in milliseconds; absent when it did not, or it is not known.
+    /// How long ago the autopilot reported its battery, in milliseconds; absent when it did not, or it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub battery_age_ms: Option<u64>,
     /// Remaining battery, percent, as of then.
@@ -76,7 +76,7 @@ pub struct Vehicle {
     /// Battery voltage, volts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub battery_volts: Option<f64>,
-    /// How long ago the autopilot told its position, in milliseconds; absent when it did not, or it is not known.
+    /// How long ago the autopilot reported its position, in milliseconds; absent when it did not, or it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub position_age_ms: Option<u64>,
     /// Where it was then.
@@ -147,7 +147,7 @@ impl From<v1::Vehicle> for Vehicle {
             shown.system_id = Some(identity.system_id);
             shown.firmware = Some(printable(&identity.firmware)).filter(|f| !f.is_empty());
         }
-        // What an agent does not tell the age of is as old as its report, at least while it hears its autopilot.
+        // A figure that an agent sends without its age is as old as its report, at least while it receives its autopilot.
         let age = |received: Option<u64>| match received {
             Some(at) => Some(v.report_age_ms.saturating_add(report.made_ms.saturating_sub(at))),
             None => report.link_alive.then_some(v.report_age_ms),
@@ -190,7 +190,7 @@ impl Vehicle {
     }
 }
 
-/// A figure of a table that was received `age` ago (milliseconds): with its age when it is old, and not shown at all when
+/// A figure of a table that was received `age` ago (milliseconds): with its age when it is old, and not shown when
 /// nobody knows how old it is.
 #[must_use]
 pub fn aged(figure: &str, age: Option<u64>) -> String {

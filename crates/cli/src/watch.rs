@@ -32,7 +32,7 @@ const RETRY: Backoff = Backoff {
 /// # Errors
 /// [`Failure`], when the coordinator cannot be reached at the start, or the output has gone.
 pub async fn run(route: &Route, args: &WatchArgs, out: &Output) -> Result<(), Failure> {
-    // Caught before anything is shown: whoever sees something may press Ctrl-C at once. Ending so gives the terminal back.
+    // Caught before anything is shown: one who sees something may press Ctrl-C at once. Ending so gives the terminal back.
     let interrupt = Interrupt::catch()?;
     tokio::select! {
         result = show(route, args, out) => result,
@@ -137,7 +137,7 @@ impl View {
         self.draw()
     }
 
-    /// The coordinator is away. Told once; what is on the screen is marked as old.
+    /// The coordinator is away. Shown once; what is on the screen is marked as old.
     fn lost(&mut self, why: &str) -> std::io::Result<()> {
         if self.screen.is_none() && self.lost.is_none() {
             self.line(&format!("lost the coordinator ({why}); trying again"))?;

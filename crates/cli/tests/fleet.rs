@@ -340,7 +340,7 @@ fn ground_and_release_give_the_order_once_and_say_what_was_done() {
     let coordinator = coordinator(two());
     let ground = coordinator.skein(&["ground", "alpha", "-n", "field"]);
     assert_eq!(ground.status.code(), Some(0), "{}", stderr(&ground));
-    assert!(stdout(&ground).starts_with("Ground order given to Swarm field/alpha: 2 Drones, 1 connected agent told."));
+    assert!(stdout(&ground).starts_with("Ground order given to Swarm field/alpha: 2 Drones, 1 connected agent notified."));
     assert_eq!(coordinator.skein(&["ground", "--all"]).status.code(), Some(0));
     let release = coordinator.skein(&["release", "alpha"]);
     assert!(
@@ -372,7 +372,7 @@ fn a_selector_is_handed_on_as_it_was_given_and_its_answer_is_told() {
     assert_eq!(ground.status.code(), Some(0), "{}", stderr(&ground));
     let told = stdout(&ground);
     assert!(
-        told.starts_with("Ground order given to Swarm field/alpha: 2 Drones, 1 connected agent told."),
+        told.starts_with("Ground order given to Swarm field/alpha: 2 Drones, 1 connected agent notified."),
         "{told}"
     );
     assert_eq!(

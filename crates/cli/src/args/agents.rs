@@ -1,4 +1,4 @@
-//! What the agents in this process are told besides their links: the same as `skein-agent` is told by itself.
+//! Settings of the agents in this process besides their links: the same as those of `skein-agent`.
 //!
 //! Owns: the flags, and giving each node its share of them. Must not: start anything.
 
@@ -23,10 +23,10 @@ pub struct AgentArgs {
     /// there.
     #[arg(long, value_name = "HOST:PORT")]
     pub gcs_udp_to: Vec<String>,
-    /// Ground stations look and ask; what could change flight, parameters or missions does not pass.
+    /// Ground stations watch and ask; what could change flight, parameters or missions does not pass.
     #[arg(long)]
     pub gcs_read_only: bool,
-    /// Allow ground stations on other computers. Whoever reaches the address can fly the vehicle, unless read-only.
+    /// Allow ground stations on other computers. Everybody who reaches the address can fly the vehicle, unless read-only.
     #[arg(long)]
     pub gcs_allow_remote: bool,
     /// Also send the heartbeat of a ground station to each vehicle, but only while the coordinator is in contact, so that the
@@ -79,14 +79,14 @@ impl std::str::FromStr for OfNode {
             None => (None, text),
         };
         if value.is_empty() {
-            return Err("nothing stands after the node's name; write NAME=VALUE".to_owned());
+            return Err("nothing follows the node's name; write NAME=VALUE".to_owned());
         }
         let value = value.to_owned();
         Ok(Self { node, value })
     }
 }
 
-/// What one agent is told.
+/// The settings of one agent.
 #[derive(Clone, Debug, Default)]
 pub struct AgentSettings {
     /// Ground stations that connect to it.
@@ -100,7 +100,7 @@ pub struct AgentSettings {
 }
 
 impl AgentArgs {
-    /// What the agent of `node` is told, where `all` are the nodes of this process.
+    /// The settings of the agent of `node`, where `all` are the nodes of this process.
     ///
     /// # Errors
     /// What makes no sense, with what to write instead.

@@ -14,7 +14,7 @@ use kube::Api;
 use kube::api::ListParams;
 use proto::channel::Connection;
 
-/// The Lease that tells who leads.
+/// The Lease that says which coordinator leads.
 const LEASE: &str = "skein-coordinator";
 
 /// An open connection to a Pod.
@@ -57,7 +57,7 @@ impl Cluster {
         })
     }
 
-    /// Who leads. Not to know it, also for want of the right to look, is no failure: it only costs a try at another Pod.
+    /// Which coordinator leads. Not to know it, also for want of the right to read it, is no failure: it only costs a try at another Pod.
     async fn leader(&self) -> Option<String> {
         let leases: Api<Lease> = Api::namespaced(self.client.clone(), &self.namespace);
         let lease = asked("get leases", leases.get_opt(LEASE)).await.ok()??;

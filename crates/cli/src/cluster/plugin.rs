@@ -1,7 +1,7 @@
 //! The exec plugin of a kubeconfig: a program that logs the person in, and answers with a token or a client certificate
 //! (client.authentication.k8s.io).
 //!
-//! Owns: running it, once for each connection, and putting its answer where the plugin stood: whoever needs the credential next
+//! Owns: running it, once for each connection, and putting its answer where the plugin was: what needs the credential next
 //! does not ask the person for another touch of a key. Must not: keep or print what it answers.
 
 use super::credential::{PLUGIN, cannot};
@@ -35,7 +35,7 @@ struct Shown {
 /// # Errors
 /// [`Failure::Failed`]: the plugin cannot be run, fails, or answers with nothing that could be shown.
 pub async fn settle(user: &mut AuthInfo) -> Result<(), Failure> {
-    // A token in the kubeconfig counts before the plugin, and whoever acts as somebody else is refused without it.
+    // A token in the kubeconfig counts before the plugin, and a person who acts as another is refused without it.
     if user.token.is_some() || user.token_file.is_some() || user.impersonate.is_some() {
         return Ok(());
     }
@@ -95,7 +95,7 @@ async fn run(plugin: &ExecConfig) -> Result<Shown, Failure> {
     if !output.status.success() {
         return Err(cannot(&format!("its plugin {name} failed ({})", output.status)));
     }
-    // Some answer in YAML, of which JSON is a part. What is wrong with it is not told: it may be said in the secret's own words.
+    // Some answer in YAML, of which JSON is a part. What is wrong with it is not shown: it may be said in the secret's own words.
     let answer: Option<Answer> = serde_saphyr::from_slice(&output.stdout).ok();
     let shown = answer.and_then(|answer| answer.status);
     shown.ok_or_else(|| {
@@ -105,13 +105,13 @@ async fn run(plugin: &ExecConfig) -> Result<Shown, Failure> {
     })
 }
 
-/// What the plugin is told.
+/// What the plugin is given.
 fn question(plugin: &ExecConfig, interactive: bool) -> Result<String, Failure> {
     let mut spec = json!({"interactive": interactive});
     if plugin.provide_cluster_info {
         let cluster = serde_json::to_value(&plugin.cluster);
         spec["cluster"] =
-            cluster.map_err(|error| cannot(&format!("its cluster cannot be told to the plugin: {error}")))?;
+            cluster.map_err(|error| cannot(&format!("its cluster cannot be passed to the plugin: {error}")))?;
     }
     Ok(json!({"apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": spec}).to_string())
 }
@@ -138,7 +138,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_a_plugin_answers_stands_where_the_plugin_stood() {
-        // It is told what client-go tells it, and may answer in YAML.
+        // It is given what client-go gives it, and may answer in YAML.
         let script = r#"
             case $KUBERNETES_EXEC_INFO in *'"interactive":false'*) ;; *) exit 1 ;; esac
             printf 'kind: ExecCredential\nstatus:\n  token: of-%s\n' $WHO"#;

@@ -1,6 +1,6 @@
 //! Which Pod of the coordinator is asked.
 //!
-//! Owns: the choice, as a pure function. Must not: look anything up.
+//! Owns: the choice, as a pure function. Must not: read anything.
 
 use k8s_openapi::api::core::v1::Pod;
 
@@ -33,7 +33,7 @@ pub enum NoPod {
     NotReady(String, String),
 }
 
-/// The leader where `holder` of its Lease tells who that is, else any that is ready.
+/// The leader where `holder` of its Lease names it, else any that is ready.
 ///
 /// # Errors
 /// [`NoPod`].
@@ -59,7 +59,7 @@ fn name(pod: &Pod) -> &str {
     pod.metadata.name.as_deref().unwrap_or_default()
 }
 
-/// Whether a holder identity is that of a Pod: its name, perhaps with something after it that tells its lives apart.
+/// Whether a holder identity is that of a Pod: its name, perhaps with something after it that distinguishes its lives.
 fn is_of(holder: &str, pod: &str) -> bool {
     match holder.strip_prefix(pod) {
         Some(rest) => !pod.is_empty() && (rest.is_empty() || rest.starts_with(['-', '_'])),

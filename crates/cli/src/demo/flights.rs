@@ -116,7 +116,7 @@ impl Flights {
 }
 
 impl Flight {
-    /// When it was first seen at `stage`, or past it where it went through faster than it was looked at.
+    /// When it was first seen at `stage`, or past it where it went through faster than it was followed.
     #[must_use]
     pub fn reached(&self, stage: Stage) -> Option<Duration> {
         let past = self.firsts.range(stage..=Stage::Landed);

@@ -14,8 +14,8 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
-/// How often the fleet is looked at, at most.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// How often the fleet is read, at most.
+const READ_EVERY: Duration = Duration::from_millis(200);
 
 /// After losing the coordinator.
 const AGAIN_AFTER: Duration = Duration::from_millis(300);
@@ -56,7 +56,7 @@ impl Follow {
         self.begun.elapsed()
     }
 
-    /// The fleet as it is told, for waiting on it.
+    /// The fleet as it is reported, for waiting on it.
     #[must_use]
     pub fn fleet(&self) -> watch::Receiver<Vec<Vehicle>> {
         self.fleet.clone()
@@ -103,7 +103,7 @@ async fn hear(server: Route, told: watch::Sender<Vec<Vehicle>>) {
     loop {
         // The coordinator may not know the fleet yet, or be away for a moment.
         if let Err(why) = hear_once(&server, &told).await {
-            tracing::debug!(%why, "the fleet is not told");
+            tracing::debug!(%why, "the fleet is not reported");
         }
         if told.is_closed() {
             return;
@@ -115,7 +115,7 @@ async fn hear(server: Route, told: watch::Sender<Vec<Vehicle>>) {
 async fn hear_once(server: &Route, told: &watch::Sender<Vec<Vehicle>>) -> anyhow::Result<()> {
     let mut stream = Server::connect(server)
         .await?
-        .watch(&Which::default(), Some(LOOK_EVERY))
+        .watch(&Which::default(), Some(READ_EVERY))
         .await?;
     while let Some(fleet) = stream.message().await? {
         told.send_replace(fleet.vehicles.into_iter().map(Vehicle::from).collect());

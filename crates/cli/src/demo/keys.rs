@@ -1,6 +1,6 @@
 //! Keys by which a person lets something happen to the simulated vehicles of the demo, where standard input is a terminal.
 //!
-//! Owns: reading single keys, what each does to which vehicle, and charging the batteries of vehicles on the ground. Must not: tell
+//! Owns: reading single keys, what each does to which vehicle, and charging the batteries of vehicles on the ground. Must not: say
 //! Skein anything: it finds out by its vehicles, as with real ones.
 
 use crate::output::Output;
@@ -37,7 +37,7 @@ const LOST_SECONDS: f64 = 20.0;
 /// Percent that a battery on the ground gains in each second.
 const CHARGE_PERCENT: u32 = 2;
 
-/// Keys that wait; whoever presses faster loses some.
+/// Keys that wait; one who presses faster loses some.
 const WAITING: usize = 8;
 
 /// What a person asks for by a key.
@@ -152,7 +152,7 @@ fn read(tell: &mpsc::Sender<Key>) {
             return;
         }
         if let Some(key) = Key::of(byte[0]) {
-            // Whoever presses faster than it is done loses some.
+            // One who presses faster than it is done loses some.
             let _ = tell.try_send(key);
         }
     }

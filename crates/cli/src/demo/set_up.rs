@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 /// A port of this machine that is free.
 const ANY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
-/// What a pseudo-terminal is told; it has no rate of its own.
+/// What a pseudo-terminal is set to; it has no rate of its own.
 const BAUD: u32 = 57_600;
 
 /// All parts of a running demo.
@@ -153,7 +153,7 @@ impl Parts {
     /// Ends all parts. The folder is removed unless something failed, so that the log can be read.
     pub async fn clear(self, remove: bool) {
         self.station.end().await;
-        // Whoever else had it has ended with the flight.
+        // All others that had it have ended with the flight.
         if let Some(simulation) = Arc::into_inner(self.simulation) {
             simulation.end().await;
         }

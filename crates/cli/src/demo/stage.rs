@@ -1,6 +1,6 @@
 //! How far one vehicle of the demo has come.
 //!
-//! Owns: the stages, and telling them from what the coordinator says of a vehicle. Must not: ask, draw, keep time.
+//! Owns: the stages, and reading them from what the coordinator reports of a vehicle. Must not: ask, draw, keep time.
 //!
 //!   Booting -> Ready -> Arming -> Climbing -> Flying -> Landing -> Landed;   Silent: it was heard, and is not now
 

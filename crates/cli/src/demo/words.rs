@@ -74,13 +74,13 @@ pub fn not_flown(flights: &Flights) -> String {
     format!("not all vehicles came to hold: {}", others(flights, Stage::Flying))
 }
 
-/// Not all came down in time.
+/// Not all landed in time.
 #[must_use]
 pub fn not_landed(flights: &Flights) -> String {
     format!("not all vehicles landed: {}", others(flights, Stage::Landed))
 }
 
-/// Who has not come to `stage`, and where it is instead.
+/// Which have not come to `stage`, and where it is instead.
 fn others(flights: &Flights, stage: Stage) -> String {
     let others = flights.iter().filter(|(_, flight)| flight.reached(stage).is_none());
     let others: Vec<_> = others

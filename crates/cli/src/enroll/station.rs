@@ -2,7 +2,7 @@
 //! `trust/enrolled.json`.
 //!
 //! Owns: making it once, signing, the list. One program writes at a time; a station that runs reads the list again. Must not:
-//! make a second authority where the first was lost in silence: nobody who was enrolled would be let in.
+//! make a second authority where the first was lost in silence: no enrolled client would be admitted.
 
 use super::Signed;
 use crate::data_dir::write_private;
@@ -80,7 +80,7 @@ impl Keys {
         &self.authorities
     }
 
-    /// Whom to believe as this station.
+    /// Authorities to trust for this station.
     #[must_use]
     pub fn bundle(&self) -> Bundle {
         self.authorities.bundle(SystemTime::now())

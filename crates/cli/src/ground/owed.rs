@@ -47,7 +47,7 @@ pub fn owed(vehicles: &[Vehicle]) -> String {
     };
     if !others.is_empty() {
         add(format!(
-            "NOT landed by Skein, because somebody else is in command: {}: whoever flies it has to land it, or give it back and \
+            "NOT landed by Skein, because somebody else is in command: {}: the person who flies it has to land it, or give it back and \
              `skein resume` it.",
             names(&others)
         ));
@@ -111,7 +111,7 @@ mod tests {
             "{told}"
         );
         assert!(
-            told.contains("in command: default/b: whoever flies it") && told.contains("not heard: default/c:"),
+            told.contains("in command: default/b: the person who flies it") && told.contains("not heard: default/c:"),
             "{told}"
         );
         assert!(!told.contains("land now"), "{told}");

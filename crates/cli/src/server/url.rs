@@ -1,6 +1,6 @@
 //! The address of a coordinator.
 //!
-//! Owns: how a person writes it. Must not: look a name up.
+//! Owns: how a person writes it. Must not: resolve a name.
 
 use std::fmt;
 use std::net::IpAddr;

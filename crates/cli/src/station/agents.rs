@@ -1,7 +1,7 @@
 //! The agents in this process.
 //!
 //! Owns: one task per agent, on threads that nothing else uses: whatever API and coordinator are busy with, an agent has to
-//! hear its autopilot. Starting an agent again that has died of a fault, and telling how each has ended: one that was lost
+//! receive its autopilot. Starting an agent again that has died of a fault, and saying how each has ended: one that was lost
 //! has not brought its vehicle down.
 //! Must not: decide anything about flight. Dropping this is losing the agents: their vehicles go on by themselves.
 
@@ -123,7 +123,7 @@ async fn keep(config: Config, first: Agent, stop: CancellationToken) -> Ending {
             }
         }
         failures += 1;
-        // Also when asked to end: whoever brings the vehicle down has to live.
+        // Also when asked to end: what lands the vehicle has to live.
         sleep(RETRY.delay(failures, 0.5)).await;
         let config = config.clone();
         match tokio::task::spawn_blocking(move || Agent::open(config)).await {

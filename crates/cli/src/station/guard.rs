@@ -20,7 +20,7 @@ use trust::{Bundle, Enrolled, Identity, Peer, Validity, client_config};
 /// What is revoked is out so soon.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// The operator where the system tells no name.
+/// The operator where the system gives no name.
 const SOMEBODY: &str = "local";
 
 /// The keys of a station that runs.
@@ -105,7 +105,7 @@ impl Guard {
         &self.operator
     }
 
-    /// Whom to believe as this station.
+    /// Authorities to trust for this station.
     #[must_use]
     pub fn bundle(&self) -> Bundle {
         self.keys.bundle()
@@ -128,7 +128,7 @@ impl Guard {
                         changed
                     });
                 }
-                // What was read last counts: nobody who flies is cut off by a disk.
+                // What was read last counts: no flying vehicle is cut off by a disk.
                 Err(why) => {
                     let why = why.to_string();
                     if why != told {

@@ -15,7 +15,7 @@ pub const AT_ONCE: &str = "ended at once. Vehicles that are in the air go on by 
      failsafe; `skein up` on the same folder takes them up again";
 
 /// Ctrl-Z.
-pub const NOT_PAUSED: &str = "Not paused: nobody would look after the vehicles. Open another terminal, or press Ctrl-C to land \
+pub const NOT_PAUSED: &str = "Not paused: nobody would take care of the vehicles. Open another terminal, or press Ctrl-C to land \
      the vehicles that are reached from here, and end";
 
 /// The station can be used.
@@ -94,30 +94,30 @@ fn elsewhere(listen: SocketAddr, option: &str) -> String {
     format!("Agents elsewhere connect to {listen}, each with a certificate: skein enroll{option} NODE")
 }
 
-/// Objects of an earlier run wish vehicles into the air.
+/// Objects of an earlier run want vehicles in the air.
 #[must_use]
-pub fn wishes_from_before(drones: usize) -> String {
+pub fn flight_wanted_from_before(drones: usize) -> String {
     format!(
         "NOTE: {} kept here from before: vehicles that are ready take off for {}. Keep them down with `skein ground --all` now, or `skein up --grounded` next time.",
-        wish(drones),
+        wants_flight(drones),
         it(drones)
     )
 }
 
 /// The same, at the end.
 #[must_use]
-pub fn wishes_remain(drones: usize) -> String {
+pub fn flight_still_wanted(drones: usize) -> String {
     format!(
         "{} kept: started again with this folder, vehicles take off for {} (not with --grounded).",
-        wish(drones),
+        wants_flight(drones),
         it(drones)
     )
 }
 
-fn wish(drones: usize) -> String {
+fn wants_flight(drones: usize) -> String {
     match drones {
-        1 => "1 Drone that wishes to fly is".to_owned(),
-        n => format!("{n} Drones that wish to fly are"),
+        1 => "1 Drone that wants flight is".to_owned(),
+        n => format!("{n} Drones that want flight are"),
     }
 }
 
@@ -146,15 +146,15 @@ pub fn landing(nodes: usize) -> String {
 pub fn ended(node: &NodeName, ending: Ending) -> String {
     match ending {
         Ending::Settled => format!("{node}: down, or never up"),
-        Ending::NotSettled => format!("{node}: NOT SEEN DOWN; look for it, its autopilot goes on by itself"),
+        Ending::NotSettled => format!("{node}: NOT SEEN DOWN; search for it, its autopilot goes on by itself"),
     }
 }
 
-/// Not all came down.
+/// Not all landed.
 #[must_use]
 pub fn not_down(nodes: &[NodeName]) -> String {
     format!(
-        "not seen landed and disarmed in time: {}; look for them, their autopilots go on by themselves",
+        "not seen landed and disarmed in time: {}; search for them, their autopilots go on by themselves",
         list(nodes)
     )
 }
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn one_drone_is_not_told_as_many() {
-        assert!(wishes_remain(1).starts_with("1 Drone that wishes to fly is kept"));
-        assert!(wishes_remain(2).starts_with("2 Drones that wish to fly are kept"));
+        assert!(flight_still_wanted(1).starts_with("1 Drone that wants flight is kept"));
+        assert!(flight_still_wanted(2).starts_with("2 Drones that want flight are kept"));
     }
 }

@@ -125,7 +125,7 @@ fn the_help_says_who_is_let_in_at_the_port_for_agents() {
     let help = String::from_utf8(skein(&["up", "--help"]).stdout).unwrap();
     let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        words.contains("speaks TLS and lets in whoever has a certificate of `skein enroll`"),
+        words.contains("speaks TLS and admits everybody with a certificate of `skein enroll`"),
         "{words}"
     );
     assert!(words.contains("Ctrl-C lands the vehicles"), "{words}");

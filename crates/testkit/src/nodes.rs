@@ -29,7 +29,7 @@ use std::time::Duration;
 use anyhow::Context;
 
 pub use cgroups::Cgroups;
-pub use installed::{Installed, Wish};
+pub use installed::{ClusterSetup, Installed};
 pub use machine::{Device, Machine, Source};
 pub use node::{Node, Spec};
 pub use prerequisites::why_not;

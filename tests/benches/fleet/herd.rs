@@ -13,12 +13,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// Many agents in a process of their own; it ends with this.
 pub struct Herd {
     child: Child,
-    told: Arc<(Mutex<Told>, Condvar)>,
+    reports: Arc<(Mutex<AgentReports>, Condvar)>,
 }
 
 /// What they said.
 #[derive(Default)]
-struct Told {
+struct AgentReports {
     /// When all were connected last; none while one is not.
     all: Option<SystemTime>,
     /// When each vehicle was first told to fly.
@@ -38,34 +38,34 @@ impl Herd {
             .spawn()
             .context("cannot start the agents")?;
         let out = child.stdout.take().context("the agents have no output")?;
-        let told: Arc<(Mutex<Told>, Condvar)> = Arc::default();
-        let shared = Arc::clone(&told);
+        let reports: Arc<(Mutex<AgentReports>, Condvar)> = Arc::default();
+        let shared = Arc::clone(&reports);
         std::thread::spawn(move || {
             for line in BufReader::new(out).lines().map_while(Result::ok) {
-                let mut told = shared.0.lock().unwrap_or_else(PoisonError::into_inner);
-                told.take(&line);
+                let mut reports = shared.0.lock().unwrap_or_else(PoisonError::into_inner);
+                reports.take(&line);
                 shared.1.notify_all();
             }
             shared.0.lock().unwrap_or_else(PoisonError::into_inner).over = true;
             shared.1.notify_all();
         });
-        Ok(Self { child, told })
+        Ok(Self { child, reports })
     }
 
-    fn wait<T>(&self, what: &str, within: Duration, found: impl Fn(&Told) -> Option<T>) -> anyhow::Result<T> {
+    fn wait<T>(&self, what: &str, within: Duration, found: impl Fn(&AgentReports) -> Option<T>) -> anyhow::Result<T> {
         let until = Instant::now() + within;
-        let mut told = self.told.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reports = self.reports.0.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            if let Some(found) = found(&told) {
+            if let Some(found) = found(&reports) {
                 return Ok(found);
             }
-            anyhow::ensure!(!told.over, "the agents have ended");
+            anyhow::ensure!(!reports.over, "the agents have ended");
             let left = until.saturating_duration_since(Instant::now());
             anyhow::ensure!(!left.is_zero(), "waited in vain for {what}");
-            told = self
-                .told
+            reports = self
+                .reports
                 .1
-                .wait_timeout(told, left)
+                .wait_timeout(reports, left)
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
         }
@@ -73,26 +73,26 @@ impl Herd {
 
     /// When all were connected and had their order, after `since`.
     pub fn all_since(&self, since: SystemTime, within: Duration) -> anyhow::Result<SystemTime> {
-        self.wait("all agents", within, |told| told.all.filter(|at| *at > since))
+        self.wait("all agents", within, |reports| reports.all.filter(|at| *at > since))
     }
 
     /// When vehicle number `count` to be told to fly was told so, which was after `since`.
     pub fn flies_since(&self, since: SystemTime, count: usize, within: Duration) -> anyhow::Result<SystemTime> {
-        self.wait("an assignment", within, |told| {
-            (told.flies.len() >= count).then(|| told.flies.values().filter(|at| **at > since).min().copied())?
+        self.wait("an assignment", within, |reports| {
+            (reports.flies.len() >= count).then(|| reports.flies.values().filter(|at| **at > since).min().copied())?
         })
     }
 
     /// Waits until `count` vehicles have been told to fly.
     pub fn flying(&self, count: usize, within: Duration) -> anyhow::Result<()> {
-        self.wait("all assignments", within, |told| {
-            (told.flies.len() >= count).then_some(())
+        self.wait("all assignments", within, |reports| {
+            (reports.flies.len() >= count).then_some(())
         })
     }
 
     /// How many orders to land came to vehicles that had been told to fly.
     pub fn lands(&self) -> usize {
-        self.told.0.lock().unwrap_or_else(PoisonError::into_inner).lands
+        self.reports.0.lock().unwrap_or_else(PoisonError::into_inner).lands
     }
 }
 
@@ -104,7 +104,7 @@ impl Drop for Herd {
     }
 }
 
-impl Told {
+impl AgentReports {
     fn take(&mut self, line: &str) {
         let mut words = line.split(' ');
         let micros = words.next().and_then(|word| word.parse().ok()).unwrap_or_default();

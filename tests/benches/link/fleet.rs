@@ -38,7 +38,7 @@ impl Wire {
 }
 
 /// How a fleet did.
-pub struct Seen {
+pub struct FleetTiming {
     /// Worst second of the span: p50, p99, p99.9, maximum.
     pub late_ms: [u64; 4],
     pub cpu_percent: f64,
@@ -46,7 +46,7 @@ pub struct Seen {
     all_in_air: bool,
 }
 
-impl Seen {
+impl FleetTiming {
     pub fn in_real_time(&self) -> bool {
         self.all_in_air && u128::from(self.late_ms[3]) <= LATEST.as_millis()
     }
@@ -54,7 +54,7 @@ impl Seen {
 
 /// Flies `count` vehicles and looks at them for `span`; again when they did not keep real time, for a machine has other
 /// things to do now and then. The best of [`TRIES`].
-pub fn measure(wire: Wire, count: usize, span: Duration) -> anyhow::Result<Seen> {
+pub fn measure(wire: Wire, count: usize, span: Duration) -> anyhow::Result<FleetTiming> {
     let mut best = try_once(wire, count, span)?;
     for _ in 1..TRIES {
         if best.in_real_time() {
@@ -68,7 +68,7 @@ pub fn measure(wire: Wire, count: usize, span: Duration) -> anyhow::Result<Seen>
     Ok(best)
 }
 
-fn try_once(wire: Wire, count: usize, span: Duration) -> anyhow::Result<Seen> {
+fn try_once(wire: Wire, count: usize, span: Duration) -> anyhow::Result<FleetTiming> {
     let scratch = Scratch::new("skein-bench-")?;
     let ports = scratch.folder("ports")?;
     let link = match wire {
@@ -126,7 +126,7 @@ fn try_once(wire: Wire, count: usize, span: Duration) -> anyhow::Result<Seen> {
             .max()
             .unwrap_or(u64::MAX)
     };
-    Ok(Seen {
+    Ok(FleetTiming {
         late_ms: ["late_p50_ms", "late_p99_ms", "late_p999_ms", "late_max_ms"].map(worst),
         cpu_percent,
         frames_per_s,

@@ -42,7 +42,7 @@ const TRAFFIC: [(u32, u32); 19] = [
 ];
 
 /// What one reader did and used.
-pub struct Seen {
+pub struct ReaderUse {
     pub name: &'static str,
     pub seconds: f64,
     pub frames: u64,
@@ -54,7 +54,7 @@ pub struct Seen {
 }
 
 /// Both for `span`: the agent, MAVProxy.
-pub fn measure(span: Duration) -> anyhow::Result<[Seen; 2]> {
+pub fn measure(span: Duration) -> anyhow::Result<[ReaderUse; 2]> {
     let scratch = Scratch::new("skein-bench-")?;
     let logs = scratch.folder("logs")?;
     let ports = scratch.folder("ports")?;
@@ -110,14 +110,14 @@ pub fn measure(span: Duration) -> anyhow::Result<[Seen; 2]> {
     peer.wait_for_exit(PATIENCE)?;
     let agent_log = newest(&flights)?;
     let seconds = (to_us - from_us) / 1e6;
-    let seen = |name, system, log: &PathBuf, cpu: f64, memory: (f64, f64)| -> anyhow::Result<Seen> {
+    let seen = |name, system, log: &PathBuf, cpu: f64, memory: (f64, f64)| -> anyhow::Result<ReaderUse> {
         let counted = recorded::count(log, system, from_us as u64, to_us as u64)?;
         ensure!(
             counted.frames > 0,
             "{name} logged no frame of its vehicle; see {}",
             log.display()
         );
-        Ok(Seen {
+        Ok(ReaderUse {
             name,
             seconds,
             frames: counted.frames,

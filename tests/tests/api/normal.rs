@@ -35,9 +35,9 @@ fn regex(pattern: &str) -> Regex {
 
 /// The steps of a session, made comparable.
 pub fn transcript(session: Session) -> Vec<Step> {
-    let mut seen = Seen::default();
+    let mut seen = Occurrences::default();
     for step in &session.steps {
-        seen.look(&step.came);
+        seen.collect(&step.came);
     }
     let versions: BTreeMap<u64, usize> = seen
         .versions
@@ -73,21 +73,21 @@ pub fn transcript(session: Session) -> Vec<Step> {
 
 /// What a transcript holds of uids, in the order of their appearance, and of resourceVersions of objects.
 #[derive(Default)]
-struct Seen {
+struct Occurrences {
     uids: Vec<String>,
     versions: BTreeSet<u64>,
 }
 
-impl Seen {
-    fn look(&mut self, value: &Value) {
+impl Occurrences {
+    fn collect(&mut self, value: &Value) {
         match value {
             Value::Object(map) => {
                 if let Some(version) = object_version(map) {
                     self.versions.insert(version);
                 }
-                map.values().for_each(|value| self.look(value));
+                map.values().for_each(|value| self.collect(value));
             }
-            Value::Array(all) => all.iter().for_each(|value| self.look(value)),
+            Value::Array(all) => all.iter().for_each(|value| self.collect(value)),
             Value::String(text) => {
                 for uid in UID.find_iter(text) {
                     if !self.uids.iter().any(|known| known == uid.as_str()) {

@@ -17,12 +17,12 @@ const DRAIN: &str = "skein.dev/ground=:NoExecute";
 
 /// Counts vehicles in the air all the time.
 pub struct Sky {
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<Extremes>>,
     task: tokio::task::JoinHandle<()>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct Extremes {
     fewest_up: usize,
     most_in_the_air: usize,
 }
@@ -30,7 +30,7 @@ struct Seen {
 impl Sky {
     pub fn watch(vehicles: &[Vehicle]) -> Self {
         let vehicles = vehicles.to_vec();
-        let seen = Arc::new(Mutex::new(Seen {
+        let seen = Arc::new(Mutex::new(Extremes {
             fewest_up: usize::MAX,
             most_in_the_air: 0,
         }));

@@ -25,9 +25,9 @@ static TAKEN: Mutex<bool> = Mutex::new(false);
 static FREE: Condvar = Condvar::new();
 
 /// The right to the one stage.
-struct Turn;
+struct StagePermit;
 
-impl Turn {
+impl StagePermit {
     fn wait() -> Self {
         let taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = FREE.wait_while(taken, |taken| *taken);
@@ -36,7 +36,7 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for StagePermit {
     fn drop(&mut self) {
         *TAKEN.lock().unwrap_or_else(PoisonError::into_inner) = false;
         FREE.notify_one();
@@ -51,7 +51,7 @@ pub struct Stage {
     kubeconfig: PathBuf,
     port: u16,
     logs: PathBuf,
-    _turn: Turn,
+    _permit: StagePermit,
 }
 
 impl Stage {
@@ -68,7 +68,7 @@ impl Stage {
         more: &[&str],
         way: impl FnOnce(&Cluster, PathBuf) -> anyhow::Result<PathBuf>,
     ) -> anyhow::Result<Self> {
-        let turn = Turn::wait();
+        let permit = StagePermit::wait();
         let cluster = Cluster::start(served_by, &["deploy/namespace.yaml"], &["deploy/rbac.yaml"])?;
         let kubeconfig = cluster.service_account_kubeconfig(SYSTEM, "skein-coordinator")?;
         let kubeconfig = way(&cluster, kubeconfig)?;
@@ -97,7 +97,7 @@ impl Stage {
             kubeconfig,
             port,
             logs,
-            _turn: turn,
+            _permit: permit,
         };
         stage.start_coordinator()?;
         Ok(stage)

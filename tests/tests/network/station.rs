@@ -20,13 +20,13 @@ const ANSWER: Duration = Duration::from_secs(5);
 
 /// What the person says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Word {
+pub enum PersonOrder {
     Ground,
     Release,
 }
 
 /// Passes on each word to whoever leads, once.
-pub async fn run(cluster: Arc<Cluster>, words: Option<mpsc::UnboundedReceiver<Word>>) -> turmoil::Result {
+pub async fn run(cluster: Arc<Cluster>, words: Option<mpsc::UnboundedReceiver<PersonOrder>>) -> turmoil::Result {
     let mut words = words.ok_or("the station is started once")?;
     while let Some(word) = words.recv().await {
         let said = timeout(ANSWER, say(&cluster, word)).await;
@@ -35,7 +35,7 @@ pub async fn run(cluster: Arc<Cluster>, words: Option<mpsc::UnboundedReceiver<Wo
     std::future::pending().await
 }
 
-async fn say(cluster: &Cluster, word: Word) -> Result<u32, Box<dyn Error>> {
+async fn say(cluster: &Cluster, word: PersonOrder) -> Result<u32, Box<dyn Error>> {
     let leader = cluster.leader().ok_or("nobody leads")?;
     let stream = TcpStream::connect((format!("coordinator-{leader}"), PORT)).await?;
     let endpoint = Endpoint::from_static("http://skein-coordinator");
@@ -45,8 +45,8 @@ async fn say(cluster: &Cluster, word: Word) -> Result<u32, Box<dyn Error>> {
         target: Some(Target::All(All {})),
     };
     let answer = match word {
-        Word::Ground => fleet.ground(all).await?,
-        Word::Release => fleet.release(all).await?,
+        PersonOrder::Ground => fleet.ground(all).await?,
+        PersonOrder::Release => fleet.release(all).await?,
     };
     Ok(answer.into_inner().agents_told)
 }

@@ -7,7 +7,7 @@ use crate::autopilot;
 use crate::coordinator;
 use crate::node::Node;
 use crate::oracle::{Oracle, Tally};
-use crate::station::{self, Word};
+use crate::station::{self, PersonOrder};
 use http::Method;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -51,7 +51,7 @@ struct Run<'a> {
     down: Vec<String>,
     replicas: u32,
     grounded: bool,
-    person: mpsc::UnboundedSender<Word>,
+    person: mpsc::UnboundedSender<PersonOrder>,
 }
 
 /// The run of `seed`, with what is kept in `folder`.
@@ -73,7 +73,7 @@ pub fn run(seed: u64, folder: &Path) -> Result<Tally, String> {
             return Err(run.why_not());
         }
         // Whoever leads may have come into office just now.
-        run.say(Word::Release);
+        run.say(PersonOrder::Release);
         run.delete_what_came_down_by_itself();
         for _ in 0..500 {
             run.step()?;

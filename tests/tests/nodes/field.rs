@@ -5,7 +5,7 @@
 use anyhow::ensure;
 use serde_json::Value;
 use testkit::nodes::installed::SYSTEM;
-use testkit::nodes::{Installed, Wish};
+use testkit::nodes::{ClusterSetup, Installed};
 use testkit::wait_for;
 
 use crate::PATIENCE;
@@ -19,12 +19,12 @@ pub struct Field {
 impl Field {
     /// So many drone nodes, with Skein installed.
     pub fn start(drones: u8) -> anyhow::Result<Self> {
-        let installed = Installed::start(&Wish {
+        let installed = Installed::start(&ClusterSetup {
             drones,
             speedup: 10.0,
             // These tests are about nodes: nobody is to be relieved because of its battery.
             vehicles: ["--battery-percent-per-minute", "0"].map(str::to_owned).to_vec(),
-            ..Wish::default()
+            ..ClusterSetup::default()
         })?;
         Ok(Self { installed })
     }

@@ -31,9 +31,9 @@ fn mode() -> impl Strategy<Value = Option<Mode>> {
     ]
 }
 
-/// One look at the vehicle.
+/// One observation of the vehicle.
 #[derive(Clone, Debug)]
-struct Look {
+struct Observation {
     truth: FlightTruth,
     mode: Option<Mode>,
     wants_flight: bool,
@@ -41,7 +41,7 @@ struct Look {
     resume_after: u32,
 }
 
-fn look() -> impl Strategy<Value = Look> {
+fn observation() -> impl Strategy<Value = Observation> {
     (
         truth(),
         mode(),
@@ -49,7 +49,7 @@ fn look() -> impl Strategy<Value = Look> {
         prop::bool::weighted(0.2),
         0_u32..3,
     )
-        .prop_map(|(truth, mode, wants_flight, landing_ours, resume_after)| Look {
+        .prop_map(|(truth, mode, wants_flight, landing_ours, resume_after)| Observation {
             truth,
             mode,
             wants_flight,
@@ -58,7 +58,7 @@ fn look() -> impl Strategy<Value = Look> {
         })
 }
 
-impl Look {
+impl Observation {
     fn held(&self) -> Assignment {
         Assignment {
             resume_after: self.resume_after,
@@ -77,19 +77,19 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_flight_that_is_over_stays_so_until_its_vehicle_was_wished_down_and_seen_down(
-        looks in prop::collection::vec(look(), 1..40)
+    fn a_flight_that_is_over_stays_so_until_its_vehicle_was_desired_down_and_seen_down(
+        observations in prop::collection::vec(observation(), 1..40)
     ) {
         let mut record = FlightRecord::default();
-        for look in &looks {
-            let after = look.after(&record);
+        for observation in &observations {
+            let after = observation.after(&record);
             if record.stage == Stage::Over && after.stage != Stage::Over {
-                prop_assert!(!look.wants_flight && look.truth == DOWN);
+                prop_assert!(!observation.wants_flight && observation.truth == DOWN);
             }
-            if record.stage == Stage::Flown && look.wants_flight && look.truth == DOWN {
-                prop_assert_eq!(after.stage == Stage::Over, !look.landing_ours);
+            if record.stage == Stage::Flown && observation.wants_flight && observation.truth == DOWN {
+                prop_assert_eq!(after.stage == Stage::Over, !observation.landing_ours);
             }
-            if look.wants_flight && matches!(look.truth, FlightTruth::Airborne(_)) {
+            if observation.wants_flight && matches!(observation.truth, FlightTruth::Airborne(_)) {
                 prop_assert!(after.stage != Stage::Fresh, "it was seen to fly");
             }
             record = after;
@@ -98,23 +98,23 @@ proptest! {
 
     #[test]
     fn every_takeover_is_counted_once_and_a_late_word_resumes_nothing_that_was_taken_over_since(
-        looks in prop::collection::vec(look(), 1..40)
+        observations in prop::collection::vec(observation(), 1..40)
     ) {
         let mut record = FlightRecord::default();
-        for look in &looks {
-            let after = look.after(&record);
-            let agreed = record.takeovers.max(look.resume_after);
+        for observation in &observations {
+            let after = observation.after(&record);
+            let agreed = record.takeovers.max(observation.resume_after);
             prop_assert!(after.takeovers == agreed || after.takeovers == agreed + 1);
-            let flown_by_another = matches!(look.truth, FlightTruth::Airborne(_)) && look.mode == Some(Mode::Foreign);
+            let flown_by_another = matches!(observation.truth, FlightTruth::Airborne(_)) && observation.mode == Some(Mode::Foreign);
             if flown_by_another {
                 prop_assert_eq!(after.in_command, InCommand::SomebodyElse);
                 prop_assert_eq!(after.takeovers == agreed + 1, record.in_command != InCommand::SomebodyElse);
             }
             if after.takeovers == agreed + 1 {
                 // Whatever number was said before the takeover, it does not reach it.
-                prop_assert!(after.let_go(&look.held()));
+                prop_assert!(after.let_go(&observation.held()));
             }
-            let told = Assignment { resume_after: after.takeovers, ..look.held() };
+            let told = Assignment { resume_after: after.takeovers, ..observation.held() };
             prop_assert!(!after.let_go(&told), "the number that is reported resumes");
             record = after;
         }
@@ -122,13 +122,13 @@ proptest! {
 
     #[test]
     fn a_drone_that_was_killed_never_forgets_it_and_another_drone_never_inherits_it(
-        looks in prop::collection::vec(look(), 0..30)
+        observations in prop::collection::vec(observation(), 0..30)
     ) {
-        let begin = looks.first().map_or_else(FlightRecord::default, |look| look.after(&FlightRecord::default()));
+        let begin = observations.first().map_or_else(FlightRecord::default, |observation| observation.after(&FlightRecord::default()));
         let mut record = begin.killed();
-        for look in looks.iter().skip(1) {
-            record = look.after(&record);
-            prop_assert!(record.was_killed(&look.held()));
+        for observation in observations.iter().skip(1) {
+            record = observation.after(&record);
+            prop_assert!(record.was_killed(&observation.held()));
         }
         let next = assigned("e", 1, FLYING);
         let fresh = record.seen(Some(&next), DOWN, false);

@@ -10,7 +10,7 @@ use fleet::ids::Term;
 
 /// A ground order that the agent keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kept {
+pub enum KeptOrder {
     #[default]
     None,
     /// It may keep one.
@@ -26,7 +26,7 @@ pub struct Ledger {
     pub taken: Option<Order>,
     /// The last assignment taken, as long as it may be held.
     pub held: Option<Assignment>,
-    pub kept: Kept,
+    pub kept: KeptOrder,
     /// The vehicle that was flown last.
     pub vehicle: Option<(u8, u8)>,
     /// Takeovers that the agent cannot have missed.
@@ -92,12 +92,12 @@ impl Ledger {
         // A vehicle that is not down lands first, and its ground order stays with it.
         if state == State::Down || self.held.is_none() {
             // An arm command may be under way, and then it is kept all the same.
-            let none = self.kept == Kept::None;
+            let none = self.kept == KeptOrder::None;
             *self = Self {
                 highest_term: self.highest_term,
                 vehicle: self.vehicle,
                 our_landing: self.our_landing,
-                kept: if none { Kept::None } else { Kept::Perhaps },
+                kept: if none { KeptOrder::None } else { KeptOrder::Perhaps },
                 ..Self::default()
             };
         } else if let Some(held) = &mut self.held {
@@ -106,8 +106,8 @@ impl Ledger {
     }
 
     fn assigned(&mut self, new: &Assignment, same: bool) {
-        if !same && self.kept != Kept::Perhaps {
-            self.kept = Kept::None;
+        if !same && self.kept != KeptOrder::Perhaps {
+            self.kept = KeptOrder::None;
         }
         if !same {
             *self = Self {
@@ -123,8 +123,8 @@ impl Ledger {
                 why: GroundedWhy::Ordered,
             };
         match (new.ground_mark, self.kept) {
-            (Some(GroundMark::Given(id)), _) if ordered => self.kept = Kept::Yes(id),
-            (Some(GroundMark::Done(id)), Kept::Yes(kept)) if kept == id => self.kept = Kept::None,
+            (Some(GroundMark::Given(id)), _) if ordered => self.kept = KeptOrder::Yes(id),
+            (Some(GroundMark::Done(id)), KeptOrder::Yes(kept)) if kept == id => self.kept = KeptOrder::None,
             _ => {}
         }
         self.takeovers = self.takeovers.max(new.resume_after);
@@ -134,7 +134,7 @@ impl Ledger {
     /// Whether the Drone wishes flight, and nothing that is certain is against it.
     pub fn wishes_flight(&self) -> bool {
         let flying = matches!(&self.taken, Some(Order::Assigned(a)) if matches!(a.desired, Desired::Flying { .. }));
-        flying && !matches!(self.kept, Kept::Yes(_))
+        flying && !matches!(self.kept, KeptOrder::Yes(_))
     }
 
     /// Whether something may wish it down.
@@ -144,7 +144,7 @@ impl Ledger {
             Some(Order::Unassigned { .. }) => true,
             Some(Order::Assigned(a)) => matches!(a.desired, Desired::Grounded { .. }),
         };
-        asked || self.kept != Kept::None
+        asked || self.kept != KeptOrder::None
     }
 
     /// Whether somebody has taken over for certain, and nobody has said to go on.

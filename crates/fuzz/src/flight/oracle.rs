@@ -21,7 +21,7 @@ const READS: [u8; 8] = [0, 1, 2, 3, 4, 5, 14, 15];
 
 /// An autopilot that was heard before one was chosen.
 #[derive(Clone, Copy, Debug)]
-struct Heard {
+struct Candidate {
     who: (u8, u8),
     first: u64,
     last: u64,
@@ -36,7 +36,7 @@ pub struct Oracle {
     ours: Option<Ours>,
     perhaps: Facts,
     certain: Facts,
-    heard: Vec<Heard>,
+    heard: Vec<Candidate>,
     stream_open: bool,
     /// An order was taken on the stream that is open now.
     word: bool,
@@ -145,7 +145,7 @@ impl Oracle {
         }
         match self.heard.iter_mut().find(|heard| heard.who == who) {
             Some(heard) => heard.last = heard.last.max(now),
-            None => self.heard.push(Heard {
+            None => self.heard.push(Candidate {
                 who,
                 first: now,
                 last: now,

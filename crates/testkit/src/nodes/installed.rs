@@ -28,7 +28,7 @@ const PORT: &str = "ttyACM0";
 
 /// How it is to be.
 #[derive(Debug, Clone)]
-pub struct Wish {
+pub struct ClusterSetup {
     /// How many drone nodes.
     pub drones: u8,
     /// How much faster than in life the vehicles' time runs.
@@ -41,7 +41,7 @@ pub struct Wish {
     pub values: Vec<String>,
 }
 
-impl Default for Wish {
+impl Default for ClusterSetup {
     /// Two, in real time, with the images that [`IMAGES`] names.
     fn default() -> Self {
         Self {
@@ -68,12 +68,12 @@ pub struct Installed {
 
 impl Installed {
     /// Starts nodes and vehicles, installs the chart, and returns when all Pods are ready.
-    pub fn start(wish: &Wish) -> anyhow::Result<Self> {
+    pub fn start(setup: &ClusterSetup) -> anyhow::Result<Self> {
         let helm = Helm::find_or_build()?;
         let scratch = Scratch::new("skein-installed-")?;
-        let drones: Vec<String> = (1..=wish.drones).map(|number| format!("drone-{number}")).collect();
-        let simulator = vehicles(&drones, wish, scratch.path())?;
-        let images = match &wish.images {
+        let drones: Vec<String> = (1..=setup.drones).map(|number| format!("drone-{number}")).collect();
+        let simulator = vehicles(&drones, setup, scratch.path())?;
+        let images = match &setup.images {
             Some(folder) => archives(folder)?,
             None => just_built(&scratch)?,
         };
@@ -92,7 +92,7 @@ impl Installed {
             scratch,
             drones,
         };
-        let values: Vec<&str> = wish.values.iter().map(String::as_str).collect();
+        let values: Vec<&str> = setup.values.iter().map(String::as_str).collect();
         installed.install(&values).map_err(|error| installed.explain(error))?;
         installed.wait_running().map_err(|error| installed.explain(error))?;
         Ok(installed)
@@ -222,7 +222,7 @@ fn with_drone(builder: Builder, name: &str, scratch: &Path) -> Builder {
     })
 }
 
-fn vehicles(names: &[String], wish: &Wish, scratch: &Path) -> anyhow::Result<Process> {
+fn vehicles(names: &[String], setup: &ClusterSetup, scratch: &Path) -> anyhow::Result<Process> {
     let folder = |name: &str| -> anyhow::Result<PathBuf> {
         let folder = scratch.join(name);
         std::fs::create_dir_all(&folder)?;
@@ -230,9 +230,9 @@ fn vehicles(names: &[String], wish: &Wish, scratch: &Path) -> anyhow::Result<Pro
     };
     let simulator = Launch::workspace("skein-sitl")?
         .args(["--count", &names.len().to_string(), "--names", &names.join(",")])
-        .args(["--speedup", &wish.speedup.to_string(), "--autopilot", "mixed"])
+        .args(["--speedup", &setup.speedup.to_string(), "--autopilot", "mixed"])
         .args(["--link", &format!("pty:{}", folder("ports")?.display())])
-        .args(&wish.vehicles)
+        .args(&setup.vehicles)
         .arg("--wire-log")
         .arg(folder("wire")?)
         .logs_in(folder("logs")?)

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use testkit::nodes::{Installed, Wish, why_not};
+use testkit::nodes::{ClusterSetup, Installed, why_not};
 
 use crate::generate::cargo;
 use crate::interrupt::Interrupt;
@@ -53,16 +53,16 @@ pub fn up(manifests: &[PathBuf], args: &Args) -> anyhow::Result<()> {
 
     say::heading("starting a control plane and nodes, and installing Skein");
     let start = Instant::now();
-    let mut wish = Wish {
+    let mut setup = ClusterSetup {
         drones: args.nodes,
         speedup: args.speedup,
         values: args.set.clone(),
-        ..Wish::default()
+        ..ClusterSetup::default()
     };
     if let Some(folder) = &args.images {
-        wish.images = Some(folder.clone());
+        setup.images = Some(folder.clone());
     }
-    let mut installed = Installed::start(&wish)?;
+    let mut installed = Installed::start(&setup)?;
     let interrupt = Interrupt::catch()?;
     let kubectl = installed.plane().binaries().folder().display();
     say::line(&format!(

@@ -3,7 +3,7 @@
 //! Owns: what the person does, at random. Must not: break anything; the mishaps do.
 
 use super::{Run, SWARM};
-use crate::station::Word;
+use crate::station::PersonOrder;
 use http::Method;
 use rand::RngExt;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ impl Run<'_> {
         self.ask(Method::PATCH, SWARM, &json!({"spec": {"replicas": replicas}}));
     }
 
-    pub(super) fn say(&self, word: Word) {
+    pub(super) fn say(&self, word: PersonOrder) {
         // The station lives as long as the simulation.
         self.person.send(word).unwrap();
     }
@@ -40,8 +40,12 @@ impl Run<'_> {
             self.ground(!self.grounded);
         }
         if self.chance(0.008) {
-            let word = if self.chance(0.4) { Word::Ground } else { Word::Release };
-            self.oracle.tally.ground_orders += u32::from(word == Word::Ground);
+            let word = if self.chance(0.4) {
+                PersonOrder::Ground
+            } else {
+                PersonOrder::Release
+            };
+            self.oracle.tally.ground_orders += u32::from(word == PersonOrder::Ground);
             self.say(word);
         }
         if self.chance(0.01) {

@@ -4,7 +4,7 @@
 
 use super::{ARM, OUR_COMPONENT, Oracle, READS};
 use crate::flight::facts::{Mode, State};
-use crate::flight::ledger::Kept;
+use crate::flight::ledger::KeptOrder;
 use agent::kill::Shot;
 use agent::outgoing::Outgoing;
 use fleet::assignment::{Desired, OnCoordinatorLoss, OnLowBattery, Preflight};
@@ -302,7 +302,7 @@ impl Oracle {
                 "settled though not down: {self:?}"
             );
         }
-        if matches!(self.ledger.kept, Kept::Yes(_)) {
+        if matches!(self.ledger.kept, KeptOrder::Yes(_)) {
             assert!(report.ground_latch.is_some(), "a ground order was forgotten: {self:?}");
         }
         assert!(

@@ -312,7 +312,7 @@ mod tests {
         }
     }
 
-    fn told(name: &str, value: f32, kind: MavParamType) -> PARAM_VALUE_DATA {
+    fn param(name: &str, value: f32, kind: MavParamType) -> PARAM_VALUE_DATA {
         PARAM_VALUE_DATA {
             param_value: value,
             param_id: name.into(),
@@ -334,11 +334,11 @@ mod tests {
             Some("FS_GCS_ENABLE"),
             "again, for it did not come"
         );
-        reader.hear(ardupilot, &told("FS_GCS_ENABLE", 1.0, INT8), at(1));
+        reader.hear(ardupilot, &param("FS_GCS_ENABLE", 1.0, INT8), at(1));
         assert_eq!(asks(&mut reader, ardupilot, 2).as_deref(), Some("BATT_FS_LOW_ACT"));
-        reader.hear(ardupilot, &told("BATT_FS_LOW_ACT", 2.0, INT8), at(2));
+        reader.hear(ardupilot, &param("BATT_FS_LOW_ACT", 2.0, INT8), at(2));
         assert_eq!(asks(&mut reader, ardupilot, 3).as_deref(), Some("FS_GCS_TIMEOUT"));
-        reader.hear(ardupilot, &told("FS_GCS_TIMEOUT", 5.0, INT8), at(3));
+        reader.hear(ardupilot, &param("FS_GCS_TIMEOUT", 5.0, INT8), at(3));
         assert_eq!(asks(&mut reader, ardupilot, 200), None);
         let findings = reader.findings().clone();
         assert_eq!((findings.complete, findings.amiss.len()), (true, 0));
@@ -351,13 +351,17 @@ mod tests {
     #[test]
     fn an_integer_of_px4_is_read_from_its_bits() {
         let mut reader = Reader::default();
-        reader.hear(Autopilot::Px4, &told("NAV_DLL_ACT", f32::from_bits(3), INT32), at(0));
+        reader.hear(Autopilot::Px4, &param("NAV_DLL_ACT", f32::from_bits(3), INT32), at(0));
         reader.hear(
             Autopilot::Px4,
-            &told("COM_LOW_BAT_ACT", f32::from_bits(0), INT32),
+            &param("COM_LOW_BAT_ACT", f32::from_bits(0), INT32),
             at(0),
         );
-        reader.hear(Autopilot::Px4, &told("COM_DL_LOSS_T", f32::from_bits(10), INT32), at(0));
+        reader.hear(
+            Autopilot::Px4,
+            &param("COM_DL_LOSS_T", f32::from_bits(10), INT32),
+            at(0),
+        );
         let findings = reader.findings().clone();
         assert!(findings.complete);
         assert_eq!(findings.amiss.len(), 1, "{findings:?}");
@@ -383,22 +387,22 @@ mod tests {
     fn a_value_that_is_none_of_the_known_ones_is_no_failsafe() {
         for odd in [f32::NAN, f32::INFINITY, -1.0, 2.0, 0.5, 250.0] {
             let mut reader = Reader::default();
-            reader.hear(Autopilot::ArduPilot, &told("FS_GCS_ENABLE", odd, INT8), at(0));
-            reader.hear(Autopilot::ArduPilot, &told("BATT_FS_LOW_ACT", 2.0, INT8), at(0));
-            reader.hear(Autopilot::ArduPilot, &told("FS_GCS_TIMEOUT", 5.0, INT8), at(0));
+            reader.hear(Autopilot::ArduPilot, &param("FS_GCS_ENABLE", odd, INT8), at(0));
+            reader.hear(Autopilot::ArduPilot, &param("BATT_FS_LOW_ACT", 2.0, INT8), at(0));
+            reader.hear(Autopilot::ArduPilot, &param("FS_GCS_TIMEOUT", 5.0, INT8), at(0));
             let findings = reader.findings();
             assert!(findings.complete && findings.amiss.len() == 1, "{odd}: {findings:?}");
             assert!(findings.amiss[0].contains("set it to 5 (land)"), "{findings:?}");
         }
         // The bits of a number where the autopilot says that it is one: PX4's integers are not.
         let mut reader = Reader::default();
-        reader.hear(Autopilot::Px4, &told("NAV_DLL_ACT", 2.0, INT32), at(0));
+        reader.hear(Autopilot::Px4, &param("NAV_DLL_ACT", 2.0, INT32), at(0));
         assert_eq!(reader.findings().amiss.len(), 1, "{:?}", reader.findings());
         for (value, stops_motors) in [(1, false), (2, false), (3, false), (5, true), (6, true)] {
             let mut reader = Reader::default();
             reader.hear(
                 Autopilot::Px4,
-                &told("NAV_DLL_ACT", f32::from_bits(value), INT32),
+                &param("NAV_DLL_ACT", f32::from_bits(value), INT32),
                 at(0),
             );
             assert_eq!(!reader.findings().amiss.is_empty(), stops_motors, "{value}");
@@ -417,7 +421,7 @@ mod tests {
         };
         reader.compare_with(ours, autopilot, at(0));
         for (name, value) in [(gcs, 1), (battery, 2), (timeout(autopilot), seconds)] {
-            reader.hear(autopilot, &told(name, is(value), kind), at(0));
+            reader.hear(autopilot, &param(name, is(value), kind), at(0));
         }
         assert!(reader.findings().complete);
         reader.findings().amiss.clone()
@@ -466,8 +470,8 @@ mod tests {
     fn a_time_out_that_cannot_be_read_or_of_a_failsafe_that_is_off_is_not_amiss() {
         let mut reader = Reader::default();
         let ardupilot = Autopilot::ArduPilot;
-        reader.hear(ardupilot, &told("FS_GCS_ENABLE", 1.0, INT8), at(0));
-        reader.hear(ardupilot, &told("BATT_FS_LOW_ACT", 2.0, INT8), at(0));
+        reader.hear(ardupilot, &param("FS_GCS_ENABLE", 1.0, INT8), at(0));
+        reader.hear(ardupilot, &param("BATT_FS_LOW_ACT", 2.0, INT8), at(0));
         (0..300).for_each(|s| drop(asks(&mut reader, ardupilot, s)));
         assert_eq!(
             *reader.findings(),
@@ -476,16 +480,16 @@ mod tests {
                 amiss: Vec::new()
             }
         );
-        reader.hear(ardupilot, &told("FS_GCS_ENABLE", 0.0, INT8), at(300));
-        reader.hear(ardupilot, &told("FS_GCS_TIMEOUT", 120.0, INT8), at(300));
+        reader.hear(ardupilot, &param("FS_GCS_ENABLE", 0.0, INT8), at(300));
+        reader.hear(ardupilot, &param("FS_GCS_TIMEOUT", 120.0, INT8), at(300));
         assert_eq!(reader.findings().amiss.len(), 1, "that it is off says all");
     }
 
     #[test]
     fn parameters_of_others_and_broken_names_change_nothing() {
         let mut reader = Reader::default();
-        reader.hear(Autopilot::Px4, &told("FS_GCS_ENABLE", 1.0, INT8), at(0));
-        let mut broken = told("NAV_DLL_ACT", 1.0, INT32);
+        reader.hear(Autopilot::Px4, &param("FS_GCS_ENABLE", 1.0, INT8), at(0));
+        let mut broken = param("NAV_DLL_ACT", 1.0, INT32);
         broken.param_id = [0xFF; 16].into();
         reader.hear(Autopilot::Px4, &broken, at(0));
         assert!(!reader.findings().complete);

@@ -41,11 +41,11 @@ impl Streams {
         if let Some(want) = Want::fulfilled_by(message) {
             self.flows[want as usize].heard(want.terms().every, now);
         }
-        if let MavMessage::MESSAGE_INTERVAL(told) = message
-            && let Some(want) = WANTS.into_iter().find(|want| want.terms().id == told.message_id)
+        if let MavMessage::MESSAGE_INTERVAL(interval) = message
+            && let Some(want) = WANTS.into_iter().find(|want| want.terms().id == interval.message_id)
         {
             self.unanswered = 0;
-            self.flows[want as usize].told(told.interval_us);
+            self.flows[want as usize].confirmed(interval.interval_us);
         }
     }
 

@@ -210,12 +210,12 @@ impl Uplink {
                     if changed.is_err() {
                         return End::Farewell;
                     }
-                    if !self.tell(&tx, &mut answered).await {
+                    if !self.report(&tx, &mut answered).await {
                         return End::Lost("the coordinator does not take reports".to_owned());
                     }
                 }
                 () = self.farewell.cancelled() => {
-                    self.tell(&tx, &mut answered).await;
+                    self.report(&tx, &mut answered).await;
                     drop(tx);
                     // Once the other end has closed too, it has read everything.
                     let _ = timeout(FAREWELL_WITHIN, async { while let Ok(Some(_)) = inbound.message().await {} }).await;
@@ -226,7 +226,7 @@ impl Uplink {
     }
 
     /// Sends the latest report, and what came of a kill order if that is new; whether they could be sent.
-    async fn tell(&mut self, tx: &mpsc::Sender<v1::FromAgent>, answered: &mut Option<u64>) -> bool {
+    async fn report(&mut self, tx: &mpsc::Sender<v1::FromAgent>, answered: &mut Option<u64>) -> bool {
         let (report, answer) = {
             let outward = self.outward.borrow_and_update();
             let new = outward.kill_answer.as_ref().filter(|a| Some(a.nonce) != *answered);

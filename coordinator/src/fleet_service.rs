@@ -95,7 +95,7 @@ impl v1::fleet_server::Fleet for FleetService {
         let context = self.gate.context()?;
         let asked = request.get_ref();
         self.allow(&request, &Right::to_see(&asked.namespace)).await?;
-        let selection = to_look_at(&asked.namespace, &asked.selector)?;
+        let selection = to_read(&asked.namespace, &asked.selector)?;
         Ok(Response::new(list(&context, &selection)))
     }
 
@@ -121,7 +121,7 @@ impl v1::fleet_server::Fleet for FleetService {
             ticket: request.extensions().get::<Ticket>().cloned(),
         };
         let asked = request.into_inner();
-        let selection = to_look_at(&asked.namespace, &asked.selector)?;
+        let selection = to_read(&asked.namespace, &asked.selector)?;
         let interval = match asked.interval_ms {
             0 => INTERVAL,
             ms @ 100..=60_000 => Duration::from_millis(ms.into()),
@@ -265,8 +265,8 @@ async fn watch(
     }
 }
 
-fn to_look_at(namespace: &str, selector: &str) -> Result<Selection, Status> {
-    Selection::to_look_at(namespace, selector).map_err(|error| Status::invalid_argument(error.to_string()))
+fn to_read(namespace: &str, selector: &str) -> Result<Selection, Status> {
+    Selection::to_read(namespace, selector).map_err(|error| Status::invalid_argument(error.to_string()))
 }
 
 fn list(context: &Context, selection: &Selection) -> v1::ListResponse {
@@ -289,7 +289,7 @@ fn list(context: &Context, selection: &Selection) -> v1::ListResponse {
             node: node.to_string(),
             phase: "Idle".into(),
             message: idle_because(&snapshot).into(),
-            ..heard(&snapshot)
+            ..vehicle_report(&snapshot)
         }));
     }
     v1::ListResponse { vehicles }
@@ -309,7 +309,7 @@ fn idle_because(snapshot: &sessions::SessionSnapshot) -> &'static str {
     }
 }
 
-fn heard(snapshot: &sessions::SessionSnapshot) -> v1::Vehicle {
+fn vehicle_report(snapshot: &sessions::SessionSnapshot) -> v1::Vehicle {
     v1::Vehicle {
         agent_connected: snapshot.connected,
         report: snapshot
@@ -329,11 +329,11 @@ fn vehicle(context: &Context, drone: Arc<Drone>) -> v1::Vehicle {
     let swarm = owner(&snapshot.drone)
         .map(|(_, name)| name.to_owned())
         .unwrap_or_default();
-    let (phase, message) = told(context, &snapshot);
+    let (phase, message) = phase_and_message(context, &snapshot);
     let vehicle = snapshot
         .node
         .as_ref()
-        .map(|node| heard(&context.sessions.snapshot(node)))
+        .map(|node| vehicle_report(&context.sessions.snapshot(node)))
         .unwrap_or_default();
     v1::Vehicle {
         drone_namespace: snapshot.key.namespace,
@@ -347,7 +347,7 @@ fn vehicle(context: &Context, drone: Arc<Drone>) -> v1::Vehicle {
 }
 
 /// Phase and message: of a bound Drone as of now, of another as its status has them.
-fn told(context: &Context, snapshot: &DroneSnapshot) -> (String, String) {
+fn phase_and_message(context: &Context, snapshot: &DroneSnapshot) -> (String, String) {
     match &snapshot.node {
         Some(node) if snapshot.facts.claim == Claimed::Ours => {
             let binding = Binding::Bound(node.clone());
@@ -385,24 +385,24 @@ mod tests {
     #[test]
     fn a_node_whose_autopilot_is_not_heard_is_not_merely_without_a_drone() {
         let silent = Report::of_nothing(NodeName::parse("n").unwrap());
-        let told = |report: Option<Report>| {
+        let message = |report: Option<Report>| {
             idle_because(&sessions::SessionSnapshot {
                 connected: true,
                 report: report.map(|report| (Arc::new(report), Duration::ZERO)),
             })
         };
-        assert!(told(None).contains("not reported yet"));
-        assert!(told(Some(silent.clone())).starts_with("no autopilot has been heard yet"));
+        assert!(message(None).contains("not reported yet"));
+        assert!(message(Some(silent.clone())).starts_with("no autopilot has been heard yet"));
         let lost = Report {
             truth: FlightTruth::Unknown(WhyUnknown::LinkLost),
             ..silent.clone()
         };
-        assert!(told(Some(lost)).starts_with("the autopilot is not heard any more"));
+        assert!(message(Some(lost)).starts_with("the autopilot is not heard any more"));
         let heard = Report {
             link_alive: true,
             truth: FlightTruth::Disarmed,
             ..silent
         };
-        assert_eq!(told(Some(heard)), "no Drone is bound to this node");
+        assert_eq!(message(Some(heard)), "no Drone is bound to this node");
     }
 }

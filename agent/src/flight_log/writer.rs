@@ -127,7 +127,7 @@ impl<S: LogStore> Writer<S> {
             Some(current) => current,
             None => self.begin(length, now)?,
         };
-        let room = self.look_for_room(length);
+        let room = self.make_room(length);
         let result = room.and_then(|()| current.file.append(&chunk.bytes));
         if result.is_ok() {
             current.bytes += length;
@@ -136,7 +136,7 @@ impl<S: LogStore> Writer<S> {
         result
     }
 
-    fn look_for_room(&mut self, length: u64) -> io::Result<()> {
+    fn make_room(&mut self, length: u64) -> io::Result<()> {
         let free = self.store.free()?;
         if free >= LEFT_FREE + length {
             return Ok(());
@@ -163,7 +163,7 @@ impl<S: LogStore> Writer<S> {
             files -= 1;
             total -= oldest.bytes;
         }
-        self.look_for_room(length)?;
+        self.make_room(length)?;
         let name = file_name::name(&self.node, self.wall, number);
         let file = self.store.begin(&name)?;
         self.counters.files(1);

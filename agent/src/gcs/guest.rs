@@ -122,7 +122,7 @@ impl Guest {
     /// Takes bytes of a stream. How long it must not be listened to now, so that it sends no more than it may.
     pub async fn hear(&mut self, bytes: &[u8]) -> Duration {
         self.framer.push(bytes);
-        let work = bytes.len() + self.tell_all(Framer::next_frame).await;
+        let work = bytes.len() + self.send_all(Framer::next_frame).await;
         self.pace.spend(work, Instant::now())
     }
 
@@ -134,11 +134,11 @@ impl Guest {
 
     /// Nothing has come for a while: what is unfinished may be noise with frames behind it.
     pub async fn falls_silent(&mut self) {
-        self.tell_all(Framer::next_after_silence).await;
+        self.send_all(Framer::next_after_silence).await;
     }
 
     /// Sends the hub all frames that `next` gives; the work of it in bytes.
-    async fn tell_all(&mut self, next: impl Fn(&mut Framer) -> Option<RawFrame>) -> usize {
+    async fn send_all(&mut self, next: impl Fn(&mut Framer) -> Option<RawFrame>) -> usize {
         let mut work = 0;
         while let Some(frame) = next(&mut self.framer) {
             work += EACH_FRAME;
@@ -154,7 +154,7 @@ impl Guest {
     /// Takes a datagram, in which no frame of the one before continues, and behind whose end none does.
     pub async fn hear_datagram(&mut self, bytes: &[u8]) -> Duration {
         self.framer.push(bytes);
-        let work = bytes.len() + self.tell_all(Framer::next_after_silence).await;
+        let work = bytes.len() + self.send_all(Framer::next_after_silence).await;
         self.framer.forget_unfinished();
         self.counters.skipped(self.framer.take_skipped());
         self.pace.spend(work, Instant::now())

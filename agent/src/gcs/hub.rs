@@ -43,11 +43,11 @@ impl Out {
 
     /// A frame of `guest`, to be written when it is the next. `beat`: it is a heartbeat.
     pub fn push(&self, guest: GuestId, frame: Arc<RawFrame>, beat: bool) {
-        self.look().push(guest, frame, beat, Instant::now());
+        self.lock().push(guest, frame, beat, Instant::now());
         self.news.notify_one();
     }
 
-    fn look(&self) -> MutexGuard<'_, Outbox> {
+    fn lock(&self) -> MutexGuard<'_, Outbox> {
         self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -103,7 +103,7 @@ impl Hub {
                         self.switch.leave(guest);
                         self.queues.remove(&guest);
                         self.notices.leave(guest);
-                        self.out.look().leave(guest);
+                        self.out.lock().leave(guest);
                     }
                     None => return,
                 }
@@ -167,11 +167,11 @@ impl Hub {
 
 /// Writes what guests want written, for ever.
 pub async fn write_out(out: Arc<Out>, link: LinkHandle, counters: Arc<Counters>) {
-    let mut lost = out.look().lost();
+    let mut lost = out.lock().lost();
     loop {
         let news = out.news.notified();
         let (next, now_lost) = {
-            let mut outbox = out.look();
+            let mut outbox = out.lock();
             (outbox.next(Instant::now()), outbox.lost())
         };
         counters.crowded(now_lost.crowded - lost.crowded);

@@ -101,7 +101,7 @@ impl Outbox {
         self.counted_at = now;
         self.credit = BURST.min(self.credit + passed.as_secs_f64() * self.bytes_per_second);
         self.forget_stale(now);
-        let Some(guest) = self.turn() else {
+        let Some(guest) = self.next_guest() else {
             return Next::Nothing;
         };
         let Some(queue) = self.queues.get_mut(&guest) else {
@@ -138,7 +138,7 @@ impl Outbox {
     }
 
     /// The guest after the one that was served last.
-    fn turn(&self) -> Option<GuestId> {
+    fn next_guest(&self) -> Option<GuestId> {
         let after = self
             .last_served
             .and_then(|last| self.queues.range((Excluded(last), Unbounded)).next());

@@ -153,7 +153,7 @@ impl Fetch {
         } = &mut self.stage
         {
             download.hear(&m.payload, now);
-            self.look_at_download(now, jitter);
+            self.poll_download(now, jitter);
         }
     }
 
@@ -183,7 +183,7 @@ impl Fetch {
         }
         let request = download.as_mut().and_then(|download| download.next(now, jitter));
         if request.is_none() {
-            self.look_at_download(now, jitter);
+            self.poll_download(now, jitter);
         }
         request.map(|request| packet(&request, to))
     }
@@ -252,7 +252,7 @@ impl Fetch {
         self.stage = Stage::Working { target, number };
     }
 
-    fn look_at_download(&mut self, now: Moment, jitter: f64) {
+    fn poll_download(&mut self, now: Moment, jitter: f64) {
         let Stage::Downloading {
             target,
             download: Some(download),

@@ -87,11 +87,11 @@ impl Job {
     pub fn run(self) -> Done {
         Done {
             number: self.number,
-            found: self.look(),
+            found: self.find(),
         }
     }
 
-    fn look(self) -> Found {
+    fn find(self) -> Found {
         let fresh = self.bytes.is_some();
         let Some(bytes) = self.bytes.or_else(|| self.cache.load(self.crc?)) else {
             return Found::Nothing;

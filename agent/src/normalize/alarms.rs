@@ -137,7 +137,7 @@ mod tests {
         Moment::at(Duration::from_secs(s))
     }
 
-    fn told_while(armed: bool, texts: &[(u64, &str)]) -> Option<(Cause, String)> {
+    fn reported_while(armed: bool, texts: &[(u64, &str)]) -> Option<(Cause, String)> {
         let mode = ModeReport {
             mode: Mode::Station,
             label: "GUIDED".into(),
@@ -153,13 +153,13 @@ mod tests {
         vehicle.alarm.map(|a| (a.value.cause, a.value.words))
     }
 
-    fn told(texts: &[(u64, &str)]) -> Option<(Cause, String)> {
-        told_while(true, texts)
+    fn reported(texts: &[(u64, &str)]) -> Option<(Cause, String)> {
+        reported_while(true, texts)
     }
 
     #[test]
     fn ardupilots_announcements_name_their_cause_and_the_figures_before_them_are_kept() {
-        let battery = told(&[(1, "Battery 1 is low 10.47V used 812 mAh"), (1, "Battery Failsafe")]);
+        let battery = reported(&[(1, "Battery 1 is low 10.47V used 812 mAh"), (1, "Battery Failsafe")]);
         let words = "Battery 1 is low 10.47V used 812 mAh; Battery Failsafe";
         assert_eq!(battery, Some((Cause::Battery, words.into())));
         for (text, cause) in [
@@ -170,26 +170,26 @@ mod tests {
             ("EKF Failsafe: changed to LAND Mode", Cause::Position),
             ("Crash: Disarming: AngErr=91>30, Accel=2.0<3.0", Cause::Propulsion),
         ] {
-            assert_eq!(told(&[(1, text)]), Some((cause, text.into())));
+            assert_eq!(reported(&[(1, text)]), Some((cause, text.into())));
         }
     }
 
     #[test]
     fn px4s_failsafe_has_the_cause_of_what_it_told_before() {
         let wait = "Failsafe activated: entering Hold for 5 seconds";
-        let fence = told(&[(1, "Geofence: approaching or outside geofence"), (1, wait)]);
+        let fence = reported(&[(1, "Geofence: approaching or outside geofence"), (1, wait)]);
         assert!(matches!(fence, Some((Cause::Fence, words)) if words.ends_with(wait)));
-        let gcs = told(&[
+        let gcs = reported(&[
             (1, "Connection to ground station lost"),
             (2, wait),
             (7, "Failsafe activated"),
         ]);
         assert!(matches!(gcs, Some((Cause::GroundStation, words)) if words.contains("ground station lost")));
-        assert_eq!(told(&[(1, wait)]), Some((Cause::Other, wait.into())));
-        let after = told(&[(1, "Failsafe activated"), (2, "No valid global position estimate")]);
+        assert_eq!(reported(&[(1, wait)]), Some((Cause::Other, wait.into())));
+        let after = reported(&[(1, "Failsafe activated"), (2, "No valid global position estimate")]);
         let words = "No valid global position estimate; Failsafe activated";
         assert_eq!(after, Some((Cause::Position, words.into())));
-        let long_before = told(&[(1, "Connection to ground station lost"), (7, wait)]);
+        let long_before = reported(&[(1, "Connection to ground station lost"), (7, wait)]);
         assert_eq!(long_before, Some((Cause::Other, wait.into())));
     }
 
@@ -205,8 +205,8 @@ mod tests {
             // The motors are helped, and nothing else is done.
             "Potential Thrust Loss (1)",
         ] {
-            assert_eq!(told(&[(1, text)]), None, "{text}");
+            assert_eq!(reported(&[(1, text)]), None, "{text}");
         }
-        assert_eq!(told_while(false, &[(1, "GCS Failsafe")]), None, "on the ground");
+        assert_eq!(reported_while(false, &[(1, "GCS Failsafe")]), None, "on the ground");
     }
 }

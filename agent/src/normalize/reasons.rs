@@ -67,7 +67,7 @@ impl Reasons {
             class: class_after(&text, now.since(first)),
             code,
             last: now,
-            ..ArmingReason::told(text, first)
+            ..ArmingReason::reported(text, first)
         });
     }
 }
@@ -80,7 +80,7 @@ mod tests {
         Moment::at(std::time::Duration::from_secs(s))
     }
 
-    fn told(texts: &[&str]) -> Vec<String> {
+    fn reported(texts: &[&str]) -> Vec<String> {
         let mut reasons = Reasons::default();
         let mut list = Vec::new();
         texts.iter().for_each(|t| reasons.text(&mut list, t, at(0)));
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn reasons_are_kept_once_without_their_prefix_and_other_texts_are_not_reasons() {
-        let heard = told(&[
+        let heard = reported(&[
             "PreArm: Need Position Estimate",
             "EKF3 IMU0 initialised",
             "Arm: Need Position Estimate",
@@ -101,8 +101,8 @@ mod tests {
     #[test]
     fn the_text_that_says_nothing_is_kept_only_while_nothing_better_is_known() {
         let nothing = "Arming denied: Resolve system health failures first";
-        assert_eq!(told(&[nothing]), [UNHELPFUL]);
-        assert_eq!(told(&[nothing, "Preflight Fail: Compass", nothing]), ["Compass"]);
+        assert_eq!(reported(&[nothing]), [UNHELPFUL]);
+        assert_eq!(reported(&[nothing, "Preflight Fail: Compass", nothing]), ["Compass"]);
     }
 
     #[test]
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn the_list_is_bounded() {
         let texts: Vec<String> = (0..40).map(|n| format!("Arm: reason {n}")).collect();
-        let heard = told(&texts.iter().map(String::as_str).collect::<Vec<_>>());
+        let heard = reported(&texts.iter().map(String::as_str).collect::<Vec<_>>());
         assert_eq!(heard.len(), AT_MOST);
         assert_eq!(heard.last().map(String::as_str), Some("reason 39"));
     }

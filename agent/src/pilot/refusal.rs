@@ -58,7 +58,7 @@ impl Refusal {
             let text = format!("the autopilot refused to arm ({}) and did not say why", self.result);
             vec![ArmingReason {
                 class: ReasonClass::Unclear,
-                ..ArmingReason::told(text, self.first)
+                ..ArmingReason::reported(text, self.first)
             }]
         })
     }
@@ -86,8 +86,8 @@ mod tests {
     fn the_text_that_follows_a_refused_answer_is_the_reason() {
         let refusal = refused(None, 10_000).unwrap();
         assert_eq!(texts(&refusal, &[], 10_100), None, "it may still say why");
-        let old = ArmingReason::told("Compass not healthy".into(), at(5000));
-        let words = ArmingReason::told("Throttle (RC3) is not neutral".into(), at(10_040));
+        let old = ArmingReason::reported("Compass not healthy".into(), at(5000));
+        let words = ArmingReason::reported("Throttle (RC3) is not neutral".into(), at(10_040));
         let told = [old.clone(), words];
         assert_eq!(
             texts(&refusal, &told, 10_100),
@@ -101,7 +101,7 @@ mod tests {
     fn it_stands_over_further_tries_and_not_after_one_that_is_accepted_or_for_ever() {
         let first = refused(None, 10_000);
         let again = refused(first, 20_000).unwrap();
-        let words = [ArmingReason::told("Throttle too high".into(), at(10_040))];
+        let words = [ArmingReason::reported("Throttle too high".into(), at(10_040))];
         assert!(again.reasons(&words, at(20_010)).is_some());
         assert_eq!(
             after(Some(again.clone()), &Outcome::NoAnswer, at(30_000)),

@@ -34,13 +34,13 @@ impl Pilot {
             let since = Moment::at(now.since_epoch().saturating_sub(ago));
             reasons.push(ArmingReason {
                 class: ReasonClass::WillHeal,
-                ..ArmingReason::told(text, since)
+                ..ArmingReason::reported(text, since)
             });
         }
         let since = self.preflight.known_since();
         let ours = |class, text| ArmingReason {
             class,
-            ..ArmingReason::told(text, since)
+            ..ArmingReason::reported(text, since)
         };
         if held.failsafe.preflight == Preflight::Refuse && self.gauge.levels(now).latest == Level::Unknown {
             reasons.push(self.battery_unknown(now));
@@ -85,7 +85,7 @@ impl Pilot {
                     spec.failsafe.preflight to Warn";
         ArmingReason {
             class,
-            ..ArmingReason::told(text.to_owned(), since)
+            ..ArmingReason::reported(text.to_owned(), since)
         }
     }
 

@@ -108,7 +108,7 @@ impl Flow {
     }
 
     /// The autopilot says how often it sends it: MESSAGE_INTERVAL (244), in microseconds; 0 or less for not by itself.
-    pub(super) fn told(&mut self, interval_us: i32) {
+    pub(super) fn confirmed(&mut self, interval_us: i32) {
         self.interval = match u64::try_from(interval_us) {
             Ok(us @ 1..) => Interval::Every(Duration::from_micros(us)),
             Ok(0) | Err(_) => Interval::Off,

@@ -23,7 +23,7 @@ fn message(want: Want) -> MavMessage {
     }
 }
 
-fn told(want: Want, interval_us: i32) -> MavMessage {
+fn interval(want: Want, interval_us: i32) -> MavMessage {
     MavMessage::MESSAGE_INTERVAL(MESSAGE_INTERVAL_DATA {
         message_id: want.terms().id,
         interval_us,
@@ -111,7 +111,7 @@ impl Line {
                     .set
                     .get(&(want as usize))
                     .map_or(0, |ms| i32::try_from(*ms).unwrap() * 1000);
-                self.streams.heard(&told(want, us), at(ms));
+                self.streams.heard(&interval(want, us), at(ms));
             }
             How::Interval => {}
         }

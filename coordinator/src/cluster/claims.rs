@@ -93,7 +93,7 @@ pub async fn obtain(context: &Context, node: &NodeName, key: &Key, uid: &str) ->
             (binding::Claim::Ours, _) => return Ok(Outcome::Ours),
             (binding::Claim::Taken(_), Some(claim)) => return Ok(Outcome::Taken(claim.holder.clone())),
             (binding::Claim::AskForHolder(_), Some(claim)) => {
-                holder_stands = Some(stands(context, claim, node).await?);
+                holder_stands = Some(is_valid(context, claim, node).await?);
                 continue;
             }
             (binding::Claim::TakeOver, _) => {
@@ -123,7 +123,7 @@ pub async fn obtain(context: &Context, node: &NodeName, key: &Key, uid: &str) ->
 }
 
 /// Whether the holder of `claim` exists and can still be served by `node`, by asking the API server.
-async fn stands(context: &Context, claim: &Claim, node: &NodeName) -> Result<bool, ApiError> {
+async fn is_valid(context: &Context, claim: &Claim, node: &NodeName) -> Result<bool, ApiError> {
     let drones: Api<Drone> = Api::namespaced(context.client(), &claim.holder.namespace);
     let holder = api::call("look for the holder of a claim", drones.get_opt(&claim.holder.name)).await?;
     Ok(holder.is_some_and(|drone| {

@@ -70,11 +70,11 @@ pub struct World {
     wakes: Wakes,
     filled: watch::Sender<u8>,
     orders: Mutex<Arc<Vec<Arc<InForce>>>>,
-    partings: Mutex<Option<Tell>>,
+    departures: Mutex<Option<OnDeparture>>,
 }
 
 /// Takes in that a Drone has left its Swarm.
-type Tell = Arc<dyn Fn(&Drone) + Send + Sync>;
+type OnDeparture = Arc<dyn Fn(&Drone) + Send + Sync>;
 
 impl fmt::Debug for World {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -116,7 +116,7 @@ impl World {
             wakes,
             filled: watch::Sender::new(0),
             orders: Mutex::default(),
-            partings: Mutex::default(),
+            departures: Mutex::default(),
         }
     }
 
@@ -140,16 +140,16 @@ impl World {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls `tell`, from now on, with each Drone that leaves its Swarm: it is gone, or is another's.
-    pub fn on_departure(&self, tell: impl Fn(&Drone) + Send + Sync + 'static) {
-        let mut partings = self.partings.lock().unwrap_or_else(PoisonError::into_inner);
-        *partings = Some(Arc::new(tell));
+    /// Calls `call`, from now on, with each Drone that leaves its Swarm: it is gone, or is another's.
+    pub fn on_departure(&self, call: impl Fn(&Drone) + Send + Sync + 'static) {
+        let mut departures = self.departures.lock().unwrap_or_else(PoisonError::into_inner);
+        *departures = Some(Arc::new(call));
     }
 
     fn parted(&self, drone: &Drone) {
-        let tell = self.partings.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let Some(tell) = tell else { return };
-        tell(drone);
+        let call = self.departures.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(call) = call else { return };
+        call(drone);
         // It was woken when the Drone left, and may have been reconciled before that was taken in.
         if let Some((swarm, _)) = owner(drone)
             && let Some(swarm) = self.lock().swarm_of_uid.get(swarm)

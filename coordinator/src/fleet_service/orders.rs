@@ -159,7 +159,7 @@ async fn selected(
     let reach = give(context, verb, target, who.name()).await;
     let reach = reach.map_err(|status| with_refused(&status, refused.len()))?;
     let mut response = answer(reach);
-    let (seen, hidden) = told(service, &who, refused).await;
+    let (seen, hidden) = refused_part(service, &who, refused).await;
     response.not_done = seen
         .into_iter()
         .map(|(object, why)| not_done(&object, why.to_string()))
@@ -229,7 +229,7 @@ fn needed(context: &Context, verb: Verb, object: &Marked) -> Right {
 }
 
 /// Of what was refused, what the caller may see, and how many more there are.
-async fn told(
+async fn refused_part(
     service: &FleetService,
     who: &Who,
     refused: Vec<(Marked, Arc<Refusal>)>,
@@ -261,7 +261,7 @@ async fn all_refused(
     refused: Vec<(Marked, Arc<Refusal>)>,
 ) -> Status {
     let count = refused.len();
-    let (seen, _) = told(service, who, refused).await;
+    let (seen, _) = refused_part(service, who, refused).await;
     let Some((_, first)) = seen.first() else {
         return match service.auth.may(who, wide).await {
             Err(refusal) => service.refuse(request, refusal),

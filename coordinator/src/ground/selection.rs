@@ -25,7 +25,7 @@ impl Selection {
     ///
     /// # Errors
     /// [`NoSelector`].
-    pub fn to_look_at(namespace: &str, selector: &str) -> Result<Self, NoSelector> {
+    pub fn to_read(namespace: &str, selector: &str) -> Result<Self, NoSelector> {
         let text = selector.to_owned();
         let selector = Some(selector).filter(|text| !text.is_empty());
         Ok(Self {
@@ -225,8 +225,8 @@ mod tests {
         assert_eq!(chosen("", "team=violet"), [""; 0]);
         assert_eq!(chosen("east", "team=red"), [""; 0]);
         assert_eq!(Selection::to_order("north", " "), Err(NoSelector::Empty));
-        assert!(Selection::to_look_at("", "").unwrap().is_everything());
-        assert!(!Selection::to_look_at("", "team").unwrap().is_everything());
+        assert!(Selection::to_read("", "").unwrap().is_everything());
+        assert!(!Selection::to_read("", "team").unwrap().is_everything());
     }
 
     #[test]

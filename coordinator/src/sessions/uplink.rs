@@ -170,7 +170,7 @@ async fn hold(
     let result = tokio::select! {
         result = converse(context, &node, opened, &mut inbound, sender) => result,
         over = over => {
-            let status = told_over(over);
+            let status = closing_status(over);
             if over == Over::Aged {
                 // The agent comes back at once, and until then it counts as connected: nothing has happened.
                 let _ = timeout(SILENCE, sender.send(Err(status.clone()))).await;
@@ -205,7 +205,7 @@ fn own_node(call: &Call, node: &NodeName) -> Result<(), Status> {
     Err(Status::permission_denied(why))
 }
 
-fn told_over(over: Over) -> Status {
+fn closing_status(over: Over) -> Status {
     match over {
         Over::Aged => Status::unavailable("credentials have to be shown again; reconnect"),
         Over::Revoked => Status::unauthenticated("the certificate was revoked; make a new one with `skein enroll`"),

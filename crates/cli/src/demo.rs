@@ -49,13 +49,13 @@ const AGAIN_AFTER: Duration = Duration::from_secs(1);
 pub async fn run(args: DemoArgs) -> Result<(), Failure> {
     let interrupt = Interrupt::catch()?;
     tokio::select! {
-        told = Box::pin(tell(&args, &interrupt)) => told,
+        told = Box::pin(narrate(&args, &interrupt)) => told,
         // No more waiting: what is simulated is gone with this process.
         () = interrupt.at_once.cancelled() => Err(Failure::AtOnce(words::AT_ONCE.to_owned())),
     }
 }
 
-async fn tell(args: &DemoArgs, interrupt: &Interrupt) -> Result<(), Failure> {
+async fn narrate(args: &DemoArgs, interrupt: &Interrupt) -> Result<(), Failure> {
     let begun = Instant::now();
     let mut parts = Parts::start(args).await?;
     let told = fly(args, &mut parts, interrupt).await;

@@ -32,7 +32,7 @@ pub async fn ground(route: &Route, args: &GroundArgs) -> Result<(), Failure> {
     // One who may ground may perhaps not see.
     let covered = server.list(&which(&target)).await.ok();
     let covered = covered.map(|all| covered_by(&target, all));
-    tell(&done, grounded(&target, &done, covered.as_deref()), "grounded")
+    print(&done, grounded(&target, &done, covered.as_deref()), "grounded")
 }
 
 /// What has to be asked for to see what `target` covers.
@@ -74,11 +74,11 @@ pub async fn release(route: &Route, args: &GroundArgs) -> Result<(), Failure> {
     let mut server = Server::connect(route).await?;
     let answer = server.release(target.clone()).await;
     let done = explained(answer, &target, &mut server).await?;
-    tell(&done, released(&target, &done), "released")
+    print(&done, released(&target, &done), "released")
 }
 
 /// Says what was done, and fails if a part of it was not.
-fn tell(done: &v1::GroundResponse, words: String, verb: &str) -> Result<(), Failure> {
+fn print(done: &v1::GroundResponse, words: String, verb: &str) -> Result<(), Failure> {
     let left = not_done(done, verb);
     if left.is_none() || !done.done.is_empty() {
         writeln!(std::io::stdout(), "{words}")?;
@@ -239,7 +239,11 @@ fn counts(done: &v1::GroundResponse) -> String {
             format!("{n} {many}")
         }
     };
-    let agents = of(done.agents_told, "connected agent notified", "connected agents notified");
+    let agents = of(
+        done.agents_told,
+        "connected agent notified",
+        "connected agents notified",
+    );
     format!("{}, {agents}", of(done.drones, "Drone", "Drones"))
 }
 

@@ -114,6 +114,9 @@ mod tests {
 
     #[test]
     fn a_lost_terminal_is_a_request_to_end_in_order() {
-        assert_eq!(EndRequests::default().take(false, Instant::now()), Some(EndRequest::InOrder));
+        assert_eq!(
+            EndRequests::default().take(false, Instant::now()),
+            Some(EndRequest::InOrder)
+        );
     }
 }

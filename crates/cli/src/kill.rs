@@ -45,7 +45,7 @@ pub async fn run(route: &Route, args: &KillArgs) -> Result<(), Failure> {
         return Err(Failure::Failed(format!("nothing was sent: {}", answer.words)));
     }
     say(&answered(outcome, &answer.words))?;
-    let seen = look(&mut server, &drone).await?;
+    let seen = until_stopped(&mut server, &drone).await?;
     judged(outcome, &seen)
         .map_err(Failure::Failed)
         .and_then(|text| say(&text))
@@ -120,7 +120,7 @@ fn answered(outcome: v1::KillOutcome, words: &str) -> String {
 }
 
 /// The vehicle once its motors are seen to be off, or as it is when the time is over.
-async fn look(server: &mut Server, drone: &DroneKey) -> Result<Vehicle, Failure> {
+async fn until_stopped(server: &mut Server, drone: &DroneKey) -> Result<Vehicle, Failure> {
     let until = Instant::now() + SEEN_WITHIN;
     loop {
         let seen = Vehicle::from(server.get(drone).await?);

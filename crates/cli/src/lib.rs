@@ -128,11 +128,11 @@ fn run(cli: Cli, is_plugin: bool) -> Result<(), Failure> {
         }
         Command::Up(args) => {
             server_choice::none(&before, "up")?;
-            stand(up::run(args))
+            run_parts(up::run(args))
         }
         Command::Demo(args) => {
             server_choice::none(&before, "demo")?;
-            stand(demo::run(args))
+            run_parts(demo::run(args))
         }
         Command::Completion { shell } => {
             let mut script = Vec::new();
@@ -143,7 +143,7 @@ fn run(cli: Cli, is_plugin: bool) -> Result<(), Failure> {
 }
 
 /// Runs what goes on for a while and has many parts.
-fn stand(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+fn run_parts(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let result = runtime.block_on(Box::pin(work));
     // A disk that does not answer must not keep us from ending.

@@ -139,7 +139,7 @@ impl Objects {
         let params = DeleteParams::default();
         match timeout(ANSWER, swarms.delete(name, &params)).await {
             Ok(Err(kube::Error::Api(status))) if status.is_not_found() => Ok(()),
-            answer => told("delete the Swarm", answer).map(drop),
+            answer => answered("delete the Swarm", answer).map(drop),
         }
     }
 
@@ -217,10 +217,10 @@ fn wanting_flight(swarms: &[Swarm], drones: &[Drone]) -> usize {
 }
 
 async fn call<T>(what: &str, call: impl Future<Output = Result<T, kube::Error>>) -> Result<T, Failure> {
-    told(what, timeout(ANSWER, call).await)
+    answered(what, timeout(ANSWER, call).await)
 }
 
-fn told<T>(what: &str, answer: Result<Result<T, kube::Error>, tokio::time::error::Elapsed>) -> Result<T, Failure> {
+fn answered<T>(what: &str, answer: Result<Result<T, kube::Error>, tokio::time::error::Elapsed>) -> Result<T, Failure> {
     match answer {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => Err(Failure::Failed(format!("cannot {what}: {}", story(&error)))),

@@ -52,7 +52,7 @@ pub async fn run(args: UpArgs) -> Result<(), Failure> {
     let interrupt = Interrupt::catch()?;
     let _no_pause = NoPause::begin()?;
     tokio::select! {
-        ended = stand(&args, &data, &interrupt) => ended,
+        ended = run_parts(&args, &data, &interrupt) => ended,
         () = interrupt.at_once.cancelled() => Err(Failure::AtOnce(words::AT_ONCE.to_owned())),
     }
 }
@@ -64,7 +64,7 @@ fn unwritable(data: &DataDir, why: &std::io::Error) -> Failure {
     ))
 }
 
-async fn stand(args: &UpArgs, data: &DataDir, interrupt: &Interrupt) -> Result<(), Failure> {
+async fn run_parts(args: &UpArgs, data: &DataDir, interrupt: &Interrupt) -> Result<(), Failure> {
     let names: Vec<NodeName> = args.nodes.iter().map(|node| node.name.clone()).collect();
     let mut nodes = Vec::new();
     for node in &args.nodes {

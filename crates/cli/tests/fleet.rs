@@ -340,7 +340,9 @@ fn ground_and_release_give_the_order_once_and_say_what_was_done() {
     let coordinator = coordinator(two());
     let ground = coordinator.skein(&["ground", "alpha", "-n", "field"]);
     assert_eq!(ground.status.code(), Some(0), "{}", stderr(&ground));
-    assert!(stdout(&ground).starts_with("Ground order given to Swarm field/alpha: 2 Drones, 1 connected agent notified."));
+    assert!(
+        stdout(&ground).starts_with("Ground order given to Swarm field/alpha: 2 Drones, 1 connected agent notified.")
+    );
     assert_eq!(coordinator.skein(&["ground", "--all"]).status.code(), Some(0));
     let release = coordinator.skein(&["release", "alpha"]);
     assert!(

@@ -203,7 +203,7 @@ impl Gauge {
         let since = self.low_since.unwrap_or(now);
         Some(ArmingReason {
             class: ReasonClass::NeedsHuman,
-            ..ArmingReason::told(text, since)
+            ..ArmingReason::reported(text, since)
         })
     }
 

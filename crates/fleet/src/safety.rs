@@ -95,7 +95,7 @@ pub enum NoArm {
     Unconfirmed,
     /// The Drone wants the vehicle on the ground.
     #[error("the Drone wants its vehicle on the ground")]
-    NotWished,
+    NotDesired,
     /// A ground order is kept that is not confirmed as done.
     #[error("a ground order is in force; end it with `skein release`")]
     GroundOrder,
@@ -174,7 +174,7 @@ pub fn may_arm(q: &ArmQuestion<'_>) -> Result<ArmPermit, NoArm> {
         });
     }
     if !matches!(held.desired, Desired::Flying { .. }) {
-        return Err(NoArm::NotWished);
+        return Err(NoArm::NotDesired);
     }
     if q.ground_latch.is_some() {
         return Err(NoArm::GroundOrder);

@@ -175,7 +175,7 @@ pub struct ArmingReason {
 impl ArmingReason {
     /// A reason of which only the text is known, reported at `now`.
     #[must_use]
-    pub const fn told(text: String, now: Moment) -> Self {
+    pub const fn reported(text: String, now: Moment) -> Self {
         Self {
             text,
             class: ReasonClass::Unclear,

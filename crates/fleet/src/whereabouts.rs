@@ -114,11 +114,11 @@ impl Watch {
         }
         self.last = Some(reading.at);
         let mode = vehicle.mode(now);
-        self.look_for_a_fall(vehicle, &reading, asked, mode);
-        self.look_for_drift(&reading, asked, mode);
+        self.check_for_a_fall(vehicle, &reading, asked, mode);
+        self.check_for_drift(&reading, asked, mode);
     }
 
-    fn look_for_a_fall(&mut self, vehicle: &Vehicle, reading: &Sighting<Position>, asked: Asked, mode: Option<Mode>) {
+    fn check_for_a_fall(&mut self, vehicle: &Vehicle, reading: &Sighting<Position>, asked: Asked, mode: Option<Mode>) {
         let limit = match mode {
             Some(Mode::Station | Mode::Takeoff) => SINKS_WHILE_HOLDING,
             Some(Mode::Land | Mode::Return | Mode::Foreign) | None => SINKS_WHILE_DESCENDING,
@@ -138,7 +138,7 @@ impl Watch {
         }
     }
 
-    fn look_for_drift(&mut self, reading: &Sighting<Position>, asked: Asked, mode: Option<Mode>) {
+    fn check_for_drift(&mut self, reading: &Sighting<Position>, asked: Asked, mode: Option<Mode>) {
         let at = reading.value;
         let tolerance = height_tolerance(asked.height);
         let off_height = (at.above_home.0 - asked.height.0).abs();

@@ -12,7 +12,7 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
 /// The refusals in `report`, `old` being those in the status now.
 #[must_use]
-pub fn told(old: &[ArmingRefusal], report: &Report, now: Timestamp) -> Vec<ArmingRefusal> {
+pub fn reported(old: &[ArmingRefusal], report: &Report, now: Timestamp) -> Vec<ArmingRefusal> {
     if report.ready != Some(false) {
         return Vec::new();
     }
@@ -82,7 +82,7 @@ mod tests {
             ready,
             reasons: texts
                 .iter()
-                .map(|text| ArmingReason::told((*text).to_owned(), at(90)))
+                .map(|text| ArmingReason::reported((*text).to_owned(), at(90)))
                 .collect(),
             ..Report::of_nothing(NodeName::parse("n").unwrap())
         }
@@ -90,20 +90,20 @@ mod tests {
 
     #[test]
     fn a_refusal_is_told_with_the_time_when_the_autopilot_first_gave_it() {
-        let now = told(&[], &report(Some(false), &["Need Position Estimate"]), second(1000));
+        let now = reported(&[], &report(Some(false), &["Need Position Estimate"]), second(1000));
         assert_eq!(now[0].since, Some(Time(second(990))));
         assert_eq!(
             (now[0].message.as_str(), now[0].class.as_str()),
             ("Need Position Estimate", "Unclear")
         );
-        let later = told(&now, &report(Some(false), &["Need Position Estimate"]), second(1007));
+        let later = reported(&now, &report(Some(false), &["Need Position Estimate"]), second(1007));
         assert_eq!(later, now);
     }
 
     #[test]
     fn a_value_that_wanders_in_a_text_is_no_news() {
-        let first = told(&[], &report(Some(false), &["GPS hdop 2.31 (needs 1.4)"]), second(1000));
-        let later = told(
+        let first = reported(&[], &report(Some(false), &["GPS hdop 2.31 (needs 1.4)"]), second(1000));
+        let later = reported(
             &first,
             &report(Some(false), &["GPS hdop 12.4 (needs 1.4)"]),
             second(1015),
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn a_vehicle_that_is_ready_or_unheard_has_no_refusals() {
         for ready in [Some(true), None] {
-            assert!(told(&[], &report(ready, &["old words"]), second(1000)).is_empty());
+            assert!(reported(&[], &report(ready, &["old words"]), second(1000)).is_empty());
         }
     }
 }

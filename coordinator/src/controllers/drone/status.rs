@@ -185,7 +185,7 @@ fn assemble(
             i32::try_from(r.takeovers).ok().filter(|&count| count > 0)
         }),
         flight: holder.map_or(before.flight, |r| so_far(r.so_far).map(str::to_owned)),
-        arming_refusals: report.map_or_else(Vec::new, |r| refusals::told(&before.arming_refusals, r, now)),
+        arming_refusals: report.map_or_else(Vec::new, |r| refusals::reported(&before.arming_refusals, r, now)),
         preflight_warnings: warnings(before.preflight_warnings, report),
         observed_generation: Some(generation),
         conditions: new

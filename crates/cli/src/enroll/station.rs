@@ -36,7 +36,7 @@ impl Keys {
             .mode(0o700)
             .create(folder)
             .map_err(|why| unusable(folder, &why))?;
-        let _turn = turn(folder)?;
+        let _turn = exclusive(folder)?;
         let path = folder.join(AUTHORITIES);
         let authorities = match read(&path)? {
             Some(text) => Authorities::from_pem(&text).map_err(|why| damaged(&path, &why))?,
@@ -104,7 +104,7 @@ impl Keys {
     /// # Errors
     /// [`Failure`]; nothing has changed then.
     pub fn issue(&self, peer: &Peer, life: Validity, now: SystemTime) -> Result<Signed, Failure> {
-        let _turn = turn(&self.folder)?;
+        let _turn = exclusive(&self.folder)?;
         let mut list = self.list()?;
         let identity = list.issue(self.authorities.signer(now), peer, life, now);
         let identity = identity.map_err(|why| Failure::Failed(why.to_string()))?;
@@ -120,7 +120,7 @@ impl Keys {
     /// # Errors
     /// [`Failure`]; nothing has changed then.
     pub fn revoke(&self, peer: &Peer) -> Result<usize, Failure> {
-        let _turn = turn(&self.folder)?;
+        let _turn = exclusive(&self.folder)?;
         let mut list = self.list()?;
         let count = list.revoke(peer);
         if count > 0 {
@@ -136,7 +136,7 @@ impl Keys {
 }
 
 /// Nobody else writes while this is held.
-fn turn(folder: &Path) -> Result<File, Failure> {
+fn exclusive(folder: &Path) -> Result<File, Failure> {
     let path = folder.join("trust.lock");
     let open = File::options().create(true).truncate(false).write(true).open(&path);
     let lock = open.map_err(|why| unusable(folder, &why))?;

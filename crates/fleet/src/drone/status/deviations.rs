@@ -45,7 +45,7 @@ const fn reason(cause: Cause) -> &'static str {
 }
 
 /// The cause, and the autopilot's own words if it gave any.
-fn told(cause: Cause, words: &str) -> String {
+fn described(cause: Cause, words: &str) -> String {
     let cause = match cause {
         Cause::Battery => "battery",
         Cause::GroundStation => "ground station lost",
@@ -86,7 +86,7 @@ pub(super) fn executes(drone: &Facts, report: &Report) -> (&'static str, String)
     let message = format!(
         "the autopilot executes a failsafe of its own ({}; mode {}); Skein sends nothing until it is over, unless you order it to \
          land: skein ground, or delete Drone {}",
-        told(cause, words),
+        described(cause, words),
         mode(report),
         drone.name.name
     );
@@ -101,7 +101,7 @@ pub(super) fn other_mode(report: &Report) -> (&'static str, String) {
             reason(cause),
             format!(
                 "the autopilot acts on a failsafe of its own ({}; mode {mode}); Skein sends nothing",
-                told(cause, words)
+                described(cause, words)
             ),
         ),
         None => (
@@ -115,7 +115,10 @@ pub(super) fn other_mode(report: &Report) -> (&'static str, String) {
 pub(super) fn taken_over(drone: &Facts, report: &Report) -> String {
     let name = &drone.name;
     let who = match autopilots(report) {
-        Some((cause, words)) => format!("the autopilot acted on a failsafe of its own ({})", told(cause, words)),
+        Some((cause, words)) => format!(
+            "the autopilot acted on a failsafe of its own ({})",
+            described(cause, words)
+        ),
         None => "somebody took over in flight".to_owned(),
     };
     format!(
@@ -147,7 +150,7 @@ pub(super) fn flight_over(drone: &Facts, report: &Report) -> String {
         }
         (_, Some((cause, words))) => format!(
             "its autopilot landed it by a failsafe of its own ({}), and it stays down; {again}",
-            told(cause, words)
+            described(cause, words)
         ),
         (_, None) if let_go(report.takeovers, drone.resume_after) => {
             format!("somebody took over and it landed, and it stays down; {again}")
@@ -199,7 +202,7 @@ pub(super) fn owed(report: &Report) -> Option<String> {
         Answer::Refused(result) => format!("it refused ({result})"),
     };
     Some(format!(
-        "its autopilot was told {sent}, and {answered}; it still flies (mode {}). Its agent sends it again until it lands; if it \
+        "its autopilot was ordered {sent}, and {answered}; it still flies (mode {}). Its agent sends it again until it lands; if it \
          does not, take it over by remote control",
         mode(report)
     ))
@@ -311,7 +314,7 @@ mod tests {
             ..drone()
         };
         let at = |s| Moment::at(Duration::from_secs(s));
-        let told = |answer, times, made| {
+        let shown = |answer, times, made| {
             let report = Report {
                 made: at(made),
                 owed: Some(Owed {
@@ -325,14 +328,14 @@ mod tests {
             let status = of(&deleted, Some(&report));
             (status.phase, get(&status, Kind::Ready).2.to_owned())
         };
-        assert_eq!(told(Answer::Awaited, 1, 101).0, Phase::Landing);
-        assert_eq!(told(Answer::Accepted, 1, 103).0, Phase::Landing);
+        assert_eq!(shown(Answer::Awaited, 1, 101).0, Phase::Landing);
+        assert_eq!(shown(Answer::Accepted, 1, 103).0, Phase::Landing);
         for (answer, words) in [
             (Answer::Missing, "it has not answered"),
             (Answer::Refused("DENIED".into()), "it refused (DENIED)"),
             (Answer::Accepted, "it accepted and has not begun"),
         ] {
-            let (phase, message) = told(answer, 2, 106);
+            let (phase, message) = shown(answer, 2, 106);
             assert_eq!(phase, Phase::Flying, "{message}");
             assert!(message.contains(words) && message.contains("NAV_LAND"), "{message}");
         }

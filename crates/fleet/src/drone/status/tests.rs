@@ -104,8 +104,8 @@ fn a_refused_arming_is_told_in_the_autopilots_own_words() {
     let mut r = report(FlightTruth::Disarmed, Activity::NotArmable);
     r.ready = Some(false);
     r.reasons = vec![
-        ArmingReason::told("GPS 1: Bad fix".into(), Moment::default()),
-        ArmingReason::told("Battery low".into(), Moment::default()),
+        ArmingReason::reported("GPS 1: Bad fix".into(), Moment::default()),
+        ArmingReason::reported("Battery low".into(), Moment::default()),
     ];
     let s = of(&drone(), Some(&r));
     assert_eq!(s.phase, Phase::Preparing);
@@ -372,7 +372,7 @@ fn what_only_a_person_can_mend_is_stalled_and_what_heals_or_is_done_on_purpose_i
         r.ready = Some(false);
         r.reasons = vec![ArmingReason {
             class,
-            ..ArmingReason::told("Compass not calibrated".into(), Moment::default())
+            ..ArmingReason::reported("Compass not calibrated".into(), Moment::default())
         }];
         of(&drone(), Some(&r))
     };

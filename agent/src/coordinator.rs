@@ -97,7 +97,7 @@ pub enum BadCoordinator {
     Shown,
     /// Plain text across a network.
     #[error(
-        "SKEIN_COORDINATOR: {0:?} is plain text across a network: whoever is on it could fly this vehicle; use \
+        "SKEIN_COORDINATOR: {0:?} is plain text across a network: everybody on it could fly this vehicle; use \
          https://HOST:PORT, or --insecure-plaintext if you mean it"
     )]
     Plain(String),

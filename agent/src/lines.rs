@@ -4,7 +4,7 @@
 //! terminal that is paused or gone, a reader that has ended and a full disk cost lines, never an agent. Must not: decide
 //! what is worth a line, or its form.
 //!
-//!   whoever logs -> a queue of bounded length -> a thread of its own -> the file;   a full queue: counted, and reported later
+//!   any thread -> a queue of bounded length -> a thread of its own -> the file;   a full queue: counted, and reported later
 
 use std::fs::File;
 use std::io::{self, Write};

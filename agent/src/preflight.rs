@@ -23,7 +23,7 @@ const AGAIN: Backoff = Backoff {
     cap: Duration::from_secs(30),
 };
 /// After so many requests without an answer a parameter counts as unknown; it is asked for all the same.
-const IN_VAIN: u32 = 4;
+const GIVE_UP_AFTER: u32 = 4;
 /// What was read is read again after this long on the ground: somebody may have set it meanwhile.
 const READ_AGAIN_AFTER: Duration = Duration::from_secs(300);
 
@@ -198,31 +198,31 @@ impl Reader {
     fn judge(&self, autopilot: Autopilot) -> Findings {
         let mut findings = Findings {
             complete: true,
-            amiss: Vec::new(),
+            problems: Vec::new(),
         };
         for (switch, reading) in switches(autopilot).iter().zip(&self.readings) {
             let Switch { name, off, on, remedy } = switch;
             match reading.value {
-                Some((0.0, _)) => findings.amiss.push(format!("{name} is 0: {off}; set it to {remedy}")),
+                Some((0.0, _)) => findings.problems.push(format!("{name} is 0: {off}; set it to {remedy}")),
                 Some((value, _)) if on.contains(&value) => {}
-                Some((value, _)) => findings.amiss.push(format!(
+                Some((value, _)) => findings.problems.push(format!(
                     "{name} is {value}, which is not known to bring the vehicle down in order; set it to {remedy}"
                 )),
-                None if reading.asked >= IN_VAIN => findings.amiss.push(format!(
+                None if reading.asked >= GIVE_UP_AFTER => findings.problems.push(format!(
                     "{name} could not be read, so it is not known whether the autopilot takes care of itself; check it with a ground station"
                 )),
                 None => findings.complete = false,
             }
         }
         let timeout = &self.readings[TIMEOUT];
-        findings.complete &= timeout.value.is_some() || timeout.asked >= IN_VAIN;
+        findings.complete &= timeout.value.is_some() || timeout.asked >= GIVE_UP_AFTER;
         let acts = self.readings[GROUND_STATION].value.is_some_and(|(value, _)| {
             let switch = switches(autopilot).get(GROUND_STATION);
             switch.is_some_and(|switch| switch.on.contains(&value))
         });
         if let Some((seconds, _)) = timeout.value.filter(|_| acts) {
             findings
-                .amiss
+                .problems
                 .extend(misfit(self::timeout(autopilot), seconds, self.ours));
         }
         findings
@@ -341,7 +341,7 @@ mod tests {
         reader.hear(ardupilot, &param("FS_GCS_TIMEOUT", 5.0, INT8), at(3));
         assert_eq!(asks(&mut reader, ardupilot, 200), None);
         let findings = reader.findings().clone();
-        assert_eq!((findings.complete, findings.amiss.len()), (true, 0));
+        assert_eq!((findings.complete, findings.problems.len()), (true, 0));
         assert_eq!(reader.known_since(), at(3));
         let in_the_air = reader.clone().next(&identity(ardupilot), false, at(400), 1.0);
         assert_eq!(in_the_air, None, "what is known is not read again in the air");
@@ -364,12 +364,15 @@ mod tests {
         );
         let findings = reader.findings().clone();
         assert!(findings.complete);
-        assert_eq!(findings.amiss.len(), 1, "{findings:?}");
-        assert!(findings.amiss[0].starts_with("COM_LOW_BAT_ACT is 0: "), "{findings:?}");
+        assert_eq!(findings.problems.len(), 1, "{findings:?}");
+        assert!(
+            findings.problems[0].starts_with("COM_LOW_BAT_ACT is 0: "),
+            "{findings:?}"
+        );
     }
 
     #[test]
-    fn a_parameter_that_never_comes_is_amiss_and_is_still_asked_for_now_and_then() {
+    fn a_parameter_that_never_comes_is_a_problem_and_is_still_asked_for_now_and_then() {
         let mut reader = Reader::default();
         let mut asked = 0;
         for s in 0..600 {
@@ -378,7 +381,7 @@ mod tests {
         assert!((20..100).contains(&asked), "{asked} requests in ten minutes");
         let findings = reader.findings().clone();
         assert!(
-            findings.complete && findings.amiss.iter().all(|l| l.contains("could not be read")),
+            findings.complete && findings.problems.iter().all(|l| l.contains("could not be read")),
             "{findings:?}"
         );
     }
@@ -391,13 +394,13 @@ mod tests {
             reader.hear(Autopilot::ArduPilot, &param("BATT_FS_LOW_ACT", 2.0, INT8), at(0));
             reader.hear(Autopilot::ArduPilot, &param("FS_GCS_TIMEOUT", 5.0, INT8), at(0));
             let findings = reader.findings();
-            assert!(findings.complete && findings.amiss.len() == 1, "{odd}: {findings:?}");
-            assert!(findings.amiss[0].contains("set it to 5 (land)"), "{findings:?}");
+            assert!(findings.complete && findings.problems.len() == 1, "{odd}: {findings:?}");
+            assert!(findings.problems[0].contains("set it to 5 (land)"), "{findings:?}");
         }
         // The bits of a number where the autopilot says that it is one: PX4's integers are not.
         let mut reader = Reader::default();
         reader.hear(Autopilot::Px4, &param("NAV_DLL_ACT", 2.0, INT32), at(0));
-        assert_eq!(reader.findings().amiss.len(), 1, "{:?}", reader.findings());
+        assert_eq!(reader.findings().problems.len(), 1, "{:?}", reader.findings());
         for (value, stops_motors) in [(1, false), (2, false), (3, false), (5, true), (6, true)] {
             let mut reader = Reader::default();
             reader.hear(
@@ -405,7 +408,7 @@ mod tests {
                 &param("NAV_DLL_ACT", f32::from_bits(value), INT32),
                 at(0),
             );
-            assert_eq!(!reader.findings().amiss.is_empty(), stops_motors, "{value}");
+            assert_eq!(!reader.findings().problems.is_empty(), stops_motors, "{value}");
         }
     }
 
@@ -424,7 +427,7 @@ mod tests {
             reader.hear(autopilot, &param(name, is(value), kind), at(0));
         }
         assert!(reader.findings().complete);
-        reader.findings().amiss.clone()
+        reader.findings().problems.clone()
     }
 
     #[test]
@@ -467,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_out_that_cannot_be_read_or_of_a_failsafe_that_is_off_is_not_amiss() {
+    fn a_time_out_that_cannot_be_read_or_of_a_failsafe_that_is_off_is_no_problem() {
         let mut reader = Reader::default();
         let ardupilot = Autopilot::ArduPilot;
         reader.hear(ardupilot, &param("FS_GCS_ENABLE", 1.0, INT8), at(0));
@@ -477,12 +480,12 @@ mod tests {
             *reader.findings(),
             Findings {
                 complete: true,
-                amiss: Vec::new()
+                problems: Vec::new()
             }
         );
         reader.hear(ardupilot, &param("FS_GCS_ENABLE", 0.0, INT8), at(300));
         reader.hear(ardupilot, &param("FS_GCS_TIMEOUT", 120.0, INT8), at(300));
-        assert_eq!(reader.findings().amiss.len(), 1, "that it is off says all");
+        assert_eq!(reader.findings().problems.len(), 1, "that it is off says all");
     }
 
     #[test]

@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn onlookers_heartbeats_are_held_unless_that_is_wished_for() {
+    fn onlookers_heartbeats_are_held_unless_that_is_configured() {
         for (flags, pass_heartbeats) in [
             (&[][..], true),
             (&["--gcs-guest-heartbeats=hold"], false),

@@ -51,9 +51,9 @@ impl Pilot {
                 ReasonClass::WillHeal,
                 "the autopilot's own failsafes are being read".to_owned(),
             )),
-            Clearance::Amiss => {
-                let amiss = self.preflight.findings().amiss.iter();
-                reasons.extend(amiss.map(|line| ours(ReasonClass::NeedsHuman, line.clone())));
+            Clearance::Problems => {
+                let problems = self.preflight.findings().problems.iter();
+                reasons.extend(problems.map(|line| ours(ReasonClass::NeedsHuman, line.clone())));
             }
         }
         reasons
@@ -132,7 +132,7 @@ impl Pilot {
             others_flew: self.others_flew(now).is_some(),
             warnings: match self.preflight_policy() {
                 Preflight::Ignore => Vec::new(),
-                Preflight::Warn | Preflight::Refuse => self.preflight.findings().amiss.clone(),
+                Preflight::Warn | Preflight::Refuse => self.preflight.findings().problems.clone(),
             },
         }
     }

@@ -212,7 +212,7 @@ impl World {
     }
 }
 
-/// The wish for this node's Drone.
+/// The assignment for this node's Drone.
 fn order(generation: i64, desired: Desired) -> Order {
     Order::Assigned(Assignment {
         term: Term(3),
@@ -292,7 +292,7 @@ fn nothing_of_it_is_asked_of_ardupilot() {
     assert!(!world.wrote.iter().any(|(_, message)| asked(message)));
 }
 
-/// When the vehicle was armed and in the air, in milliseconds after the wish, which comes `after` so many packets of the
+/// When the vehicle was armed and in the air, in milliseconds after the order, which comes `after` so many packets of the
 /// download; and the world as it is then.
 fn take_off(world: &mut World, packets: usize) -> (u64, u64) {
     world.until("ready to fly", 90, |w| w.pilot.report(w.now()).ready == Some(true));
@@ -315,7 +315,7 @@ fn downloading() -> World {
 }
 
 #[test]
-fn a_wish_to_fly_during_the_download_is_carried_out_as_fast_as_without_it() {
+fn an_order_to_fly_during_the_download_is_carried_out_as_fast_as_without_it() {
     let mut plain = World::with(Autopilot::Px4);
     plain.pilot = pilot(None);
     plain.pilot.hear(&LinkEvent::Up, plain.now(), 0.5);

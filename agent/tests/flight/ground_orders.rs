@@ -39,7 +39,7 @@ async fn a_ground_order_outlives_agent_and_coordinator_until_it_is_done() {
         landed(&agent).await;
         assert_eq!(agent.report().unwrap().ground_latch, Some(ID));
         agent.kill().await;
-        // A coordinator that was restarted too, and knows nothing of the order, wishes it to fly again and again.
+        // A coordinator that was restarted too, and knows nothing of the order, orders it to fly again and again.
         let agent = vehicle.agent();
         for term in [3, 4, 5] {
             let Order::Assigned(assigned) = flying(2) else { panic!() };

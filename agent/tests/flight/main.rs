@@ -275,7 +275,7 @@ fn grounded(generation: i64) -> Order {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wish_to_fly_takes_the_vehicle_up_and_a_wish_to_land_brings_it_down() {
+async fn an_order_to_fly_takes_the_vehicle_up_and_an_order_to_land_brings_it_down() {
     for kind in BOTH {
         let vehicle = Vehicle::new(kind);
         let agent = vehicle.agent();
@@ -305,7 +305,7 @@ async fn a_wish_to_fly_takes_the_vehicle_up_and_a_wish_to_land_brings_it_down() 
             })
             .await;
         assert_eq!(vehicle.see(|w| (w.count(LAND), w.armed)), (1, false), "{kind:?}");
-        // A new wish to fly starts afresh.
+        // A new order to fly starts afresh.
         agent.order(flying(3)).await;
         agent.until_holding().await;
         assert_eq!(vehicle.see(|w| w.strange_senders), 0);
@@ -488,7 +488,7 @@ async fn an_agent_that_restarts_in_mid_flight_adopts_its_vehicle_and_commands_no
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_remembered_wish_alone_never_lifts_a_vehicle_off() {
+async fn a_remembered_order_alone_never_lifts_a_vehicle_off() {
     let vehicle = Vehicle::new(Kind::Px4);
     vehicle.see(|w| w.ready = false);
     let agent = vehicle.agent();
@@ -763,7 +763,7 @@ async fn a_full_disk_lets_the_vehicle_land_but_not_take_off() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_drones_wish_is_refused_while_the_vehicle_flies() {
+async fn another_drones_order_is_refused_while_the_vehicle_flies() {
     let vehicle = Vehicle::new(Kind::ArduCopter);
     let agent = vehicle.agent();
     agent.connect(flying(1)).await;
@@ -896,7 +896,7 @@ async fn what_waited_while_the_agent_was_held_up_does_not_pass_for_fresh() {
     agent.kill().await;
 }
 
-/// Lets whoever waits to write into this pipe go on when it is dropped, so that a failing test ends too.
+/// Lets the one that waits to write into this pipe go on when it is dropped, so that a failing test ends too.
 struct Answers(std::path::PathBuf);
 
 impl Drop for Answers {
@@ -915,7 +915,7 @@ async fn a_disk_that_does_not_answer_holds_up_neither_reports_nor_a_landing() {
     let vehicle = Vehicle::new(Kind::Px4);
     let agent = vehicle.agent();
     agent.until("heard", 20, |r| r.link_alive).await;
-    // Whoever opens the new file waits for a reader.
+    // The one that opens the new file waits for a reader.
     let hung = vehicle.dir.path().join("state.json.new");
     nix::unistd::mkfifo(&hung, Mode::S_IRUSR | Mode::S_IWUSR).unwrap();
     let answers = Answers(hung);

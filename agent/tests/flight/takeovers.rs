@@ -135,7 +135,7 @@ async fn landings_of_ours_are_no_takeovers_however_they_are_interrupted() {
             })
             .await;
         agent.kill().await;
-        // Its next life finds the vehicle in the middle of it, and wished to fly.
+        // Its next life finds the vehicle in the middle of it, and ordered to fly.
         let agent = vehicle.agent();
         agent.connect(flying(1)).await;
         agent.until("down", 60, |r| r.truth == FlightTruth::Disarmed).await;

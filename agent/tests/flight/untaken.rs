@@ -1,10 +1,10 @@
-//! Orders that are heard and not taken: whoever gives them is there, and what they say against the Drone held counts. And
+//! Orders that are received and not taken: the leader that gives them is there, and what they say against the Drone held counts. And
 //! what an agent without a memory is told.
 
 use super::*;
 use fleet::flight_record::{ReportedFlight, SoFar};
 
-/// A wish to fly under `term`, with a landing 20 s after the coordinator is lost.
+/// An order to fly under `term`, with a landing 20 s after the coordinator is lost.
 fn watched(term: u64) -> Order {
     let altitude = AltitudeAboveHome(10.0);
     let failsafe = Failsafe {
@@ -57,7 +57,7 @@ async fn a_vehicle_is_not_armed_for_a_drone_of_which_the_coordinator_has_let_go(
         uid: DroneUid("u-2".into()),
         ..assignment(1, Desired::Flying { altitude })
     };
-    // Refused, because nothing is known of the vehicle; but nobody wishes the first Drone in the air any more.
+    // Refused, because nothing is known of the vehicle; but no leader wants the first Drone in the air any more.
     agent.order(Order::Assigned(other.clone())).await;
     sleep(Duration::from_secs(1)).await;
     vehicle.plugged.store(true, Ordering::SeqCst);

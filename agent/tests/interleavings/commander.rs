@@ -8,7 +8,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, RngExt};
 use std::time::Duration;
 
-/// What is wished now.
+/// What is desired now.
 #[derive(Clone, Debug)]
 pub struct Commander {
     pub term: u64,
@@ -81,7 +81,7 @@ impl Commander {
         })
     }
 
-    /// Something is wished otherwise.
+    /// Something else is desired.
     pub fn change(&mut self, rng: &mut StdRng, takeovers: u32) {
         self.generation += 1;
         match rng.random_range(0..12) {
@@ -96,7 +96,7 @@ impl Commander {
                     self.mark = Some(GroundMark::Done(id));
                 }
             }
-            // Started anew while the order stood nowhere: it knows of no order, and wishes to fly.
+            // Started anew while the order was recorded nowhere: it knows of no order, and wants flight.
             6 => {
                 self.term += 1;
                 self.mark = None;

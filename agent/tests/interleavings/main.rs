@@ -2,7 +2,7 @@
 //! and new coordinators, a pilot who takes over, reboots, links that come and go, restarts of the agent.
 //!
 //! After every message that leaves, an oracle that knows nothing of `fleet` asks whether it was allowed. When the disorder
-//! is over, a vehicle wished up must fly and one wished down must be down, within a time.
+//! is over, a vehicle desired in the air must fly and one desired on the ground must be there, within a time.
 //!
 //! A failing seed is printed; `SKEIN_SEED=n` runs it alone, `SKEIN_SEEDS=n` runs so many.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
@@ -52,7 +52,7 @@ fn no_disorder_makes_the_agent_send_what_it_must_not() {
 }
 
 #[test]
-fn when_the_disorder_is_over_wishes_come_true() {
+fn when_the_disorder_is_over_the_vehicle_is_as_desired() {
     for seed in seeds() {
         let mut world = World::new(seed, 0xD15C_04DE);
         for _ in 0..200 {

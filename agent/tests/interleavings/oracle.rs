@@ -165,7 +165,7 @@ impl Oracle {
         }
     }
 
-    fn wishes_flight(&self) -> bool {
+    fn wants_flight(&self) -> bool {
         let taken = self.taken.as_ref();
         let flying = matches!(taken, Some(Order::Assigned(a)) if matches!(a.desired, Desired::Flying { .. }));
         let newest = taken.is_some_and(|order| order.term().0 >= self.highest_term);
@@ -197,12 +197,12 @@ impl Oracle {
             MavCmd::MAV_CMD_RUN_PREARM_CHECKS => assert!(!shown.armed, "asked of an armed vehicle: {out:?}"),
             ARM => self.judge_arm(p, now, out),
             SET_MODE => assert!(
-                self.down() && fresh(3000) && self.wishes_flight(),
+                self.down() && fresh(3000) && self.wants_flight(),
                 "a mode was set without need: {out:?} {self:?}"
             ),
             NAV_TAKEOFF => assert!(
-                shown.armed && fresh(3000) && self.wishes_flight() && !self.terminating,
-                "a takeoff that nobody wished: {out:?} {self:?}"
+                shown.armed && fresh(3000) && self.wants_flight() && !self.terminating,
+                "a takeoff that nobody ordered: {out:?} {self:?}"
             ),
             NAV_LAND | NAV_RETURN => self.judge_descent(command, now, out),
             other => panic!("a command that the agent has no business to send: {other:?}"),
@@ -217,10 +217,7 @@ impl Oracle {
         let shown = &self.shown;
         assert_eq!((p[0], p[1]), (1.0, 0.0), "it disarms or forces: {out:?}");
         assert!(matches!(&out.message, MavMessage::COMMAND_LONG(m) if m.confirmation == 0));
-        assert!(
-            self.wishes_flight(),
-            "armed though nobody who leads wishes it: {self:?}"
-        );
+        assert!(self.wants_flight(), "armed though no leader orders it: {self:?}");
         assert!(!self.terminating, "armed while ending");
         assert!(self.down(), "armed though it is not known to be down: {self:?}");
         assert!(

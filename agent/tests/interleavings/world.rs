@@ -340,7 +340,7 @@ impl World {
         }
     }
 
-    /// The disorder ends: everything works, and nobody but the coordinator wishes anything.
+    /// The disorder ends: everything works, and only the coordinator orders anything.
     pub fn calm(&mut self) {
         self.disorder = false;
         self.vehicle.ready = true;
@@ -353,7 +353,7 @@ impl World {
         if self.terminating {
             self.restart();
         }
-        // Whoever took over has landed the vehicle.
+        // The person who took over has landed the vehicle.
         if self.vehicle.mode == Mode::Pilot || self.vehicle.in_air {
             self.vehicle.mode = Mode::Land;
         }

@@ -19,7 +19,7 @@ fn each_leadership_has_a_higher_term() {
 }
 
 #[test]
-fn whoever_holds_it_renews_it_and_keeps_its_term() {
+fn its_holder_renews_it_and_keeps_its_term() {
     let lease = renewed(Some(taken(None, "a")), Term(1), "skein-system", "a").unwrap();
     assert_eq!((term(&lease), holder(&lease)), (Term(1), Some("a")));
     assert!(lease.spec.unwrap().renew_time.is_some());

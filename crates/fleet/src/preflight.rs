@@ -12,7 +12,7 @@ pub struct Findings {
     /// Whether all of them have been read, or asked for without an answer.
     pub complete: bool,
     /// The findings: one line each, with what to do. What could not be read counts as a finding.
-    pub amiss: Vec<String>,
+    pub problems: Vec<String>,
 }
 
 /// Whether the autopilot's failsafes prevent arming.
@@ -24,7 +24,7 @@ pub enum Clearance {
     /// They are still being read, and the Drone wants them known.
     Reading,
     /// Some are off or unknown, and the Drone wants them on; or nothing is known of the battery.
-    Amiss,
+    Problems,
 }
 
 /// Whether `findings`, or a battery of which nothing is known, prevent arming under `policy`.
@@ -32,9 +32,9 @@ pub enum Clearance {
 pub fn clearance(policy: Preflight, findings: &Findings, battery: Level) -> Clearance {
     match policy {
         Preflight::Ignore | Preflight::Warn => Clearance::Clear,
-        Preflight::Refuse if !findings.amiss.is_empty() => Clearance::Amiss,
+        Preflight::Refuse if !findings.problems.is_empty() => Clearance::Problems,
         Preflight::Refuse if !findings.complete => Clearance::Reading,
-        Preflight::Refuse if battery == Level::Unknown => Clearance::Amiss,
+        Preflight::Refuse if battery == Level::Unknown => Clearance::Problems,
         Preflight::Refuse => Clearance::Clear,
     }
 }
@@ -43,10 +43,10 @@ pub fn clearance(policy: Preflight, findings: &Findings, battery: Level) -> Clea
 mod tests {
     use super::*;
 
-    fn found(complete: bool, amiss: &[&str]) -> Findings {
+    fn found(complete: bool, problems: &[&str]) -> Findings {
         Findings {
             complete,
-            amiss: amiss.iter().map(|&line| line.to_owned()).collect(),
+            problems: problems.iter().map(|&line| line.to_owned()).collect(),
         }
     }
 
@@ -60,10 +60,10 @@ mod tests {
         }
         let refuse = |findings| clearance(Preflight::Refuse, &findings, Level::Fine);
         assert_eq!(refuse(found(false, &[])), Clearance::Reading);
-        assert_eq!(refuse(found(false, &["off"])), Clearance::Amiss);
-        assert_eq!(refuse(found(true, &["off"])), Clearance::Amiss);
+        assert_eq!(refuse(found(false, &["off"])), Clearance::Problems);
+        assert_eq!(refuse(found(true, &["off"])), Clearance::Problems);
         assert_eq!(refuse(found(true, &[])), Clearance::Clear);
         let unknown = clearance(Preflight::Refuse, &found(true, &[]), Level::Unknown);
-        assert_eq!(unknown, Clearance::Amiss, "its reserve would be watched by nobody");
+        assert_eq!(unknown, Clearance::Problems, "its reserve would be watched by nobody");
     }
 }

@@ -204,7 +204,7 @@ impl From<FlightTruth> for v1::FlightTruth {
 }
 
 impl From<v1::FlightTruth> for FlightTruth {
-    /// Unspecified is unknown: whoever does not say so has not said that the vehicle is on the ground.
+    /// Unspecified is unknown: one that does not say so has not said that the vehicle is on the ground.
     fn from(truth: v1::FlightTruth) -> Self {
         match truth {
             v1::FlightTruth::Unspecified | v1::FlightTruth::UnknownLandedState => {

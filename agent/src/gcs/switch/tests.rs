@@ -240,7 +240,7 @@ fn while_the_agent_beats_as_a_ground_station_no_guest_does() {
 }
 
 #[test]
-fn on_wish_no_heartbeat_of_a_guest_reaches_the_autopilot() {
+fn if_configured_no_heartbeat_of_a_guest_reaches_the_autopilot() {
     let (mut switch, now) = switch(Policy {
         pass_heartbeats: false,
         ..OPEN

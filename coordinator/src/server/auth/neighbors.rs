@@ -46,7 +46,7 @@ async fn guess(layer: &AuthLayer, path: &str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_was_known_is_heard_whatever_others_at_the_same_address_guess() {
+async fn a_known_caller_is_admitted_whatever_others_at_the_same_address_guess() {
     let api = Scripted::new();
     api.knows("t", "ada");
     api.knows_agent("a", "node-a");

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_may_for_all_or_for_a_namespace_may_for_each_in_it() {
+    fn a_right_to_all_or_to_a_namespace_holds_for_each_in_it() {
         let one = Right::to_order(GROUND, &Key::new("north", "alpha"));
         let wider: Vec<String> = one.wider().iter().map(Right::to_string).collect();
         assert_eq!(

@@ -38,7 +38,7 @@ async fn grounds(auth: &Auth, token: &str) -> Result<(), Refusal> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_grounded_within_the_hour_grounds_within_a_second_of_an_api_server_that_hangs() {
+async fn a_person_who_grounded_within_the_hour_grounds_within_a_second_of_an_api_server_that_hangs() {
     let api = Scripted::new();
     api.knows("t", "ada");
     api.lets("ground");
@@ -52,7 +52,7 @@ async fn whoever_grounded_within_the_hour_grounds_within_a_second_of_an_api_serv
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_watched_within_the_hour_and_could_ground_can_ground() {
+async fn a_person_who_watched_within_the_hour_and_could_ground_can_ground() {
     let api = Scripted::new();
     api.knows("t", "ada");
     api.lets("get");
@@ -71,7 +71,7 @@ async fn whoever_watched_within_the_hour_and_could_ground_can_ground() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_may_only_watch_cannot_ground_while_nobody_can_be_asked() {
+async fn a_person_who_may_only_watch_cannot_ground_while_nobody_can_be_asked() {
     let api = Scripted::new();
     api.knows("t", "bob");
     api.lets("get");

@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_gives_back_is_told_how_skein_goes_on() {
+    fn a_person_who_gives_back_is_shown_how_skein_goes_on() {
         let told = said(Key::GiveBack, &vehicle("a", "InAir", "HandsOffOtherMode"));
         assert!(told.ends_with("skein resume demo-a -n default"), "{told}");
         for (byte, key) in [(b't', Some(Key::TakeOver)), (b'?', Some(Key::Help)), (b'x', None)] {

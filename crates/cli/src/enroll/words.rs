@@ -88,12 +88,12 @@ pub fn enrolled(peer: &Peer, files: &Files, address: &Address, life: Validity) -
              with its own paths and link:\n\
              \x20 skein-agent --node {node} --link serial:/dev/ttyACM0:921600 --coordinator https://{address} \\\n\
              \x20   --coordinator-ca {authority} --client-cert {certificate} --client-key {key}\n\
-             Whoever has {key} can speak for {node}. To take it back: skein enroll --revoke {node}{hint}"
+             Everybody who has {key} can speak for {node}. To take it back: skein enroll --revoke {node}{hint}"
         ),
         Peer::Operator { name } => format!(
             "{name} is enrolled as an operator: {certificate}, {key} and {authority}, {end}:\n\
              \x20 skein --server https://{address} --server-ca {authority} --client-cert {certificate} --client-key {key} status\n\
-             Whoever has {key} may ground, release and kill. To take it back: skein enroll --revoke --operator {name}{hint}"
+             Everybody who has {key} may ground, release and kill. To take it back: skein enroll --revoke --operator {name}{hint}"
         ),
     }
 }

@@ -263,7 +263,7 @@ fn a_pilot_in_command_is_left_in_command() {
 }
 
 #[test]
-fn a_landing_once_begun_is_finished_whoever_began_it() {
+fn a_landing_once_begun_is_finished_no_matter_who_began_it() {
     for mode in [Mode::Land, Mode::Return] {
         assert_eq!(world(FLY).flying(mode).decide(), rest(Activity::Landing));
         assert_eq!(world(GROUND).flying(mode).decide(), rest(Activity::Landing));
@@ -628,7 +628,7 @@ fn a_vehicle_at_its_reserve_is_not_armed() {
 #[test]
 fn a_drone_that_wants_the_autopilots_failsafes_on_keeps_its_vehicle_down_until_they_are_known_to_be() {
     let mut w = world(FLY);
-    for preflight in [Clearance::Reading, Clearance::Amiss] {
+    for preflight in [Clearance::Reading, Clearance::Problems] {
         w.preflight = preflight;
         w = w.disarmed(Mode::Station);
         assert_eq!(w.decide(), rest(Activity::NotArmable));

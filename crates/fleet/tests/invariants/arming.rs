@@ -107,12 +107,12 @@ fn a_vehicle_is_armed_when_nothing_stands_in_the_way_and_never_else() {
     let preflights = [
         (Clearance::Clear, false),
         (Clearance::Reading, true),
-        (Clearance::Amiss, true),
+        (Clearance::Problems, true),
     ];
     let latches = [(None, false), (Some(GroundOrderId(1)), true)];
     let (mut asked, mut allowed) = (0_u32, 0_u32);
     for (vehicle, by_vehicle) in &vehicles {
-        for (held, by_wish) in &held {
+        for (held, by_assignment) in &held {
             for (record, by_record) in &records {
                 for (battery, by_battery) in batteries {
                     for (preflight, by_preflight) in preflights {
@@ -134,7 +134,7 @@ fn a_vehicle_is_armed_when_nothing_stands_in_the_way_and_never_else() {
                                     now: at(NOW),
                                 };
                                 let forbidden = *by_vehicle
-                                    || *by_wish
+                                    || *by_assignment
                                     || *by_record
                                     || by_battery
                                     || by_preflight

@@ -137,7 +137,7 @@ proptest! {
 }
 
 #[test]
-fn a_descent_is_ours_only_where_it_was_sent_or_wished() {
+fn a_descent_is_ours_only_where_it_was_sent_or_desired() {
     let modes = [Mode::Land, Mode::Return];
     for mode in modes {
         for sent in [None, Some(Descent::Land), Some(Descent::Return)] {
@@ -157,7 +157,7 @@ fn a_descent_is_ours_only_where_it_was_sent_or_wished() {
                 assert_eq!(
                     theirs,
                     InCommand::SomebodyElse,
-                    "the descent of whoever has taken over is theirs"
+                    "the descent belongs to the one that has taken over"
                 );
             }
         }

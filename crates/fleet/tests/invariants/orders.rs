@@ -81,7 +81,7 @@ proptest! {
     }
 
     #[test]
-    fn while_a_ground_order_is_kept_no_wish_of_its_drone_flies_and_only_its_own_end_ends_it(
+    fn while_a_ground_order_is_kept_no_order_of_its_drone_flies_and_only_its_own_end_ends_it(
         orders in prop::collection::vec((order(), any::<bool>()), 1..40)
     ) {
         let mut fence = Fence::default();
@@ -108,7 +108,7 @@ proptest! {
     }
 
     #[test]
-    fn the_newest_wish_of_the_leader_for_the_drone_that_is_held_is_always_taken(
+    fn the_newest_order_of_the_leader_for_the_drone_that_is_held_is_always_taken(
         orders in prop::collection::vec((order(), any::<bool>()), 0..20),
         settled in any::<bool>(),
     ) {

@@ -1,4 +1,4 @@
-//! Invariants 1, 5, 6, 8 and 9: what may be sent at all, over all combinations of a wish, a vehicle and a history.
+//! Invariants 1, 5, 6, 8 and 9: what may be sent, over all combinations of an assignment, a vehicle and a history.
 
 use crate::given::{FLYING, GROUNDED, NOW, assigned, at, heard, uid, vehicle};
 use fleet::assignment::{Failsafe, Fence, OnCoordinatorLoss, OnLowBattery};
@@ -36,7 +36,7 @@ fn shown() -> Vec<Shown> {
                     for ready in [true, false] {
                         let vehicle = Vehicle {
                             ready: Some(heard(ready, 0)),
-                            // Higher than it is wished.
+                            // Higher than desired.
                             position: Some(heard(position(30.0), age)),
                             ..vehicle(armed, mode, landed, age)
                         };
@@ -260,7 +260,7 @@ fn judge(step: &Step, around: &Around, shown: &Shown, under_way: bool, by_us: bo
 }
 
 #[test]
-fn whoever_is_up_and_must_come_down_is_told_to_land_at_once() {
+fn a_vehicle_that_is_up_and_must_land_is_ordered_to_land_at_once() {
     let memory = Memory::default();
     let record = FlightRecord::default();
     for (desired, terminating) in [(false, false), (false, true), (true, true)] {

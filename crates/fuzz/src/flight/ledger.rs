@@ -72,13 +72,13 @@ impl Ledger {
                     let earlier = same.is_some_and(|held| held.term == new.term && new.generation < held.generation);
                     assert!(
                         !earlier,
-                        "an earlier wish of the same Drone was taken: {order:?} {self:?}"
+                        "an earlier order of the same Drone was taken: {order:?} {self:?}"
                     );
                 } else {
                     let newer = same.is_some_and(|held| held.term < new.term || held.generation <= new.generation);
                     assert!(
                         !newer,
-                        "the newest wish for the Drone that is held was refused: {order:?} {self:?}"
+                        "the newest order for the Drone that is held was refused: {order:?} {self:?}"
                     );
                     return;
                 }
@@ -132,7 +132,7 @@ impl Ledger {
     }
 
     /// Whether the Drone wishes flight, and nothing that is certain is against it.
-    pub fn wishes_flight(&self) -> bool {
+    pub fn wants_flight(&self) -> bool {
         let flying = matches!(&self.taken, Some(Order::Assigned(a)) if matches!(a.desired, Desired::Flying { .. }));
         flying && !matches!(self.kept, KeptOrder::Yes(_))
     }
@@ -189,7 +189,7 @@ impl Ledger {
                 self.flown = false;
                 self.over = false;
             }
-        } else if self.wishes_flight() {
+        } else if self.wants_flight() {
             self.flown |= state == State::InTheAir && !self.over;
             if self.flown && state == State::Down {
                 self.flown = false;

@@ -137,7 +137,7 @@ fn an_arming_that_an_invariant_forbids_is_noticed() {
     let heard = |oracle: &mut Oracle, message: MavMessage| oracle.heard((7, 1), &message, None, NOW);
     for (what, change) in [
         (
-            "nobody wishes it",
+            "no leader orders it",
             &(|o: &mut Oracle| o.told(&order(GROUNDED), true, NOW)) as &dyn Fn(&mut Oracle),
         ),
         ("who is deposed", &|o| {

@@ -11,9 +11,9 @@ pub struct Mutation {
     pub name: &'static str,
     /// The file.
     pub file: &'static str,
-    /// What stands there, once.
+    /// The present text, which is there once.
     pub find: &'static str,
-    /// What stands there instead.
+    /// The text in its place.
     pub replace: &'static str,
     /// Arguments of `cargo test`.
     pub tests: &'static [&'static str],
@@ -52,7 +52,7 @@ const GROUND_ORDER: &str = "crates/fleet/src/ground_order.rs";
 pub const SHORT: &[&str] = &[
     "arms a vehicle that is not known to be on the ground",
     "stops the motors of another Drone's vehicle",
-    "forgets a ground order that stands nowhere yet",
+    "forgets a ground order that is recorded nowhere yet",
 ];
 
 /// All of them.
@@ -67,7 +67,7 @@ pub const MUTATIONS: &[Mutation] = &[
     },
     Mutation {
         invariant: 1,
-        name: "arms on an assignment that only stands on the disk",
+        name: "arms on an assignment that is only on the disk",
         file: SAFETY,
         find: "if !q.confirmed {",
         replace: "if false {",
@@ -99,7 +99,7 @@ pub const MUTATIONS: &[Mutation] = &[
     },
     Mutation {
         invariant: 1,
-        name: "believes arming checks told in another mode",
+        name: "believes arming checks reported in another mode",
         file: "agent/src/normalize.rs",
         find: "        vehicle.ready = None;\n",
         replace: "",
@@ -163,7 +163,7 @@ pub const MUTATIONS: &[Mutation] = &[
     },
     Mutation {
         invariant: 4,
-        name: "lets a Drone go on an earlier wish to be on the ground",
+        name: "lets a Drone go on an earlier order to be on the ground",
         file: SAFETY,
         find: "h.term == desired.term && h.generation >= desired.generation;",
         replace: "h.term <= desired.term;",
@@ -237,7 +237,7 @@ pub const MUTATIONS: &[Mutation] = &[
         invariant: 7,
         name: "arms with a battery that nothing is known of",
         file: "crates/fleet/src/preflight.rs",
-        find: "Preflight::Refuse if battery == Level::Unknown => Clearance::Amiss,",
+        find: "Preflight::Refuse if battery == Level::Unknown => Clearance::Problems,",
         replace: "Preflight::Refuse if battery == Level::Unknown => Clearance::Clear,",
         tests: FLEET,
     },
@@ -245,8 +245,8 @@ pub const MUTATIONS: &[Mutation] = &[
         invariant: 7,
         name: "arms although the autopilot's own failsafes are off",
         file: "crates/fleet/src/preflight.rs",
-        find: "Preflight::Refuse if !findings.amiss.is_empty() => Clearance::Amiss,",
-        replace: "Preflight::Refuse if !findings.amiss.is_empty() => Clearance::Clear,",
+        find: "Preflight::Refuse if !findings.problems.is_empty() => Clearance::Problems,",
+        replace: "Preflight::Refuse if !findings.problems.is_empty() => Clearance::Clear,",
         tests: FLEET,
     },
     Mutation {
@@ -275,7 +275,7 @@ pub const MUTATIONS: &[Mutation] = &[
     },
     Mutation {
         invariant: 9,
-        name: "forgets a ground order that stands nowhere yet",
+        name: "forgets a ground order that is recorded nowhere yet",
         file: "crates/fleet/src/ground.rs",
         find: "Some(GroundMark::Given(id)) if ordered => Some(id),",
         replace: "Some(GroundMark::Given(_)) if ordered => None,",
@@ -283,7 +283,7 @@ pub const MUTATIONS: &[Mutation] = &[
     },
     Mutation {
         invariant: 9,
-        name: "flies a wish while a ground order is kept",
+        name: "flies an assignment while a ground order is kept",
         file: ASSIGNMENT,
         find: "(Some(_), Desired::Flying { .. }) => Desired::Grounded {",
         replace: "(Some(_), Desired::Flying { altitude }) if altitude.0 < 0.0 => Desired::Grounded {",

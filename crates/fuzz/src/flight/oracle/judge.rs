@@ -108,7 +108,7 @@ impl Oracle {
     pub fn judge_arm(&mut self, params: [f32; 4], now: u64) {
         assert_eq!(params, [1.0, 0.0, 0.0, 0.0], "it disarms, or forces");
         let ledger = &self.ledger;
-        assert!(ledger.wishes_flight(), "armed though nobody wishes it: {self:?}");
+        assert!(ledger.wants_flight(), "armed though no leader orders it: {self:?}");
         assert!(ledger.is_of_the_leader(), "armed for one who is deposed: {self:?}");
         assert!(self.word && self.stream_open, "armed on an order of before: {self:?}");
         assert!(!self.terminating, "armed while ending: {self:?}");
@@ -154,15 +154,15 @@ impl Oracle {
         let sub = if px4 { 3.0 } else { 0.0 };
         assert_eq!(params[..3], [1.0, 4.0, sub], "no mode of ours");
         assert!(
-            self.perhaps.state(now) == State::Down && self.ledger.wishes_flight() && !self.terminating,
+            self.perhaps.state(now) == State::Down && self.ledger.wants_flight() && !self.terminating,
             "a mode was set without need: {self:?}"
         );
     }
 
     fn judge_takeoff(&mut self, params: [f32; 4], now: u64) {
         assert!(
-            self.ledger.wishes_flight() && !self.terminating && !self.ledger.killed,
-            "a takeoff that nobody wishes: {self:?}"
+            self.ledger.wants_flight() && !self.terminating && !self.ledger.killed,
+            "a takeoff that nobody ordered: {self:?}"
         );
         let state = self.perhaps.state(now);
         assert_eq!(
@@ -182,9 +182,9 @@ impl Oracle {
             ),
             "a takeoff in another's mode: {self:?}"
         );
-        let wished = self.ledger.held.as_ref().map(|held| held.desired);
+        let desired = self.ledger.held.as_ref().map(|held| held.desired);
         if let (Some(Desired::Flying { altitude }), MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA) =
-            (wished, ours.autopilot)
+            (desired, ours.autopilot)
         {
             assert!(
                 (f64::from(params[3]) - altitude.0).abs() < 0.01,

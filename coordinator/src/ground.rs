@@ -107,7 +107,7 @@ pub enum GroundError {
     NoSuchNode(NodeName),
     /// The objects could not be marked.
     #[error(
-        "{reached} agents were told, but the order could not be written to Kubernetes and is being tried again: {source}"
+        "{reached} agents were notified, but the order could not be written to Kubernetes and is being tried again: {source}"
     )]
     NotWritten {
         /// Agents notified.

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
-/// Watches Swarms and Drones and tells the agents on drone nodes what should fly. The Kubernetes API is found through
+/// Watches Swarms and Drones and sends the agents on drone nodes their orders. The Kubernetes API is found through
 /// KUBECONFIG, or the ServiceAccount when running in a cluster.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "skein-coordinator", version = fleet::version::version())]

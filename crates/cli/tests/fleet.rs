@@ -499,7 +499,7 @@ fn an_unknown_swarm_is_exit_code_1_and_those_that_exist_are_listed() {
 
 #[test]
 fn a_ground_order_that_could_not_be_written_down_is_a_failure_with_the_coordinators_words() {
-    let words = "2 agents were told, but the order could not be written to Kubernetes and is being tried again";
+    let words = "2 agents were notified, but the order could not be written to Kubernetes and is being tried again";
     let coordinator = scripted(Ok(two()), Some(Status::unavailable(words)));
     let output = coordinator.skein(&["ground", "alpha"]);
     assert_eq!(output.status.code(), Some(1));

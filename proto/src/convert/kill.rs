@@ -1,6 +1,6 @@
 //! `Kill` and `KillAnswer`: the order to stop a vehicle's motors and what came of it, to and from `fleet::kill`.
 //!
-//! Owns: which of them can be read at all. Must not: read one out of anything else, or fill in what is missing.
+//! Owns: which of them can be read. Must not: read one out of anything else, or fill in what is missing.
 
 use super::{BadMessage, filled};
 use crate::v1;

@@ -1,8 +1,8 @@
 //! `ToAgent`: what the coordinator says about a node, to and from [`Order`].
 //!
-//! Owns: which orders an agent can read at all. Must not: judge terms or generations; `fleet::assignment::Fence` does.
+//! Owns: which orders an agent can read. Must not: judge terms or generations; `fleet::assignment::Fence` does.
 //!
-//! A word to come down is read whatever else of it cannot be: refusing it would keep a vehicle up.
+//! An order to land is read whatever else of it cannot be: refusing it would keep a vehicle up.
 
 use super::{BadMessage, filled, known};
 use crate::v1;
@@ -142,7 +142,7 @@ impl From<GroundMark> for v1::GroundMark {
     }
 }
 
-/// A mark without a number is none; it must not keep a word to come down from being read.
+/// A mark without a number is none; it must not keep an order to land from being read.
 fn ground_mark(mark: v1::GroundMark) -> Option<GroundMark> {
     let id = GroundOrderId(mark.order);
     match (mark.order, mark.done) {

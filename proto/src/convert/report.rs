@@ -1,6 +1,6 @@
 //! `Report`: what an agent says of its vehicle, to and from [`Report`].
 //!
-//! Owns: which reports a coordinator can read at all. Must not: turn what is unknown into a fact.
+//! Owns: which reports a coordinator can read. Must not: turn what is unknown into a fact.
 
 mod deviation;
 

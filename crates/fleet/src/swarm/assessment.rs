@@ -1,6 +1,6 @@
 //! The assessment of one Drone of a Swarm: what the Swarm's plan depends on.
 //!
-//! Owns: [`stance`]. A Swarm is reconciled when the assessment of one of its Drones changes, and not at every report.
+//! Owns: [`assess`]. A Swarm is reconciled when the assessment of one of its Drones changes, and not at every report.
 //! Must not: plan ([`super::plan`] does).
 
 use super::Serving;

@@ -1,5 +1,5 @@
-//! Ground orders: agents are notified at once, from memory; the order is recorded as an object of its own, and the objects are marked,
-//! through the API, for as long as it takes.
+//! Ground orders: agents are notified at once, from memory; the order is recorded as an object of its own, and the objects are
+//! marked, through the API, for as long as it takes.
 //!
 //! Owns: which orders are in force ([`orders`]); writing them and `spec.grounded`, trying again while the API server is away
 //! (invariant 9); what a release ends; giving an order anew that only agents remember, as after a restart of the coordinator while

@@ -1,10 +1,10 @@
 //! The agent: one on each companion computer, usually a process of its own, which flies one vehicle as its Drone wants.
 //!
 //! Owns: finding the autopilot ([`discovery`]), hearing it ([`normalize`], [`streams`], [`metadata`]), commanding it ([`recipe`],
-//! [`command`]), the uplink ([`uplink`], [`dial`], [`coordinator`], [`credentials`], [`contact`]), what survives a restart ([`state_file`]), ground stations as
-//! guests ([`gcs`]), the flight log ([`flight_log`]), and putting it together ([`pilot`], [`shell`], [`life`], [`run`]).
-//! Must not: talk to Kubernetes, decide what the vehicle does ([`fleet::converge`] does), or disarm; no message here
-//! can stop motors.
+//! [`command`]), the uplink ([`uplink`], [`dial`], [`coordinator`], [`credentials`], [`contact`]), what survives a restart
+//! ([`state_file`]), ground stations as guests ([`gcs`]), the flight log ([`flight_log`]), and putting it together ([`pilot`],
+//! [`shell`], [`life`], [`run`]). Must not: talk to Kubernetes, decide what the vehicle does ([`fleet::converge`] does), or
+//! disarm; no message here can stop motors.
 
 pub mod clock;
 pub mod command;

@@ -121,7 +121,8 @@ impl Pilot {
 
     /// A pilot that also sends the heartbeat of a ground station with this system id, but only while the coordinator is in
     /// contact or was within [`contact::grace`]: the autopilot's own failsafe for the loss of its ground station then acts when the
-    /// coordinator or the agent is gone (a deadman), and not for a fail-over. It is made in the pilot's own step, so that it stops when the pilot does.
+    /// coordinator or the agent is gone (a deadman), and not for a fail-over. It is made in the pilot's own step, so that it
+    /// stops when the pilot does.
     #[must_use]
     pub const fn as_ground_station(mut self, system: Option<SystemId>) -> Self {
         self.ground_station = system;

@@ -1,8 +1,8 @@
 //! Reads the autopilot's own failsafe parameters before a flight, and reports the findings.
 //!
 //! Owns: [`Reader`]: which parameters matter on which autopilot, asking for them by PARAM_REQUEST_READ (20) one at a time,
-//! paced and with a capped back-off, what their values mean, and how the autopilot's time-out for its ground station fits ours. Must not: send, set a parameter, or decide what follows
-//! ([`fleet::preflight`] does).
+//! paced and with a capped back-off, what their values mean, and how the autopilot's time-out for its ground station fits ours.
+//! Must not: send, set a parameter, or decide what follows ([`fleet::preflight`] does).
 //!
 //! PX4 puts the bits of an integer into the float field of PARAM_VALUE (22), ArduPilot its value (MAVLink guide,
 //! services/parameter).

@@ -1,8 +1,8 @@
 //! What this coordinator has to do with the Kubernetes API.
 //!
-//! Owns: what was seen of the cluster ([`world`]) and the watches that fill it ([`watching`]), what has to be reconciled ([`wake_set`]),
-//! claims to nodes ([`claims`]), Events ([`events`]), what the API server itself confirms ([`confirm`]), and calls with deadlines
-//! ([`api`], [`retry`]). Must not: decide anything about a Drone, or know of agents.
+//! Owns: what was seen of the cluster ([`world`]) and the watches that fill it ([`watching`]), what has to be reconciled
+//! ([`wake_set`]), claims to nodes ([`claims`]), Events ([`events`]), what the API server itself confirms ([`confirm`]), and
+//! calls with deadlines ([`api`], [`retry`]). Must not: decide anything about a Drone, or know of agents.
 
 pub mod api;
 pub mod claims;

@@ -1,7 +1,7 @@
 //! The fleet service for people's tools, as `proto/fleet.proto` has it.
 //!
-//! Owns: List, Get, Watch, Ground, Release, Resume, Kill, each for those who may ([`crate::server::auth::right`]). Reads are from memory.
-//! Must not: hold rules of its own.
+//! Owns: List, Get, Watch, Ground, Release, Resume, Kill, each for those who may ([`crate::server::auth::right`]). Reads are
+//! from memory. Must not: hold rules of its own.
 
 mod orders;
 mod watcher;

@@ -1,5 +1,5 @@
-//! Ground orders: agents are notified at once, from memory; the order is recorded as an object of its own, and the objects are marked,
-//! through the API, for as long as it takes.
+//! Ground orders: agents are notified at once, from memory; the order is recorded as an object of its own, and the objects are
+//! marked, through the API, for as long as it takes.
 //!
 //! Owns: which orders are in force ([`orders`]); writing them and `spec.grounded`, trying again while the API server is away
 //! (invariant 9); what a release ends; giving an order anew that only agents remember, as after a restart of the coordinator while
@@ -364,7 +364,7 @@ async fn end_orders(context: &Context, target: &Target, marked: &[Marked], call:
             .map(|it| order.order.released_for(it, covers_it(context, &order, it)));
         let becomes: Vec<Becomes> = becomes.collect();
         if same || becomes.contains(&Becomes::Ends) {
-            // Before its object goes: an agent that reports its number meanwhile is not to have it given anew.
+            // Before its object goes: an agent that reports its number meanwhile is not to have it given again.
             context.latch.end(order.id);
             in_force::end(context, &order).await?;
             context.latch.remove_order(call, order.name());

@@ -1,9 +1,9 @@
 //! The leadership of this coordinator: of several, one acts. It holds the Lease `skein-coordinator`, and its term is the
 //! Lease's `spec.leaseTransitions`, raised by each that takes it.
 //!
-//! Owns: reading and writing the Lease, and what is noted on it: that the API server's store went back in time, which epoch its terms
-//! are of, that agents' reports raised them; each write fails if somebody else has written it since, so that no term is had twice.
-//! Must not: decide when it may be taken or for how long its holder may act ([`fleet::leadership`] does). Ready-made
+//! Owns: reading and writing the Lease, and what is noted on it: that the API server's store went back in time, which epoch its
+//! terms are of, that agents' reports raised them; each write fails if somebody else has written it since, so that no term is
+//! had twice. Must not: decide when it may be taken or for how long its holder may act ([`fleet::leadership`] does). Ready-made
 //! electors write without that condition and compare the clocks of two machines; a term must not come out of that.
 
 pub mod endpoint;
@@ -67,8 +67,8 @@ pub struct Led {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Successor(pub String);
 
-/// The store that the Lease is kept in went back in time since it was read last: what else was read from it is not there any more, or
-/// not in this form. The text says what was seen.
+/// The store that the Lease is kept in went back in time since it was read last: what else was read from it is not there any
+/// more, or not in this form. The text says what was seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WentBack(pub String);
 

@@ -86,8 +86,8 @@ pub struct Options {
     #[arg(long)]
     pub alone: bool,
 
-    /// When the DaemonSet skein-agent has a newer version: replace the agents of at most so many nodes at a time, on the ground only.
-    /// 0: never; Pods are deleted by hand.
+    /// When the DaemonSet skein-agent has a newer version: replace the agents of at most so many nodes at a time, on the ground
+    /// only. 0: never; Pods are deleted by hand.
     #[arg(
         long,
         env = "SKEIN_AGENT_UPGRADES_AT_A_TIME",
@@ -105,8 +105,8 @@ pub struct Options {
     )]
     pub agent_upgrade_patience: u32,
 
-    /// Vehicles whose node has no label use.skein.dev/NAMESPACE are used by nobody. Without this, they are used by all namespaces; one
-    /// with such labels is used by the namespaces that they name, either way.
+    /// Vehicles whose node has no label use.skein.dev/NAMESPACE are used by nobody. Without this, they are used by all
+    /// namespaces; one with such labels is used by the namespaces that they name, either way.
     #[arg(long, env = "SKEIN_GRANTED_VEHICLES_ONLY")]
     pub granted_vehicles_only: bool,
 

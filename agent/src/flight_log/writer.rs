@@ -1,6 +1,7 @@
 //! What is done with records: into the file of the day, a new file when it is time, old files out.
 //!
-//! Owns: [`Writer`], and its thread ([`Writer::run`]), which may hang with the disk. Must not: be waited for by anything that flies.
+//! Owns: [`Writer`], and its thread ([`Writer::run`]), which may hang with the disk. Must not: be waited for by anything that
+//! flies.
 //!
 //! * The files of a node take no more than their limit together, and are at most [`FILES_AT_MOST`]: the oldest are removed
 //!   before a new one is begun, and never the one that is being written.

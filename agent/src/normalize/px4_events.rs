@@ -217,8 +217,8 @@ fn failsafe(cause: Option<u8>, waits: bool) -> String {
     format!("Failsafe activated{because}{waits}")
 }
 
-/// The message, and the description behind it if that is short and does not change for which mode or person the reason is: the class of a
-/// reason is read from its text, and advice on calibrating makes no position estimate a matter for a person.
+/// The message, and the description behind it if that is short and does not change for which mode or person the reason is: the
+/// class of a reason is read from its text, and advice on calibrating makes no position estimate a matter for a person.
 fn with_description(message: String, description: &str) -> String {
     let whole = format!("{message}: {description}");
     let fits = !description.is_empty() && description.chars().count() <= SHORT;

@@ -42,8 +42,8 @@ pub fn after(before: Option<Refusal>, outcome: &Outcome, now: Moment) -> Option<
 }
 
 impl Refusal {
-    /// Why, as the autopilot has reported since (`told` is all that it reported about arming); `None` while it may still say so, and
-    /// once it is long ago.
+    /// Why, as the autopilot has reported since (`told` is all that it reported about arming); `None` while it may still say so,
+    /// and once it is long ago.
     pub fn reasons(&self, told: &[ArmingReason], now: Moment) -> Option<Vec<ArmingReason>> {
         if now.since(self.last) > TOLD_FOR {
             return None;

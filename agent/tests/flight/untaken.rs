@@ -1,5 +1,5 @@
-//! Orders that are received and not taken: the leader that gives them is there, and what they say against the Drone held counts. And
-//! what an agent without a memory is told.
+//! Orders that are received and not taken: the leader that gives them is there, and what they say against the Drone held counts.
+//! And what an agent without a memory is told.
 
 use super::*;
 use fleet::flight_record::{ReportedFlight, SoFar};

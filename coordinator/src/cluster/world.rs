@@ -217,14 +217,14 @@ impl World {
         self.put_drone(Arc::new(drone), true);
     }
 
-    /// Others have what the Drone `old` has no more, which is `new` now, or gone: its vehicle, and what it was woken for if it looks
-    /// for none any more.
+    /// Others have what the Drone `old` has no more, which is `new` now, or gone: its vehicle, and what it was woken for if it
+    /// needs none any more.
     fn pass_on(&self, inner: &mut Inner, old: &Drone, new: Option<&Drone>) {
         if let Some(node) = inner.left_behind(old, new) {
             self.offer(inner, &node);
         }
-        let request = VehicleRequest::looking(old)
-            .filter(|request| new.and_then(VehicleRequest::looking).as_ref() != Some(request));
+        let request = VehicleRequest::of_waiting(old)
+            .filter(|request| new.and_then(VehicleRequest::of_waiting).as_ref() != Some(request));
         if let Some(key) = request.and_then(|request| inner.pending.passed_on(&request)) {
             self.wakes.drones.wake(key);
         }
@@ -364,8 +364,8 @@ impl World {
         }
     }
 
-    /// A node with the drone label changed. It matters for choosing, and for what is on the ground; what flies does so without its Node
-    /// object.
+    /// A node with the drone label changed. It matters for choosing, and for what is on the ground; what flies does so without
+    /// its Node object.
     pub fn node(&self, change: Change<Node>) {
         let mut inner = self.lock();
         match change {

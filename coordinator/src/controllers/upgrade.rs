@@ -1,5 +1,5 @@
-//! Replaces agents by a newer version, node by node, while their vehicles are on the ground: deletes Pods of the DaemonSet `skein-agent`,
-//! whose strategy is OnDelete.
+//! Replaces agents by a newer version, node by node, while their vehicles are on the ground: deletes Pods of the DaemonSet
+//! `skein-agent`, whose strategy is OnDelete.
 //!
 //! Owns: gathering what [`fleet::upgrade`] decides from, and doing what it says. The leader does that alone, and nothing while in
 //! doubt. Must not: decide, or delete what has changed since it was judged. Where there is no such DaemonSet nothing is done.

@@ -1,7 +1,7 @@
 //! Ground orders as objects of their own: what one covers, and writing, changing and ending it.
 //!
-//! Owns: [`InForce`], a `GroundOrder` as decisions read it; the object that an order becomes. Must not: decide what is covered or what
-//! a release does ([`fleet::ground_order`] does), or keep what is not written yet ([`super::latch`] does).
+//! Owns: [`InForce`], a `GroundOrder` as decisions read it; the object that an order becomes. Must not: decide what is covered
+//! or what a release does ([`fleet::ground_order`] does), or keep what is not written yet ([`super::latch`] does).
 
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::world::{Change, World, owner, uid};

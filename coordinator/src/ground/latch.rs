@@ -1,7 +1,7 @@
 //! Ground orders in memory: given, in force, and not in the caches yet.
 //!
-//! Owns: [`Latch`]: which objects they cover, by which number, and in which order calls came; which orders are still to be recorded.
-//! Must not: write to the API.
+//! Owns: [`Latch`]: which objects they cover, by which number, and in which order calls came; which orders are still to be
+//! recorded. Must not: write to the API.
 
 use super::in_force::InForce;
 use super::object::Marked;

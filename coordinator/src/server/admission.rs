@@ -1,6 +1,7 @@
 //! Admission: connections are accepted, shake hands, and have to prove something soon.
 //!
-//! Owns: how many connections there are, whose they are, and how long they may take. Must not: judge credentials ([`crate::server::auth`]).
+//! Owns: how many connections there are, whose they are, and how long they may take. Must not: judge credentials
+//! ([`crate::server::auth`]).
 //!
 //! ```text
 //! accept ─► a stranger's permit ─► TLS handshake (5 s) ─► first call with good credentials (10 s) ─► a permit under its name

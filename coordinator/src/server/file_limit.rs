@@ -1,7 +1,8 @@
 //! How many files this process may have open.
 //!
 //! Owns: raising the soft limit, which is often 1024, to what the system allows. An agent
-//! needs one at the coordinator, a simulated vehicle with its agent about ten. Must not: fail: what cannot be opened later says so by itself.
+//! needs one at the coordinator, a simulated vehicle with its agent about ten. Must not: fail: what cannot be opened later says
+//! so by itself.
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 

@@ -58,11 +58,13 @@ pub enum Command {
     ///
     /// Goes on when the coordinator is away for a while. Ctrl-C ends it.
     Watch(WatchArgs),
-    /// Lands the vehicles of a Swarm, a Drone, a node, a selector, or all, at once, and keeps them on the ground until `skein release`.
+    /// Lands the vehicles of a Swarm, a Drone, a node, a selector, or all, at once, and keeps them on the ground until `skein
+    /// release`.
     ///
     /// Say exactly one: a Swarm, --drone, --vehicle, --selector, or --all. The order is an object of its own (`kubectl get
-    /// groundorders`): what is made or edited later falls under it, and only `skein release` ends it. What you may not ground is reported, and the rest is grounded all the
-    /// same (exit code 1). A selector that selects nothing is an error. Asks nothing back: it is meant for emergencies too. Motors are never stopped in the air.
+    /// groundorders`): what is made or edited later falls under it, and only `skein release` ends it. What you may not ground is
+    /// reported, and the rest is grounded all the same (exit code 1). A selector that selects nothing is an error. Asks nothing
+    /// back: it is meant for emergencies too. Motors are never stopped in the air.
     #[command(after_help = EXIT_CODES)]
     Ground(GroundArgs),
     /// Ends a ground order: vehicles that should fly take off again.
@@ -136,8 +138,8 @@ pub struct UpArgs {
     /// lands, until `skein release`.
     #[arg(long)]
     pub grounded: bool,
-    /// Writes the log to standard error, in this format. When left out: where standard output is a terminal, which shows the state of
-    /// the fleet then, the log goes to DIR/skein.log; elsewhere to standard error as text.
+    /// Writes the log to standard error, in this format. When left out: where standard output is a terminal, which shows the
+    /// state of the fleet then, the log goes to DIR/skein.log; elsewhere to standard error as text.
     #[arg(long, value_enum)]
     pub log: Option<LogFormat>,
     /// Ground stations, flight logs, metrics.

@@ -2,7 +2,8 @@
 //!
 //! Owns: [`FlightRecord`], which makes sure that a vehicle which landed without our asking does not take off again by
 //! itself, nor one that was killed, and which counts how often somebody else has taken over ([`crate::takeover`]). All of
-//! it outlives a restart of the agent, and as [`ReportedFlight`] the loss of its disk. Must not: decide; [`crate::safety`] and [`crate::converge`] do.
+//! it outlives a restart of the agent, and as [`ReportedFlight`] the loss of its disk. Must not: decide; [`crate::safety`] and
+//! [`crate::converge`] do.
 //!
 //!   Fresh --seen airborne--> Flown --seen landed, landing not ours--> Over --a ground order is held--> Fresh
 

@@ -37,8 +37,8 @@ impl Knowledge {
     }
 }
 
-/// The API server's answer about a Drone, its Swarm and its node holds for so long for one takeoff, counted from before the question
-/// was sent. Watches may be dead or late meanwhile.
+/// The API server's answer about a Drone, its Swarm and its node holds for so long for one takeoff, counted from before the
+/// question was sent. Watches may be dead or late meanwhile.
 pub const CONFIRMED_FOR: Duration = Duration::from_secs(2);
 
 /// Whether `order` may be sent to an agent that reports `held`: without current knowledge only what keeps the present state, and a
@@ -74,8 +74,8 @@ fn keeps(a: &Assignment, held: Option<&Held>) -> bool {
     if held.settled { grounded } else { same }
 }
 
-/// Whether `order` may begin a flight of a vehicle that does `truth`, and whose agent reports `held`: before it is sent, the API server
-/// itself confirms it. What is in the air for a Drone goes on without.
+/// Whether `order` may begin a flight of a vehicle that does `truth`, and whose agent reports `held`: before it is sent, the API
+/// server itself confirms it. What is in the air for a Drone goes on without.
 #[must_use]
 pub fn begins_flight(order: &Order, held: Option<&Held>, truth: Option<FlightTruth>) -> bool {
     let Order::Assigned(a) = order else { return false };

@@ -1,7 +1,8 @@
 //! What a ground order covers: it is an object of its own, and whatever is made or edited later falls under it (invariant 9).
 //!
 //! Owns: [`Order`], whether it covers a Drone ([`Order::covers`]), which vehicles no other Drone gets while it is in force
-//! ([`Order::keeps`]), and what a release does to it ([`Order::released_for`]). Must not: know how orders are written or labels read.
+//! ([`Order::keeps`]), and what a release does to it ([`Order::released_for`]). Must not: know how orders are written or labels
+//! read.
 //!
 //! An order covers what it was given for, what its scope names or selects now, and the vehicles that served it then. So neither an
 //! edit, nor a new object, nor one deleted and made again under its name ends it; only a release does.
@@ -110,8 +111,8 @@ impl Order {
             .any(|uid| self.exceptions.contains(uid))
     }
 
-    /// Whether no other Drone gets the vehicle of `node` while it is in force: the vehicle served what was grounded, and people may be
-    /// near it.
+    /// Whether no other Drone gets the vehicle of `node` while it is in force: the vehicle served what was grounded, and people
+    /// may be near it.
     #[must_use]
     pub fn keeps(&self, node: &str) -> bool {
         let named = matches!(&self.scope, Scope::Node(wanted) if wanted == node);

@@ -1,4 +1,5 @@
-//! Whether the silence of single agents says anything of them, or rather of the coordinator: cut off itself, it receives no reports.
+//! Whether the silence of single agents says anything of them, or rather of the coordinator: cut off itself, it receives no
+//! reports.
 //!
 //! Owns: [`Hearing`]. Must not: read a clock, or say what follows.
 //!

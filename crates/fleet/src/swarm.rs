@@ -44,8 +44,8 @@ pub struct Member {
     pub serving: Serving,
     /// Whether it flies as asked.
     pub ready: bool,
-    /// Whether, as things are, it will not fly as asked: no vehicle is free for it, the autopilot refuses to arm, somebody else is in
-    /// command, its flight is over, it is to stay down, or nothing is known of it.
+    /// Whether, as things are, it will not fly as asked: no vehicle is free for it, the autopilot refuses to arm, somebody else
+    /// is in command, its flight is over, it is to stay down, or nothing is known of it.
     pub stuck: bool,
     /// Why it should be replaced.
     pub replace: Option<Replace>,
@@ -86,8 +86,8 @@ pub struct Plan {
 /// What brings the Swarm to as many Drones as are desired, in places that are good for it. `settled` is whether agents have had
 /// time to find their way to this coordinator; before that, nobody is chosen to go while some are unknown.
 ///
-/// Those leaving do not count: they are on their way, whatever they do. For each that should be replaced and flies, one more is made,
-/// within the surge; it goes once it is not missed, or, where no other can be had, within what may be missing. A low battery
+/// Those leaving do not count: they are on their way, whatever they do. For each that should be replaced and flies, one more is
+/// made, within the surge; it goes once it is not missed, or, where no other can be had, within what may be missing. A low battery
 /// alone sends nobody home before another flies in its place: the agent sees to its reserve. One that is lost is neither
 /// counted nor removed: when it comes back it is one too many, and the least of them goes. Where none is desired, all go.
 #[must_use]
@@ -141,15 +141,15 @@ impl Plan {
     }
 }
 
-/// Marks those as stuck that wait on the ground for a takeoff slot and will not get one: as many are up as may be (`full`), and none of these is on its
-/// way down. `told` is whether one has had its slot.
-pub fn mark_stuck(members: &mut [Member], full: bool, told: impl Fn(&DroneUid) -> bool) {
+/// Marks those as stuck that wait on the ground for a takeoff slot and will not get one: as many are up as may be (`full`), and
+/// none of these is on its way down. `has_slot` is whether one has had its slot.
+pub fn mark_stuck(members: &mut [Member], full: bool, has_slot: impl Fn(&DroneUid) -> bool) {
     let flies = |m: &Member| matches!(m.serving, Serving::Flying { .. });
     if !full || members.iter().any(|m| m.leaving && flies(m)) {
         return;
     }
     for member in members.iter_mut().filter(|m| m.serving == Serving::OnGround) {
-        member.stuck |= !told(&member.uid);
+        member.stuck |= !has_slot(&member.uid);
     }
 }
 

@@ -1,7 +1,7 @@
 //! A pilot, a ground station or a failsafe takes over in flight: from then on the agent lets go, until it is ordered to go on.
 //!
 //! The agent counts takeovers under one Drone and reports the number; a person who wants Skein to go on writes that number into
-//! the Drone (`spec.resumeAfterTakeovers`, `skein resume`). A repeated or late word therefore resumes nothing that was
+//! the Drone (`spec.resumeAfterTakeovers`, `skein resume`). A repeated or late order therefore resumes nothing that was
 //! taken over since.
 //!
 //! Owns: who is in command of a vehicle in the air ([`InCommand::after`]), when the agent has let go ([`let_go`]), and what

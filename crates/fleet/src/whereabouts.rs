@@ -1,7 +1,8 @@
 //! Whether a vehicle that holds is where it was asked to hold, and whether it falls.
 //!
 //! Owns: [`Watch`], what is remembered of one flight for that, and [`Astray`], what is found. Must not: command anything: what is
-//! found is reported at once, and shown in the status. A vehicle that is late on the way to a height is for [`crate::drone::height`].
+//! found is reported at once, and shown in the status. A vehicle that is late on the way to a height is for
+//! [`crate::drone::height`].
 //!
 //!   Unwatched --at its height--> Holds --farther off than the tolerance for SEEN_FOR--> Astray --back within half of it--> Holds
 //!   any --sinks faster than anybody asked it to--> Falls --holds its height again, or motors off--> Holds, Unwatched

@@ -1,5 +1,5 @@
-//! The stage of the end-to-end tests: an API server, real or embedded, and coordinator, agents and simulated vehicles as processes of
-//! their own, over pseudo-terminals.
+//! The stage of the end-to-end tests: an API server, real or embedded, and coordinator, agents and simulated vehicles as
+//! processes of their own, over pseudo-terminals.
 //!
 //! Owns: starting, killing and restarting them. Must not: judge; the tests do, by the wire and by kubectl.
 

@@ -37,7 +37,7 @@ impl Inner {
                 self.on_node.entry(node.clone()).or_default().insert(key.clone());
             }
             None => {
-                if let Some(request) = VehicleRequest::looking(drone) {
+                if let Some(request) = VehicleRequest::of_waiting(drone) {
                     self.pending.insert(request, key.clone());
                 }
             }
@@ -64,7 +64,7 @@ impl Inner {
                 }
             }
             None => {
-                if let Some(request) = VehicleRequest::looking(drone) {
+                if let Some(request) = VehicleRequest::of_waiting(drone) {
                     self.pending.remove(&request, key);
                 }
             }

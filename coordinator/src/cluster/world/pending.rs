@@ -1,8 +1,8 @@
 //! The Drones that have no vehicle yet, by what they request, with the vehicles that would do.
 //!
-//! Owns: [`VehicleRequest`], which is the same for all that request the same, so that going through all nodes is done for all of them at once
-//! and not for each; [`Shortlist`], how long what was found then is believed; which Drone tries a vehicle next that may be
-//! free. Must not: judge a vehicle, or read a clock.
+//! Owns: [`VehicleRequest`], which is the same for all that request the same, so that going through all nodes is done for all of
+//! them at once and not for each; [`Shortlist`], how long what was found then is believed; which Drone tries a vehicle next that
+//! may be free. Must not: judge a vehicle, or read a clock.
 
 use crate::cluster::key::Key;
 use crate::cluster::world::owner;
@@ -30,8 +30,8 @@ const WOKEN_AT_ONCE: usize = 16;
 /// Vehicles that came to be free are kept in mind, this many of them.
 const MOST_NEWS: usize = 10_000;
 
-/// What a Drone asks of a vehicle. It holds all that [`fleet::binding`] judges by but for what is the Swarm's: one with the same request
-/// can take the same vehicles.
+/// What a Drone asks of a vehicle. It holds all that [`fleet::binding`] judges by but for what is the Swarm's: one with the same
+/// request can take the same vehicles.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct VehicleRequest {
     /// Its namespace: vehicles may be granted to some.
@@ -57,9 +57,9 @@ impl VehicleRequest {
     }
 
     /// That of `drone` if it needs a vehicle: it has none, and is not being deleted.
-    pub(super) fn looking(drone: &Drone) -> Option<Self> {
-        let looks = drone.spec.node_name.is_none() && drone.metadata.deletion_timestamp.is_none();
-        looks.then(|| Self::of(drone))
+    pub(super) fn of_waiting(drone: &Drone) -> Option<Self> {
+        let waits = drone.spec.node_name.is_none() && drone.metadata.deletion_timestamp.is_none();
+        waits.then(|| Self::of(drone))
     }
 }
 
@@ -161,8 +161,8 @@ impl Pending {
             .collect()
     }
 
-    /// One that had `request` needs it no more. It may have been woken for a vehicle meanwhile, and no other: which is to be woken in its
-    /// place.
+    /// One that had `request` needs it no more. It may have been woken for a vehicle meanwhile, and no other: which is to be
+    /// woken in its place.
     pub(super) fn passed_on(&mut self, request: &VehicleRequest) -> Option<Key> {
         self.groups.get_mut(request)?.some(1).pop()
     }

@@ -43,7 +43,7 @@ const OTHERS_WERE_FASTER: &str = "other Drones were faster; trying again";
 const SHORT: usize = 1024;
 
 /// Nodes of a shortlist that one Drone tries before it waits for the next reconcile.
-const MOST_LOOKS: usize = 2 * SHORT;
+const MOST_TRIES: usize = 2 * SHORT;
 
 /// Binds the Drone if it is not bound, or makes sure of its claim if it is. Returns what is seen then, what the binding
 /// has come to, and when to reconcile again at the latest.
@@ -219,7 +219,7 @@ fn find(
         return Ok(reservation);
     }
     let (request, mut made) = (VehicleRequest::of(&snapshot.drone), false);
-    for _ in 0..MOST_LOOKS {
+    for _ in 0..MOST_TRIES {
         match context.world.find(&request, Instant::now()) {
             Found::Try(node) => {
                 if let Some(reservation) = reserve(context, snapshot, &node, wanted, is_lost) {
@@ -292,11 +292,13 @@ fn where_others_fly(context: &Context, snapshot: &DroneSnapshot) -> Option<Wgs84
     })
 }
 
-/// On the ground a vehicle is given up again at the charge at which it would be relieved ([`fleet::swarm::replacement`]). It is chosen only
-/// with this many percent more, so that a reading that wavers by one does not have it chosen and given up again and again.
+/// On the ground a vehicle is given up again at the charge at which it would be relieved ([`fleet::swarm::replacement`]). It is
+/// chosen only with this many percent more, so that a reading that wavers by one does not have it chosen and given up again and
+/// again.
 const ABOVE_RELIEF: u8 = 2;
 
-/// A vehicle that would have to be relieved as soon as it is up is of no use to a Swarm, and two such would replace each other for ever.
+/// A vehicle that would have to be relieved as soon as it is up is of no use to a Swarm, and two such would replace each other
+/// for ever.
 fn least_battery(context: &Context, snapshot: &DroneSnapshot) -> Percent {
     let reserve = snapshot.facts.failsafe.reserve;
     let swarm = owner(&snapshot.drone).and_then(|(swarm, _)| context.world.swarm_of_uid(swarm));
@@ -336,7 +338,8 @@ fn candidate<'a>(context: &Context, facts: &'a NodeFacts, taken: bool, report: O
     }
 }
 
-/// Reserves `node` if it does now. The caches are locked while it is judged. One that a user named is not asked whether it is taken.
+/// Reserves `node` if it does now. The caches are locked while it is judged. One that a user named is not asked whether it is
+/// taken.
 fn reserve(
     context: &Arc<Context>,
     snapshot: &DroneSnapshot,

@@ -159,8 +159,8 @@ fn assemble(
     };
     let phase = Some(new.phase.text().to_owned());
     let transition = old.phase != phase || old.flying != new.flying;
-    // The vehicle's identity and its last known place, where a person may search for it, stay when the agent falls silent. Its battery
-    // goes on draining meanwhile: an old charge is not shown.
+    // The vehicle's identity and its last known place, where a person may search for it, stay when the agent falls silent. Its
+    // battery goes on draining meanwhile: an old charge is not shown.
     let same_node = old.node_name == node_name;
     let before = if same_node { old.clone() } else { DroneStatus::default() };
     let vehicle = report.and_then(identity).or(before.vehicle);

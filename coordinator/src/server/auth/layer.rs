@@ -20,8 +20,8 @@ use tower::{Layer, Service};
 const UPLINK: &str = "/skein.v1.Uplink/";
 const GROUND: &str = "/skein.v1.Fleet/Ground";
 
-/// Tokens of one neighbor that nobody knows and are being judged or were bad, at once, and one more after each [`EVERY`]: each costs
-/// the API server a question.
+/// Tokens of one neighbor that nobody knows and are being judged or were bad, at once, and one more after each [`EVERY`]: each
+/// costs the API server a question.
 const BURST: u32 = 100;
 const EVERY: Duration = Duration::from_millis(100);
 

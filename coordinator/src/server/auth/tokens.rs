@@ -26,8 +26,8 @@ const AT_A_TIME: usize = 32;
 /// A question waits so long to be asked, and then so long for its answer.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Tokens of agents whose answers are kept: above the largest fleet that one coordinator is made for, each with one that goes and one that
-/// comes.
+/// Tokens of agents whose answers are kept: above the largest fleet that one coordinator is made for, each with one that goes
+/// and one that comes.
 const MOST_AGENTS: usize = 60_000;
 
 /// Longer tokens are none.

@@ -57,7 +57,8 @@ impl Cluster {
         })
     }
 
-    /// Which coordinator leads. Not to know it, also for want of the right to read it, is no failure: it only costs a try at another Pod.
+    /// Which coordinator leads. Not to know it, also for want of the right to read it, is no failure: it only costs a try at
+    /// another Pod.
     async fn leader(&self) -> Option<String> {
         let leases: Api<Lease> = Api::namespaced(self.client.clone(), &self.namespace);
         let lease = asked("get leases", leases.get_opt(LEASE)).await.ok()??;

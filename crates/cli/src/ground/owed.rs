@@ -12,7 +12,8 @@ const NAMED: usize = 8;
 pub fn owed(vehicles: &[Vehicle]) -> String {
     let (mut ordered, mut others, mut unknown, mut down) = (Vec::new(), Vec::new(), Vec::new(), 0_usize);
     for vehicle in vehicles.iter().filter(|vehicle| !vehicle.node.is_empty()) {
-        // One that serves no Drone gets no commands from Skein. An autopilot that executes a failsafe obeys a ground order all the same.
+        // One that serves no Drone gets no commands from Skein. An autopilot that executes a failsafe obeys a ground order all
+        // the same.
         let left = |activity: &str| activity.starts_with("HandsOff") && activity != "HandsOffAutopilotFailsafe";
         let hands_off = vehicle.drone.is_empty() || vehicle.activity.as_deref().is_some_and(left);
         match vehicle.flying {

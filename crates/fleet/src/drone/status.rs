@@ -1,7 +1,7 @@
 //! What people read of a Drone: phase, flight, and conditions with reasons and messages.
 //!
-//! Owns: [`status`]. Tools that wait for objects go by Ready and Stalled. Must not: show intent as fact. `flying` comes from the vehicle's own account only; without a fresh
-//! report it is unknown. No cache, clock or Kubernetes type in here.
+//! Owns: [`status`]. Tools that wait for objects go by Ready and Stalled. Must not: show intent as fact. `flying` comes from the
+//! vehicle's own account only; without a fresh report it is unknown. No cache, clock or Kubernetes type in here.
 
 pub mod deviations;
 mod stalled;

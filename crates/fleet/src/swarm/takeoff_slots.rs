@@ -1,8 +1,8 @@
 //! Which Drones of a Swarm may take off: never more are in the air than the Swarm may have there, and takeoffs are spread in time.
 //!
-//! Owns: [`TakeoffSlots`], which Drones of one Swarm are in the air or have a slot. It errs on the safe side: one that is not known to be on
-//! the ground counts as up. But to be counted is no leave to take off: a slot is requested, and is for one takeoff. Must not: read a
-//! clock, or land anything: what is up stays up.
+//! Owns: [`TakeoffSlots`], which Drones of one Swarm are in the air or have a slot. It errs on the safe side: one that is not
+//! known to be on the ground counts as up. But to be counted is no leave to take off: a slot is requested, and is for one
+//! takeoff. Must not: read a clock, or land anything: what is up stays up.
 
 use crate::ids::DroneUid;
 use crate::time::Moment;
@@ -126,7 +126,8 @@ impl TakeoffSlots {
         Some(left)
     }
 
-    /// Gives `drone`, which is on the ground, a slot, if it may have one now; `fit` is whether its autopilot does not refuse to arm.
+    /// Gives `drone`, which is on the ground, a slot, if it may have one now; `fit` is whether its autopilot does not refuse to
+    /// arm.
     ///
     /// # Errors
     /// [`NotYet`].

@@ -1,8 +1,8 @@
 //! UDP: one socket for the life of the process, because PX4 answers only the first address and port that it heard.
 //!
-//! Owns: which address the other end has. A client's is what its URL names; a host name is resolved again while nothing is received,
-//! for the host may have got another address. A listener's is the first that was believed, until nothing of that one has been
-//! believed for a while; before, it is the last sender, so that noise from elsewhere keeps nobody out.
+//! Owns: which address the other end has. A client's is what its URL names; a host name is resolved again while nothing is
+//! received, for the host may have got another address. A listener's is the first that was believed, until nothing of that one
+//! has been believed for a while; before, it is the last sender, so that noise from elsewhere keeps nobody out.
 //! Must not: frame.
 
 use super::{OpenError, network, resolve};

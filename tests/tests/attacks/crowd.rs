@@ -49,7 +49,7 @@ async fn ten_thousand_connections_without_credentials_keep_no_agent_out() {
                 _ => drop(crowd.tcp().await),
             }
         }
-        connections
+        (connections, open)
     });
     // Meanwhile an agent comes that was not there before, again and again.
     let mut slowest = Duration::ZERO;
@@ -63,7 +63,8 @@ async fn ten_thousand_connections_without_credentials_keep_no_agent_out() {
         drop(agent);
         tokio::time::sleep(Duration::from_millis(300)).await;
     }
-    let connections = attack.await.unwrap();
+    // A busy machine may refuse none of them so far; the silent ones that are still open are refused in the end.
+    let (connections, _open) = attack.await.unwrap();
     let came = came.load(Ordering::SeqCst);
     assert!(
         connections >= CROWD && came >= VISITS,

@@ -7,7 +7,7 @@
 //!
 //! ```no_run
 //! use std::time::Duration;
-//! use tests::{ControlPlane, Launch, wait_for};
+//! use testkit::{ControlPlane, Launch, wait_for};
 //!
 //! # fn main() -> anyhow::Result<()> {
 //! let plane = ControlPlane::builder().manifests(["crds", "deploy/rbac.yaml"]).start()?;

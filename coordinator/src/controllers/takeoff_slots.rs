@@ -165,6 +165,15 @@ impl TakeoffSlots {
         }
     }
 
+    /// The takeoff of `drone` is about to be ordered: how long it has to wait, because another of its Swarm was ordered just now.
+    pub fn order(&self, context: &Context, drone: &Drone, now: Moment) -> Option<Duration> {
+        let swarm = owner(drone).and_then(|(swarm, _)| context.world.swarm_of_uid(swarm))?;
+        let mut all = self.lock();
+        let of_swarm = all.get_mut(uid(swarm.as_ref()))?;
+        let pace = of_swarm.pace(&swarm);
+        of_swarm.slots.order(&DroneUid(uid(drone).to_owned()), pace, now)
+    }
+
     /// `drone` is on the ground, and its autopilot refuses to arm: after which time it gives its slot back, which it has at zero;
     /// `None` if it keeps it.
     pub fn refuses(&self, swarm: &Swarm, drone: &Drone, now: Moment) -> Option<Duration> {

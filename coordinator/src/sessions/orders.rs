@@ -103,10 +103,14 @@ async fn reconcile(context: &Context, node: &NodeName) -> Result<Option<Duration
     if let Say::Order(order) = &say
         && begins_flight(order, held(context, node).as_ref(), truth(context, node))
         && context.sessions.would_send(node, order)
-        && !is_confirmed(context, node, order)
     {
-        context.to_confirm.wake(node.clone());
-        return Ok(again.into_iter().chain([AFTER_OLD_CACHE]).min());
+        if !is_confirmed(context, node, order) {
+            context.to_confirm.wake(node.clone());
+            return Ok(again.into_iter().chain([AFTER_OLD_CACHE]).min());
+        }
+        if let Some(left) = too_soon(context, node, order) {
+            return Ok(again.into_iter().chain([left]).min());
+        }
     }
     if let Say::Order(order) = say
         && may_be_sent(context, node, &order)
@@ -128,6 +132,14 @@ fn is_confirmed(context: &Context, node: &NodeName, order: &Order) -> bool {
     let meant = |drone: &Drone| matches!(order, Order::Assigned(a) if a.uid.0 == uid(drone));
     let meant = drones.iter().find(|drone| meant(drone));
     meant.is_some_and(|drone| confirm::holds(context, drone, node))
+}
+
+/// How long a takeoff by `order` has to wait, because another of its Swarm was ordered just now.
+fn too_soon(context: &Context, node: &NodeName, order: &Order) -> Option<Duration> {
+    let Order::Assigned(a) = order else { return None };
+    let drones = context.world.drones_on(node);
+    let drone = drones.iter().find(|drone| a.uid.0 == uid(drone.as_ref()))?;
+    context.takeoff_slots.order(context, drone, context.leadership.now())
 }
 
 /// Asks the API server about the Drones on `node`, of which one is to take off.

@@ -22,6 +22,8 @@ pub struct TakeoffSlots {
     last: Option<Moment>,
     /// The last one that was given a slot.
     latest: Option<DroneUid>,
+    /// Which takeoff was ordered last, and when. The order follows its slot later: it is confirmed first.
+    ordered: Option<(DroneUid, Moment)>,
 }
 
 /// Why a Drone counts as up.
@@ -153,6 +155,19 @@ impl TakeoffSlots {
         Ok(())
     }
 
+    /// The takeoff of `drone` is about to be ordered: how long it has to wait, because another was ordered just now. Without such a
+    /// wait it counts as ordered, and the next takeoff is spread from here.
+    pub fn order(&mut self, drone: &DroneUid, pace: Pace, now: Moment) -> Option<Duration> {
+        let other = self.ordered.as_ref().filter(|(other, _)| other != drone);
+        let left = other.map(|(_, at)| pace.interval.saturating_sub(now.since(*at)));
+        if let Some(left) = left.filter(|left| !left.is_zero()) {
+            return Some(left);
+        }
+        self.ordered = Some((drone.clone(), now));
+        self.last = Some(now);
+        None
+    }
+
     /// How long the last one with a slot is waited for, where takeoffs are spread. Those before it have been.
     fn taking_off(&self, pace: Pace, now: Moment) -> Option<Duration> {
         let latest = self.latest.as_ref().filter(|_| !pace.interval.is_zero())?;
@@ -181,6 +196,22 @@ mod tests {
             most,
             interval: Duration::from_secs(seconds),
         }
+    }
+
+    #[test]
+    fn takeoffs_are_spread_from_order_to_order_however_long_a_slot_waited_for_its_confirmation() {
+        let mut slots = TakeoffSlots::default();
+        let pace = pace(3, 10);
+        assert_eq!(slots.request(&uid("a"), true, pace, at(0)), Ok(()));
+        assert_eq!(slots.request(&uid("b"), true, pace, at(10)), Ok(()), "a was waited for");
+        assert_eq!(slots.order(&uid("a"), pace, at(12)), None);
+        assert_eq!(slots.order(&uid("b"), pace, at(13)), Some(Duration::from_secs(9)));
+        assert_eq!(slots.order(&uid("a"), pace, at(14)), None, "sent again");
+        assert_eq!(slots.order(&uid("b"), pace, at(24)), None);
+        slots.up(&uid("b"));
+        let left = Duration::from_secs(5);
+        assert_eq!(slots.request(&uid("c"), true, pace, at(29)), Err(NotYet::TooSoon(left)));
+        assert_eq!(slots.order(&uid("c"), self::pace(3, 0), at(29)), None, "not spread");
     }
 
     #[test]

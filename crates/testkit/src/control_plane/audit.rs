@@ -64,6 +64,8 @@ struct Event {
 
 #[derive(Deserialize)]
 struct User {
+    /// Nobody's where the request ended before anybody was authenticated.
+    #[serde(default)]
     username: String,
 }
 

@@ -22,7 +22,7 @@ const POLL: Duration = Duration::from_millis(100);
 /// A program that takes this many seconds shows what it takes of the machine before the next one starts.
 const LONG: u32 = 20;
 
-/// For how long the machine is looked at before it is said to be calm.
+/// For how long the load of the machine is measured before it counts as calm.
 const LOOKED_AT: Duration = Duration::from_secs(4);
 
 /// Up to this part of its time, in percent, the cores of a calm machine are busy.

@@ -1,6 +1,6 @@
 //! Real autopilots as processes: ArduCopter and PX4, unmodified, each with its own physics.
 //!
-//! Owns: finding the programs, instances that do not collide, the folder, parameters and ports of each, power off and on.
+//! Owns: finding the programs, instances that do not collide, the files, parameters and ports of each, power off and on.
 //! Must not: speak MAVLink, know of Skein.
 //!
 //! `SKEIN_ARDUCOPTER` names the program `arducopter`, `SKEIN_PX4` the folder with `bin/px4` and `etc/`; a folder
@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use crate::{Launch, Process};
+use crate::{Launch, Process, Scratch};
 
 /// How long a boot may take on a machine that is busy with something else.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -66,19 +66,20 @@ pub struct Autopilot {
     process: Option<Process>,
     firmware: Firmware,
     settings: Settings,
-    folder: PathBuf,
+    scratch: Scratch,
     instance: Instance,
 }
 
 impl Autopilot {
-    /// Starts one with parameters as delivered, in `folder`, which it fills with what it keeps.
-    pub fn start(firmware: Firmware, instance: Instance, settings: Settings, folder: &Path) -> anyhow::Result<Self> {
-        std::fs::create_dir_all(folder)?;
+    /// Starts one with parameters as delivered.
+    ///
+    /// What it keeps is in memory: an autopilot whose log or parameters wait for a busy disk flies without its sensors meanwhile.
+    pub fn start(firmware: Firmware, instance: Instance, settings: Settings) -> anyhow::Result<Self> {
         let mut autopilot = Self {
             process: None,
             firmware,
             settings,
-            folder: folder.to_owned(),
+            scratch: Scratch::in_memory("skein-autopilot-")?,
             instance,
         };
         autopilot.boot(true)?;
@@ -144,10 +145,10 @@ impl Autopilot {
     pub fn shell(&self, words: &[&str]) -> anyhow::Result<String> {
         let (command, arguments) = words.split_first().context("a command is missing")?;
         anyhow::ensure!(self.stack() == Stack::Px4, "only PX4 has a shell");
-        let mut run = std::process::Command::new(self.folder.join(format!("bin/px4-{command}")));
+        let mut run = std::process::Command::new(self.scratch.path().join(format!("bin/px4-{command}")));
         run.args(["--instance", &self.instance.number().to_string()])
             .args(arguments)
-            .current_dir(&self.folder);
+            .current_dir(self.scratch.path());
         let output = crate::run::output(run, None, PATIENCE)?;
         let said = [output.stdout, output.stderr].concat();
         let said = String::from_utf8_lossy(&said).into_owned();
@@ -177,7 +178,7 @@ impl Autopilot {
             .iter()
             .map(|(name, value)| format!("{name} {value}\n"))
             .collect();
-        let parameters = self.folder.join("own.parm");
+        let parameters = self.scratch.path().join("own.parm");
         std::fs::write(&parameters, own)?;
         let defaults = format!("{},{}", self.firmware.data().display(), parameters.display());
         let mut launch = self
@@ -199,15 +200,15 @@ impl Autopilot {
 
     fn boot_px4(&self, as_delivered: bool) -> anyhow::Result<Process> {
         let [latitude, longitude, height] = self.settings.home.map(|value| value.to_string());
-        self.firmware.link_commands(&self.folder.join("bin"))?;
+        self.firmware.link_commands(&self.scratch.path().join("bin"))?;
         if as_delivered {
             for kept in ["parameters.bson", "parameters_backup.bson", "dataman"] {
                 // Most often there is none.
-                let _ = std::fs::remove_file(self.folder.join(kept));
+                let _ = std::fs::remove_file(self.scratch.path().join(kept));
             }
         }
         let mut launch = self
-            .launch(&self.folder.join("bin/px4"), "px4")
+            .launch(&self.scratch.path().join("bin/px4"), "px4")
             .env("PX4_SIM_MODEL", "sihsim_quadx")
             .env("PX4_HOME_LAT", latitude)
             .env("PX4_HOME_LON", longitude)
@@ -229,15 +230,14 @@ impl Autopilot {
     fn launch(&self, program: &Path, name: &str) -> Launch {
         Launch::program(program)
             .named(format!("{name}-{}", self.instance.number()))
-            .folder(&self.folder)
-            .logs_in(self.folder.join("output"))
+            .folder(self.scratch.path())
+            .logs_in(self.scratch.path().join("output"))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Scratch;
 
     #[test]
     fn an_autopilot_boots_keeps_its_parameters_over_a_power_cut_and_ends_with_its_handle() -> anyhow::Result<()> {
@@ -249,10 +249,9 @@ mod tests {
                     continue;
                 }
             };
-            let scratch = Scratch::new("skein-autopilot-")?;
             let name = if stack == Stack::Px4 { "BAT1_N_CELLS" } else { "RTL_ALT" };
             let settings = Settings::default().parameter(name, 6.0);
-            let mut autopilot = Autopilot::start(firmware, Instance::claim()?, settings, scratch.path())?;
+            let mut autopilot = Autopilot::start(firmware, Instance::claim()?, settings)?;
             autopilot.process()?.ensure_running()?;
             if stack == Stack::Px4 {
                 autopilot.shell(&["param", "set", "NAV_DLL_ACT", "2"])?;

@@ -28,6 +28,7 @@ pub use binaries::Binaries;
 pub use grants::Grant;
 pub use place::Place;
 
+use crate::launch::GO;
 use crate::nodes::{enter, way_in};
 use crate::process::wait_while_running;
 use crate::{Kubectl, Launch, Process, Scratch, ports, prerequisites};
@@ -236,9 +237,12 @@ fn start_once(builder: &Builder, binaries: &Binaries) -> anyhow::Result<ControlP
     let scratch = Scratch::new("skein-control-plane-")?;
     let logs = scratch.folder("logs")?;
     let at = |name: &str| scratch.path().join(name);
-    let launch = |name: &str| match &builder.place {
-        None => Launch::program(binaries.path(name)).logs_in(&logs),
-        Some(place) => enter(&place.namespace, &binaries.path(name)).logs_in(&logs),
+    let launch = |name: &str| {
+        let launch = match &builder.place {
+            None => Launch::program(binaries.path(name)),
+            Some(place) => enter(&place.namespace, &binaries.path(name)),
+        };
+        launch.envs(GO).logs_in(&logs)
     };
     let ports = ports::free_tcp_ports(3)?;
     let [etcd_url, peer_url] = [ports[0], ports[1]].map(|port| format!("http://127.0.0.1:{port}"));

@@ -8,7 +8,6 @@ use std::process::{Command, Stdio};
 
 use anyhow::Context;
 
-use crate::Scratch;
 use crate::autopilots::{Autopilot, Firmware, Instance, Settings, Stack};
 
 /// What to run.
@@ -77,18 +76,14 @@ impl std::fmt::Display for Count {
 ///
 /// Errors: an autopilot or the program cannot be started.
 pub fn run(firmware: &Firmware, program: &Path, plan: &Plan, say: &mut dyn FnMut(&str)) -> anyhow::Result<Count> {
-    let scratch = Scratch::new("differ")?;
     let mut count = Count::default();
     let mut from = 0;
-    let mut boots = 0;
     while from < plan.scripts {
         let settings = Settings {
             speedup: plan.speedup,
             ..Settings::default()
         };
-        let folder = scratch.folder(&boots.to_string())?;
-        boots += 1;
-        let autopilot = Autopilot::start(firmware.clone(), Instance::claim()?, settings, &folder)?;
+        let autopilot = Autopilot::start(firmware.clone(), Instance::claim()?, settings)?;
         let again = once(program, &autopilot, plan, from, &mut |line| {
             count.take(line);
             say(line);

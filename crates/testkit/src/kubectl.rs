@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 
+use crate::launch::GO;
+
 /// One `kubectl` call may take this long unless [`Kubectl::within`] says otherwise.
 const DEADLINE: Duration = Duration::from_secs(120);
 
@@ -55,7 +57,8 @@ impl Kubectl {
         command
             .env("KUBECONFIG", &self.kubeconfig)
             .env("KUBECACHEDIR", &self.cache)
-            .env("KUBERC", "off");
+            .env("KUBERC", "off")
+            .envs(GO);
         command
     }
 

@@ -13,6 +13,9 @@ use anyhow::Context;
 use crate::scratch::Scratch;
 use crate::{Process, spawner};
 
+/// For programs in Go: memory is there, cores are few, so garbage is collected seldom.
+pub(crate) const GO: [(&str, &str); 2] = [("GOGC", "800"), ("GOMEMLIMIT", "1GiB")];
+
 /// A program about to be started.
 #[derive(Clone, Debug)]
 pub struct Launch {
@@ -72,6 +75,12 @@ impl Launch {
     pub fn env(mut self, key: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.env.push((key.as_ref().to_owned(), value.as_ref().to_owned()));
         self
+    }
+
+    /// Sets several environment variables.
+    pub fn envs<'a>(self, envs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        envs.into_iter()
+            .fold(self, |launch, (key, value)| launch.env(key, value))
     }
 
     /// Its working directory; by default this process's.

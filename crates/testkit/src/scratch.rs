@@ -24,7 +24,20 @@ pub struct Scratch {
 impl Scratch {
     /// Makes an empty folder whose name starts with `prefix`, readable by this user only.
     pub fn new(prefix: &str) -> io::Result<Self> {
-        let path = tempfile::Builder::new().prefix(prefix).tempdir()?.keep();
+        Self::below(&std::env::temp_dir(), prefix)
+    }
+
+    /// The same, where no disk can keep its user waiting, if the system has such a place.
+    pub fn in_memory(prefix: &str) -> io::Result<Self> {
+        let memory = Path::new("/dev/shm");
+        match memory.is_dir() {
+            true => Self::below(memory, prefix),
+            false => Self::new(prefix),
+        }
+    }
+
+    fn below(folder: &Path, prefix: &str) -> io::Result<Self> {
+        let path = tempfile::Builder::new().prefix(prefix).tempdir_in(folder)?.keep();
         if std::env::var_os("SKEIN_TEST_KEEP").is_some() {
             return Ok(Self { path, sweeper: None });
         }

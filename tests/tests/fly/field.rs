@@ -126,7 +126,7 @@ impl Field {
         for (name, value) in lasting.iter().chain(own) {
             settings = settings.parameter(name, *value);
         }
-        let autopilot = Autopilot::start(firmware.clone(), Instance::claim()?, settings, &self.folder(node)?)?;
+        let autopilot = Autopilot::start(firmware.clone(), Instance::claim()?, settings)?;
         let vehicle = Vehicle {
             pilot: Pilot::at(&autopilot)?,
             relay,
@@ -385,10 +385,11 @@ impl Field {
             let texts = record.texts_since(0);
             let texts = &texts[texts.len().saturating_sub(12)..];
             all += &format!(
-                "--- {node}: {:?} at {:?} m, mode {:?}\n    sent {sent:?}\n    said {texts:?}\n",
+                "--- {node}: {:?} at {:?} m, mode {:?}, silent for at most {:.1} s\n    sent {sent:?}\n    said {texts:?}\n",
                 record.said(),
                 record.height(),
-                record.mode()
+                record.mode(),
+                record.longest_silence().as_secs_f64()
             );
             if let Some(drone) = self.objects.of(node) {
                 all += &format!("    status {}\n", drone["status"]);

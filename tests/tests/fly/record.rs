@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Cursor, Write};
+use std::time::Duration;
 
 use mavlink::MavlinkReader;
 use mavlink::dialects::ardupilotmega::{
@@ -119,6 +120,16 @@ impl Record {
             said.hear(true, message);
         }
         said
+    }
+
+    /// The longest time in which the autopilot sent nothing: on a machine that is too busy, its simulation stands still.
+    pub fn longest_silence(&self) -> Duration {
+        let mut times = self.reported_since(0).map(|(at, _)| at);
+        let Some(mut last) = times.next() else {
+            return Duration::ZERO;
+        };
+        let silences = times.map(|at| at.saturating_sub(std::mem::replace(&mut last, at)));
+        Duration::from_micros(silences.max().unwrap_or(0))
     }
 
     /// Its last heartbeat.

@@ -22,7 +22,7 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use testkit::ServedBy;
 
 /// How long the upgrade of all may take.
@@ -30,14 +30,7 @@ const LONG: Duration = Duration::from_secs(180);
 
 /// Waits until `probe` is satisfied; its error tells what it saw.
 async fn until<T>(what: &str, probe: impl AsyncFn() -> Result<T, String>) -> T {
-    let start = Instant::now();
-    loop {
-        match probe().await {
-            Ok(value) => return value,
-            Err(seen) if start.elapsed() > LONG => panic!("waited in vain for {what}; last seen: {seen}"),
-            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
-        }
-    }
+    testkit::until(what, LONG, probe).await
 }
 
 /// The value of a series that the coordinator counts.

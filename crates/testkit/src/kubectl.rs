@@ -58,6 +58,7 @@ impl Kubectl {
             .env("KUBECONFIG", &self.kubeconfig)
             .env("KUBECACHEDIR", &self.cache)
             .env("KUBERC", "off")
+            .env("GOMAXPROCS", "1")
             .envs(GO);
         command
     }

@@ -53,4 +53,4 @@ pub use launch::Launch;
 pub use nodes::RealCluster;
 pub use process::Process;
 pub use scratch::Scratch;
-pub use wait::wait_for;
+pub use wait::{until, wait_for};

@@ -13,7 +13,7 @@ pub use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 
 use crate::scratch::Scratch;
-use crate::wait_for;
+use crate::wait::{pause, wait_for};
 
 /// How many lines of a log are shown when something went wrong.
 const TAIL: usize = 40;
@@ -32,6 +32,7 @@ pub fn wait_while_running<T>(
 ) -> anyhow::Result<T> {
     let start = Instant::now();
     loop {
+        let look = start.elapsed();
         // Looked at before the probe: what a process does last, it has done when it is seen to have ended.
         let ended = needed.iter().try_for_each(|process| process.ensure_running());
         match (probe(), ended) {
@@ -45,7 +46,7 @@ pub fn wait_while_running<T>(
                 let (waited, tails) = (start.elapsed().as_secs_f32(), tails.join("\n"));
                 anyhow::bail!("waited {waited:.1} s for {what}; last seen: {seen:#}; logs:\n{tails}");
             }
-            (Err(_), Ok(())) => std::thread::sleep(Duration::from_millis(20)),
+            (Err(_), Ok(())) => std::thread::sleep(pause(start.elapsed() - look)),
         }
     }
 }

@@ -2,10 +2,14 @@
 //!
 //! Owns: the polling loop. Must not: know what is waited for.
 
+use std::fmt::Display;
 use std::time::{Duration, Instant};
 
-/// How often a condition is looked at.
+/// A condition is looked at this long after the last look at the soonest.
 const POLL: Duration = Duration::from_millis(50);
+
+/// And at the latest, however long a look takes.
+const LONGEST_POLL: Duration = Duration::from_millis(500);
 
 /// Polls `probe` until it returns `Ok`, at most for `deadline`; returns what it returned.
 ///
@@ -19,16 +23,38 @@ pub fn wait_for<T>(
 ) -> anyhow::Result<T> {
     let start = Instant::now();
     loop {
-        let last_chance = start.elapsed() >= deadline;
+        let look = start.elapsed();
+        let last_chance = look >= deadline;
         match probe() {
             Ok(value) => return Ok(value),
             Err(seen) if last_chance => {
                 let waited = start.elapsed().as_secs_f32();
                 anyhow::bail!("waited {waited:.1} s for {}; last seen: {seen:#}", what.as_ref());
             }
-            Err(_) => std::thread::sleep(POLL),
+            Err(_) => std::thread::sleep(pause(start.elapsed() - look)),
         }
     }
+}
+
+/// The same for a probe that waits itself, and for a test that cannot go on without.
+///
+/// Panics: the deadline passes, with what was seen last.
+pub async fn until<T, E: Display>(what: &str, deadline: Duration, probe: impl AsyncFn() -> Result<T, E>) -> T {
+    let start = Instant::now();
+    loop {
+        let look = start.elapsed();
+        match probe().await {
+            Ok(value) => return value,
+            Err(seen) => assert!(look < deadline, "waited in vain for {what}; last seen: {seen}"),
+        }
+        tokio::time::sleep(pause(start.elapsed() - look)).await;
+    }
+}
+
+/// How long to wait after a look that took so long: one that starts a program leaves the machine to others for twice its time, or those
+/// who wait keep the cores from those they wait for.
+pub(crate) fn pause(look: Duration) -> Duration {
+    (look * 2).clamp(POLL, LONGEST_POLL)
 }
 
 #[cfg(test)]
@@ -44,6 +70,12 @@ mod tests {
             Ok(looks)
         });
         assert_eq!(value.unwrap(), 3);
+    }
+
+    #[test]
+    fn a_look_that_takes_long_is_repeated_less_often() {
+        let pauses = [0, 10, 100, 5_000].map(|millis| pause(Duration::from_millis(millis)).as_millis());
+        assert_eq!(pauses, [50, 50, 200, 500]);
     }
 
     #[test]

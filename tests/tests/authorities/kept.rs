@@ -54,9 +54,9 @@ pub fn remove(plane: &ControlPlane, kind: &str, name: &str) {
 
 /// Nothing of all this is there.
 pub fn forget(plane: &ControlPlane) {
-    remove(plane, "secret", "skein-ca");
-    remove(plane, "configmap", "skein-ca");
-    remove(plane, "configmap", "skein-enrolled");
+    let all = ["secret/skein-ca", "configmap/skein-ca", "configmap/skein-enrolled"];
+    let gone = ["delete", "-n", SYSTEM, "--ignore-not-found"];
+    plane.kubectl().run(gone.into_iter().chain(all)).unwrap();
 }
 
 /// The certificates that are published, if any are.

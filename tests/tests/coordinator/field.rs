@@ -11,7 +11,7 @@ use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use testkit::control_plane::Request;
 use testkit::{Cluster, ControlPlane, Launch, Process, ServedBy, wait_for};
 
@@ -273,14 +273,7 @@ impl Field {
 
     /// Waits until `probe` is satisfied; its error tells what it saw.
     pub async fn until<T>(&self, what: &str, probe: impl AsyncFn() -> Result<T, String>) -> T {
-        let start = Instant::now();
-        loop {
-            match probe().await {
-                Ok(value) => return value,
-                Err(seen) if start.elapsed() > PATIENCE => panic!("waited in vain for {what}; last seen: {seen}"),
-                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
-            }
-        }
+        testkit::until(what, PATIENCE, probe).await
     }
 
     /// What the coordinators of this test asked of the API server so far; only a real one keeps a record.

@@ -8,9 +8,9 @@ use anyhow::{Context, ensure};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
-use testkit::{Cluster, Launch, Process, ServedBy, wait_for};
+use testkit::{Cluster, Launch, Process, Scratch, ServedBy, wait_for};
 
 /// How long anything may take on a machine that is busy with something else.
 pub const PATIENCE: Duration = Duration::from_secs(90);
@@ -47,11 +47,58 @@ pub struct Stage {
     agents: BTreeMap<String, Process>,
     coordinator: Option<Process>,
     _simulator: Process,
-    pub cluster: Cluster,
+    pub cluster: Arc<Cluster>,
+    scratch: Scratch,
     kubeconfig: PathBuf,
     port: u16,
     logs: PathBuf,
     _permit: StagePermit,
+}
+
+/// An API server on which nothing of Skein is: an embedded one is new, the real one is that of the test before.
+fn cluster(served_by: ServedBy) -> anyhow::Result<Arc<Cluster>> {
+    static KUBERNETES: Mutex<Option<Arc<Cluster>>> = Mutex::new(None);
+    let start = || Cluster::start(served_by, &["deploy/namespace.yaml"], &["deploy/rbac.yaml"]).map(Arc::new);
+    if served_by == ServedBy::Embedded {
+        return start();
+    }
+    let mut kept = KUBERNETES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(cluster) = &*kept {
+        clear(cluster)?;
+        return Ok(cluster.clone());
+    }
+    Ok(kept.insert(start()?).clone())
+}
+
+/// Deletes what a test has left on an API server; nobody is there any more who would release it.
+fn clear(cluster: &Cluster) -> anyhow::Result<()> {
+    let kubectl = cluster.kubectl();
+    let kinds = "swarms.skein.dev,drones.skein.dev,groundorders.skein.dev";
+    let left = kubectl.json(["get", kinds, "-A"])?;
+    for object in left["items"].as_array().into_iter().flatten() {
+        let name = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+        let kind = object["kind"].as_str().unwrap_or_default();
+        let object = [kind, name("name"), "-n", name("namespace")];
+        let free = [
+            &["patch"][..],
+            &object,
+            &["--type=merge", "-p", r#"{"metadata":{"finalizers":null}}"#],
+        ]
+        .concat();
+        kubectl.run([&["delete"][..], &object, &["--wait=false"]].concat())?;
+        // It is gone at once if it had none.
+        let _ = kubectl.run(free);
+    }
+    let ours = [
+        "lease/skein-coordinator",
+        "secret/skein-ca",
+        "configmap/skein-ca",
+        "configmap/skein-enrolled",
+    ];
+    kubectl.run([&["delete", "-n", SYSTEM, "--ignore-not-found"][..], &ours].concat())?;
+    kubectl.run(["delete", "leases", "-n", SYSTEM, "-l", "skein.dev/claim"])?;
+    kubectl.run(["delete", "nodes", "--all"])?;
+    Ok(())
 }
 
 impl Stage {
@@ -69,19 +116,17 @@ impl Stage {
         way: impl FnOnce(&Cluster, PathBuf) -> anyhow::Result<PathBuf>,
     ) -> anyhow::Result<Self> {
         let permit = StagePermit::wait();
-        let cluster = Cluster::start(served_by, &["deploy/namespace.yaml"], &["deploy/rbac.yaml"])?;
+        let cluster = cluster(served_by)?;
+        let scratch = Scratch::new("skein-stage-")?;
         let kubeconfig = cluster.service_account_kubeconfig(SYSTEM, "skein-coordinator")?;
         let kubeconfig = way(&cluster, kubeconfig)?;
-        let logs = cluster.scratch().folder("logs")?;
+        let logs = scratch.folder("logs")?;
         let simulator = Launch::workspace("skein-sitl")?
             .args(["--count", &vehicles.len().to_string(), "--autopilot", autopilot])
             .args(["--speedup", SPEEDUP, "--names", &vehicles.join(",")])
-            .args([
-                "--link",
-                &format!("pty:{}", cluster.scratch().folder("ports")?.display()),
-            ])
+            .args(["--link", &format!("pty:{}", scratch.folder("ports")?.display())])
             .arg("--wire-log")
-            .arg(cluster.scratch().folder("wire")?)
+            .arg(scratch.folder("wire")?)
             .args(more)
             .logs_in(&logs)
             .start()?;
@@ -94,6 +139,7 @@ impl Stage {
             coordinator: None,
             _simulator: simulator,
             cluster,
+            scratch,
             kubeconfig,
             port,
             logs,
@@ -128,7 +174,7 @@ impl Stage {
     }
 
     fn file(&self, name: &str) -> PathBuf {
-        self.cluster.scratch().path().join(name)
+        self.scratch.path().join(name)
     }
 
     /// What the agent of a node shows and believes: its token, as its kubelet would have it made, and the authority.
@@ -182,9 +228,9 @@ impl Stage {
 
     /// Starts the agent of a node.
     pub fn start_agent(&mut self, node: &str) -> anyhow::Result<()> {
-        let state = self.cluster.scratch().folder("state")?.join(node);
+        let state = self.scratch.folder("state")?.join(node);
         std::fs::create_dir_all(&state)?;
-        let port = self.cluster.scratch().path().join("ports").join(node);
+        let port = self.scratch.path().join("ports").join(node);
         let mut launch = Launch::workspace("skein-agent")?;
         for (name, value) in self.credentials(node)? {
             launch = launch.env(name, value);
@@ -209,7 +255,7 @@ impl Stage {
     }
 
     fn ready_file(&self, node: &str) -> PathBuf {
-        self.cluster.scratch().path().join(format!("ready-{node}"))
+        self.scratch.path().join(format!("ready-{node}"))
     }
 
     /// What the readiness probe of the agent of a node says. Errors: it is not ready.
@@ -240,7 +286,7 @@ impl Stage {
     }
 
     pub fn wire(&self, node: &str) -> Wire {
-        Wire(self.cluster.scratch().path().join("wire").join(format!("{node}.tlog")))
+        Wire(self.scratch.path().join("wire").join(format!("{node}.tlog")))
     }
 
     /// The nodes whose vehicle is in the air at its height, by its own words.

@@ -82,7 +82,7 @@ impl Flight {
     }
 
     pub fn plane(&mut self) -> anyhow::Result<&mut ControlPlane> {
-        match &mut self.stage.cluster {
+        match &mut *self.stage.cluster {
             Cluster::Kubernetes(plane) => Ok(plane),
             Cluster::Embedded(_) => anyhow::bail!("it is the embedded API"),
         }

@@ -7,8 +7,9 @@ use crate::wire::Wire;
 use anyhow::{Context, ensure};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 use testkit::{Cluster, Launch, Process, Scratch, ServedBy, wait_for};
 
@@ -47,7 +48,7 @@ pub struct Stage {
     agents: BTreeMap<String, Process>,
     coordinator: Option<Process>,
     _simulator: Process,
-    pub cluster: Arc<Cluster>,
+    pub cluster: LentCluster,
     scratch: Scratch,
     kubeconfig: PathBuf,
     port: u16,
@@ -55,19 +56,45 @@ pub struct Stage {
     _permit: StagePermit,
 }
 
-/// An API server on which nothing of Skein is: an embedded one is new, the real one is that of the test before.
-fn cluster(served_by: ServedBy) -> anyhow::Result<Arc<Cluster>> {
-    static KUBERNETES: Mutex<Option<Arc<Cluster>>> = Mutex::new(None);
-    let start = || Cluster::start(served_by, &["deploy/namespace.yaml"], &["deploy/rbac.yaml"]).map(Arc::new);
-    if served_by == ServedBy::Embedded {
-        return start();
+/// A real control plane that no stage has at the moment.
+static SPARE: Mutex<Option<Cluster>> = Mutex::new(None);
+
+/// A cluster; a real control plane is kept for the next stage.
+pub struct LentCluster(Option<Cluster>);
+
+impl LentCluster {
+    /// One on which nothing of Skein is.
+    fn take(served_by: ServedBy) -> anyhow::Result<Self> {
+        let spare = || SPARE.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(cluster) = (served_by == ServedBy::Kubernetes).then(spare).flatten() {
+            clear(&cluster)?;
+            return Ok(Self(Some(cluster)));
+        }
+        let cluster = Cluster::start(served_by, &["deploy/namespace.yaml"], &["deploy/rbac.yaml"])?;
+        Ok(Self(Some(cluster)))
     }
-    let mut kept = KUBERNETES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(cluster) = &*kept {
-        clear(cluster)?;
-        return Ok(cluster.clone());
+}
+
+impl Deref for LentCluster {
+    type Target = Cluster;
+
+    fn deref(&self) -> &Cluster {
+        self.0.as_ref().expect("it is there until it is dropped")
     }
-    Ok(kept.insert(start()?).clone())
+}
+
+impl DerefMut for LentCluster {
+    fn deref_mut(&mut self) -> &mut Cluster {
+        self.0.as_mut().expect("it is there until it is dropped")
+    }
+}
+
+impl Drop for LentCluster {
+    fn drop(&mut self) {
+        if let Some(cluster) = self.0.take_if(|cluster| cluster.kubernetes().is_some()) {
+            *SPARE.lock().unwrap_or_else(PoisonError::into_inner) = Some(cluster);
+        }
+    }
 }
 
 /// Deletes what a test has left on an API server; nobody is there any more who would release it.
@@ -116,7 +143,7 @@ impl Stage {
         way: impl FnOnce(&Cluster, PathBuf) -> anyhow::Result<PathBuf>,
     ) -> anyhow::Result<Self> {
         let permit = StagePermit::wait();
-        let cluster = cluster(served_by)?;
+        let cluster = LentCluster::take(served_by)?;
         let scratch = Scratch::new("skein-stage-")?;
         let kubeconfig = cluster.service_account_kubeconfig(SYSTEM, "skein-coordinator")?;
         let kubeconfig = way(&cluster, kubeconfig)?;

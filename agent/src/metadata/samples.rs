@@ -12,7 +12,8 @@ const FILE: &str = r#"{"version": 2, "components": {"1": {"namespace": "px4",
       "99": {"name": "commander_arm_denied_throttle_high", "message": "Arming denied: high throttle"},
       "98": {"name": "commander_landing_detected", "message": "Landing detected"}}},
     "arming_check": {"events": {
-      "11047904": {"name": "commander_arming_check_summary", "message": "s", "type": "summary", "arguments": [{"type": "uint8_t"}]},
+      "11047904": {"name": "commander_arming_check_summary", "message": "s", "type": "summary", "arguments": [
+        {"type": "uint8_t"}, {"type": "uint32_t"}, {"type": "uint32_t"}, {"type": "navigation_mode_group_t"}, {"type": "navigation_mode_group_t"}]},
       "13835193": {"name": "check_modes_local_pos", "message": "Navigation error: No valid position estimate", "arguments": [
         {"type": "navigation_mode_group_t"}, {"type": "uint8_t"}]},
       "377561": {"name": "check_modes_mission", "message": "No valid mission available", "arguments": [

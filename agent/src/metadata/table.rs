@@ -22,6 +22,8 @@ pub enum Subject {
     ReportBegins {
         /// Which part of the report.
         chunk: u64,
+        /// Whether the vehicle may arm in the mode in which it holds its place; `None` when the report does not say.
+        can_arm: Option<bool>,
     },
     /// A report of the arming checks ends.
     ReportEnds,
@@ -110,11 +112,16 @@ impl Table {
             })
         };
         let first = values.first().map_or(0, |value| value.bits());
+        let in_hold = |modes: u64| modes & self.hold.unwrap_or(1 << 4) != 0;
         let subject = match event.kind {
-            Kind::ArmingSummary => Subject::ReportBegins { chunk: first },
+            // Its arguments: chunk, parts of the vehicle with an error, with a warning, modes in which it can be armed, can fly.
+            Kind::ArmingSummary => Subject::ReportBegins {
+                chunk: first,
+                can_arm: values.get(3).map(|modes| in_hold(modes.bits())),
+            },
             Kind::HealthSummary => Subject::ReportEnds,
             Kind::Check => Subject::Check {
-                in_hold: first & self.hold.unwrap_or(1 << 4) != 0,
+                in_hold: in_hold(first),
             },
             Kind::Other => Subject::Other,
         };

@@ -9,9 +9,10 @@
 
 use super::classes::class;
 use crate::command::OUR_COMPONENT;
-use crate::metadata::{Sequence, Subject, Table};
+use crate::metadata::{EventText, Sequence, Subject, Table};
 use fleet::time::Moment;
 use link::dialect::{EVENT_DATA, MavEventCurrentSequenceFlags, MavMessage};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// First of a burst: `commander_arming_check_summary`.
@@ -22,8 +23,10 @@ const HEALTH_SUMMARY: u32 = 18_691_879;
 const ARM_DENIED: u32 = 16_910_493;
 /// Bit of AUTO.LOITER in `navigation_mode_group_t`: the mode in which we arm.
 const LOITER: u32 = 1 << 4;
-/// External log level up to which a check blocks: error. Warnings and information do not.
+/// External log level up to which a check blocks: error. Warnings and information mostly do not, see [`Report::end`].
 const ERROR: u8 = 3;
+/// Most checks of a lesser level that are kept.
+const LESSER_AT_MOST: usize = 16;
 /// External log level up to which an event is worth a line in the log: information. Then come debugging and protocols.
 const INFORMATION: u8 = 6;
 /// A description of at most this many characters is shown with the message.
@@ -96,9 +99,70 @@ pub enum Said {
 /// Reads events in their order.
 #[derive(Clone, Debug, Default)]
 pub struct Events {
-    in_report: bool,
+    report: Report,
     sequence: Sequence,
     table: Option<Arc<Table>>,
+}
+
+/// One check that fails: the event's number and its text.
+type Check = (u32, String);
+
+/// The report of the checks that is being received.
+#[derive(Clone, Debug, Default)]
+struct Report {
+    open: bool,
+    /// Whether it says that the vehicle cannot be armed in our mode.
+    forbids: bool,
+    /// Whether one of its checks has the level of an error.
+    has_error: bool,
+    /// Its checks of a lesser level.
+    lesser: Vec<Check>,
+    /// Checks of a lesser level that failed while the vehicle could be armed.
+    harmless: BTreeSet<u32>,
+}
+
+impl Report {
+    fn begin(&mut self, can_arm: Option<bool>) {
+        self.open = true;
+        self.forbids = can_arm == Some(false);
+        self.has_error = false;
+        self.lesser.clear();
+    }
+
+    /// A check that fails in our mode; what it says if it blocks.
+    fn check(&mut self, level: u8, code: u32, text: String) -> Option<Said> {
+        if level <= ERROR {
+            self.has_error = true;
+            return Some(Said::Blocks { code, text });
+        }
+        if self.open && self.lesser.len() < LESSER_AT_MOST {
+            self.lesser.push((code, text));
+        }
+        None
+    }
+
+    /// PX4 gives some checks that block a lesser level: a required mission that is missing (COM_ARM_MIS_REQ) is information. Where a
+    /// report forbids arming and has no error, those are the reasons, without what did not keep the vehicle from arming before.
+    fn end(&mut self) -> Vec<Said> {
+        self.open = false;
+        let lesser = std::mem::take(&mut self.lesser);
+        if self.has_error {
+            return Vec::new();
+        }
+        if !self.forbids {
+            let free = LESSER_AT_MOST.saturating_sub(self.harmless.len());
+            self.harmless
+                .extend(lesser.into_iter().map(|(code, _)| code).take(free));
+            return Vec::new();
+        }
+        let (known, new): (Vec<Check>, Vec<Check>) =
+            lesser.into_iter().partition(|(code, _)| self.harmless.contains(code));
+        let reasons = if new.is_empty() { known } else { new };
+        reasons
+            .into_iter()
+            .map(|(code, text)| Said::Blocks { code, text })
+            .collect()
+    }
 }
 
 impl Events {
@@ -128,38 +192,44 @@ impl Events {
         };
         events.extend(self.sequence.at(now));
         let ours = |event: &&EVENT_DATA| [0, OUR_COMPONENT].contains(&event.destination_component);
-        events
-            .iter()
-            .filter(ours)
-            .filter_map(|event| self.read(event))
-            .collect()
+        events.iter().filter(ours).flat_map(|event| self.read(event)).collect()
     }
 
-    fn read(&mut self, event: &EVENT_DATA) -> Option<Said> {
-        match self.table.clone() {
-            Some(table) => self.by_description(&table, event),
-            None => self.built_in(event),
+    fn read(&mut self, event: &EVENT_DATA) -> Vec<Said> {
+        let table = self.table.clone();
+        let described = table
+            .as_ref()
+            .and_then(|table| table.describe(event.id, &event.arguments));
+        let ends = described
+            .as_ref()
+            .map_or(event.id == HEALTH_SUMMARY, |text| text.subject == Subject::ReportEnds);
+        if ends {
+            return self.report.end();
         }
+        let said = match described {
+            Some(text) => self.by_description(text, event),
+            None => self.built_in(event),
+        };
+        said.into_iter().collect()
     }
 
-    fn by_description(&mut self, table: &Table, event: &EVENT_DATA) -> Option<Said> {
-        let Some(told) = table.describe(event.id, &event.arguments) else {
-            return self.built_in(event);
-        };
+    fn by_description(&mut self, told: EventText<'_>, event: &EVENT_DATA) -> Option<Said> {
         let level = event.log_levels & 0x0F;
         match told.subject {
-            Subject::ReportBegins { chunk } => {
-                self.in_report = true;
-                (chunk == 0).then_some(Said::ChecksBegin)
+            Subject::ReportBegins { chunk: 0, can_arm } => {
+                self.report.begin(can_arm);
+                Some(Said::ChecksBegin)
             }
-            Subject::ReportEnds => {
-                self.in_report = false;
+            // A further part of the same report.
+            Subject::ReportBegins { .. } => {
+                self.report.open = true;
                 None
             }
-            Subject::Check { in_hold } => (level <= ERROR && in_hold).then(|| Said::Blocks {
-                code: event.id,
-                text: with_description(told.message, &told.description),
-            }),
+            Subject::ReportEnds => None,
+            Subject::Check { in_hold } => {
+                let text = with_description(told.message, &told.description);
+                in_hold.then(|| self.report.check(level, event.id, text)).flatten()
+            }
             Subject::Other if told.name.starts_with("commander_arm_denied") => {
                 let reason = DENIED.iter().find_map(|prefix| told.message.strip_prefix(prefix));
                 Some(Said::Denied(reason.unwrap_or(&told.message).to_owned()))
@@ -173,12 +243,10 @@ impl Events {
     fn built_in(&mut self, event: &EVENT_DATA) -> Option<Said> {
         match event.id {
             ARMING_SUMMARY => {
-                self.in_report = true;
+                let modes = event.arguments.get(9..13).and_then(|modes| modes.try_into().ok());
+                self.report
+                    .begin(modes.map(|modes| u32::from_le_bytes(modes) & LOITER != 0));
                 return Some(Said::ChecksBegin);
-            }
-            HEALTH_SUMMARY => {
-                self.in_report = false;
-                return None;
             }
             FAILSAFE_HOLD => return Some(Said::Failsafe(failsafe(event.arguments.get(7).copied(), true))),
             FAILSAFE => return Some(Said::Failsafe(failsafe(event.arguments.get(5).copied(), false))),
@@ -190,12 +258,12 @@ impl Events {
             _ => {}
         }
         let known = CHECKS.iter().find(|(id, _)| *id == event.id).map(|(_, text)| *text);
-        if known.is_none() && !self.in_report {
+        if known.is_none() && !self.report.open {
             return None;
         }
         let a = &event.arguments;
         let modes = u32::from_le_bytes([a[0], a[1], a[2], a[3]]);
-        if event.log_levels & 0x0F > ERROR || modes & LOITER == 0 {
+        if modes & LOITER == 0 {
             return None;
         }
         let text = match known {
@@ -203,7 +271,7 @@ impl Events {
             Some(text) => text.to_owned(),
             None => format!("PX4 event 0x{:08x}", event.id),
         };
-        Some(Said::Blocks { code: event.id, text })
+        self.report.check(event.log_levels & 0x0F, event.id, text)
     }
 }
 

@@ -77,8 +77,20 @@ fn what_makes_no_sense_is_left_out_and_the_rest_is_kept() {
 fn the_groups_tell_checks_and_the_ends_of_a_report_apart() {
     let table = table();
     let subject = |id: u32, bytes: &[u8]| table.describe(PX4 | id, bytes).unwrap().subject;
-    assert_eq!(subject(10, &[0]), Subject::ReportBegins { chunk: 0 });
-    assert_eq!(subject(10, &[3]), Subject::ReportBegins { chunk: 3 });
+    assert_eq!(
+        subject(10, &[0]),
+        Subject::ReportBegins {
+            chunk: 0,
+            can_arm: None
+        }
+    );
+    assert_eq!(
+        subject(10, &[3]),
+        Subject::ReportBegins {
+            chunk: 3,
+            can_arm: None
+        }
+    );
     assert_eq!(subject(20, &[]), Subject::ReportEnds);
     assert_eq!(subject(12, &[]), Subject::Other, "a check has two arguments at least");
     for check in [11, 21] {

@@ -246,3 +246,42 @@ fn the_events_that_begin_a_failsafe_name_its_cause_as_they_were_recorded_from_px
         .map(|text| Said::Failsafe(text.to_owned()))
     );
 }
+
+/// Arming summaries of a PX4 that can be armed in our mode, and of one that cannot.
+const CAN_ARM: Recorded<'_> = (
+    ARMING_SUMMARY,
+    0x88,
+    &[
+        0, 0, 0, 0x10, 0, 0x80, 0, 0, 0, 0xb0, 0x3b, 0x7f, 0x80, 0xb0, 0x3b, 0x7f, 0x80,
+    ],
+);
+const CANNOT_ARM: Recorded<'_> = (
+    ARMING_SUMMARY,
+    0x88,
+    &[0, 0, 0, 0x10, 0, 0x80, 0, 0, 0, 0, 0, 0, 0, 0xb0, 0x3b, 0x7f, 0x80],
+);
+/// With COM_ARM_MIS_REQ: for all modes, and still no more than information.
+const MISSION_REQUIRED: Recorded<'_> = (17_154_777, 0x66, &[0xff, 0xff, 0xff, 0xff, 0x14]);
+
+#[test]
+fn a_check_of_a_lesser_level_is_the_reason_where_the_report_forbids_arming_and_has_no_error() {
+    for described in [false, true] {
+        let mut events = Events::default();
+        if described {
+            events.described(samples::table());
+        }
+        let armable = [CAN_ARM, MISSION, OFFBOARD, MANUAL, END];
+        assert_eq!(texts(&hear(&mut events, 0, &armable)), ["begin"]);
+        let refused = [CANNOT_ARM, MISSION_REQUIRED, OFFBOARD, MANUAL, END];
+        let said = hear(&mut events, 5, &refused);
+        assert_eq!(texts(&said), ["begin", "No valid mission available"]);
+
+        // Who has not seen it armable cannot tell which of them it is.
+        let said = hear(&mut Events::default(), 0, &refused);
+        let both = ["begin", "No valid mission available", "No manual control input"];
+        assert_eq!(texts(&said), both);
+        // An error says it all.
+        let said = hear(&mut events, 10, &[CANNOT_ARM, MISSION_REQUIRED, COMPASS, END]);
+        assert_eq!(said.len(), 2, "{said:?}");
+    }
+}

@@ -48,7 +48,7 @@ pub struct Options {
     pub beyond_loopback: bool,
     /// Names and addresses, besides those of loopback and `listen`, under which clients reach it.
     pub names: Vec<String>,
-    /// Where the kubeconfig goes; `None`: `kubeconfig` in the data folder.
+    /// The path of the kubeconfig; `None`: `kubeconfig` in the data folder.
     pub kubeconfig: Option<PathBuf>,
     /// Name of the kubeconfig's cluster, context and user.
     pub context: String,

@@ -74,7 +74,7 @@ fn the_agent_may_do_nothing_at_all() {
     }
 }
 
-/// The rights of each person in the namespace of their role, in this order: read, edit, ground and release, kill.
+/// The rights of each person in the namespace of their role, in this order: read, edit, ground (with release and resume), kill.
 fn rights_of(user: &str, namespace: &str) -> [bool; 4] {
     let may = |request: &str| user_may(user, &format!("{request} -n {namespace}"));
     let all = |requests: &[&str]| {

@@ -9,8 +9,8 @@
 //!
 //! - A state that lasts no longer than the interval between two reports, a second, and that only one side reported.
 //! - An answer that only the simulated vehicle gave, at a time at which the recording itself shows by its sequence numbers
-//! that a frame of the autopilot was lost. A lost ack and one that was never sent look the same to the recorder. Each
-//! lost frame excuses one answer.
+//!   that a frame of the autopilot was lost. A lost ack and one that was never sent look the same to the recorder. Each
+//!   lost frame excuses one answer.
 //! - What the simulated vehicle sends after the recording ended: it flies on for a few seconds so that it can be late.
 //!
 //! Texts are counted but not judged: their order depends on queues, they contain measured numbers, and the simulated vehicles

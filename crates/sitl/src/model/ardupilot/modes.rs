@@ -83,7 +83,7 @@ pub(super) fn follows_sticks(mode: u32) -> bool {
     matches!(mode, 0 | 1 | 2 | 5 | 11 | 13 | 14 | 15 | 16 | 24)
 }
 
-/// HEARTBEAT.base_mode without the armed bit: 81 in pilot modes, 89 in the others.
+/// `base_mode` of HEARTBEAT without the armed bit: 81 in pilot modes, 89 in the others.
 pub(super) fn base_mode_bits(mode: u32) -> u8 {
     if matches!(mode, 3..=7 | 9 | 16 | 17 | 20 | 21 | 23) {
         89

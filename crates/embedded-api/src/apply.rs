@@ -1,4 +1,4 @@
-//! Who owns which field, and server-side apply.
+//! Field ownership and server-side apply.
 //!
 //! Owns: `metadata.managedFields` after every write ([`track`]), and merging an applied configuration ([`merge`]).
 //! Must not: validate by rules, store, know HTTP. What an object can have is in its schema
@@ -31,7 +31,7 @@ mod tests;
 
 use crate::resource::Resource;
 
-/// Who writes, and what.
+/// The writer, and what it writes.
 #[derive(Clone, Copy, Debug)]
 pub struct Writer<'a> {
     /// The kind that is written.

@@ -117,7 +117,7 @@ fn retain(object: &mut Map<String, Value>, patch: &mut Map<String, Value>) -> Re
     Ok(())
 }
 
-/// Merges the lists whose order the patch sets, and takes them out of it.
+/// Merges the lists whose order the patch sets, and removes them from it.
 fn set_orders(view: View<'_>, object: &mut Map<String, Value>, patch: &mut Map<String, Value>) -> Result<(), Fault> {
     let directives: Vec<String> = patch
         .keys()

@@ -95,7 +95,7 @@ impl History {
         self.lines.entry(resource).or_default().events.push_back(event);
     }
 
-    /// Drops up to `most` changes that need not be kept. Returns the revisions that nobody can request any more.
+    /// Drops up to `most` changes that need not be kept. Returns the revisions that no client can request any more.
     pub(super) fn trim(&mut self, limits: &Limits, now_ms: u64, most: usize) -> Vec<u64> {
         let age_ms = u64::try_from(limits.age.as_millis()).unwrap_or(u64::MAX);
         let mut unneeded = Vec::new();

@@ -15,7 +15,7 @@ const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 const GENERATED: usize = 5;
 /// A generated name is no longer than this.
 const LONGEST_GENERATED: usize = 63;
-/// Keeps a Namespace until everything in it is gone.
+/// Keeps a Namespace until everything in it is deleted.
 pub const NAMESPACE_FINALIZER: &str = "kubernetes";
 /// Label of a Namespace with its own name.
 pub const NAMESPACE_LABEL: &str = "kubernetes.io/metadata.name";

@@ -1,6 +1,6 @@
 //! The binary half of a recording: each packet is Unix time in microseconds (8 bytes, big-endian) and the MAVLink frame.
 //!
-//! Owns: cutting a tlog into frames. Must not: know who sent them.
+//! Owns: cutting a tlog into frames. Must not: know their senders.
 
 use crate::wire::{Frame, FrameReader};
 

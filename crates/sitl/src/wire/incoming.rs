@@ -19,7 +19,7 @@ pub struct Address {
 /// One message from a peer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Incoming {
-    /// Who sent it.
+    /// The sender.
     pub from: Address,
     /// Its request.
     pub request: Request,

@@ -2,7 +2,7 @@
 //!
 //! Owns: the forms, and the messages for faults. Must not: know objects.
 //!
-//! The regular expressions are in messages only; the forms are checked by hand, which is faster.
+//! The regular expressions are in messages only; the code checks the forms directly, which is faster.
 
 const LABEL: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const SUBDOMAIN: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";

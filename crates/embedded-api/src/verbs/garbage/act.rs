@@ -209,7 +209,7 @@ pub(super) async fn edit(core: &Core, kind: &Kind, object: &Object, by: impl Fn(
     unless_gone(settle(core, kind, &object.key, false, next).await.map(drop))
 }
 
-/// An object that is gone needs no action. One that could not be changed is an error: an owner whose
+/// A deleted object needs no action. One that could not be changed is an error: an owner whose
 /// dependents still refer to it would delete them.
 fn unless_gone(done: Result<(), Refusal>) -> Result<(), Refusal> {
     match done {

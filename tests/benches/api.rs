@@ -1,6 +1,6 @@
 //! Benchmark: the embedded API beside a real kube-apiserver with etcd, the same work in the same run.
 //!
-//! Owns: the steps, taken in turn on both, and the table. Must not: judge; it prints figures and ratios.
+//! Owns: the steps, run alternately on both, and the table. Must not: judge; it prints figures and ratios.
 //! Run it with `cargo xtask bench api`. `SKEIN_BENCH_DRONES` sets the number of Drones, 25,000 by default.
 
 #![allow(
@@ -23,7 +23,7 @@ use side::Side;
 /// Requests one after the other, for latencies.
 const SAMPLES: usize = 500;
 
-/// The largest fleet that the design asks for.
+/// The largest fleet in the design.
 const DRONES: usize = 25_000;
 
 #[tokio::main]
@@ -32,7 +32,7 @@ async fn main() -> anyhow::Result<()> {
     if !std::env::args().any(|arg| arg == "--bench") {
         return Ok(());
     }
-    // Fails only if a provider is installed already, which is as good.
+    // Fails only if a provider is installed already, which is fine.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let drones = match std::env::var("SKEIN_BENCH_DRONES") {
         Ok(number) => number.parse().context("SKEIN_BENCH_DRONES is not a number")?,

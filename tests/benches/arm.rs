@@ -1,7 +1,7 @@
-//! Benchmark: from a Swarm that is applied to the first arm command on the wire, with the vehicle ready and its agent
-//! connected: `skein up` beside a coordinator on a real kube-apiserver, in turn, in the same run.
+//! Benchmark: from applying a Swarm to the first arm command on the wire, with the vehicle ready and its agent
+//! connected: `skein up` beside a coordinator on a real kube-apiserver, alternately, in the same run.
 //!
-//! Owns: the samples and the account. Must not: believe what Skein reports; the simulator's wire log has the time.
+//! Owns: the samples and the report. Must not: use what Skein reports; the simulator's wire log has the time.
 //! Run it with `cargo xtask bench arm`.
 
 #![allow(
@@ -32,7 +32,7 @@ fn main() -> anyhow::Result<()> {
     if !std::env::args().any(|arg| arg == "--bench") {
         return Ok(());
     }
-    // Fails only if a provider is installed already, which is as good.
+    // Fails only if a provider is installed already, which is fine.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let names: Vec<String> = (1..=SAMPLES).map(|number| format!("vehicle-{number:02}")).collect();
     println!("Swarm applied → first arm command on the wire, {SAMPLES} samples each, ms\n");

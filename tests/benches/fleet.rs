@@ -2,7 +2,7 @@
 //!
 //! Owns: two runs, as many agents as fit with a connection each, and 25,000 with several streams to a connection; memory,
 //! CPU, the time from `scale` to the assignment on the wire, writes, and the return of all to a new coordinator.
-//! Must not: believe the coordinator about its orders; the agents say what came and when. Run it with
+//! Must not: use the coordinator's reports on its orders; the agents report what they received and when. Run it with
 //! `cargo xtask bench fleet`.
 
 #![allow(
@@ -38,7 +38,7 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 use testkit::ServedBy;
 
-/// How large everything is.
+/// The size of everything.
 struct Size {
     /// Agents with a connection each: both ends need a descriptor, and a process has 20,000 of them at most.
     own: usize,
@@ -48,7 +48,7 @@ struct Size {
     steps: usize,
     /// Vehicles that fly afterwards.
     flying: i32,
-    /// How long memory, CPU and writes are watched while nothing changes.
+    /// How long memory, CPU and writes are measured while nothing changes.
     watch: Duration,
 }
 
@@ -68,7 +68,7 @@ const SHORT: Size = Size {
     watch: Duration::from_secs(5),
 };
 
-/// The coordinator writes what is of no hurry within some seconds.
+/// The coordinator writes what is not urgent within some seconds.
 const QUIET: Duration = Duration::from_secs(6);
 
 /// Streams to a connection in the second run.
@@ -85,7 +85,7 @@ fn main() -> anyhow::Result<()> {
     if !args.iter().any(|arg| arg == "--bench") {
         return Ok(());
     }
-    // Fails only if a provider is installed already, which is as good.
+    // Fails only if a provider is installed already, which is fine.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let size = if args.iter().any(|arg| arg == "--short") {
         SHORT
@@ -236,7 +236,7 @@ async fn scale(place: &Place, replicas: i32) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Waits until nothing has been written for a while: what is of no hurry is written late on purpose.
+/// Waits until nothing has been written for a while: what is not urgent is written late on purpose.
 async fn quiet(coordinator: &Coordinator) -> anyhow::Result<()> {
     let until = Instant::now() + Duration::from_secs(300);
     let mut before = coordinator.written()?;

@@ -1,7 +1,7 @@
 //! Benchmark of links: what the agent needs to read an autopilot at PX4's ONBOARD rate, with MAVProxy beside it on the same
 //! work at the same time; and how many simulated vehicles one process flies in real time.
 //!
-//! Owns: the tables and the budgets. Must not: believe counters of ours: frames are counted by their sequence numbers in what
+//! Owns: the tables and the budgets. Must not: use our own counters: frames are counted by their sequence numbers in what
 //! each of the two has logged. Run it with `cargo xtask bench link`, for a few minutes; `--short` takes one.
 
 #![allow(

@@ -1,8 +1,8 @@
-//! The same steps against a real kube-apiserver and against `skein-api`, and the answers beside each other.
+//! The same steps on a real kube-apiserver and on `skein-api`, and a comparison of the answers.
 //!
-//! Owns: what is done, what must differ by nature (see `normal`), and what differs on purpose (see `differences`).
+//! Owns: the steps, what must differ by nature (see `normal`), and what differs on purpose (see `differences`).
 //! Must not: know the right answer: the real server does. Each test is one case: a function of a [`Session`], run on
-//! both; what it does is recorded by itself.
+//! both; the session records its steps.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -65,7 +65,7 @@ mod watches;
 use session::Session;
 use side::Side;
 
-/// Runs `case` on both servers at once and compares what was recorded.
+/// Runs `case` on both servers at once and compares the transcripts.
 fn both<F: Fn(&mut Session) + Sync>(case: F) {
     let name = name_of(&case);
     let run = |side: &'static Side| {

@@ -1,9 +1,9 @@
-//! The Kubernetes API goes wrong in every way that it does in life, while vehicles fly: nothing in the air changes, and once it
-//! is over all that was missed is caught up with, within a stated time.
+//! The Kubernetes API fails in every way that occurs in practice, while vehicles fly: nothing in the air changes, and once the
+//! fault ends everything that was missed is made up for, within a stated time.
 //!
-//! Owns: the faults, and how soon after each all is well. Must not: judge by our own status what a vehicle did: the simulator's
-//! side of the wire tells. Real API server and etcd, coordinator, agents and simulated vehicles as processes; between coordinator
-//! and API server a proxy of ours.
+//! Owns: the faults, and how soon after each everything is up to date. Must not: use our own status to judge what a vehicle did:
+//! the simulator's side of the wire shows it. Real API server and etcd, coordinator, agents and simulated vehicles as processes;
+//! between coordinator and API server a proxy of ours.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::print_stdout, reason = "what the tests measure is shown with --nocapture")]
 
@@ -32,13 +32,13 @@ const fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)
 }
 
-/// What is answered again is caught up with this soon.
+/// After a fault in which requests are answered, everything is up to date this soon.
 const SOON: Duration = seconds(15);
 
-/// What hangs is noticed, and then caught up with, this soon.
+/// A hanging connection is detected, and everything is then up to date, this soon.
 const HANGING: Duration = seconds(45);
 
-/// Watches that are under way end, so that they are asked for anew.
+/// Running watches end, so that they are started again.
 const ENDS: Fault = Fault::WatchesEnd(Duration::from_millis(100));
 
 #[test]
@@ -133,7 +133,7 @@ fn an_api_server_that_comes_back_without_its_history_is_listed_afresh() -> anyho
     let mut turn = Flight::turn()?;
     let flight = turn.as_mut().context("it flies")?;
     let before = flight.before()?;
-    // Without bookmarks, what is remembered is as old as the last change.
+    // Without bookmarks, the last known revision is that of the last change.
     flight.proxy.set(Fault::NoBookmarks(seconds(1)));
     std::thread::sleep(seconds(2));
     flight.proxy.set(Fault::Away);
@@ -152,13 +152,13 @@ fn a_ground_order_reaches_the_vehicles_within_a_second_while_the_api_server_hang
 -> anyhow::Result<()> {
     let mut turn = Flight::turn()?;
     let flight = turn.as_mut().context("it flies")?;
-    // Whoever was allowed to within the last hour may while nobody can be asked.
+    // A person who was allowed to within the last hour still is while the API server cannot be asked.
     flight.stage.skein(&["ground", "alpha"])?;
     flight.stage.skein(&["release", "alpha"])?;
     flight.stage.wait_in_air(&NODES, NODES.len())?;
     flight.caught_up(PATIENCE)?;
     flight.proxy.set(Fault::Silent);
-    // What was answered in the last ten seconds counts as fresh.
+    // An answer from the last ten seconds counts as fresh.
     std::thread::sleep(seconds(11));
     let (since, start) = (wire::now(), Instant::now());
     let stage = &flight.stage;
@@ -169,7 +169,7 @@ fn a_ground_order_reaches_the_vehicles_within_a_second_while_the_api_server_hang
             .any(|command| command.command == MavCmd::MAV_CMD_NAV_LAND)
     };
     let took = std::thread::scope(|scope| {
-        // It says how far it got only once the order is recorded, or cannot be.
+        // The command reports its result only once the order is recorded, or cannot be.
         let person = scope.spawn(|| stage.skein(&["ground", "alpha"]));
         let told = wait_for("both to be told to land", seconds(20), || {
             ensure!(NODES.iter().filter(told).count() == NODES.len(), "not yet");

@@ -1,7 +1,7 @@
-//! The authority of a fleet, kept by coordinators on a real API server: made once by however many there are, followed by the next
-//! in time, and put right by hand.
+//! The authority of a fleet, kept by coordinators on a real API server: created once by any number of them, replaced in
+//! time by the next, and repaired by hand.
 //!
-//! Owns: years, as certificates of long ago. Must not: test when what is due ([`trust::authorities`] has that).
+//! Owns: years, as certificates of long ago. Must not: test when each step is due ([`trust::authorities`] does).
 
 #![allow(
     clippy::unwrap_used,

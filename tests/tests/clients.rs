@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use testkit::{ControlPlane, Embedded};
 
-/// How long one program may take on a machine that is busy with something else.
+/// The deadline of one program on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 static KUBERNETES: LazyLock<ControlPlane> =
@@ -50,7 +50,7 @@ fn python(kubeconfig: &Path) {
 }
 
 fn javascript(kubeconfig: &Path) {
-    // Node.js looks for packages beside the program.
+    // Node.js searches for packages beside the program.
     let copy = prepared("SKEIN_TEST_CLIENTS_NODE").join("fleet.mjs");
     std::fs::copy(program("fleet.mjs"), &copy).unwrap();
     let mut command = Command::new("node");

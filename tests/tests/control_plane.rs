@@ -1,4 +1,4 @@
-//! The test control plane itself: it is a real one, it is guarded, and nothing of it stays behind.
+//! The test control plane itself: it is a real one, it is protected, and nothing of it is left behind.
 //!
 //! Owns: the promises of `testkit::ControlPlane`. Must not: know of swarms or drones.
 
@@ -11,7 +11,7 @@ use serde_json::json;
 use testkit::process::Signal;
 use testkit::{ControlPlane, Launch, Scratch, wait_for};
 
-/// A kind that is known before the controllers start, so that the garbage collector sees its objects from the start.
+/// A kind that is known before the controllers start, so that the garbage collector watches its objects from the start.
 const NESTS: &str = r#"
 {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "nests.test.skein.dev"},
  "spec": {"group": "test.skein.dev", "scope": "Namespaced", "names": {"plural": "nests", "singular": "nest", "kind": "Nest"},
@@ -167,7 +167,7 @@ fn objects_go_with_their_owner(plane: &ControlPlane) {
     assert!(gone.contains("NotFound"), "{gone}");
 }
 
-/// Names the test below to a child of this test: what it starts must not outlive it.
+/// Names the test below for a child process of this test: what it starts must not outlive it.
 const CHILD: &str = "a_child_test_that_waits_to_be_killed";
 
 #[test]

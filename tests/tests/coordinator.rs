@@ -1,8 +1,8 @@
 //! The coordinator on a real API server, as a real process with the rights of deploy/rbac.yaml, with scripted agents; and
 //! the same on the embedded API.
 //!
-//! Owns: what the coordinator promises to users, to agents, and to the API server. The faults of the drone operators that
-//! came before are named tests here. Must not: need a simulator.
+//! Owns: what the coordinator promises to users, to agents, and to the API server. Known faults of earlier drone operators
+//! are named tests here. Must not: need a simulator.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::print_stdout, reason = "what the tests measure is shown with --nocapture")]
@@ -186,7 +186,7 @@ async fn a_drone_flies_when_its_autopilot_says_so_and_its_object_is_gone_only_af
     vehicles[0].state().reasons = vec!["GPS 1: Bad fix".into()];
     field.swarm("north", "alpha", json!({"replicas": 1})).await;
 
-    // Bound, and told to fly, but it cannot arm: nobody says that it flies.
+    // Bound, and ordered to fly, but it cannot arm: no status says that it flies.
     let drones = field.until_drones("the autopilot's own words", |drones| {
         drones
             .iter()
@@ -221,7 +221,7 @@ async fn a_drone_flies_when_its_autopilot_says_so_and_its_object_is_gone_only_af
     );
     assert_eq!(status.selector.as_deref(), Some("skein.dev/swarm=alpha"));
 
-    // It does not come down yet, so nothing goes.
+    // It does not land yet, so nothing is removed.
     vehicles[0].state().lands = false;
     field
         .swarms("north")
@@ -261,7 +261,7 @@ async fn a_drone_flies_when_its_autopilot_says_so_and_its_object_is_gone_only_af
 async fn a_flight_costs_at_most_eight_writes_and_nothing_is_written_while_nothing_changes(mut field: Field) {
     let coordinator = field.coordinator();
     let (vehicles, _agents) = crew(&field, &coordinator, &["n1"]);
-    // As slow as a real one: every stage can be seen, and written, by itself.
+    // As slow as a real one: every stage can be observed, and written, by itself.
     vehicles[0].state().pace = 30;
     field.drone("north", json!({"name": "lone"}), json!({})).await;
     field.until_drones("it to fly", |drones| flying(drones) == 1).await;
@@ -278,7 +278,7 @@ async fn a_flight_costs_at_most_eight_writes_and_nothing_is_written_while_nothin
     };
     let (before, written) = (versions().await, field.written().map_or(0, |all| all.len()));
     let orders = vehicles[0].state().orders.len();
-    // Its position and battery change all the while.
+    // Its position and battery change all the time.
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert_eq!(versions().await, before);
     assert_eq!(field.written().unwrap_or_default()[written..], []);
@@ -355,7 +355,7 @@ async fn a_swarm_is_in_the_air_soon_after_it_is_applied_and_costs_few_writes_its
     }
 }
 
-/// Somebody who may asks for the list of vehicles, over TLS.
+/// A person with the permission requests the list of vehicles, over TLS.
 async fn somebody_looks(field: &Field, coordinator: &Coordinator) {
     let kubectl = field.cluster().kubectl();
     let token = kubectl
@@ -377,7 +377,7 @@ async fn somebody_looks(field: &Field, coordinator: &Coordinator) {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_right_that_it_is_given_is_used_and_none_is_missing() {
     let mut field = Field::clean(ServedBy::Kubernetes).await;
-    // Two leaders in turn: EndpointSlice, authority and what is published of it are made by the first and changed by the second.
+    // Two leaders in sequence: the first creates EndpointSlice, authority and its published form, the second changes them.
     let first = field.secured_coordinator(|launch| launch.env("POD_IP", "10.11.12.1"));
     service_leads_to(&field, "10.11.12.1").await;
     somebody_looks(&field, &first).await;
@@ -452,13 +452,13 @@ async fn every_right_that_it_is_given_is_used_and_none_is_missing() {
             given.insert(format!("{verb} {resource}"));
         }
     }
-    // Those for replacing agents need a DaemonSet: `tests/upgrades.rs` sees each of them used.
+    // Those for replacing agents need a DaemonSet: `tests/upgrades.rs` shows that each of them is used.
     given.retain(|right| {
         !["pods", "daemonsets", "controllerrevisions"]
             .iter()
             .any(|of| right.ends_with(of))
     });
-    // A watch is on record once it has ended.
+    // A watch is in the audit log once it has ended.
     let unused = field.until("every right to be used", async || {
         let used: BTreeSet<_> = field
             .asked()
@@ -486,7 +486,7 @@ async fn a_busy_node_or_an_unrelated_pod_does_not_keep_a_drone_from_a_free_vehic
         })
     };
     let pods = json!({"apiVersion": "v1", "kind": "List", "items": [pod("n1"), pod("n2")]});
-    // The embedded API makes no Pods.
+    // The embedded API creates no Pods.
     let kubernetes = field.cluster().kubernetes().map(|plane| plane.kubectl().clone());
     if let Some(kubectl) = &kubernetes {
         kubectl.apply(&pods.to_string()).unwrap();
@@ -510,12 +510,12 @@ async fn a_busy_node_or_an_unrelated_pod_does_not_keep_a_drone_from_a_free_vehic
 }
 
 async fn two_coordinators_and_many_pending_drones_never_bind_a_vehicle_twice(mut field: Field) {
-    // Neither asks who else leads: even then nothing is done twice.
+    // Neither checks whether another one leads: even then nothing is done twice.
     let alone = |launch: Launch| launch.arg("--alone");
     let (one, two) = (field.coordinator_with(alone), field.coordinator_with(alone));
     let names: Vec<String> = (0..12).map(|i| format!("n{i}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    // Every node reports to both, and takes nothing from either: both find every vehicle free, until it is claimed.
+    // Every node reports to both, and accepts orders from neither: both find every vehicle free, until it is claimed.
     let (vehicles, _agents) = crew(&field, &one, &names);
     for vehicle in &vehicles {
         vehicle.state().obeys = false;
@@ -531,7 +531,7 @@ async fn two_coordinators_and_many_pending_drones_never_bind_a_vehicle_twice(mut
         drones.len() == 30 && drones.iter().filter(|d| d.spec.node_name.is_some()).count() == 12
     });
     drones.await;
-    // They go on looking for vehicles for the other eighteen.
+    // They still search for vehicles for the other eighteen.
     tokio::time::sleep(Duration::from_secs(3)).await;
     let drones = field.all_drones().await;
     assert_eq!(drones.len(), 30, "each coordinator made its own");
@@ -573,7 +573,7 @@ async fn swarms_touch_only_their_own_drones_in_one_namespace_and_in_two(mut fiel
     field.swarm("north", "alpha", json!({"replicas": 3})).await;
     field.swarm("north", "beta", json!({"replicas": 2})).await;
     field.swarm("south", "alpha", json!({"replicas": 4})).await;
-    // Somebody's own Drone that carries the label but no owner reference.
+    // A person's own Drone with the label but without owner reference.
     field
         .drone(
             "north",
@@ -610,7 +610,7 @@ async fn swarms_touch_only_their_own_drones_in_one_namespace_and_in_two(mut fiel
         .until_drones("the four to be gone", |drones| drones.len() == 3)
         .await;
     assert!(after.iter().any(|d| d.name_any() == "mine"));
-    // Deleted by hand, a Drone is replaced.
+    // A Drone that a person deletes is replaced.
     let gone = of(&after, "north", "beta").pop_first().unwrap();
     field
         .drones("north")
@@ -838,7 +838,7 @@ async fn a_grounded_swarm_deleted_with_orphans_leaves_its_vehicles_on_the_ground
         .await;
     assert!(!vehicles[0].flies());
 
-    // It says what to do, and that works.
+    // The message says what to do, and that works.
     let unlabelled = Patch::Merge(json!({"metadata": {"labels": {"skein.dev/swarm": null}}}));
     let drone = field.drones("north");
     drone.patch(&drones[0].name_any(), &params, &unlabelled).await.unwrap();
@@ -884,7 +884,7 @@ async fn a_ground_order_lands_all_at_once_latches_and_ends_with_the_release(mut 
         .until_drones("three to fly again", |drones| flying(drones) == 3)
         .await;
 
-    // The API server hangs: the order reaches the agents all the same, and is written once it is back.
+    // The API server hangs: the order still reaches the agents, and is written once it is back.
     field.cluster().api_server().pause().unwrap();
     let start = Instant::now();
     let order = tokio::spawn(async move { (fleet.ground(all).await, fleet) });
@@ -931,7 +931,7 @@ async fn neither_a_new_coordinator_nor_an_api_server_that_is_away_brings_anybody
     let (vehicles, agents) = crew(&field, &first, &["n1", "n2"]);
     field.swarm("north", "alpha", json!({"replicas": 2})).await;
     let before = field.until_drones("two to fly", |drones| flying(drones) == 2).await;
-    // The Swarm's status follows those of its Drones. What is still to be written would be for the next coordinator to write.
+    // The Swarm's status follows those of its Drones. The next coordinator would write what is still missing.
     field
         .until("the Swarm to be ready", async || {
             let status = field
@@ -983,7 +983,7 @@ async fn neither_a_new_coordinator_nor_an_api_server_that_is_away_brings_anybody
     tokio::time::sleep(Duration::from_secs(3)).await;
     let new = field.written().unwrap_or_default().split_off(quiet);
     assert_eq!(new, [], "a new coordinator finds all as it should be");
-    // A claim removed by hand is made again, and nobody comes down for it.
+    // A claim that a person removed is created again, and no vehicle lands because of it.
     let leases: Api<Lease> = Api::namespaced(field.client.clone(), SYSTEM);
     leases.delete("node-n1", &DeleteParams::default()).await.unwrap();
     field
@@ -992,7 +992,7 @@ async fn neither_a_new_coordinator_nor_an_api_server_that_is_away_brings_anybody
             claim.map(drop).ok_or_else(|| "no claim".to_owned())
         })
         .await;
-    // The API server hangs for longer than any call waits.
+    // The API server hangs for longer than the deadline of any call.
     field.cluster().api_server().pause().unwrap();
     tokio::time::sleep(Duration::from_secs(12)).await;
     field.cluster().api_server().signal(Signal::SIGCONT).unwrap();
@@ -1049,7 +1049,7 @@ async fn a_user_may_name_a_node_but_not_one_that_serves_another_drone(mut field:
         vehicles[1].told_to_fly_for().into_iter().collect::<BTreeSet<_>>(),
         BTreeSet::from(["first".to_owned()])
     );
-    // They never had a vehicle, so they go at once.
+    // They never had a vehicle, so they are removed at once.
     for name in ["thief", "typo"] {
         field
             .drones("south")
@@ -1097,7 +1097,7 @@ async fn a_stream_keeps_to_the_protocol_or_ends(mut field: Field) {
         }))
     };
     let report = || from(v1::from_agent::Message::Report(v1::Report::default()));
-    // Opens a stream that says `first` and then nothing; returns what the coordinator sends.
+    // Opens a stream that sends `first` and then nothing; returns what the coordinator sends.
     let open = async |first: v1::FromAgent| {
         field
             .until("a coordinator that knows the fleet", async || {

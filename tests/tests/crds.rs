@@ -1,6 +1,6 @@
-//! The CRDs on a real API server: every rule with its message, every default, and what kubectl makes of them.
+//! The CRDs on a real API server: every rule with its message, every default, and the output of kubectl.
 //!
-//! Owns: what a person with kubectl meets before any program of ours runs. Must not: need the coordinator.
+//! Owns: what a person with kubectl sees before any program of ours runs. Must not: need the coordinator.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -39,13 +39,13 @@ impl Namespace {
         json!({"apiVersion": "skein.dev/v1alpha1", "kind": kind, "metadata": metadata, "spec": spec}).to_string()
     }
 
-    /// Applies it and returns its spec as the server keeps it.
+    /// Applies it and returns its spec as the server stores it.
     fn kept(&self, kind: &str, name: &str, spec: &Value) -> Value {
         self.kubectl().apply(&self.object(kind, name, spec)).unwrap();
         self.get(kind, name)["spec"].clone()
     }
 
-    /// The words with which it is refused.
+    /// The message of its refusal.
     fn refusal(&self, kind: &str, spec: &Value) -> String {
         self.kubectl()
             .apply_refused(&self.object(kind, "refused", spec))
@@ -235,7 +235,7 @@ fn a_node_name_is_set_once_and_never_changes() {
             "{change}: {text}"
         );
     }
-    // All else may still change, and status may be written.
+    // Everything else may still change, and status may be written.
     ns.run(&[
         "patch",
         "drone",

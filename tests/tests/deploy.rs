@@ -1,8 +1,8 @@
-//! The manifests in `deploy/` and the chart that they come from, on a real API server, with the DaemonSet controller and the
-//! scheduler at work.
+//! The manifests in `deploy/` and their chart, on a real API server, with the DaemonSet controller and the
+//! scheduler running.
 //!
-//! Owns: that they are accepted, that each workload comes to the nodes that it is meant for, and that each may do what
-//! it needs and no more than was thought about. Must not: run the workloads: there is no kubelet here.
+//! Owns: that they are accepted, that each workload is placed on its intended nodes, and that each has the rights that
+//! it needs and no others. Must not: run the workloads: there is no kubelet here.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -97,14 +97,14 @@ fn exactly_the_drone_nodes_get_an_agent_and_the_coordinator_stays_off_them() {
     PLANE.create_nodes(&["server-1"], &[]).unwrap();
     wait_for_pods(&[[agent("drone-1"), agent("drone-2")], coordinators].concat());
 
-    // The value of the label does not matter; a node is a drone node from the moment that it carries it.
+    // The value of the label does not matter; a node is a drone node as soon as it has the label.
     PLANE.create_node("drone-3", &[(DRONE.0, "true")]).unwrap();
     PLANE.create_node("drone-4", &[]).unwrap();
     kubectl(&["label", "node", "drone-4", "node-role.kubernetes.io/drone=quad-250"]);
     let four = ["drone-1", "drone-2", "drone-3", "drone-4"].map(agent);
     wait_for_pods(&[four.as_slice(), &coordinators].concat());
 
-    // Whatever befalls a drone node, its agent stays: the vehicle may be flying.
+    // Whatever happens to a drone node, its agent stays: the vehicle may be flying.
     kubectl(&["cordon", "drone-1"]);
     for (node, taint) in [
         ("drone-2", "maintenance=now:NoExecute"),
@@ -113,8 +113,8 @@ fn exactly_the_drone_nodes_get_an_agent_and_the_coordinator_stays_off_them() {
     ] {
         kubectl(&["taint", "node", node, taint]);
     }
-    // A node that is cordoned and reserved before it is a drone node gets its agent all the same. That it does shows,
-    // too, that the controllers have seen the taints above.
+    // A node that is cordoned and reserved before it becomes a drone node still gets its agent. That also shows
+    // that the controllers have observed the taints above.
     PLANE.create_node("drone-5", &[]).unwrap();
     kubectl(&["cordon", "drone-5"]);
     kubectl(&["taint", "node", "drone-5", "reserved=drones:NoSchedule"]);
@@ -122,12 +122,12 @@ fn exactly_the_drone_nodes_get_an_agent_and_the_coordinator_stays_off_them() {
     let five = [four.as_slice(), &[agent("drone-5")]].concat();
     wait_for_pods(&[five.as_slice(), &coordinators].concat());
 
-    // A node that is a drone node no longer is told to end its agent, which lands first.
+    // On a node that is no longer a drone node the agent is deleted; it lands its vehicle first.
     kubectl(&["label", "node", "drone-5", "node-role.kubernetes.io/drone-"]);
     wait_for_pods(&[four.as_slice(), &coordinators].concat());
 }
 
-/// Waits until the workloads' pods are on exactly these nodes, leaving out those that were told to end.
+/// Waits until the workloads' pods are on exactly these nodes, without those that are being deleted.
 fn wait_for_pods(wanted: &[(&str, &str)]) {
     let mut wanted = wanted.to_vec();
     wanted.sort_unstable();

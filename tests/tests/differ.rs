@@ -1,6 +1,6 @@
-//! A handful of random scripts to real autopilots and to the simulated ones: the short form of `cargo xtask differ`.
+//! A few random scripts on real autopilots and on the simulated ones: the short form of `cargo xtask differ`.
 //!
-//! Owns: which scripts. Must not: take longer than half a minute, or fail where there is no real autopilot.
+//! Owns: which scripts. Must not: take longer than half a minute, or fail if there is no real autopilot.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use std::io::Write;

@@ -1,6 +1,6 @@
-//! The commands of README, concepts and how-to guides, run as they stand there, on a ground station with simulated vehicles.
+//! The commands of README, concepts and how-to guides, run unchanged, on a ground station with simulated vehicles.
 //!
-//! Owns: which pages are run, and what there is before. Must not: change a command but for names that a reader has to fill in.
+//! Owns: which pages are run, and the state before. Must not: change a command except for names that a reader has to fill in.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -27,7 +27,7 @@ use testkit::{Scratch, wait_for};
 
 const VEHICLES: [&str; 3] = ["alpha", "bravo", "charlie"];
 
-/// Pages of which the commands need a Swarm `alpha`, and nothing in the air.
+/// Pages whose commands need a Swarm `alpha`, and nothing in the air.
 const ON_THE_GROUND: [&str; 6] = [
     "docs/concepts/drone.md",
     "docs/concepts/ground-orders.md",
@@ -37,7 +37,7 @@ const ON_THE_GROUND: [&str; 6] = [
     "docs/how-to/sign-mavlink.md",
 ];
 
-/// Pages of which the commands are for vehicles that fly.
+/// Pages whose commands are for vehicles that fly.
 const IN_FLIGHT: [&str; 4] = [
     "docs/how-to/ground-the-fleet.md",
     "docs/how-to/take-a-vehicle-out-of-service.md",
@@ -45,10 +45,10 @@ const IN_FLIGHT: [&str; 4] = [
     "README.md",
 ];
 
-/// What goes on until somebody ends it, and what other tests do.
+/// Commands that run until a person ends them, and those of other tests.
 const LEFT_OUT: [&str; 5] = ["skein watch", "skein up", "kubectl get drones -w", "cargo ", "target/"];
 
-/// How long one command may take; some wait for vehicles.
+/// The deadline of one command; some wait for vehicles.
 const WITHIN: Duration = Duration::from_secs(310);
 
 #[test]
@@ -62,7 +62,7 @@ fn each_command_does_what_its_page_says() -> anyhow::Result<()> {
     apply_swarm(&field, true)?;
     for page in ON_THE_GROUND {
         reader.follow(&field, page)?;
-        // What a page has released is grounded again before it can rise by another.
+        // What a page has released is grounded again before the next page can make it take off.
         apply_swarm(&field, true)?;
     }
     for page in IN_FLIGHT {
@@ -85,7 +85,7 @@ fn apply_swarm(field: &Field, grounded: bool) -> anyhow::Result<()> {
     field.kubectl().apply(&swarm.to_string()).map(drop)
 }
 
-/// Somebody who has a shell, a home and the programs on the PATH.
+/// A person with a shell, a home and the programs on the PATH.
 struct Reader {
     scratch: Scratch,
 }

@@ -1,4 +1,4 @@
-//! The documents say what is so: links lead somewhere, commands and fields exist, generated pages are fresh, each alert has a runbook.
+//! The documents are correct: links resolve, commands and fields exist, generated pages are fresh, each alert has a runbook.
 //!
 //! Owns: these rules, as tests. Must not: start anything but a program that prints its help; `flown_examples.rs` flies.
 
@@ -14,13 +14,13 @@ use regex::Regex;
 use serde_json::Value;
 use testkit::control_plane::workspace_root;
 
-/// The programs of which commands are checked.
+/// The programs whose commands are checked.
 const PROGRAMS: [&str; 3] = ["skein", "skein-agent", "skein-coordinator"];
 
-/// Shorter sentences may stand in two documents.
+/// Shorter sentences may occur in two documents.
 const LONG: usize = 60;
 
-/// The folders that hold nothing of ours.
+/// The folders without files of ours.
 const FOREIGN: [&str; 3] = ["target", "node_modules", "recordings"];
 
 #[test]
@@ -352,7 +352,7 @@ fn code_blocks(text: &str, language: &str) -> Vec<String> {
     blocks
 }
 
-/// Where the links of a document lead.
+/// The targets of a document's links.
 fn links(text: &str) -> Vec<String> {
     let code = Regex::new("`[^`]*`").unwrap();
     let link = Regex::new(r"\]\(([^)\s]+)\)").unwrap();
@@ -362,14 +362,14 @@ fn links(text: &str) -> Vec<String> {
     found.map(|found| found.get(1).unwrap().as_str().to_owned()).collect()
 }
 
-/// What can stand after `#` in a link to a document.
+/// The possible anchors after `#` in a link to a document.
 fn anchors(text: &str) -> BTreeSet<String> {
     let text = prose(text);
     let headings = text.lines().filter(|line| line.starts_with('#'));
     headings.map(|line| slug(line.trim_start_matches('#').trim())).collect()
 }
 
-/// A heading as the end of a link, as forges make it.
+/// The anchor of a heading, as forges create it.
 fn slug(heading: &str) -> String {
     let letter = |letter: char| match letter {
         ' ' => Some('-'),

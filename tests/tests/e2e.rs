@@ -1,5 +1,5 @@
 //! A swarm flies: the whole path on a real API server and on the embedded one, with agents and simulated vehicles as
-//! processes over pseudo-terminals. Whether a vehicle flies is read from its own words on the wire, never from our status.
+//! processes over pseudo-terminals. Whether a vehicle flies is read from its own messages on the wire, never from our status.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -61,7 +61,7 @@ fn bound(drones: &[Value]) -> BTreeMap<String, String> {
     drones.iter().filter_map(pair).collect()
 }
 
-/// Waits until `count` Drones are left. Until then no Drone may go while its vehicle is not landed and disarmed.
+/// Waits until `count` Drones are left. Until then no Drone may be removed while its vehicle is not landed and disarmed.
 fn wait_until_gone(stage: &Stage, namespace: &str, count: usize) -> anyhow::Result<()> {
     let before = bound(&stage.drones(namespace)?);
     let result = wait_for(format!("{count} Drones left"), PATIENCE, || {
@@ -89,12 +89,12 @@ fn a_swarm_flies_scales_survives_its_coordinator_and_agents_and_lands(api: Serve
         stage.add_node(node)?;
     }
 
-    // Three are wished for: three fly, by their own words.
+    // Three are desired: three fly, by their own messages.
     stage.cluster.kubectl().apply(&swarm("default", "alpha", 3, &[]))?;
     stage.wait_in_air(&NODES, 3)?;
     wait_ready(&stage, "alpha")?;
 
-    // Five are wished for and there are four nodes: four fly, and the fifth Drone says why it does not.
+    // Five are desired and there are four nodes: four fly, and the fifth Drone's status says why it does not.
     stage.kubectl(&["scale", "swarm/alpha", "--replicas=5"])?;
     stage.wait_in_air(&NODES, 4)?;
     wait_for("a Drone that says why it is pending", PATIENCE, || {
@@ -116,7 +116,7 @@ fn a_swarm_flies_scales_survives_its_coordinator_and_agents_and_lands(api: Serve
     stage.wait_in_air(&NODES, 5)?;
     wait_ready(&stage, "alpha")?;
 
-    // Two are wished for: three land, then their Drones are gone.
+    // Two are desired: three land, then their Drones are removed.
     stage.kubectl(&["scale", "swarm/alpha", "--replicas=2"])?;
     wait_until_gone(&stage, "default", 2)?;
     let up = stage.wait_in_air(&NODES, 2)?;
@@ -129,7 +129,7 @@ fn a_swarm_flies_scales_survives_its_coordinator_and_agents_and_lands(api: Serve
     stage.start_agent(up[1])?;
     stage.wait_in_air(&NODES, 2)?;
 
-    // The Swarm is deleted: all land, then the objects go; kubectl waits for it.
+    // The Swarm is deleted: all land, then the objects are removed; kubectl waits for that.
     let timeout = format!("--timeout={}s", PATIENCE.as_secs());
     stage.kubectl(&["delete", "swarm/alpha", "--wait=false"])?;
     wait_until_gone(&stage, "default", 0)?;
@@ -143,7 +143,7 @@ fn a_swarm_flies_scales_survives_its_coordinator_and_agents_and_lands(api: Serve
     Ok(())
 }
 
-/// SIGKILL in mid-flight: nothing lands, nothing is sent, and the new coordinator knows all of it again.
+/// SIGKILL in mid-flight: nothing lands, nothing is sent, and the new coordinator knows everything again.
 fn the_coordinator_dies_and_comes_back(stage: &mut Stage, up: &[&str]) -> anyhow::Result<()> {
     let before = wire::now();
     stage.kill_coordinator();
@@ -158,7 +158,7 @@ fn the_coordinator_dies_and_comes_back(stage: &mut Stage, up: &[&str]) -> anyhow
     Ok(())
 }
 
-/// SIGKILL in mid-flight: the Drone's flight becomes unknown, the vehicle flies on, and the new agent takes it up
+/// SIGKILL in mid-flight: the Drone's flight becomes unknown, the vehicle flies on, and the new agent takes over
 /// without a command.
 fn an_agent_dies_and_comes_back(stage: &mut Stage, node: &str) -> anyhow::Result<()> {
     let before = wire::now();
@@ -239,7 +239,7 @@ fn two_swarms_in_one_namespace_and_in_two_never_touch_each_others_drones_or_node
         "each Drone has a node of its own"
     );
 
-    // One is deleted: its own vehicles land, and the others have not been sent a thing.
+    // One is deleted: its own vehicles land, and the others are not sent anything.
     let before = wire::now();
     stage.kubectl(&["delete", "swarm/alpha", "--timeout=90s"])?;
     assert_eq!(
@@ -338,7 +338,7 @@ fn a_vehicle_that_refuses_to_arm_says_why_in_its_autopilots_own_words(api: Serve
     for node in nodes {
         assert!(stage.wire(node).said().not_flying(), "{node}");
     }
-    // Nothing holds a Drone back whose vehicle never left the ground.
+    // Nothing delays a Drone whose vehicle never left the ground.
     stage.kubectl(&["delete", "swarm/alpha", "--timeout=60s"])?;
     Ok(())
 }
@@ -347,7 +347,7 @@ fn an_agent_whose_node_is_no_drone_node_is_told_so_and_flies_once_it_is_one(api:
     let mut stage = Stage::set(api, &["node-1"], "px4", &[])?;
     assert!(stage.probe("node-1").is_err(), "no agent, not ready");
     if stage.is_secured() {
-        // Its token names its node, so there is one; it lacks the label.
+        // Its token names its node, so the node exists; it lacks the label.
         stage.cluster.create_node("node-1", &[])?;
     }
     stage.start_agent("node-1")?;

@@ -1,7 +1,7 @@
-//! The agent's process flies a vehicle to which the nastiest things happen: the flight ends well or is reported as it is,
-//! and the wire log holds no unsafe command.
+//! The agent's process flies a vehicle with severe faults: the flight ends safely or is reported correctly,
+//! and the wire log contains no unsafe command.
 //!
-//! Owns: the processes and what must come of each fault. Must not: say how the agent does it.
+//! Owns: the processes and the required outcome of each fault. Must not: require how the agent achieves it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
 #[path = "gcs_peers/coordinator.rs"]
@@ -19,13 +19,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 use testkit::{Launch, Process, Scratch};
 
-/// How long anything may take on a machine that is busy with something else.
+/// The deadline of a wait on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 /// An ArduPilot takes 41.5 s to be ready.
 const SPEEDUP: &str = "5";
 const NODE: &str = "node-1";
 
-/// A vehicle that is to fly for its Drone, the agent that flies it, and what goes wrong.
+/// A vehicle with an order to fly for its Drone, the agent that flies it, and the faults.
 struct Flight {
     agent: Process,
     coordinator: Coordinator,
@@ -104,7 +104,7 @@ impl Flight {
         Log::read(&self.log_path())
     }
 
-    /// The agent ends, having landed its vehicle; all it ever said was safe.
+    /// The agent ends, having landed its vehicle; everything it ever sent was safe.
     fn ends_well(&self) -> anyhow::Result<Log> {
         self.agent.signal(Signal::SIGTERM)?;
         let status = self.agent.wait_for_exit(PATIENCE)?;
@@ -263,8 +263,8 @@ fn a_vehicle_that_falls_is_reported_down_and_is_not_armed_again() {
     assert_eq!(log.count(MavCmd::MAV_CMD_COMPONENT_ARM_DISARM), 1, "{log:#?}");
 }
 
-/// Flies until the autopilot has landed it by a failsafe of its own, and sees to it that nothing is sent from the failsafe on.
-/// The failsafe is begun by `faults`; `why` is how the agent reports it.
+/// Flies until the autopilot has landed it by its own failsafe, and checks that nothing is sent from the failsafe on.
+/// `faults` triggers the failsafe; `why` is how the agent reports it.
 fn failsafe_is_left_alone(autopilot: &str, faults: &str, parameters: &[&str], why: DiversionWhy) -> anyhow::Result<()> {
     let flight = Flight::begin_with(autopilot, faults, parameters)?;
     flight.wait_holding()?;
@@ -288,7 +288,7 @@ fn failsafe_is_left_alone(autopilot: &str, faults: &str, parameters: &[&str], wh
     ensure!(by_autopilot(&over), "{over:#?}");
     let log = flight.log();
     log.check()?;
-    // Commands are only added, and some hold NaN, which equals nothing.
+    // Commands are only added, and some contain NaN, which equals nothing.
     ensure!(log.commands.len() == before.len(), "sent into a failsafe: {log:#?}");
     Ok(())
 }

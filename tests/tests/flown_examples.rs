@@ -1,6 +1,6 @@
-//! Each file of `examples/`, applied to a ground station with simulated vehicles: it flies as many as it asks for, or says why not.
+//! Each file of `examples/`, applied to a ground station with simulated vehicles: the requested number flies, or a status says why not.
 //!
-//! Owns: what each example must come to. Must not: believe what Skein reports of a vehicle; the wire says it.
+//! Owns: the required outcome of each example. Must not: use Skein's reports on a vehicle; the wire shows its state.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -27,7 +27,7 @@ const VEHICLES: [&str; 3] = ["alpha", "bravo", "charlie"];
 /// An example that keeps its vehicles on the ground.
 struct StaysDown {
     file: &'static str,
-    /// Where a Drone shows why, as a JSON pointer, and words of it.
+    /// Where a Drone's status has the reason, as a JSON pointer, and words of it.
     shown: &'static str,
     words: &'static str,
 }
@@ -40,7 +40,7 @@ const STAY_DOWN: [StaysDown; 2] = [
         shown: "/status/phase",
         words: "Grounded",
     },
-    // The simulated autopilots come with their failsafes off, as real ones do.
+    // The simulated autopilots have their failsafes off by default, as real ones do.
     StaysDown {
         file: "strict.yaml",
         shown: "/status/preflightWarnings/0",
@@ -71,7 +71,7 @@ fn each_example_flies_what_it_asks_for() -> anyhow::Result<()> {
     field.end_up().map(drop)
 }
 
-/// Applies the example, waits until it is Ready and as many as it asks for are in the air, and deletes it.
+/// Applies the example, waits until it is Ready and the requested number is in the air, and deletes it.
 fn flies(field: &Field, example: &Path) -> anyhow::Result<()> {
     apply(field, example)?;
     let timeout = format!("--timeout={}s", PATIENCE.as_secs());
@@ -94,7 +94,7 @@ fn flies(field: &Field, example: &Path) -> anyhow::Result<()> {
     delete(field, example)
 }
 
-/// Applies the example, waits until a Drone shows why it stays down, and deletes it. Nothing was armed.
+/// Applies the example, waits until a Drone's status says why it stays on the ground, and deletes it. Nothing was armed.
 fn stays_down(field: &Field, example: &Path, stays: &StaysDown) -> anyhow::Result<()> {
     let arms = || VEHICLES.iter().map(|vehicle| field.wire(vehicle).arms()).sum::<usize>();
     let before = arms();
@@ -119,7 +119,7 @@ fn apply(field: &Field, example: &Path) -> anyhow::Result<()> {
     field.kubectl().run(["apply", "-f", &path]).map(drop)
 }
 
-/// Deletes what the example made; it is gone once the vehicles are down.
+/// Deletes the example's objects; they are gone once the vehicles have landed.
 fn delete(field: &Field, example: &Path) -> anyhow::Result<()> {
     let path = example.display().to_string();
     let timeout = format!("--timeout={}s", PATIENCE.as_secs());
@@ -140,7 +140,7 @@ fn examples() -> anyhow::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// What the example asks for.
+/// The objects of the example.
 fn resources(example: &Path) -> anyhow::Result<Vec<Value>> {
     let text = std::fs::read_to_string(example)?;
     let parts = text.split("\n---\n");

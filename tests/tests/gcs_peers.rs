@@ -1,8 +1,8 @@
-//! Ground stations that others wrote, through the agent, while it flies a Drone: pymavlink, MAVProxy and MAVSDK at the
+//! Ground stations by other authors, through the agent, while it flies a Drone: pymavlink, MAVProxy and MAVSDK at the
 //! same time. And its flight log, opened by them.
 //!
-//! Owns: the agent's process, its vehicle on a pseudo-terminal, and what both must have done. The scripts in `tests/peers`
-//! judge what the ground stations see. Must not: speak MAVLink in their place.
+//! Owns: the agent's process, its vehicle on a pseudo-terminal, and the required result of both. The scripts in `tests/peers`
+//! judge what the ground stations receive. Must not: speak MAVLink in their place.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
 #[path = "gcs_peers/coordinator.rs"]
@@ -19,7 +19,7 @@ use testkit::{Launch, Process, Scratch};
 
 /// Set by `cargo xtask test` to the Python of the environment made from `tests/peers/requirements.txt`.
 const PYTHON: &str = "SKEIN_TEST_PYTHON";
-/// How long anything may take on a machine that is busy with something else.
+/// The deadline of a wait on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 const NODE: &str = "node-1";
 
@@ -126,15 +126,15 @@ fn ground_stations_fly_along(autopilot: &str) -> anyhow::Result<()> {
     let flight = Flight::begin(autopilot, "10")?;
     let (tcp, udp) = (flight.tcp.to_string(), flight.udp.to_string());
     let said = flight.script("gcs_together.py", &[autopilot, &tcp, &udp])?;
-    // One of them has changed the mode: the agent says so and keeps its hands off.
+    // One of them has changed the mode: the agent reports that and sends nothing.
     flight
         .wait("the agent to let go", |report| {
-            // It may have come down meanwhile.
+            // It may have landed meanwhile.
             let hands_off = [Activity::HandsOffTakenOver, Activity::HandsOffFlightOver];
             hands_off.contains(&report.activity()) && report.takeovers == 1
         })
         .context(said)?;
-    // Somebody lands it, too: nobody but the pilot does now.
+    // A ground station lands it, too: from now on only the pilot commands it.
     flight.script("gcs_land.py", &[&tcp])?;
     flight.wait("the vehicle to be down", |report| {
         report.truth() == FlightTruth::Disarmed
@@ -163,7 +163,7 @@ fn pymavlink_mavproxy_and_mavsdk_fly_along_with_a_px4_and_the_agent_lets_go_when
     ground_stations_fly_along("px4").unwrap();
 }
 
-/// Its time runs no faster than a busy machine can keep up with heartbeats.
+/// Its clock runs no faster than a busy machine can keep up with heartbeats.
 fn the_failsafe_fires(autopilot: &str) -> anyhow::Result<()> {
     let flight = Flight::begin(autopilot, "4")?;
     flight.script("gcs_failsafe.py", &[autopilot, &flight.tcp.to_string()])?;

@@ -12,7 +12,7 @@ use serde_json::Value;
 use testkit::control_plane::workspace_root;
 
 /// What each crate may use of the workspace. Arrows point down: programs, then wire crates, then the domain.
-/// `cli` composes programs, `tests` and `xtask` start them by `testkit`; nobody uses those.
+/// `cli` composes programs, `tests` and `xtask` start them by `testkit`; no crate uses those.
 const ARROWS: [(&str, &[&str]); 13] = [
     ("fleet", &[]),
     ("crds", &["fleet"]),
@@ -41,7 +41,7 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("xtask", &["testkit"]),
 ];
 
-/// What a crate must never use, of all that is published.
+/// Published packages that a crate must never use.
 const NEVER: [(&str, &[&str]); 9] = [
     ("fleet", &["tokio", "kube", "k8s-openapi", "tonic", "prost", "mavlink"]),
     ("crds", &["tonic", "prost", "mavlink"]),
@@ -112,7 +112,7 @@ fn crates_stay_clear_of_what_is_not_theirs() {
     }
 }
 
-/// Each crate of the workspace with all that it uses outside its own tests.
+/// Each crate of the workspace with everything that it uses outside its own tests.
 fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
     let mut command = Command::new(env!("CARGO"));
     command
@@ -163,7 +163,7 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether cargo itself finds the file: `lib.rs`, `main.rs` and `build.rs`, and what lies directly in `src/bin/` or in a
+/// Whether cargo itself finds the file: `lib.rs`, `main.rs` and `build.rs`, and files directly in `src/bin/` or in a
 /// crate's `tests/`, `benches/` or `examples/`.
 fn is_root(path: &Path) -> bool {
     let name = path.file_name().unwrap().to_str().unwrap();
@@ -180,7 +180,7 @@ fn is_root(path: &Path) -> bool {
 }
 
 /// Whether a file that may declare this one does: one beside it or one folder further up. That is a little more than
-/// the compiler allows, as a crate's root may have any name and may say `#[path]`.
+/// the compiler allows, as a crate's root may have any name and may use `#[path]`.
 fn is_declared(path: &Path) -> bool {
     let folder = path.parent().unwrap();
     let module = match path.file_stem().unwrap().to_str().unwrap() {

@@ -77,12 +77,12 @@ fn a_person_gets_through_to_the_coordinator_and_may_what_rbac_says() -> anyhow::
     refused(&place, &["ground", "-l", "team=red"], &nothing)?;
     refused(&place, &["release", "--all"], &["release", "swarms"])?;
 
-    // What the node says when the Pod does not answer is passed on.
+    // The node's error when the Pod does not answer is passed on.
     place.kubelet.broken.store(true, Ordering::SeqCst);
     refused(&place, &["status"], &["connection refused by the pod"])?;
     place.kubelet.broken.store(false, Ordering::SeqCst);
 
-    // Whoever watches is told that the coordinator was away, and goes on.
+    // A watching person is notified that the coordinator was away, and the watch continues.
     let watching = place.start_kubectl_skein(&ada, &["watch"])?;
     watching.wait_for_line(PATIENCE, |line| line.contains("No Drones, and no agent is connected."))?;
     place.roll()?;
@@ -90,7 +90,7 @@ fn a_person_gets_through_to_the_coordinator_and_may_what_rbac_says() -> anyhow::
     watching.wait_for_line(PATIENCE, |line| line.contains("connected to the coordinator again"))?;
     watching.stop(PATIENCE)?;
 
-    // An authority that the cluster does not publish is not believed, and nobody's token is shown to it.
+    // An authority that the cluster does not publish is not trusted, and no token is shown to it.
     let stranger = trust::Authority::make(trust::Validity::any_time())?;
     let other = json!({"data": {"ca.crt": stranger.certificate_pem()}}).to_string();
     let map = [

@@ -1,7 +1,7 @@
 //! Skein on real nodes: the DaemonSet and the Deployment as containers, run by kubelets and containerd. Whether a
-//! vehicle flies is read from its own words on the wire.
+//! vehicle flies is read from its own messages on the wire.
 //!
-//! Needs root and some packages. Where they are not, each test says `skipped:` and why, and passes.
+//! Needs root and some packages. Without them, each test prints `skipped:` and why, and passes.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -31,19 +31,19 @@ use testkit::nodes::installed::SYSTEM;
 use testkit::nodes::why_not;
 use testkit::wait_for;
 
-/// How long anything may take on a machine that is busy with something else.
+/// The deadline of a wait on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(180);
 
 /// The label of drone nodes.
 const DRONE: &str = "node-role.kubernetes.io/drone";
 
-/// One cluster at a time: two cores carry one.
+/// One cluster at a time: two cores can run one.
 static ONE: Mutex<()> = Mutex::new(());
 
-/// Runs `test` where nodes can run, one at a time.
+/// Runs `test` on machines that can run nodes, one at a time.
 fn on_real_nodes(test: fn() -> anyhow::Result<()>) -> anyhow::Result<()> {
     if let Some(why) = why_not() {
-        // Past the test runner's capture, for a test that did not run must not look as if it had.
+        // Bypasses the test runner's capture, as a test that did not run must not look as if it had.
         writeln!(std::io::stderr(), "skipped: {why}")?;
         return Ok(());
     }
@@ -67,7 +67,7 @@ fn what_befalls_kubelet_or_coordinator_changes_nothing_in_the_air_and_a_pod_goes
     })
 }
 
-/// A rollout replaces every coordinator while two vehicles fly: none of them hears a command.
+/// A rollout replaces every coordinator while two vehicles fly: neither gets a command.
 fn the_coordinator_is_rolled(field: &Field) -> anyhow::Result<()> {
     let before = wire::now();
     field.kubectl(&["rollout", "restart", "deployment/skein-coordinator", "-n", SYSTEM])?;
@@ -85,7 +85,7 @@ fn the_coordinator_is_rolled(field: &Field) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// SIGKILL, and the node is given up by Kubernetes before its kubelet is back: the Pod and the flight go on.
+/// SIGKILL, and Kubernetes marks the node as lost before its kubelet is back: the Pod and the flight continue.
 fn a_kubelet_dies_and_comes_back(field: &mut Field, node: &str) -> anyhow::Result<()> {
     let before = wire::now();
     let pod = field.agent_uid(node)?;
@@ -107,7 +107,7 @@ fn a_kubelet_dies_and_comes_back(field: &mut Field, node: &str) -> anyhow::Resul
     Ok(())
 }
 
-/// `kubectl drain` leaves DaemonSets alone. Deleted, the agent's Pod stays until its vehicle has landed.
+/// `kubectl drain` does not delete Pods of DaemonSets. When deleted, the agent's Pod stays until its vehicle has landed.
 fn a_node_is_drained_and_its_agent_deleted(field: &Field, node: &str) -> anyhow::Result<()> {
     let before = wire::now();
     field.kubectl(&[
@@ -123,7 +123,7 @@ fn a_node_is_drained_and_its_agent_deleted(field: &Field, node: &str) -> anyhow:
     the_pod_goes_after_the_landing(field, node, &pod)?;
     let down = wire::now();
 
-    // The DaemonSet makes another Pod there. Its vehicle stays on the ground until the node takes part again.
+    // The DaemonSet creates another Pod there. Its vehicle stays on the ground until the node is uncordoned.
     field.installed.wait_running()?;
     field.wait_connected_since(down, &[node])?;
     assert_eq!(field.wire(node).commands_since(down), [], "{node} is cordoned");
@@ -161,8 +161,8 @@ fn a_node_loses_its_label(field: &Field, node: &str, other: &str) -> anyhow::Res
     field.wait_in_air(2)
 }
 
-/// The Pod garbage collector deletes the Pods of a node that is gone without their grace, so the kubelet gives the agent about a second:
-/// enough to order the landing, which the autopilot then does by itself.
+/// The Pod garbage collector deletes the Pods of a deleted node without their grace period, so the kubelet gives the agent about a second:
+/// enough to order the landing, which the autopilot then completes by itself.
 fn a_node_is_deleted(field: &Field, node: &str, other: &str) -> anyhow::Result<()> {
     field.fly(2)?;
     let (before, pod) = (wire::now(), field.agent_uid(node)?);

@@ -1,7 +1,7 @@
-//! Outside MAVLink implementations fly simulated vehicles of both profiles: pymavlink over a pseudo-terminal, MAVSDK over UDP.
+//! Other MAVLink implementations fly simulated vehicles of both profiles: pymavlink over a pseudo-terminal, MAVSDK over UDP.
 //!
 //! Owns: starting the scripts in `tests/peers` with the right Python and the built simulator.
-//! Must not: speak MAVLink itself; that the others do is the point.
+//! Must not: speak MAVLink itself; the peers do.
 #![allow(clippy::panic, reason = "helpers of tests fail like tests")]
 
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use std::{env, fs, thread};
 
 /// Set by `cargo xtask test` to the Python of the environment made from `tests/peers/requirements.txt`.
 const PYTHON: &str = "SKEIN_TEST_PYTHON";
-/// A flight takes about ten seconds; a machine under load gets time.
+/// A flight takes about ten seconds; the rest is for a machine under load.
 const DEADLINE: Duration = Duration::from_secs(180);
 
 /// The simulator beside this test's binary: target/debug/skein-sitl.
@@ -53,7 +53,7 @@ fn run(script: &str, autopilot: &str) {
     assert!(flown, "{script} {autopilot} failed; it said:\n{said}");
 }
 
-/// Success before the deadline. A script that hangs is ended; its simulator ends with it, because its input closes.
+/// Whether it succeeds before the deadline. A script that hangs is ended; its simulator ends with it, because its input closes.
 fn wait(mut child: Child) -> bool {
     let deadline = Instant::now() + DEADLINE;
     loop {

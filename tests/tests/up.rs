@@ -1,5 +1,5 @@
 //! `skein up` and `skein demo` as processes: a ground station on one machine, with simulated vehicles. Whether a vehicle flies
-//! is read from its own words on the wire.
+//! is read from its own messages on the wire.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -38,7 +38,7 @@ fn a_station_flies_what_it_reaches_and_agents_from_elsewhere_become_nodes() -> a
     field.wait_in_air(&["alpha", "bravo", "charlie"])?;
     let drones = field.drones()?;
 
-    // Ctrl-C: what is reached from here lands and is waited for; what another computer flies goes on.
+    // Ctrl-C: vehicles of this machine land, and it waits for them; vehicles of other computers fly on.
     let said = field.end_up()?;
     for vehicle in ["alpha", "bravo"] {
         assert!(field.wire(vehicle).said().down(), "{vehicle} is not down at the end");
@@ -47,7 +47,7 @@ fn a_station_flies_what_it_reaches_and_agents_from_elsewhere_become_nodes() -> a
     assert!(said.contains("3 Drones that want flight are kept"), "{said}");
     field.wait_in_air(&["charlie"])?;
 
-    // The same folder again: nothing is forgotten, and that is told.
+    // The same folder again: nothing is lost, and the output says so.
     let since = wire::now();
     field.start_up(&["alpha", "bravo"])?;
     assert!(
@@ -62,7 +62,7 @@ fn a_station_flies_what_it_reaches_and_agents_from_elsewhere_become_nodes() -> a
     assert!(field.wire("charlie").flew_without_a_break_since(since));
     assert_eq!(field.wire("charlie").commands_since(since), []);
 
-    // The folder once more, with everything kept down.
+    // The folder once more, with everything kept on the ground.
     field.end_up()?;
     field.start_up_with(&["alpha", "bravo"], &["--grounded"])?;
     field.wait_in_air(&[])?;
@@ -92,7 +92,7 @@ fn a_station_that_is_killed_takes_its_flying_vehicles_up_again() -> anyhow::Resu
     for _ in 0..2 {
         field.kill_up()?;
         field.start_up(&vehicles)?;
-        // It knows of them again once it says so: a Swarm that was Ready before may be told so from memory.
+        // It knows them again once it reports that: a Swarm that was Ready before may be reported so from the stored status.
         wait_for("the station to hear its vehicles again", PATIENCE, || {
             let flying = field.skein(&["status", "-o", "json"])?["vehicles"]
                 .as_array()
@@ -141,7 +141,7 @@ fn what_a_person_puts_on_a_node_stays_and_a_deleted_node_of_a_connected_agent_co
     let mine = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "mine"}});
     field.kubectl().apply(&mine.to_string())?;
 
-    // An agent that stays away is told on its Node, and on no other.
+    // An agent that stays away is reported on its Node, and on no other.
     field.agent.take().unwrap().stop(PATIENCE)?;
     field.wait_readiness("bravo", "Unknown", "AgentGone")?;
     field.wait_readiness("alpha", "True", "AgentConnected")?;
@@ -190,7 +190,7 @@ fn only_enrolled_agents_get_in_and_one_that_is_revoked_is_out() -> anyhow::Resul
     for node in ["alpha", "bravo"] {
         field.wait_readiness(node, "True", "AgentConnected")?;
     }
-    // Somebody on the network who has nothing to show, neither by TLS nor in plain text.
+    // A client on the network without credentials, neither by TLS nor in plain text.
     for server in ["http", "https"].map(|scheme| format!("{scheme}://{}", field.listen())) {
         let stranger = field.stranger(&server)?;
         ensure!(!stranger.status.success(), "{server} answers everybody");
@@ -203,7 +203,7 @@ fn only_enrolled_agents_get_in_and_one_that_is_revoked_is_out() -> anyhow::Resul
     field.wait_readiness("alpha", "True", "AgentConnected")?;
     agent.stop(PATIENCE)?;
 
-    // Enrolled anew, it is let in again, and the station itself needed no restart.
+    // Enrolled again, it is admitted again, and the station itself needed no restart.
     std::fs::remove_dir_all(field.enrolled("bravo")?)?;
     field.start_agent("bravo")?;
     field.wait_readiness("bravo", "True", "AgentConnected")?;
@@ -239,7 +239,7 @@ fn a_station_is_not_paused_by_ctrl_z() -> anyhow::Result<()> {
 fn a_second_ctrl_c_ends_at_once_and_says_what_becomes_of_the_vehicles() -> anyhow::Result<()> {
     let mut field = Field::with(&["alpha"], "ardupilot")?;
     field.start_up(&["alpha"])?;
-    // So high that it cannot be down before the second one.
+    // So high that it cannot be on the ground before the second one.
     field.fly(1, 120.0)?;
     field.wait_in_air(&["alpha"])?;
     let up = field.up.take().unwrap();
@@ -294,7 +294,7 @@ fn a_station_has_what_an_agent_has_and_shows_its_fleet_and_an_example() -> anyho
     field.end_up().map(drop)
 }
 
-/// What an HTTP server answers.
+/// The answer of an HTTP server.
 fn http_get(address: &str, path: &str) -> anyhow::Result<String> {
     use std::io::{Read, Write};
     let mut stream = std::net::TcpStream::connect(address)?;

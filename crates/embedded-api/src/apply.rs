@@ -1,11 +1,11 @@
-//! Who owns which field, and server-side apply.
+//! Field ownership and server-side apply.
 //!
 //! Owns: `metadata.managedFields` after every write ([`track`]), and merging an applied configuration ([`merge`]).
-//! Must not: validate by rules, store, know HTTP. What an object can have is told by its schema
+//! Must not: validate by rules, store, know HTTP. What an object can have is in its schema
 //! ([`Schema`](crate::schema::Schema)).
 //!
 //! Each writer ("manager") owns a set of field paths ([`field_set`]). A write that changes a field takes it from the
-//! others; an apply also gives back what it no longer names, and asks before it takes.
+//! others; an apply also releases what it no longer names, and reports a conflict before it takes a field.
 
 pub mod combine;
 pub mod compare;
@@ -31,7 +31,7 @@ mod tests;
 
 use crate::resource::Resource;
 
-/// Who writes, and what.
+/// The writer, and what it writes.
 #[derive(Clone, Copy, Debug)]
 pub struct Writer<'a> {
     /// The kind that is written.
@@ -45,7 +45,7 @@ pub struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// The manager's name as it is kept.
+    /// The manager's name as it is stored.
     fn name(&self) -> &str {
         if self.manager.is_empty() {
             "unknown"
@@ -54,7 +54,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Fields that this writer cannot change: whatever it says of them is dropped before the object is kept.
+    /// Fields that this writer cannot change: its values for them are dropped before the object is stored.
     fn reset(&self) -> &'static [&'static str] {
         match self.subresource {
             None if self.resource.has_status => &["status"],

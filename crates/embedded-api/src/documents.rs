@@ -1,4 +1,4 @@
-//! How objects and kinds are shown: discovery, OpenAPI, tables, lists, metadata only.
+//! The representations of objects and kinds: discovery, OpenAPI, tables, lists, metadata only.
 //!
 //! Owns: the documents. Must not: read the store, know the time of day (`now` is a parameter).
 

@@ -1,6 +1,6 @@
 //! The kinds that are served: the built-in ones and those of CustomResourceDefinitions.
 //!
-//! Owns: which kinds there are, finding one, and showing an object as another version of the same kind.
+//! Owns: which kinds there are, finding one, and converting an object to another version of the same kind.
 //! Must not: hold objects, answer requests.
 
 mod builtin;
@@ -122,10 +122,10 @@ impl Registry {
     }
 }
 
-/// An object of `resource`, in the shape in which clients send it, in the form in which its storage holds it: built-in
+/// Converts an object of `resource` from the form that clients send to the form that is stored: built-in
 /// kinds complete ([`canonical`]), Events as `v1`. Custom objects stay as they are.
 ///
-/// To be called once the object is pruned and validated, which is done in the shape that `resource.schema` describes.
+/// Call it after pruning and validation, which work on the form that `resource.schema` describes.
 #[must_use]
 pub fn to_stored(resource: &Resource, object: Value) -> Value {
     if resource.custom {
@@ -142,7 +142,7 @@ pub fn to_stored(resource: &Resource, object: Value) -> Value {
     }
 }
 
-/// A stored object as `resource` shows it: Events of `events.k8s.io` converted, versions of a custom kind renamed.
+/// A stored object in the form of `resource`: Events of `events.k8s.io` converted, versions of a custom kind renamed.
 #[must_use]
 pub fn to_shown(resource: &Resource, mut object: Value) -> Value {
     if (resource.group.as_str(), resource.kind.as_str()) == (event::GROUP, "Event") {

@@ -1,8 +1,8 @@
 //! The part of the Kubernetes API that Skein and its users' tools need, in one process, kept on disk.
 //!
 //! Owns: the objects, their revisions and their history ([`store`]), what a well-formed object is ([`schema`]), how it is
-//! changed ([`patch`], [`apply`], [`verbs`]), how it is shown ([`documents`]), and who may ask ([`serve`]).
-//! Must not: know Skein. The custom resources come in as CustomResourceDefinition documents. Must not be used where a
+//! changed ([`patch`], [`apply`], [`verbs`]), how it is represented ([`documents`]), and which clients are served ([`serve`]).
+//! Must not: know Skein. The custom resources are given as CustomResourceDefinition documents. Must not be used where a
 //! cluster exists.
 
 pub mod apply;

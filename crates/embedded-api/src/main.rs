@@ -1,6 +1,6 @@
 //! `skein-api`: the embedded API alone, for tests and development.
 //!
-//! Owns: the command line, and the order of beginning and end. Must not: do what the library does.
+//! Owns: the command line, and the order of start and shutdown. Must not: do what the library does.
 
 use embedded_api::serve::folder::{Folder, FolderError};
 use embedded_api::serve::{self, Options, ServeError};
@@ -27,7 +27,7 @@ Serves the embedded API over HTTPS on loopback. Prints one line of JSON when it 
   --until-stdin-closes    ends when whoever started it goes away
 ";
 
-/// What the command line says.
+/// The parsed command line.
 #[derive(Debug, Default, PartialEq)]
 struct Arguments {
     data_dir: PathBuf,
@@ -74,7 +74,7 @@ async fn main() -> ExitCode {
 
 fn told(ran: Result<(), MainError>) -> ExitCode {
     let Err(error) = ran else { return ExitCode::SUCCESS };
-    // Nowhere is left to say that standard error is closed.
+    // If standard error is closed, the error cannot be printed anywhere.
     let _ = writeln!(io::stderr(), "skein-api: {}", with_causes(&error));
     match error {
         MainError::Usage(_) => ExitCode::from(2),
@@ -82,7 +82,7 @@ fn told(ran: Result<(), MainError>) -> ExitCode {
     }
 }
 
-/// An error with what caused it, as far as it does not say so itself.
+/// An error with its causes, unless its own message contains them.
 fn with_causes(error: &dyn Error) -> String {
     let mut told = error.to_string();
     let mut source = error.source();
@@ -117,7 +117,7 @@ fn parse(arguments: Vec<OsString>) -> Result<Arguments, MainError> {
                 parsed.listen = Some(address?);
             }
             "--until-stdin-closes" => parsed.until_stdin_closes = true,
-            // As a shell writes it out: --crds crds/*.yaml
+            // As a shell expands it: --crds crds/*.yaml
             other if !other.starts_with('-') && !parsed.crds.is_empty() => parsed.crds.push(other.into()),
             other => return Err(MainError::Usage(format!("{other} is not known"))),
         }
@@ -157,7 +157,7 @@ async fn run(arguments: Arguments) -> Result<(), MainError> {
     Ok(())
 }
 
-/// Cancelled by SIGTERM, SIGINT, and the end of standard input if that is wanted.
+/// Cancelled by SIGTERM, SIGINT, and, if requested, the end of standard input.
 fn stopped(until_stdin_closes: bool) -> io::Result<CancellationToken> {
     let stopped = CancellationToken::new();
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
@@ -171,9 +171,9 @@ fn stopped(until_stdin_closes: bool) -> io::Result<CancellationToken> {
     });
     if until_stdin_closes {
         let token = stopped.clone();
-        // A thread of its own: a read of standard input cannot be called off, and must not hold up the end.
+        // A thread of its own: a read of standard input cannot be cancelled, and must not delay the shutdown.
         std::thread::spawn(move || {
-            // An error ends it as the end does: whoever held the other side is gone.
+            // An error means the same as the end: the process at the other side has exited.
             let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
             token.cancel();
         });

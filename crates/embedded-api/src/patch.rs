@@ -1,6 +1,6 @@
 //! Patches: a change to an object that is written down as a document.
 //!
-//! Owns: telling the kinds of patches apart, reading them, and the object after one. Must not: know owners
+//! Owns: the types of patches, reading them, and the object after one. Must not: know owners
 //! ([`crate::apply`]), defaults or validation.
 
 pub mod json_patch;
@@ -11,7 +11,7 @@ use crate::refusal::Refusal;
 use crate::resource::Resource;
 use serde_json::{Map, Value, json};
 
-/// How a patch is to be read.
+/// How a patch is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PatchType {
     /// A list of operations, RFC 6902.
@@ -20,7 +20,7 @@ pub enum PatchType {
     Merge,
     /// A part of the object, with lists that are merged by a key. Built-in kinds only.
     Strategic,
-    /// What one manager says of the object: server-side apply, see [`crate::apply::merge`].
+    /// The configuration of one manager: server-side apply, see [`crate::apply::merge`].
     Apply,
 }
 
@@ -29,7 +29,7 @@ pub enum PatchType {
 pub struct Patched {
     /// The object.
     pub object: Value,
-    /// What the patch says that means nothing: `json patch unknown field "[0].foo"`.
+    /// Fields of the patch without effect: `json patch unknown field "[0].foo"`.
     pub unknown: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ impl PatchType {
     /// The type that `Content-Type` names.
     ///
     /// # Errors
-    /// 415 when this kind of object takes no such patch: custom resources take no strategic merge patch.
+    /// 415 when this kind of object does not support the patch type: custom resources have no strategic merge patch.
     pub fn of(content_type: &str, resource: &Resource) -> Result<Self, Refusal> {
         let name = content_type.split(';').next().unwrap_or_default().trim();
         let taken = |(_, kind): &&(&str, Self)| !(resource.custom && *kind == Self::Strategic);
@@ -64,11 +64,11 @@ impl PatchType {
     }
 }
 
-/// The object after a patch of any type but [`PatchType::Apply`], which leaves it as it is.
+/// The object after a patch of any type but [`PatchType::Apply`], which does not change it.
 ///
 /// # Errors
 /// 400 when the patch cannot be read, 413 when it is too long, 422 when it does not fit the object, 500 for the faults
-/// of strategic merge patches to which an API server answers so.
+/// of strategic merge patches that an API server answers with 500.
 pub fn apply(patch_type: PatchType, resource: &Resource, object: Value, body: &[u8]) -> Result<Patched, Refusal> {
     let known = |object| Patched {
         object,
@@ -90,7 +90,7 @@ pub fn apply(patch_type: PatchType, resource: &Resource, object: Value, body: &[
     }
 }
 
-/// A patch that is a part of an object; null is an empty one.
+/// A patch that is a part of an object; null is an empty patch.
 fn document(body: &[u8]) -> Result<Map<String, Value>, String> {
     match serde_json::from_slice(body).map_err(|error| unreadable(&error))? {
         Value::Object(patch) => Ok(patch),
@@ -99,7 +99,7 @@ fn document(body: &[u8]) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// Why a body is no JSON.
+/// Why a body is not JSON.
 fn unreadable(error: &serde_json::Error) -> String {
     if error.is_eof() {
         "unexpected end of JSON input".to_owned()
@@ -108,7 +108,7 @@ fn unreadable(error: &serde_json::Error) -> String {
     }
 }
 
-/// That a value has another type than the one that is expected, which is named as in Go, as API servers do.
+/// A value has another type than expected; the expected type has its Go name, as in API servers.
 fn not_a(expected: &str, given: &Value) -> String {
     let given = match given {
         Value::Null => "null",
@@ -121,7 +121,7 @@ fn not_a(expected: &str, given: &Value) -> String {
     format!("json: cannot unmarshal {given} into Go value of type {expected}")
 }
 
-/// 422: the patch cannot be made. An API server does not say why.
+/// 422: the patch cannot be applied. An API server does not give the reason.
 fn does_not_fit() -> Refusal {
     let message = "the server rejected our request due to an error in our request";
     Refusal {

@@ -1,31 +1,31 @@
-//! A request that is not done, as Kubernetes says it: a `Status` document with code, reason, message and details.
+//! A refused request in Kubernetes form: a `Status` document with code, reason, message and details.
 //!
-//! Owns: the wording and the codes. Must not: know HTTP beyond the code.
+//! Owns: the messages and the codes. Must not: know HTTP beyond the code.
 
 use serde_json::{Value, json};
 
-/// Why a request was not done.
+/// Why a request was refused.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {
     /// HTTP status code.
     pub code: u16,
-    /// Kubernetes' word for it: `NotFound`. Empty where it has none, as for some faults of patches.
+    /// Kubernetes' reason: `NotFound`. Empty where it has none, as for some faults of patches.
     pub reason: &'static str,
     /// For people.
     pub message: String,
     /// `details` of the Status document, or null.
     pub details: Value,
-    /// `metadata.continue` of the Status document, when a page of a list is no longer to be had.
+    /// `metadata.continue` of the Status document, when a page of a list is no longer available.
     pub continue_: Option<Box<str>>,
-    /// What the client is to be told besides: fields that nobody knows.
+    /// Warnings for the client besides: unknown fields.
     pub warnings: Box<[String]>,
 }
 
 /// One thing that is wrong with an object: a `StatusCause`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Cause {
-    /// Kubernetes' word for it: `FieldValueInvalid`, `FieldValueRequired`, `FieldValueForbidden`,
+    /// Kubernetes' reason: `FieldValueInvalid`, `FieldValueRequired`, `FieldValueForbidden`,
     /// `FieldValueNotSupported`, `FieldValueTypeInvalid`, `FieldValueTooLong`, `FieldValueTooMany`,
     /// `FieldValueDuplicate`.
     pub reason: &'static str,
@@ -49,7 +49,7 @@ impl Refusal {
         }
     }
 
-    /// The same with what was to be told when it came to this.
+    /// The same refusal with the warnings found before it.
     #[must_use]
     pub fn warned(mut self, warnings: &[String]) -> Self {
         let mut told = self.warnings.into_vec();
@@ -80,14 +80,14 @@ impl Refusal {
         Self::new(404, "NotFound", message).about(group, resource, name)
     }
 
-    /// 409: the name is taken.
+    /// 409: the name is in use.
     #[must_use]
     pub fn already_exists(group: &str, resource: &str, name: &str) -> Self {
         let message = format!("{} \"{name}\" already exists", qualified(resource, group));
         Self::new(409, "AlreadyExists", message).about(group, resource, name)
     }
 
-    /// 409: the object is another than the one that was meant.
+    /// 409: the object is not the one that was meant, or has changed.
     #[must_use]
     pub fn conflict(group: &str, resource: &str, name: &str, why: &str) -> Self {
         let message = format!(
@@ -117,14 +117,14 @@ impl Refusal {
         refusal
     }
 
-    /// 403: not with this object.
+    /// 403: not allowed with this object.
     #[must_use]
     pub fn forbidden(group: &str, resource: &str, name: &str, why: &str) -> Self {
         let message = format!("{} \"{name}\" is forbidden: {why}", qualified(resource, group));
         Self::new(403, "Forbidden", message).about(group, resource, name)
     }
 
-    /// 400: the request cannot be understood.
+    /// 400: the request cannot be read.
     #[must_use]
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(400, "BadRequest", message)
@@ -136,7 +136,7 @@ impl Refusal {
         Self::new(410, "Expired", message)
     }
 
-    /// 405: not with this kind.
+    /// 405: not supported by this kind.
     #[must_use]
     pub fn method_not_allowed() -> Self {
         Self::new(
@@ -146,7 +146,7 @@ impl Refusal {
         )
     }
 
-    /// 500: it could not be kept, or a fault of ours.
+    /// 500: it could not be stored, or a bug.
     #[must_use]
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(500, "InternalError", message)

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{Method, StatusCode};
 use tokio::sync::mpsc;
 
-/// One request, its body read whole.
+/// One request with its complete body.
 #[derive(Clone, Debug)]
 pub struct ApiRequest {
     /// GET, POST, PUT, PATCH, DELETE.
@@ -40,7 +40,7 @@ impl ApiRequest {
     }
 }
 
-/// What comes back.
+/// The answer.
 #[derive(Debug)]
 pub struct Answer {
     /// HTTP status.
@@ -53,12 +53,12 @@ pub struct Answer {
     pub body: Body,
 }
 
-/// A body: whole, or a watch that goes on.
+/// A body: complete, or a watch that continues.
 #[derive(Debug)]
 pub enum Body {
     /// All of it.
     Whole(Bytes),
-    /// Frames of a watch, a JSON document and a newline each. The sender ends it; a receiver that is dropped ends the
+    /// Frames of a watch, a JSON document and a newline each. The sender ends it; dropping the receiver ends the
     /// sender.
     Stream(mpsc::Receiver<Bytes>),
 }

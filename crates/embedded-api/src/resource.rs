@@ -23,11 +23,11 @@ pub struct Resource {
     pub list_kind: String,
     /// Short names: `dr`.
     pub short_names: Vec<String>,
-    /// Groups of kinds that can be asked for by one name: `all`.
+    /// Groups of kinds that can be requested by one name: `all`.
     pub categories: Vec<String>,
-    /// Whether its objects live in namespaces.
+    /// Whether its objects are in namespaces.
     pub namespaced: bool,
-    /// What can be done with it: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`.
+    /// The verbs that it supports: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`.
     pub verbs: Vec<Verb>,
     /// Whether `/status` is a subresource of its own.
     pub has_status: bool,
@@ -37,17 +37,17 @@ pub struct Resource {
     pub columns: Vec<Column>,
     /// Paths, besides `metadata.name` and `metadata.namespace`, that field selectors may use: `spec.nodeName`.
     pub selectable_fields: Vec<String>,
-    /// What an object of this kind looks like.
+    /// The schema of an object of this kind.
     pub schema: Arc<Schema>,
     /// Whether it came from a CustomResourceDefinition. Custom resources are pruned and validated by their schema and
-    /// take no strategic merge patch; built-in ones do.
+    /// do not support strategic merge patches; built-in ones do.
     pub custom: bool,
-    /// The name under which objects are stored. Kinds with the same `storage` are two views of the same objects, as
+    /// The name under which objects are stored. Kinds with the same `storage` are two representations of the same objects, as
     /// `v1` and `events.k8s.io/v1` Events are.
     pub storage: Arc<str>,
 }
 
-/// What can be done with objects of a kind.
+/// A verb on objects of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verb {
     /// Read one.
@@ -56,7 +56,7 @@ pub enum Verb {
     List,
     /// Follow changes.
     Watch,
-    /// Make one.
+    /// Create one.
     Create,
     /// Replace one.
     Update,
@@ -100,11 +100,11 @@ impl Verb {
 /// Where the numbers of the scale subresource are, as simple paths such as `.spec.replicas`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scale {
-    /// The wished number.
+    /// The desired number.
     pub spec_replicas: String,
-    /// The number there is.
+    /// The present number.
     pub status_replicas: String,
-    /// The label selector as text, if the kind shows one.
+    /// The label selector as text, if the kind has one.
     pub label_selector: Option<String>,
 }
 
@@ -136,7 +136,7 @@ impl Resource {
         }
     }
 
-    /// `plural.group`, or the plural alone in the core group: what messages call it (`drones.skein.dev "x" not found`).
+    /// `plural.group`, or the plural alone in the core group: the name in messages (`drones.skein.dev "x" not found`).
     #[must_use]
     pub fn qualified(&self) -> String {
         if self.group.is_empty() {

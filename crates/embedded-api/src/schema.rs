@@ -1,8 +1,8 @@
-//! What a well-formed object looks like: Kubernetes' structural schema.
+//! The schema of a well-formed object: Kubernetes' structural schema.
 //!
-//! Owns: the parsed schema, and what is done by it: reading an object ([`prune`], [`defaults`], [`decode`]) and judging it
+//! Owns: the parsed schema, and what uses it: reading an object ([`prune`], [`defaults`], [`decode`]) and validating it
 //! ([`validate`], [`lists`], [`cel`], [`metadata`]). [`Checker`] does all of it in order. Must not: know which kinds there
-//! are, besides the few built-in ones whose rules no schema says ([`builtin`]).
+//! are, besides the few built-in ones whose rules are in no schema ([`builtin`]).
 
 pub mod builtin;
 pub mod cause;
@@ -56,7 +56,7 @@ pub struct Schema {
     pub embedded_resource: bool,
     /// `x-kubernetes-int-or-string`.
     pub int_or_string: bool,
-    /// `x-kubernetes-list-type` with `x-kubernetes-list-map-keys`; lists are atomic unless said otherwise.
+    /// `x-kubernetes-list-type` with `x-kubernetes-list-map-keys`; lists are atomic by default.
     pub list: ListType,
     /// `x-kubernetes-map-type: atomic`.
     pub atomic_map: bool,

@@ -1,10 +1,10 @@
-//! Who may ask, and how: HTTPS on loopback for the owner's tools, and a `kube::Client` without a socket for this process.
+//! Access to the API: HTTPS on loopback for the owner's tools, and a `kube::Client` without a socket for this process.
 //!
 //! Owns: sockets, TLS, the credential, the kubeconfig, the limits of a request on the wire.
-//! Must not: know objects. What a request means is the [`Handler`]'s.
+//! Must not: know objects. The [`Handler`] knows what a request means.
 //!
-//! In the data folder, which is the owner's alone: `authority.pem` (signs the serving certificate), `token` (the
-//! credential), `port` (so that a kubeconfig stays good over a restart) and, unless told otherwise, `kubeconfig`.
+//! In the data folder, which only the owner can enter: `authority.pem` (signs the serving certificate), `token` (the
+//! credential), `port` (so that a kubeconfig stays valid after a restart) and, unless set otherwise, `kubeconfig`.
 
 use crate::request::{Answer, ApiRequest};
 use crate::serve::access::{Token, TokenError};
@@ -33,31 +33,31 @@ mod stalled;
 pub mod tls;
 mod unproven;
 
-/// Answers requests: [`crate::verbs::Api`], or a script in tests.
+/// Answers requests: [`crate::verbs::Api`], or a fake in tests.
 pub trait Handler: Clone + Send + Sync + 'static {
-    /// What comes back. Must be safe to drop at any point: a client that goes away drops it.
+    /// Answers one request. Must be safe to drop at any point: a client that disconnects drops it.
     fn handle(&self, request: ApiRequest) -> impl Future<Output = Answer> + Send;
 }
 
-/// Where to listen, and what to tell clients.
+/// Where to listen, and what is written for clients.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Address and port. Port 0 is the port of the last time, or a free one.
+    /// Address and port. Port 0 is the port of the last run, or a free one.
     pub listen: SocketAddr,
-    /// Whether an address that others can reach is meant.
+    /// Whether an address that other machines can reach is intended.
     pub beyond_loopback: bool,
     /// Names and addresses, besides those of loopback and `listen`, under which clients reach it.
     pub names: Vec<String>,
-    /// Where the kubeconfig goes; `None`: `kubeconfig` in the data folder.
+    /// The path of the kubeconfig; `None`: `kubeconfig` in the data folder.
     pub kubeconfig: Option<PathBuf>,
-    /// What the kubeconfig calls its cluster, context and user.
+    /// Name of the kubeconfig's cluster, context and user.
     pub context: String,
-    /// How much and how long.
+    /// Limits of sizes and times.
     pub limits: Limits,
 }
 
 impl Default for Options {
-    /// Loopback, the port of the last time, the kubeconfig in the data folder.
+    /// Loopback, the port of the last run, the kubeconfig in the data folder.
     fn default() -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
@@ -70,28 +70,28 @@ impl Default for Options {
     }
 }
 
-/// How much and how long. Each bound keeps one client from taking what the others need.
+/// Limits of sizes and times. Each one keeps a client from taking what the others need.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections at a time; more of them wait to be accepted.
+    /// Concurrent connections; more of them wait to be accepted.
     pub connections: usize,
     /// All bodies of requests together, in bytes.
     pub bodies: u64,
-    /// All longer answers together that are not taken yet, in bytes.
+    /// All longer answers together that clients have not received yet, in bytes.
     pub answers: u64,
     /// For the TLS handshake.
     pub handshake: Duration,
-    /// From the handshake to the first request with the credential; without one the connection is ended.
+    /// From the handshake to the first request with the credential; without one the connection is closed.
     pub credential: Duration,
     /// Without a request on an HTTP/1.1 connection, and for the headers of one.
     pub idle: Duration,
     /// For the body of a request.
     pub body: Duration,
-    /// For the answer; a watch has answered once it begins.
+    /// For the answer; a watch has answered when it begins.
     pub answer: Duration,
-    /// For a connection that takes nothing of what is written to it.
+    /// For a connection that accepts nothing of what is written to it.
     pub stalled: Duration,
-    /// What requests under way are given at the end.
+    /// For requests in progress during shutdown.
     pub ending: Duration,
 }
 
@@ -115,7 +115,7 @@ impl Default for Limits {
 /// Why it does not serve.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// Others could reach it.
+    /// Other machines could reach it.
     #[error(
         "{0} can be reached from other machines, and this API is its owner's only; listen on 127.0.0.1, or say that \
          other machines are meant to reach it"
@@ -135,7 +135,7 @@ pub enum ServeError {
     Kubeconfig(#[from] KubeconfigError),
 }
 
-/// An API that is being served. Dropping it ends it at once; [`Serving::end`] ends it in order.
+/// An API that is being served. Dropping it ends it at once; [`Serving::end`] shuts it down in order.
 #[derive(Debug)]
 pub struct Serving {
     /// The address it listens on.
@@ -144,7 +144,7 @@ pub struct Serving {
     pub url: String,
     /// The kubeconfig, which holds the credential.
     pub kubeconfig: PathBuf,
-    /// The port of the last time, if another program has it now: kubeconfigs that were copied elsewhere name it.
+    /// The port of the last run, if another program uses it now: kubeconfigs that were copied elsewhere name it.
     pub moved_from: Option<u16>,
     stop: CancellationToken,
     cut: CancellationToken,
@@ -152,7 +152,7 @@ pub struct Serving {
     ending: Duration,
 }
 
-/// Serves `handler` over HTTPS. Once this returns, clients are answered. `folder` must be locked by the caller's store:
+/// Serves `handler` over HTTPS. Once this returns, clients are answered. The caller's store must have locked `folder`:
 /// two processes would overwrite each other's port and kubeconfig.
 ///
 /// # Errors
@@ -212,8 +212,8 @@ pub async fn start(handler: impl Handler, folder: &Folder, options: Options) -> 
 }
 
 impl Serving {
-    /// Ends it: no new connections, watches end where a client can take them up again, requests under way get
-    /// [`Limits::ending`], then everything is cut.
+    /// Shuts down: no new connections, watches end where a client can resume them, requests in progress get
+    /// [`Limits::ending`], then all connections are closed.
     pub async fn end(self) {
         self.stop.cancel();
         self.tasks.close();

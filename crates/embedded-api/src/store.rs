@@ -1,10 +1,10 @@
-//! The objects, their revisions and their recent history: one log on disk, everything that is read in memory.
+//! The objects, their revisions and their recent history: one log on disk; all reads are from memory.
 //!
-//! Every write is a record with the next revision, whatever its kind. The newest record of a key is its state; the
-//! records above the floor are what watches can still be told, also after a restart. A write is on disk before it is
+//! Every write is a record with the next revision, for all kinds together. The newest record of a key is its state; the
+//! records above the floor are those that watches can still read, also after a restart. A write is on disk before it is
 //! visible, and visible before it is acknowledged.
 //!
-//! Owns: revisions, what is kept and for how long, who may open the folder. Must not: know kinds, verbs or HTTP.
+//! Owns: revisions, what is kept and for how long, which process may open the folder. Must not: know kinds, verbs or HTTP.
 //!
 //! ```text
 //!  write ─► queue ─► writer thread ─► journal (redb) ─► state ─► lists, watches

@@ -1,4 +1,4 @@
-//! What a request does: the verbs of the Kubernetes API on the objects in the store.
+//! The verbs of the Kubernetes API on the objects in the store.
 //!
 //! Owns: everything between an [`ApiRequest`] and its [`Answer`]. Must not: know sockets, or what the custom resources mean.
 //!
@@ -65,13 +65,13 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// So long a request waits for its turn.
+/// How long a request waits to be processed.
 const TURN: Duration = Duration::from_secs(5);
 
 /// How the API is opened.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where it keeps its objects. Made, for this user alone, if it is not there.
+    /// The folder of its objects. Created, for this user alone, if it does not exist.
     pub folder: PathBuf,
     /// The CustomResourceDefinitions that are served besides the built-in kinds.
     pub crds: Vec<Value>,
@@ -79,12 +79,12 @@ pub struct Options {
     pub history: store::Limits,
     /// How long Events are kept, and how many.
     pub events: events_ttl::Limits,
-    /// Most requests that are worked on at a time, watches aside.
+    /// The limit of concurrent requests, without watches.
     pub in_flight: usize,
 }
 
 impl Options {
-    /// The usual, in this folder, with these CustomResourceDefinitions.
+    /// The defaults, in this folder, with these CustomResourceDefinitions.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>, crds: Vec<Value>) -> Self {
         Self {
@@ -97,12 +97,12 @@ impl Options {
     }
 }
 
-/// Of the requests that are worked on, one in so many may be a write: a disk that hangs keeps writers, and with them their
-/// turns, and nobody is to wait for that who only reads.
+/// Of the concurrent requests, one in this many may be a write: a disk that hangs blocks writers and their permits, and
+/// requests that only read must not wait for that.
 const WRITES: usize = 2;
 
-/// The API. Clones are the same API; when the last one is dropped, its watches and its housekeeping end and the folder is
-/// let go.
+/// The API. Clones are the same API; dropping the last one ends its watches and its background tasks and releases the
+/// folder.
 #[derive(Clone, Debug)]
 pub struct Api {
     core: Arc<Core>,
@@ -111,7 +111,7 @@ pub struct Api {
     running: Arc<Running>,
 }
 
-/// What runs besides requests.
+/// The background tasks.
 #[derive(Debug)]
 struct Running {
     tasks: TaskTracker,
@@ -125,10 +125,10 @@ impl Drop for Running {
 }
 
 impl Api {
-    /// Opens the API on its folder. To be called on a tokio runtime, on which it then keeps house.
+    /// Opens the API on its folder. Call it on a tokio runtime, which then runs the background tasks.
     ///
     /// # Errors
-    /// [`OpenError`]: each says what to do.
+    /// [`OpenError`]: each message says what to do.
     pub async fn open(options: Options) -> Result<Self, OpenError> {
         let events = options.events;
         let turns = Arc::new(Semaphore::new(options.in_flight.max(1)));
@@ -149,10 +149,10 @@ impl Api {
         })
     }
 
-    /// Does what a request asks, and answers. Safe to drop at any point; a write that has begun is then done or not.
+    /// Executes a request, and answers. Safe to drop at any point; a write that has begun is then done or not.
     pub async fn handle(&self, request: ApiRequest) -> Answer {
         let turn = async {
-            // In this order: who waits to write keeps no turn from others.
+            // In this order: a request that waits to write holds no permit that others need.
             let write = match matches!(request.method, Method::GET | Method::HEAD) {
                 true => None,
                 false => Some(self.writes.acquire().await),
@@ -173,13 +173,13 @@ impl Api {
         self.core.store.revision()
     }
 
-    /// How much there is in the store.
+    /// Sizes of the store's content.
     #[must_use]
     pub fn stats(&self) -> store::Stats {
         self.core.store.stats()
     }
 
-    /// Ends watches and housekeeping, finishes the writes that wait and closes the files. Later writes are refused.
+    /// Ends watches and background tasks, finishes the queued writes and closes the files. Later writes are refused.
     pub async fn close(self) {
         self.running.stop.cancel();
         self.running.tasks.close();

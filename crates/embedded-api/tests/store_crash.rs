@@ -1,7 +1,7 @@
 //! The store under `kill -9`: nothing acknowledged is lost, revisions never go back, watches resume.
 //!
-//! Owns: the rounds: a child process writes and says what was acknowledged, is killed at some moment, and its folder is
-//! looked at. Must not: be kind; it kills while the store is opened, written and compacted.
+//! Owns: the rounds: a child process writes and prints what was acknowledged, is killed at some moment, and its folder is
+//! checked. Must not: choose safe moments; it kills while the store is opened, written and compacted.
 //!
 //! `SKEIN_CRASH_ROUNDS` sets how many rounds (30 if unset), `SKEIN_CRASH_SEED` repeats the moments of an earlier run.
 
@@ -74,7 +74,7 @@ fn a_process_that_writes_until_it_is_killed() {
     });
 }
 
-/// Makes, changes and deletes objects, and says before and after each write which it is.
+/// Creates, changes and deletes objects, and prints each write before and after it.
 #[expect(clippy::print_stdout, reason = "it is how the child tells its parent")]
 async fn write_on(store: Store, writer: u64) {
     for count in store.revision() + writer.. {
@@ -112,7 +112,7 @@ async fn write_on(store: Store, writer: u64) {
 
 // The parent.
 
-/// A write as the child told of it.
+/// A write as the child printed it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Told {
     name: String,
@@ -123,7 +123,7 @@ struct Told {
 }
 
 fn told(line: &str) -> Option<(bool, Told)> {
-    // The test harness may write in front of the first line.
+    // The test harness may print before the first line.
     let words: Vec<&str> = line.split(' ').collect();
     let [kind @ ("try" | "ack"), name, number, how, revision] = words.as_slice() else {
         return None;
@@ -153,7 +153,7 @@ fn start(folder: &Path, forgetful: bool) -> (Child, Receiver<String>) {
     thread::spawn(move || {
         let mut output = BufReader::new(output);
         let mut line = String::new();
-        // A line that was cut by the kill says nothing.
+        // A line that was cut by the kill is ignored.
         while output.read_line(&mut line).is_ok_and(|length| length > 0) && line.ends_with('\n') {
             if lines.send(line.trim_end().to_owned()).is_err() {
                 return;
@@ -173,7 +173,7 @@ fn killed(folder: &Path, forgetful: bool, random: &mut StdRng) -> (Vec<Told>, Ve
         seen.extend((0..enough).map_while(|_| lines.recv_timeout(Duration::from_secs(30)).ok()));
         assert_eq!(seen.len(), enough, "the child stopped by itself: {:?}", seen.last());
     }
-    // The moment of the kill is the point of this test: while opening, or between any two steps of a commit.
+    // The moment of the kill varies: while opening, or between any two steps of a commit.
     let most = if seen.is_empty() { 60_000 } else { 3_000 };
     thread::sleep(Duration::from_micros(random.random_range(0..most)));
     child.kill().expect("killed");
@@ -201,7 +201,7 @@ fn as_told(event: &Event) -> Told {
     }
 }
 
-/// Every change after `since`, as a watch that resumes there is told.
+/// Every change after `since`, as a watch that resumes there gets it.
 fn resumed(store: &Store, since: u64) -> Vec<Told> {
     let mut watch = store.watch(KIND, since).expect("at or above the floor");
     std::iter::from_fn(|| watch.take().expect("goes on"))
@@ -216,7 +216,7 @@ fn nothing_acknowledged_is_lost_by_a_kill_at_any_moment() {
     println!("SKEIN_CRASH_SEED={seed}");
     let mut random = StdRng::seed_from_u64(seed);
     let folder = tempfile::tempdir().expect("folder");
-    // What has to be there: revision and number of each object.
+    // Expected: revision and number of each object.
     let mut expected: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     let (mut newest, mut written, mut unanswered_kept, mut compacted) = (0, 0, 0, 0);
     for round in 0..rounds {
@@ -231,8 +231,8 @@ fn nothing_acknowledged_is_lost_by_a_kill_at_any_moment() {
             store.revision()
         );
 
-        // A watch that had seen everything of the round before hears of every write since, once and in order; besides
-        // the acknowledged ones only of some that were under way.
+        // A watch that had read everything of the previous round gets every write since, once and in order; besides
+        // the acknowledged ones only some of those in progress.
         let since = newest.max(store.floor());
         compacted += u32::from(since > newest);
         let events = resumed(&store, since);
@@ -256,7 +256,7 @@ fn nothing_acknowledged_is_lost_by_a_kill_at_any_moment() {
         }
         unanswered_kept += others.len();
 
-        // The objects are what the acknowledged writes made of them, and perhaps one that was under way.
+        // The objects are as the acknowledged writes left them, except for writes in progress.
         for told in acknowledged.iter().chain(&others) {
             if told.deleted {
                 expected.remove(&told.name);
@@ -270,7 +270,7 @@ fn nothing_acknowledged_is_lost_by_a_kill_at_any_moment() {
             found.insert(object.key.name.to_string(), (object.revision, number(object)));
         }
         if since > newest {
-            // Writes under way may be older than what a watch is told: take them as found, if somebody tried them.
+            // Writes in progress may be older than what a watch can still read: accept them as found, if a writer sent them.
             for told in unanswered.iter().filter(|told| !told.deleted) {
                 if let Some(state) = found.get(&told.name).filter(|(_, number)| *number == told.number) {
                     expected.insert(told.name.clone(), *state);

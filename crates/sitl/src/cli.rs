@@ -38,8 +38,8 @@ pub struct Args {
     /// Simulated seconds per real second
     #[arg(long, default_value_t = 1.0)]
     pub speedup: f64,
-    /// Where vehicles are reached: pty:FOLDER, udp:HOST:PORT or tcp:HOST:PORT (PORT is the first vehicle's, then counted
-    /// up); none: nowhere
+    /// Endpoints of the vehicles: pty:FOLDER, udp:HOST:PORT or tcp:HOST:PORT (PORT is the first vehicle's, then counted
+    /// up); none: no endpoint
     #[arg(long)]
     pub link: LinkSpec,
     /// Names become PREFIX-1, PREFIX-2, ...
@@ -75,16 +75,16 @@ pub struct Args {
     /// What the port of a PX4 is set up for
     #[arg(long, value_enum, default_value_t = PortKind::Radio)]
     pub port: PortKind,
-    /// Each second print one JSON line more: how late the steps of the vehicles were in it, in milliseconds
+    /// Each second print one more JSON line: how late the steps of the vehicles were in it, in milliseconds
     #[arg(long)]
     pub print_pace: bool,
-    /// Where the first vehicle stands: latitude, longitude, metres above mean sea level
+    /// Place of the first vehicle: latitude, longitude, metres above mean sea level
     #[arg(long, default_value_t = Home::USUAL, allow_hyphen_values = true)]
     pub home: Home,
 }
 
 impl Args {
-    /// One vehicle of each default on `link`, for a program that has simulated vehicles of its own.
+    /// One vehicle with the defaults on `link`, for a program that contains simulated vehicles.
     #[must_use]
     pub fn on(link: LinkSpec) -> Self {
         Self {
@@ -109,14 +109,14 @@ impl Args {
     }
 }
 
-/// Which autopilots a run has.
+/// The autopilots of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Fleet {
     /// Only ArduCopter.
     Ardupilot,
     /// Only PX4.
     Px4,
-    /// Both, in turn.
+    /// Both, alternating.
     Mixed,
 }
 
@@ -130,7 +130,7 @@ pub struct VehiclePlan {
 }
 
 impl Args {
-    /// The vehicles these flags ask for. System ids count up from the base and wrap from 255 to 1: with more
+    /// The vehicles that these flags request. System ids count up from the base and wrap from 255 to 1: with more
     /// than 255 vehicles they repeat, which is harmless because every vehicle has a link of its own.
     pub fn vehicles(&self) -> Result<Vec<VehiclePlan>, ArgsError> {
         if !(0.01..=100.0).contains(&self.speedup) {

@@ -1,15 +1,15 @@
-//! The simulator against the real thing, live: random scripts are given to a real autopilot and to the simulated one, and
-//! what both answer is compared.
+//! The simulator against the real autopilot, live: random scripts run on both, and
+//! their answers are compared.
 //!
 //! Owns: scripts, the two ways to run one, the verdict, and shrinking. Must not: start an autopilot, or share anything with
 //! the crates that talk to vehicles.
 //!
 //! A script is drawn from a seed ([`generate`]) and run on the real autopilot first ([`Live`]), by the clock of the vehicle,
-//! so that any speed-up will do. Every message that it was sent is kept with its time, and the simulated vehicle is given
-//! the same bytes at the same seconds ([`simulated`]). Acks, modes, armed and landed states of both are then laid side by
-//! side ([`judge`]). A script that differs is run again with fewer steps until none can be left out ([`shrink`]).
+//! so any speed-up works. Every message that it was sent is recorded with its time, and the simulated vehicle gets
+//! the same bytes at the same seconds ([`simulated`]). Acks, modes, armed and landed states of both are then
+//! compared ([`judge`]). A script that differs is run again with fewer steps until none can be left out ([`shrink`]).
 //!
-//! What may differ by nature, and is no difference:
+//! Differences that are expected, and do not count:
 //!
 //! | what | how much | why |
 //! |---|---|---|
@@ -17,7 +17,7 @@
 //! | a state that one side only reported for less than 1.1 s | | both report states about once a second |
 //! | what follows a message that arrives near a transition | the simulated vehicle gets all messages again up to 1.5 s earlier or later, and with pauses a tenth shorter or longer; one run that agrees is enough ([`Warp`]) | a landing of 20 s takes 18 to 22 s on the real one too, and a command in its last second meets either state |
 //! | the order of two acks of one command | 0.3 s | PX4's link and its commander both answer a change of mode |
-//! | what comes within 6 s after the last step | may be missing on one side | it may come later still |
+//! | what comes within 6 s after the last step | may be missing on one side | it may come later |
 
 mod encode;
 mod generate;

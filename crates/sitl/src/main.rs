@@ -1,6 +1,6 @@
-//! `skein-sitl`: reads the command line, runs the vehicles until a signal comes.
+//! `skein-sitl`: reads the command line, runs the vehicles until a signal.
 //!
-//! Owns: start-up and exit code. Must not: contain anything worth testing.
+//! Owns: start-up and exit code. Must not: contain logic that needs tests.
 
 use std::io::IsTerminal;
 use std::process::ExitCode;

@@ -1,17 +1,17 @@
-//! Conformance: the inputs of a recorded flight are given to a simulated vehicle, and what it answers is compared with
-//! what the real autopilot answered.
+//! Conformance: the inputs of a recorded flight are sent to a simulated vehicle, and its answers are compared with
+//! those of the real autopilot.
 //!
-//! Owns: running every recording of a folder, and the judgement on the whole. Must not: know any recording by name, or
-//! tell the model that it is replayed.
+//! Owns: running every recording of a folder, and the overall result. Must not: know any recording by name, or
+//! show the model that it is replayed.
 //!
-//! A recording is NAME.tlog (both directions) and NAME.jsonl (the transcript). The simulated vehicle boots where and as
-//! the real one did ([`Circumstances`]), hears the same messages at the same times of its own clock, and both accounts
-//! are read the same way ([`facts`]) and laid side by side ([`compare`]).
+//! A recording is NAME.tlog (both directions) and NAME.jsonl (the transcript). The simulated vehicle boots at the same place
+//! and in the same way ([`Circumstances`]), receives the same messages at the same times of its own clock, and the messages of
+//! both are read the same way ([`facts`]) and compared ([`compare`]).
 //!
 //! Tolerances: answers (acks, plans, parameters) must be equal and in the same order. A statement may come 2 s early or
-//! late, because both sides tell of a change with their next message of 1 Hz at the slowest, and each such clock has its
+//! late, because both sides report a change with their next message of 1 Hz at the slowest, and each such timer has its
 //! own phase; and a tenth of the time since the last common statement more, because two flights of the same real vehicle
-//! through the same manoeuvre differ by so much (the recorded landings from 10 m took 20.5 to 22.1 s).
+//! through the same manoeuvre differ by that much (the recorded landings from 10 m took 20.5 to 22.1 s).
 
 mod asked;
 mod boot_clock;
@@ -48,7 +48,7 @@ use std::path::Path;
 pub struct Outcome {
     /// NAME.
     pub name: String,
-    /// How it compares, or why it could not be read.
+    /// The comparison, or why it could not be read.
     pub result: Result<Comparison, RecordingError>,
 }
 
@@ -60,12 +60,12 @@ impl Outcome {
     }
 }
 
-/// What came of a folder, worst last.
+/// The result of a folder, worst last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Judgement {
-    /// Nothing differs but what is explained.
+    /// No difference except explained ones.
     Same,
-    /// Something differs, or an explanation explains nothing.
+    /// A difference, or an explanation without one.
     Deviates,
     /// A recording cannot be read.
     Unreadable,
@@ -91,7 +91,7 @@ pub fn folder(folder: &Path) -> Result<Vec<Outcome>, RecordingError> {
     Ok(recording::names(folder)?.into_iter().map(replay).collect())
 }
 
-/// Explanations that explain nothing in `outcomes`.
+/// Explanations that match no difference in `outcomes`.
 #[must_use]
 pub fn idle<'a>(outcomes: &[Outcome], explained: &'a Explained) -> Vec<&'a Explanation> {
     let read = outcomes.iter().filter_map(|outcome| {
@@ -101,7 +101,7 @@ pub fn idle<'a>(outcomes: &[Outcome], explained: &'a Explained) -> Vec<&'a Expla
     explained.idle(&read.collect::<Vec<_>>())
 }
 
-/// Judges a folder.
+/// The result of a folder.
 #[must_use]
 pub fn judge(outcomes: &[Outcome], explained: &Explained) -> Judgement {
     let one = |outcome: &Outcome| {

@@ -1,4 +1,4 @@
-//! What is around the models: links, clock, wire logs, and the process with its signals.
+//! Everything around the models: links, clock, wire logs, and the process with its signals.
 //!
 //! Owns: every clock, file and socket of the simulator. Must not: decide what a vehicle does.
 

@@ -1,6 +1,6 @@
 //! MAVLink bytes at the border of the simulator: frames in, frames out.
 //!
-//! Owns: framing, lenient decoding of what peers send, encoding of what a vehicle says.
+//! Owns: framing, lenient decoding of peers' messages, encoding of the vehicle's messages.
 //! Must not: know what a vehicle does with a message, read a clock, open a port.
 
 mod fields;

@@ -1,6 +1,6 @@
-//! A vehicle at the end of its wire: bytes come in, bytes go out, and faults befall both, with explicit time.
+//! A vehicle with its wire: bytes in, bytes out, and faults of both, with explicit time.
 //!
-//! Owns: the order of it all. Must not: read a clock, open a port, write a log: events tell the caller.
+//! Owns: the order of the steps. Must not: read a clock, open a port, write a log: events report to the caller.
 
 use std::time::Duration;
 
@@ -8,15 +8,15 @@ use crate::faults::{Heard, LinkChange, Player, Script, What};
 use crate::model::{Vehicle, VehicleConfig};
 use crate::wire::{FrameReader, Incoming, Outgoing, Sender};
 
-/// Faults are looked at this often.
+/// Faults are processed this often.
 const SLICE: Duration = Duration::from_millis(20);
 
-/// What the caller is to do, in order.
+/// What the caller has to do, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A frame came or went: for the wire log.
+    /// A frame was received or sent: for the wire log.
     Frame(Vec<u8>),
-    /// A frame went, unharmed: for the wire log and the link.
+    /// A frame was sent undamaged: for the wire log and the link.
     Said(Vec<u8>),
     /// Bytes for the link.
     Bytes(Vec<u8>),
@@ -30,7 +30,7 @@ pub struct WiredVehicle {
     sender: Sender,
     reader: FrameReader,
     player: Option<Player>,
-    /// For what befalls a vehicle whose script is empty.
+    /// For faults of a vehicle whose script is empty.
     spare: Option<Box<Player>>,
     reboots: u32,
 }
@@ -48,7 +48,7 @@ impl WiredVehicle {
         }
     }
 
-    /// A vehicle that is switched on now and to which the faults of `script` happen. `epoch_s`: seconds from the beginning
+    /// A vehicle that is switched on now and has the faults of `script`. `epoch_s`: seconds from the beginning
     /// of 2015 (UTC) until now.
     pub fn with_faults(config: VehicleConfig, script: &Script, name: &str, epoch_s: f64) -> Self {
         let player = Player::new(script, name, &config, epoch_s);
@@ -64,7 +64,7 @@ impl WiredVehicle {
         }
     }
 
-    /// Something befalls the vehicle now that its script has not foreseen.
+    /// A fault of the vehicle now that is not in its script.
     pub fn befall(&mut self, what: What) {
         if self.player.is_none() {
             self.player = self.spare.take().map(|spare| *spare);

@@ -1,7 +1,7 @@
 //! A Kubernetes API to run programs against: that of a real control plane, or the embedded one.
 //!
-//! Owns: what both offer in the same way. Must not: know what runs on it, or hide which one it is: a test that asks for
-//! what only a real one has (RBAC, audit, Pods) says so.
+//! Owns: what both offer in the same way. Must not: know what runs on it, or hide which one it is: a test that needs
+//! a feature of only a real one (RBAC, audit, Pods) says so.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub enum ServedBy {
     Embedded,
 }
 
-/// A running one. Dropping it ends it and removes its data.
+/// A running API. Dropping it ends it and removes its data.
 #[derive(Debug)]
 pub enum Cluster {
     /// A real control plane.
@@ -28,7 +28,7 @@ pub enum Cluster {
 
 impl Cluster {
     /// Starts one with the CRDs of this workspace and these manifests; those of `for_kubernetes` are left out on the
-    /// embedded API, which has no use for them. Relative paths are relative to the workspace's root.
+    /// embedded API, which does not need them. Relative paths are relative to the workspace's root.
     pub fn start(served_by: ServedBy, manifests: &[&str], for_kubernetes: &[&str]) -> anyhow::Result<Self> {
         match served_by {
             ServedBy::Kubernetes => {
@@ -81,7 +81,7 @@ impl Cluster {
         }
     }
 
-    /// A folder for files that belong to its life.
+    /// A folder for files with the same lifetime.
     pub fn scratch(&self) -> &Scratch {
         match self {
             Self::Kubernetes(plane) => plane.scratch(),
@@ -89,12 +89,12 @@ impl Cluster {
         }
     }
 
-    /// Makes one Ready node with these labels.
+    /// Creates one Ready node with these labels.
     pub fn create_node(&self, name: &str, labels: &[(&str, &str)]) -> anyhow::Result<()> {
         self.create_nodes(&[name], labels)
     }
 
-    /// Makes Ready nodes, each with these labels and `kubernetes.io/hostname`. A node that exists gets the labels.
+    /// Creates Ready nodes, each with these labels and `kubernetes.io/hostname`. A node that exists gets the labels.
     pub fn create_nodes<N: AsRef<str>>(&self, names: &[N], labels: &[(&str, &str)]) -> anyhow::Result<()> {
         nodes::create(self.kubectl(), names, labels)
     }

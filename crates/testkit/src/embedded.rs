@@ -1,7 +1,7 @@
-//! The embedded API as a process of its own: `skein-api` in a folder that is gone afterwards.
+//! The embedded API as a process of its own: `skein-api` in a folder that is removed afterwards.
 //!
 //! Owns: starting it with the CRDs of this workspace, its end.
-//! Must not: know what is kept in it.
+//! Must not: know the objects in it.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,10 +12,10 @@ use serde::Deserialize;
 use crate::control_plane::{Binaries, nodes, workspace_root};
 use crate::{Kubectl, Launch, Process, Scratch};
 
-/// How long the start may take on a machine that is busy with something else.
+/// The deadline of the start on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What `skein-api` prints once it can be used.
+/// What `skein-api` prints once it is ready.
 #[derive(Deserialize)]
 struct Ready {
     server: String,
@@ -53,12 +53,12 @@ impl Embedded {
         })
     }
 
-    /// `kubectl` as the owner of the data folder, the one user there is.
+    /// `kubectl` as the owner of the data folder, the only user.
     pub fn kubectl(&self) -> &Kubectl {
         &self.admin
     }
 
-    /// Makes one Ready node with these labels.
+    /// Creates one Ready node with these labels.
     pub fn create_node(&self, name: &str, labels: &[(&str, &str)]) -> anyhow::Result<()> {
         nodes::create(&self.admin, &[name], labels)
     }
@@ -78,7 +78,7 @@ impl Embedded {
         &self.process
     }
 
-    /// A folder for files that belong to this server's life.
+    /// A folder for files with the lifetime of this server.
     pub fn scratch(&self) -> &Scratch {
         &self.scratch
     }

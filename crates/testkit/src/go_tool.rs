@@ -1,6 +1,6 @@
 //! Tools of the tests that are written in Go, in the per-user cache.
 //!
-//! Owns: building each once, keyed by what it is built from. Must not: know what a tool does.
+//! Owns: building each once, keyed by its sources. Must not: know what a tool does.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -13,22 +13,22 @@ use crate::control_plane::binaries::{cache_root, fnv1a, version_of};
 use crate::control_plane::workspace_root;
 use crate::{prerequisites, run};
 
-/// A build from nothing takes two minutes on two idle cores.
+/// A build from scratch takes two minutes on two idle cores.
 const BUILD_WITHIN: Duration = Duration::from_secs(1800);
 
-/// A tool and where it comes from.
+/// A tool and its sources.
 #[derive(Clone, Copy, Debug)]
 pub struct GoTool {
     /// Its name, and that of the folder of its Go module in `tests/`.
     pub name: &'static str,
-    /// The package that is built, as `go build` takes it.
+    /// The package to build, as an argument of `go build`.
     pub package: &'static str,
     /// Files of that folder that it is built from, besides `go.mod` and `go.sum`.
     pub sources: &'static [&'static str],
 }
 
 impl GoTool {
-    /// Its program, built first if need be; says so on standard error.
+    /// Its program, built first if needed, with a note on standard error.
     ///
     /// Errors: Go is missing or too old; the build fails.
     pub fn find_or_build(&self) -> anyhow::Result<PathBuf> {
@@ -54,7 +54,7 @@ impl GoTool {
         Ok(binary)
     }
 
-    /// Builds it beside its place and moves it there in one step. Others who want the same wait meanwhile.
+    /// Builds it beside its place and moves it there in one step. Other processes that need the same wait meanwhile.
     fn build(&self, module: &Path, folder: &Path, binary: &Path) -> anyhow::Result<()> {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
         let lock = File::create(folder.join("lock"))?;
@@ -67,7 +67,7 @@ impl GoTool {
             "{}: building it into the cache; about 2 minutes on 2 cores, once\n",
             self.name
         );
-        // If standard error is closed, nobody waits for it.
+        // If standard error is closed, no one reads it.
         let _ = std::io::Write::write_all(&mut std::io::stderr(), told.as_bytes());
         let unfinished = binary.with_added_extension("building");
         let mut command = Command::new("go");

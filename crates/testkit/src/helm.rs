@@ -1,6 +1,6 @@
 //! Helm, of the version that `tests/helm/go.mod` states, in the per-user cache.
 //!
-//! Owns: building it once and running it away from the person's own configuration. Must not: know what a chart holds.
+//! Owns: building it once and running it without the person's own configuration. Must not: know the content of a chart.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ const HELM: GoTool = GoTool {
     sources: &[],
 };
 
-/// One call of Helm; those that wait for a cluster say how long themselves.
+/// The deadline of one call of Helm; calls that wait for a cluster set a timeout themselves.
 const CALL_WITHIN: Duration = Duration::from_secs(300);
 
 /// Helm, with a home of its own.
@@ -29,7 +29,7 @@ pub struct Helm {
 }
 
 impl Helm {
-    /// Finds Helm in the cache, building it first if need be; says so on standard error.
+    /// Finds Helm in the cache, building it first if needed, with a note on standard error.
     ///
     /// Errors: Go is missing or too old; the build fails.
     pub fn find_or_build() -> anyhow::Result<Self> {
@@ -38,14 +38,14 @@ impl Helm {
         Ok(Self { binary, home })
     }
 
-    /// Runs it; a failure status is for the caller to judge.
+    /// Runs it; the caller handles a failure status.
     pub fn output<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> anyhow::Result<Output> {
         run::output(self.command(args), None, CALL_WITHIN)
     }
 
     /// Runs it and returns what it printed.
     ///
-    /// Errors: it fails; with its own words.
+    /// Errors: it fails; with its own message.
     pub fn run<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> anyhow::Result<String> {
         let output = self.output(args)?;
         let words = String::from_utf8_lossy(&output.stderr);
@@ -53,7 +53,7 @@ impl Helm {
         String::from_utf8(output.stdout).context("helm printed something that is not UTF-8")
     }
 
-    /// The command as it would be run, for a caller that wants to run it in another way.
+    /// The command without running it, for a caller that runs it in another way.
     pub fn command<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
         let mut command = Command::new(&self.binary);
         command.args(args).env_remove("KUBECONFIG");

@@ -1,6 +1,6 @@
 //! The plain manifests in `deploy/`, as the chart in `deploy/chart` renders them with its default values.
 //!
-//! Owns: which files there are and what they should hold. Must not: write them (`cargo xtask generate` does) or apply them.
+//! Owns: which files there are and their expected content. Must not: write them (`cargo xtask generate` does) or apply them.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::control_plane::workspace_root;
 /// Namespace of the plain manifests.
 pub const NAMESPACE: &str = "skein-system";
 
-/// Each plain manifest is that of the chart's template of the same name.
+/// Each plain manifest is rendered from the chart's template of the same name.
 pub const FILES: [&str; 7] = [
     "agent.yaml",
     "coordinator.yaml",
@@ -24,7 +24,7 @@ pub const FILES: [&str; 7] = [
     "roles.yaml",
 ];
 
-/// What the chart holds copies of.
+/// The files that the chart has copies of.
 const COPIED: [&str; 5] = [
     "crds/swarms.yaml",
     "crds/drones.yaml",
@@ -33,7 +33,7 @@ const COPIED: [&str; 5] = [
     "deploy/monitoring/fleet-dashboard.json",
 ];
 
-/// Comes before each document that Helm prints.
+/// Precedes each document that Helm prints.
 const SOURCE: &str = "# Source: skein/templates/";
 
 /// The chart's folder.
@@ -41,9 +41,9 @@ pub fn chart() -> PathBuf {
     workspace_root().join("deploy/chart")
 }
 
-/// All that the chart renders in [`NAMESPACE`] with these settings, each `path=value`.
+/// Everything that the chart renders in [`NAMESPACE`] with these settings, each `path=value`.
 ///
-/// Errors: Helm or the chart refuses them; with its words.
+/// Errors: Helm or the chart refuses them; with the message.
 pub fn template(helm: &Helm, settings: &[&str]) -> anyhow::Result<String> {
     let chart = chart();
     let chart = chart.to_str().context("the workspace's path is not UTF-8")?;
@@ -52,7 +52,7 @@ pub fn template(helm: &Helm, settings: &[&str]) -> anyhow::Result<String> {
     helm.run(args)
 }
 
-/// What each file of `deploy/` that is made from another one should hold, by its path from the workspace's root.
+/// The expected content of each generated file of `deploy/`, by its path from the workspace's root.
 pub fn generated(helm: &Helm) -> anyhow::Result<BTreeMap<String, String>> {
     let documents = by_template(&template(helm, &[])?);
     let mut files = BTreeMap::new();
@@ -63,7 +63,7 @@ pub fn generated(helm: &Helm) -> anyhow::Result<BTreeMap<String, String>> {
         let header = format!("# Generated from chart/templates/{name} by `cargo xtask generate`; do not edit.\n");
         files.insert(format!("deploy/{name}"), header + &of_it.join("---\n"));
     }
-    // Helm reads only what lies in the chart's own folder.
+    // Helm reads only files in the chart's own folder.
     for path in COPIED {
         let source = workspace_root().join(path);
         let text = std::fs::read_to_string(&source).with_context(|| format!("cannot read {}", source.display()))?;

@@ -1,6 +1,6 @@
 //! Real nodes: kubelet, containerd, runc and kube-proxy beside the test control plane, on this machine.
 //!
-//! Owns: the cluster as a whole: its network, its order of start and end. Must not: touch the machine's own network,
+//! Owns: the cluster as a whole: its network, its order of start and end. Must not: change the machine's own network,
 //! control groups or mounts; leave anything behind.
 //!
 //! ```text
@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Each node has namespaces of its own for mounts, processes and network, so everything in it ends with it.
-//! NetworkPolicies are accepted and not enforced, and there is no way from Pods to anything outside of the cluster.
+//! NetworkPolicies are accepted and not enforced, and Pods cannot reach anything outside the cluster.
 
 mod cgroups;
 mod containers;
@@ -39,7 +39,7 @@ pub use traces::Traces;
 use crate::control_plane::{Binaries, Place};
 use crate::{ControlPlane, Process, Scratch, wait_for};
 
-/// How long nodes may take to become Ready on a machine that is busy with something else.
+/// The deadline for nodes to become Ready on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A control plane with real nodes. Dropping it ends everything and removes its data.
@@ -54,7 +54,7 @@ pub struct RealCluster {
     scratch: Scratch,
 }
 
-/// What to start.
+/// The settings of a cluster.
 #[derive(Debug, Default)]
 pub struct Builder {
     nodes: Vec<Spec>,
@@ -75,13 +75,13 @@ impl Builder {
         self
     }
 
-    /// As that of the control plane: files or folders to apply before the controllers start.
+    /// As for the control plane: files or folders to apply before the controllers start.
     pub fn manifests(mut self, paths: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         self.manifests.extend(paths.into_iter().map(Into::into));
         self
     }
 
-    /// Starts all of it and returns when every node is Ready and has its labels.
+    /// Starts everything and returns when every node is Ready and has its labels.
     ///
     /// Errors: this machine cannot run nodes (see [`why_not`]); something does not start.
     pub fn start(self) -> anyhow::Result<RealCluster> {
@@ -182,14 +182,14 @@ impl RealCluster {
         Traces::new(folders.map(Into::into).to_vec(), self.cgroups.folders().to_vec())
     }
 
-    /// An error that shows the end of the log of what has died.
+    /// Returns an error with the end of the log of a process that has died.
     pub fn ensure_running(&self) -> anyhow::Result<()> {
         self.plane.ensure_running()?;
         self.dns.ensure_running()?;
         self.nodes.iter().try_for_each(Node::ensure_running)
     }
 
-    /// Waits until the API server shows the node Ready.
+    /// Waits until the API server reports the node Ready.
     pub fn wait_ready(&self, name: &str) -> anyhow::Result<()> {
         let result = wait_for(format!("node {name} to be ready"), PATIENCE, || {
             self.nodes.iter().try_for_each(Node::ensure_running)?;

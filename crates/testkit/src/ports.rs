@@ -1,10 +1,10 @@
 //! Free loopback ports.
 //!
 //! Owns: picking them, so that no other test program on this machine picks the same. Must not: promise that they stay free: a
-//! program that knows nothing of this may take one, so whoever starts a server on one tries again when the bind fails.
+//! program that does not use these locks may take one, so a caller that starts a server on one retries when the bind fails.
 //!
-//! A port lies below those that the kernel gives to clients, so that no connection takes it between the pick and its use. While a
-//! process that has picked it lives, it holds the lock of a file named after the port.
+//! The ports are below those that the kernel gives to clients, so that no connection takes one between the pick and its use.
+//! While a process that has picked a port lives, it holds the lock of a file named after the port.
 
 use std::fs::File;
 use std::io;
@@ -15,13 +15,13 @@ use std::sync::{Mutex, PoisonError};
 /// The first port that may be picked.
 const FIRST: u16 = 12_000;
 
-/// How many may be. Linux gives clients ports from 32,768 up.
+/// How many ports may be picked. Linux gives clients ports from 32,768 up.
 const COUNT: u16 = 18_000;
 
 /// The locks of the ports that this process has picked; they end with it.
 static HELD: Mutex<Vec<File>> = Mutex::new(Vec::new());
 
-/// A TCP port of 127.0.0.1 that nobody listens on at this moment.
+/// A TCP port of 127.0.0.1 that no program listens on at this moment.
 pub fn free_tcp_port() -> io::Result<u16> {
     pick(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok())
 }
@@ -31,14 +31,14 @@ pub fn free_tcp_ports(count: usize) -> io::Result<Vec<u16>> {
     (0..count).map(|_| free_tcp_port()).collect()
 }
 
-/// A UDP port of 127.0.0.1 that nobody uses at this moment.
+/// A UDP port of 127.0.0.1 that no program uses at this moment.
 pub fn free_udp_port() -> io::Result<u16> {
     pick(|port| UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).is_ok())
 }
 
 fn pick(free: impl Fn(u16) -> bool) -> io::Result<u16> {
     static NEXT: AtomicU16 = AtomicU16::new(0);
-    // Each process begins somewhere else, and goes on from there.
+    // Each process begins at another port, and continues from there.
     let begin = u16::try_from(std::process::id() % u32::from(COUNT)).unwrap_or(0);
     for _ in 0..COUNT {
         let step = NEXT.fetch_add(1, Ordering::Relaxed) % COUNT;

@@ -1,6 +1,6 @@
 //! The tools that Skein needs from the machine, and where to get a missing one.
 //!
-//! Owns: looking for them and the words for a missing one. Must not: install anything.
+//! Owns: searching for them and the message for a missing one. Must not: install anything.
 
 use std::path::Path;
 use std::process::Command;
@@ -19,12 +19,12 @@ impl std::fmt::Display for Missing {
 impl std::error::Error for Missing {}
 
 impl Missing {
-    /// `tool` is needed for `purpose` and is not there; `get` says where it comes from.
+    /// `tool` is needed for `purpose` and is missing; `get` says how to install it.
     pub fn tool(tool: &str, purpose: &str, get: &str) -> Self {
         Self(format!("{tool} is missing: {purpose}. Get it: {get}"))
     }
 
-    /// `tool` is there as version `found`, but `wanted` is needed.
+    /// `tool` exists as version `found`, but `wanted` is needed.
     pub fn version(tool: &str, found: &str, wanted: &str, get: &str) -> Self {
         Self(format!(
             "{tool} {found} is too old: {wanted} or later is needed. Get it: {get}"
@@ -41,7 +41,7 @@ pub fn on_path(program: &str) -> bool {
 /// What `program args` prints on standard output, trimmed; `None` when it cannot be run or fails.
 pub fn answer(program: impl AsRef<Path>, args: &[&str]) -> Option<String> {
     let mut command = Command::new(program.as_ref());
-    // The root folder: a go.mod or a toolchain file in the current one must not change the answer.
+    // The root folder: a go.mod or a toolchain file in the current one must not change the result.
     command.args(args).current_dir("/").env("GOTOOLCHAIN", "local");
     let output = crate::run::output(command, None, Duration::from_secs(60)).ok()?;
     output
@@ -59,7 +59,7 @@ pub fn version_numbers(text: &str) -> Vec<u32> {
     digits[..end].split('.').filter_map(|part| part.parse().ok()).collect()
 }
 
-/// Checks that the Go that is installed is at least `wanted` (such as `1.26.0`). No toolchain is ever downloaded.
+/// Checks that the installed Go is at least `wanted` (such as `1.26.0`). No toolchain is ever downloaded.
 pub fn go(wanted: &str) -> Result<String, Missing> {
     let get = "https://go.dev/dl, or your distribution's package `golang` if it is new enough";
     let found = answer("go", &["env", "GOVERSION"])

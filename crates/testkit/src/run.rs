@@ -1,6 +1,6 @@
 //! Running a program to its end, with a deadline.
 //!
-//! Owns: feeding it, collecting what it says, ending it when it takes too long. Must not: interpret the result.
+//! Owns: its input, its output, ending it when it takes too long. Must not: interpret the result.
 
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
@@ -12,16 +12,16 @@ use anyhow::Context;
 
 /// Runs `command` with `stdin` as its input and returns its status and output.
 ///
-/// Errors: it cannot be started, or it is not done within `deadline` (it is then killed). A failure status is no error.
+/// Errors: it cannot be started, or does not end within `deadline` (it is then killed). A failure status is not an error.
 pub fn output(mut command: Command, stdin: Option<&str>, deadline: Duration) -> anyhow::Result<Output> {
     let program = command.get_program().to_string_lossy().into_owned();
     command.stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() });
-    // A group of its own: Ctrl-C is for us, and we may need the program's answer in order to finish.
+    // A group of its own: Ctrl-C is for this process, which may need the program's answer in order to finish.
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn().with_context(|| format!("cannot start {program}"))?;
     let feeder = stdin.zip(child.stdin.take()).map(|(text, mut pipe)| {
         let text = text.to_owned();
-        // A program that does not read its input to the end says why itself.
+        // A program that does not read its input to the end reports the reason itself.
         std::thread::spawn(move || drop(pipe.write_all(text.as_bytes())))
     });
     let stdout = collect(child.stdout.take());
@@ -58,7 +58,7 @@ fn collect(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(mut pipe) = pipe {
-            // What was read before an error is still what the program said.
+            // The output that was read before an error is still the program's output.
             let _ = pipe.read_to_end(&mut bytes);
         }
         bytes

@@ -1,4 +1,4 @@
-//! Children that die with us, whatever ends us.
+//! Children that die with this process, however it ends.
 //!
 //! Owns: tying a child's life to this process. Must not: know what the child is.
 //!
@@ -7,7 +7,7 @@
 //! the program itself: the process id stays the same. The kernel takes "parent" to be the *thread* that started
 //! the child, and a test's thread ends with its test. So one thread, which lives as long as the process, starts them all.
 //!
-//! A child gets its own process group, so that Ctrl-C on a terminal reaches us and not the child: we end it in order.
+//! A child gets its own process group, so that Ctrl-C on a terminal reaches this process and not the child: it is then ended in order.
 
 use std::ffi::OsString;
 use std::io;
@@ -23,21 +23,21 @@ static SPAWNER: LazyLock<Mutex<Sender<Order>>> = LazyLock::new(|| {
     let (orders, incoming) = channel::<Order>();
     std::thread::spawn(move || {
         for (mut command, reply) in incoming {
-            // Nobody waits for the answer only if the asking thread is gone; the child then ends with this process.
+            // The receiver is gone only if the calling thread is; the child then ends with this process.
             let _ = reply.send(command.spawn());
         }
     });
     Mutex::new(orders)
 });
 
-/// A command for `program` that ends when this process does. Start it with [`spawn`], not by hand.
+/// A command for `program` that ends when this process does. Start it with [`spawn`] only.
 pub fn bound_command(program: &Path, args: &[OsString]) -> Command {
     let mut command = if cfg!(target_os = "linux") {
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL", "--"]).arg(program);
         command
     } else {
-        // Without the kernel's help a child is ended by `Drop` only.
+        // Without the kernel's help only `Drop` ends a child.
         Command::new(program)
     };
     command.args(args).process_group(0);

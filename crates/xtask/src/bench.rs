@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: figures, measured beside a peer in one run. They take minutes and are no tests.
+//! `cargo xtask bench`: figures, measured beside a peer in one run. They take minutes and are not tests.
 //!
 //! Owns: which benchmarks there are, and building them for speed. Must not: measure; the programs in `tests/benches` do.
 
@@ -15,7 +15,7 @@ pub struct Args {
     /// The benchmark.
     #[arg(value_enum)]
     what: What,
-    /// Only as long as it takes to see that it works, for machines that test every change.
+    /// Only as long as it takes to show that it works, for machines that test every change.
     #[arg(long)]
     short: bool,
     /// `fleet`: on a real kube-apiserver instead of the embedded API.

@@ -1,6 +1,6 @@
-//! `cargo xtask cluster`: the test control plane, by hand; with real nodes if wished.
+//! `cargo xtask cluster`: the test control plane, for manual use; with real nodes on request.
 //!
-//! Owns: what is said about it. Must not: build or start it itself; the `tests` library does.
+//! Owns: the messages about it. Must not: build or start it itself; `testkit` does.
 
 mod nodes;
 
@@ -17,7 +17,7 @@ use crate::say;
 /// What to do with a control plane.
 #[derive(Subcommand)]
 pub enum Command {
-    /// Builds the binaries into the per-user cache, unless they are there.
+    /// Builds the binaries into the per-user cache, unless they exist.
     Build,
     /// Starts one, says how to use it, and runs it until Ctrl-C.
     Up {
@@ -29,7 +29,7 @@ pub enum Command {
     },
 }
 
-/// Does it.
+/// Runs the command.
 pub fn run(command: &Command) -> anyhow::Result<()> {
     match command {
         Command::Build => {

@@ -1,6 +1,6 @@
-//! `cargo xtask demo`: `skein demo` on a real Kubernetes control plane instead of the API that Skein brings along.
+//! `cargo xtask demo`: `skein demo` on a real Kubernetes control plane instead of the API that Skein contains.
 //!
-//! Owns: the control plane, and passing on what the person asks for. Must not: fly; `skein demo` does.
+//! Owns: the control plane, and passing on the person's arguments. Must not: fly; `skein demo` does.
 
 use std::ffi::OsString;
 use std::process::Command;
@@ -19,7 +19,7 @@ use crate::say;
 /// What is applied before anything flies.
 const MANIFESTS: [&str; 2] = ["crds", "deploy/namespace.yaml"];
 
-/// How often the demo is looked at.
+/// How often the demo is checked.
 const EVERY: Duration = Duration::from_millis(100);
 
 /// What is flown.
@@ -58,7 +58,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             break status;
         }
         plane.ensure_running()?;
-        // It has a process group of its own, so that it hears of Ctrl-C from us. A second one ends us, and it with us.
+        // It has a process group of its own, so this process passes Ctrl-C on. A second one ends this process, and the demo with it.
         if interrupt.asked() && !told {
             let pid = demo.id().to_string();
             Command::new("kill").args(["-INT", &pid]).status()?;

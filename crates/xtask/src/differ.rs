@@ -1,4 +1,4 @@
-//! `cargo xtask differ`: random scripts to real autopilots and to the simulated ones.
+//! `cargo xtask differ`: random scripts on real autopilots and on the simulated ones.
 //!
 //! Owns: building the program, and which autopilots. Must not: compare.
 
@@ -13,7 +13,7 @@ use crate::say;
 /// What is run.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Only this one; both without it.
+    /// Only this autopilot; both without it.
     #[arg(long, value_enum)]
     autopilot: Option<Which>,
     /// How many scripts for each.
@@ -22,7 +22,7 @@ pub struct Args {
     /// The seed of the first; the others follow.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How much faster than in life; without it 10 for ArduPilot and 5 for PX4.
+    /// How much faster than real time; without it 10 for ArduPilot and 5 for PX4.
     #[arg(long)]
     speedup: Option<u32>,
     /// How often a script that differs is run again to shorten it; 0: never.
@@ -37,7 +37,7 @@ enum Which {
     Px4,
 }
 
-/// Prints what differs; an error when anything does.
+/// Prints what differs; an error when there is a difference.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut build = cargo();
     build.args(["build", "--quiet", "--package", "skein-sitl", "--bin", "skein-differ"]);

@@ -1,7 +1,7 @@
 //! `cargo xtask fly`: Skein with real autopilots, ArduCopter and PX4.
 //!
-//! Owns: the way to the scenarios, and the words when there is no autopilot. Must not: judge; `tests/tests/fly` does, by
-//! what went over the wire.
+//! Owns: starting the scenarios, and the message when there is no autopilot. Must not: judge; `tests/tests/fly` does, by
+//! the messages on the wire.
 
 use std::process::ExitCode;
 
@@ -12,7 +12,7 @@ use testkit::autopilots::{Firmware, Stack};
 use crate::generate::cargo;
 use crate::say;
 
-/// The exit status when a scenario was not flown because its autopilot is not there; 1 is a scenario that falls short.
+/// The exit status when a scenario was not flown because its autopilot is missing; 1 means that a scenario failed.
 const NO_AUTOPILOT: u8 = 2;
 
 /// What is flown.
@@ -24,10 +24,10 @@ pub struct Args {
     /// With this autopilot only.
     #[arg(long, value_enum)]
     autopilot: Option<Autopilot>,
-    /// How much faster than in life. What Skein times by the clock on the wall is flown no faster than it can be judged.
+    /// How much faster than real time. A scenario with times on the real clock is flown no faster than it can be judged.
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10))]
     speedup: u32,
-    /// Names the scenarios and says what each shows.
+    /// Lists the scenarios and what each shows.
     #[arg(long)]
     list: bool,
 }

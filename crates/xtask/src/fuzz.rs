@@ -1,7 +1,7 @@
 //! `cargo xtask fuzz`: coverage-guided fuzzing of the link's reader, and of the agent's pilot, pass-through and metadata, on
 //! stable Rust.
 //!
-//! Owns: building the package `fuzz` with coverage counters, its first inputs, running it, the account.
+//! Owns: building the package `fuzz` with coverage counters, its first inputs, running it, the report.
 //! Must not: judge; the targets do. It leaves the inputs that it found in target/fuzz/inputs for the next run.
 
 #[path = "../../fuzz/src/seeds.rs"]
@@ -17,12 +17,12 @@ use clap::ValueEnum;
 use crate::generate::cargo;
 use crate::say;
 
-/// What the compiler adds so that libFuzzer sees where an input goes: a counter for each edge, and each comparison.
+/// What the compiler adds so that libFuzzer sees the path of an input: a counter for each edge, and each comparison.
 const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares";
 
-/// How long each target runs when nothing is said.
+/// How long each target runs by default.
 const SECONDS: u32 = 20;
 
 /// What is fuzzed, and for how long.
@@ -31,13 +31,13 @@ pub struct Args {
     /// Which target.
     #[arg(value_enum, default_value_t = Choice::All)]
     target: Choice,
-    /// Ends after so many inputs to each target.
+    /// Ends after this many inputs to each target.
     #[arg(long, value_name = "N")]
     runs: Option<u64>,
-    /// Ends after so long at each target [default: 20, unless --runs is given].
+    /// Ends after this many seconds at each target [default: 20, unless --runs is given].
     #[arg(long, value_name = "S")]
     seconds: Option<u32>,
-    /// Runs the target with this one input, as to see a failure again.
+    /// Runs the target with this one input, for example to repeat a failure.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["runs", "seconds"])]
     input: Option<PathBuf>,
 }
@@ -49,9 +49,9 @@ enum Choice {
     Link,
     /// Telemetry, orders, answers and restarts through the agent's pilot.
     Agent,
-    /// Ground stations that say anything, through the agent's pass-through.
+    /// Ground stations that send any bytes, through the agent's pass-through.
     Guests,
-    /// What an autopilot offers as descriptions of its events, and the way to them.
+    /// An autopilot's descriptions of its events, and their download.
     Metadata,
     /// One after the other.
     All,
@@ -199,7 +199,7 @@ fn fuzz(target: &Target, args: &Args, folder: &Path, program: &Path) -> anyhow::
     Ok(())
 }
 
-/// What the target said when it failed: its own words, without the trace below them.
+/// The target's message when it failed, without the trace below it.
 fn why(text: &str) -> String {
     let from_panic = text.lines().skip_while(|line| !line.contains("panicked at"));
     let words: Vec<&str> = from_panic
@@ -219,7 +219,7 @@ fn why(text: &str) -> String {
     }
 }
 
-/// What libFuzzer said at its end.
+/// The summary of libFuzzer at its end.
 #[derive(Debug, PartialEq, Eq)]
 struct Account {
     inputs: u64,
@@ -252,7 +252,7 @@ impl Account {
     }
 }
 
-/// What happened in the inputs that were kept, all together: a run in which nothing happens proves nothing.
+/// What happened in the kept inputs, all together: a run in which nothing happens proves nothing.
 fn happenings(program: &Path, inputs: &Path, seeds: &Path) -> anyhow::Result<String> {
     let mut command = Command::new(program);
     command

@@ -1,4 +1,4 @@
-//! `cargo xtask generate`: writes the generated files anew, or tells which differ from their sources.
+//! `cargo xtask generate`: writes the generated files, or reports which differ from their sources.
 //!
 //! Owns: which generators there are. Must not: generate anything itself.
 
@@ -9,7 +9,7 @@ use testkit::control_plane::workspace_root;
 use testkit::launch::workspace_binary;
 use testkit::{Helm, manifests};
 
-/// Writes every generated file anew: first the CRDs, of which the chart holds copies.
+/// Writes every generated file: first the CRDs, of which the chart has copies.
 pub fn run() -> anyhow::Result<()> {
     let mut crds = cargo();
     crds.args(["run", "--quiet", "--package", "skein-crds", "--bin", "crdgen"]);
@@ -21,12 +21,12 @@ pub fn run() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Compares every generated file with what it should hold.
+/// Compares every generated file with its expected content.
 ///
 /// Errors: one differs.
 pub fn check() -> anyhow::Result<()> {
     let otherwise = "generated files differ from their sources: run `cargo xtask generate`";
-    // As it was built with all else: `cargo run` would build its dependencies anew, with the features that it alone needs.
+    // The binary of the whole build: `cargo run` would build its dependencies again, with the features that it alone needs.
     let status = Command::new(workspace_binary("crdgen")?).arg("--check").status()?;
     anyhow::ensure!(status.success(), otherwise);
     for (path, wanted) in manifests::generated(&Helm::find_or_build()?)? {

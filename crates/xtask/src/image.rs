@@ -1,6 +1,6 @@
 //! `cargo xtask image`: container images of the programs, made without a container engine.
 //!
-//! Owns: the steps from sources to files, and what goes where in an image. Must not: know formats; each has a file of
+//! Owns: the steps from sources to files, and the place of each file in an image. Must not: know formats; each has a file of
 //! its own.
 
 mod check;
@@ -33,14 +33,14 @@ use packages::Packages;
 use program::{Arch, Arches, Program, Programs};
 use revision::Revision;
 
-/// No image is larger: an agent's goes over a radio link.
+/// The size limit of an image: an agent's is sent over a radio link.
 const LARGEST: usize = 20_000_000;
 
 /// Where the program is in an image, and where the texts are.
 const PROGRAM_FOLDER: &str = "usr/bin";
 const TEXT_FOLDER: &str = "usr/share/skein";
 
-/// Which images, and where they go.
+/// Which images, and where they are written.
 #[derive(clap::Args)]
 pub struct Args {
     /// The programs.
@@ -74,7 +74,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         root: workspace_root().to_owned(),
         target: target_folder(),
     };
-    // Relative to where the person is, not to the workspace.
+    // Relative to the person's current folder, not to the workspace.
     std::fs::create_dir_all(&args.out).with_context(|| format!("cannot make {}", args.out.display()))?;
     for program in programs {
         let mut images = Vec::new();
@@ -100,7 +100,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// An image and what is told beside it.
+/// An image and the facts that are printed beside it.
 struct Made {
     image: Image,
     version: String,
@@ -167,7 +167,7 @@ fn make(tree: &Tree, program: Program, arch: Arch, revision: &Revision, compiler
     Ok(Made { image, version, sbom })
 }
 
-/// What OCI has names for (image-spec, annotations). What is not known is left out.
+/// Values that OCI has names for (image-spec, annotations). Unknown ones are left out.
 fn labels(
     program: Program,
     version: &str,
@@ -190,7 +190,7 @@ fn labels(
         .collect()
 }
 
-/// Runs the program where this machine can.
+/// Runs the program if this machine can.
 fn try_out(path: &Path, program: Program, arch: Arch, version: &str, commit: Option<&str>) -> anyhow::Result<()> {
     if !cfg!(target_os = "linux") || Arch::of_this_machine() != Some(arch) {
         say::note(&format!(
@@ -248,7 +248,7 @@ fn write(path: &Path, content: &[u8]) -> anyhow::Result<()> {
     std::fs::write(path, content).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// What a command prints; an error with what it complains of when it fails.
+/// The output of a command; when it fails, an error with its message.
 fn output(mut command: Command) -> anyhow::Result<String> {
     let program = PathBuf::from(command.get_program());
     let output = command

@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM as something that can be asked for, so that a command can finish in order.
+//! Ctrl-C and SIGTERM as a flag to check, so that a command can finish in order.
 //!
 //! Owns: catching them. Must not: decide what finishing means. The second one ends the process at once.
 
@@ -8,15 +8,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
-/// The exit status of a process that was ended by Ctrl-C, as shells count it.
+/// The exit status of a process that was ended by Ctrl-C, by the convention of shells.
 const ENDED_BY_INTERRUPT: i32 = 130;
 
-/// Whether the person has asked us to finish.
+/// Whether the person has asked to finish.
 #[derive(Debug, Clone)]
 pub struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
-    /// From now on the first signal only asks, and the second ends the process.
+    /// From now on the first signal only sets the flag, and the second ends the process.
     pub fn catch() -> anyhow::Result<Self> {
         let asked = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -27,7 +27,7 @@ impl Interrupt {
         Ok(Self(asked))
     }
 
-    /// Whether it was asked for.
+    /// Whether the flag is set.
     pub fn asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

@@ -34,7 +34,7 @@ struct Cli {
 enum Command {
     /// Everything that must pass: formatting, lints, generated files, all tests. Sets up what it needs first.
     Test(test::Args),
-    /// Writes the generated files (crds/*.yaml, and deploy/*.yaml from the chart) anew.
+    /// Writes the generated files (crds/*.yaml, and deploy/*.yaml from the chart).
     Generate,
     /// Container images of the programs, as archives for any registry or container engine.
     Image(image::Args),
@@ -45,19 +45,19 @@ enum Command {
     Demo(demo::Args),
     /// Measures, beside a peer.
     Bench(bench::Args),
-    /// Gives random scripts to real autopilots and to the simulated ones and compares what they answer.
+    /// Runs random scripts on real autopilots and on the simulated ones and compares their answers.
     Differ(differ::Args),
-    /// Flies scenarios with real autopilots, ArduCopter and PX4, and judges by what went over the wire.
+    /// Flies scenarios with real autopilots, ArduCopter and PX4, and judges by the messages on the wire.
     Fly(fly::Args),
-    /// Gives recorded inputs of real autopilots to the simulator and compares what it answers.
+    /// Sends recorded inputs of real autopilots to the simulator and compares its answers.
     Replay(replay::Args),
     /// Tries inputs, guided by coverage, on the link's reader and the agent's pilot.
     Fuzz(fuzz::Args),
-    /// Breaks each safety invariant on purpose and sees that a test goes red.
+    /// Breaks each safety invariant on purpose and checks that a test fails.
     Mutate(mutate::Args),
-    /// Flies coordinators, agents and a network that fails, under so many seeds.
+    /// Runs coordinators, agents and a network that fails, under many seeds.
     Simulate(simulate::Args),
-    /// Runs the end-to-end tests again and again beside a busy core.
+    /// Runs the end-to-end tests repeatedly beside a busy core.
     Soak(soak::Args),
 }
 

@@ -1,7 +1,7 @@
-//! `cargo xtask mutate`: breaks each safety invariant on purpose, one rule at a time, and sees that a test goes red.
+//! `cargo xtask mutate`: breaks each safety invariant on purpose, one rule at a time, and checks that a test fails.
 //!
-//! Owns: the copy of the tree in which the rules are broken, the order of things, the account. Must not: touch the work
-//! tree, or take a mutation that does not compile, or that finds nothing to break, for one that was noticed.
+//! Owns: the copy of the tree in which the rules are broken, the order of the steps, the report. Must not: change the work
+//! tree, or count a mutation that does not compile, or that has no match in the code, as detected.
 
 mod table;
 mod tree;
@@ -15,13 +15,13 @@ use crate::say;
 use table::Mutation;
 use tree::Tree;
 
-/// A test run that takes longer than this hangs, which is noticed, too.
+/// A test run that takes longer than this hangs, which counts as detected, too.
 const DEADLINE: Duration = Duration::from_secs(600);
 
 /// Which rules are broken.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Only those that the quick tests of `fleet` and `agent` must notice.
+    /// Only those that the quick tests of `fleet` and `agent` must detect.
     #[arg(long)]
     quick: bool,
     /// Only the few that continuous integration has time for.
@@ -34,9 +34,9 @@ pub struct Args {
 
 /// How one mutation ended.
 enum End {
-    /// These tests went red.
+    /// These tests failed.
     Noticed(Vec<String>),
-    /// Everything stayed green.
+    /// No test failed.
     Survived,
 }
 
@@ -131,7 +131,7 @@ fn red_tests(tree: &Tree, tests: &[&str]) -> anyhow::Result<Option<Vec<String>>>
 }
 
 fn cargo_test(tree: &Tree, tests: &[&str], build_only: bool) -> anyhow::Result<std::process::Output> {
-    // Ends the tests with cargo when they hang.
+    // Ends the tests together with cargo when they hang.
     let mut command = Command::new("timeout");
     command.args(["--kill-after=10", &DEADLINE.as_secs().to_string()]);
     command.arg(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

@@ -16,7 +16,7 @@ pub struct Args {
     folders: Vec<PathBuf>,
 }
 
-/// Prints the conformance table; an error when anything differs.
+/// Prints the conformance table; an error when there is a difference.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut command = cargo();
     command.args([

@@ -1,13 +1,13 @@
-//! Words for the person at the terminal.
+//! Output for the person at the terminal.
 //!
-//! Owns: how headings, lines and durations look. Must not: decide what is said.
+//! Owns: the form of headings, lines and durations. Must not: decide what is printed.
 
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 /// A plain line on standard output.
 pub fn line(text: &str) {
-    // If standard output is closed, nobody reads.
+    // If standard output is closed, no one reads it.
     let _ = writeln!(std::io::stdout(), "{text}");
 }
 
@@ -26,7 +26,7 @@ pub fn note(text: &str) {
     let _ = writeln!(std::io::stderr(), "    {text}");
 }
 
-/// What went wrong.
+/// An error.
 pub fn error(text: &str) {
     let (red, plain) = if std::io::stderr().is_terminal() {
         ("\x1b[31m", "\x1b[0m")
@@ -36,7 +36,7 @@ pub fn error(text: &str) {
     let _ = writeln!(std::io::stderr(), "{red}error:{plain} {text}");
 }
 
-/// A duration as a person says it: `4.2 s`, `3 min 07 s`.
+/// A duration for people: `4.2 s`, `3 min 07 s`.
 pub fn duration(span: Duration) -> String {
     let seconds = span.as_secs();
     if seconds < 60 {

@@ -1,19 +1,19 @@
 //! `cargo xtask simulate`: coordinators, agents and the network between them, under thousands of seeds.
 //!
-//! Owns: the way to the long run. Must not: judge; `tests/tests/network` does, and prints how a failing seed is run alone.
+//! Owns: starting the long run. Must not: judge; `tests/tests/network` does, and prints how to run a failing seed alone.
 
 use anyhow::Context;
 
 use crate::generate::cargo;
 use crate::say;
 
-/// Which seeds are run.
+/// The seeds to run.
 #[derive(clap::Args)]
 pub struct Args {
-    /// How many.
+    /// The number of seeds.
     #[arg(default_value_t = 2000, value_name = "SEEDS")]
     seeds: u64,
-    /// The first of them.
+    /// The first seed.
     #[arg(long, default_value_t = 0, value_name = "SEED")]
     from: u64,
 }
@@ -22,7 +22,7 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     say::heading(&format!("{} seeds from {} on", args.seeds, args.from));
     let mut command = cargo();
-    // Thousands of seeds are worth an optimised build; the seeds of every test run have the debug one's checks.
+    // Thousands of seeds justify an optimized build; the seeds of every test run have the debug build's checks.
     command.args([
         "test",
         "--release",

@@ -1,6 +1,6 @@
-//! `cargo xtask soak`: the end-to-end tests, again and again, beside a busy core.
+//! `cargo xtask soak`: the end-to-end tests, repeatedly, beside a busy core.
 //!
-//! Owns: the repetition, the load, the account. Must not: forgive. One failure in any run fails the soak.
+//! Owns: the repetition, the load, the report. Must not: ignore a failure. One failure in any run fails the soak.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ pub struct Args {
     runs: u32,
 }
 
-/// Runs them; the first line of the account of each failed run says where its output is.
+/// Runs them; the first line of the report on each failed run names the file of its output.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     say::heading("building");
     let test = |run: bool| {
@@ -95,7 +95,7 @@ impl Drop for Load {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // It only counts; there is nothing to hear from it.
+            // It only counts; it has no result.
             let _ = thread.join();
         }
     }

@@ -1,6 +1,6 @@
-//! `cargo xtask test`: everything that must pass before a change goes in.
+//! `cargo xtask test`: everything that must pass before a change is merged.
 //!
-//! Owns: the steps, and what of them runs side by side. Must not: skip one in silence.
+//! Owns: the steps, and which of them run in parallel. Must not: skip one in silence.
 //!
 //! ```text
 //! tools ─┬─ Python and JavaScript packages, control plane ─────────┐
@@ -30,13 +30,13 @@ use testkit::nodes::why_not;
 use crate::generate::{self, cargo};
 use crate::say;
 
-/// The whole run, unless a developer asks for some of it.
+/// The whole run, unless a developer requests a part of it.
 #[derive(clap::Args)]
 pub struct Args {
     /// Runs these steps only.
     #[arg(long, value_enum, value_delimiter = ',', value_name = "STEP")]
     only: Vec<Step>,
-    /// Leaves out the test programs that need a control plane, real vehicles' time or more than some seconds.
+    /// Leaves out the test programs that need a control plane, vehicles in real time or more than some seconds.
     #[arg(long, conflicts_with = "only")]
     quick: bool,
     /// Runs only test programs (`crate/program`) of which the name contains one of these.
@@ -51,7 +51,7 @@ pub struct Args {
 /// One step.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Step {
-    /// What the machine must have.
+    /// The tools that the machine needs.
     Tools,
     /// Formatting.
     Fmt,
@@ -63,9 +63,9 @@ enum Step {
     Cluster,
     /// Programs, tests and benches, compiled once, by clippy with warnings denied.
     Build,
-    /// Generated files are as their sources say.
+    /// Generated files match their sources.
     Generated,
-    /// All tests, side by side.
+    /// All tests, in parallel.
     Tests,
 }
 
@@ -76,7 +76,7 @@ impl Args {
     }
 }
 
-/// Runs the steps. The first that fails ends the run, but tests that can run do.
+/// Runs the steps. The first failure ends the run, but tests that can still run do.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let start = Instant::now();
     if args.wants(Step::Tools) {
@@ -122,7 +122,7 @@ fn formatting() -> anyhow::Result<()> {
     check(command, "formatting differs: run `cargo fmt`")
 }
 
-/// Sets up packages and control plane on threads of their own. What comes out of the channel is whether all of it could be done.
+/// Sets up packages and control plane on separate threads. The channel receives whether all of it succeeded.
 fn set_up_beside(args: &Args) -> Receiver<bool> {
     let (done, told) = channel();
     let [peers, clients, cluster] = [Step::Peers, Step::Clients, Step::Cluster].map(|step| args.wants(step));
@@ -133,7 +133,7 @@ fn set_up_beside(args: &Args) -> Receiver<bool> {
             peers && clients
         });
         let cluster = !cluster || said("Kubernetes control plane", control_plane());
-        // Nobody waits for it any more when the run has ended.
+        // No one waits for it any more when the run has ended.
         let _ = done.send(packages.join().unwrap_or(false) && cluster);
     });
     told
@@ -179,7 +179,7 @@ fn tests(args: &Args, programs: &[TestProgram], set_up: &Receiver<bool>) -> anyh
     anyhow::ensure!(set_up.recv().unwrap_or(false), "not all could be set up; see above");
     let mut command = cargo();
     command.arg("test");
-    // One red test hides no other.
+    // One failed test must not hide others.
     if !args.cargo_test.iter().any(|arg| arg == "--no-fail-fast") {
         command.arg("--no-fail-fast");
     }

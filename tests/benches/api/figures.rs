@@ -1,16 +1,16 @@
-//! Figures of a benchmark and the table they are printed in.
+//! Figures of a benchmark and the table in which they are printed.
 //!
 //! Owns: units, percentiles, ratios. Must not: measure.
 
 use std::fmt;
 use std::time::Duration;
 
-/// What a step brought.
+/// The result of a step.
 #[derive(Clone, Debug)]
 pub enum Figure {
     /// One time for each request.
     Latency(Vec<Duration>),
-    /// So many requests in this time.
+    /// This many requests in this time.
     Rate(usize, Duration),
     /// Resident memory in bytes.
     Memory(u64),
@@ -74,12 +74,12 @@ impl Table {
         }
     }
 
-    /// A remark above the table.
+    /// A note above the table.
     pub fn note(&mut self, text: &str) {
         self.notes.push(text.to_owned());
     }
 
-    /// Adds a row, and tells of it at once: a run takes minutes.
+    /// Adds a row, and prints it at once: a run takes minutes.
     pub fn row(&mut self, what: &str, [first, second]: [Figure; 2]) {
         let ratio = format!("{:.2}", second.cost() / first.cost());
         eprintln!("{what}: {first} | {second} | {ratio}");

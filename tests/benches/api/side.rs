@@ -1,4 +1,4 @@
-//! One of the two servers under measurement, as processes of their own, with a client over HTTPS.
+//! One of the two measured servers, as processes of their own, with a client over HTTPS.
 //!
 //! Owns: starting it and reading its memory. Must not: measure times.
 
@@ -14,7 +14,7 @@ use testkit::{ControlPlane, Embedded};
 pub struct Side {
     drones: Api<Drone>,
     pids: Vec<u32>,
-    // Ends with us.
+    // Ends with this process.
     _server: Server,
 }
 
@@ -24,7 +24,7 @@ enum Server {
 }
 
 impl Side {
-    /// A kube-apiserver with an etcd that waits for its disk.
+    /// A kube-apiserver with an etcd that syncs to its disk.
     pub async fn kubernetes() -> anyhow::Result<Self> {
         let plane = ControlPlane::builder().durable(true).manifests(["crds"]).start()?;
         let drones = client(plane.kubeconfig()).await?;

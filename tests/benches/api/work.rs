@@ -1,6 +1,6 @@
 //! The requests of the benchmark, the same for both sides.
 //!
-//! Owns: what is asked and timed. Must not: know which server answers.
+//! Owns: the requests and their times. Must not: know which server answers.
 
 use super::figures::Figure;
 use super::side::Side;
@@ -31,7 +31,7 @@ fn drone(prefix: &str, number: usize) -> anyhow::Result<Drone> {
     Ok(serde_json::from_value(drone)?)
 }
 
-/// What the coordinator writes about a vehicle that holds; `round` makes each write another.
+/// What the coordinator writes about a vehicle that holds; `round` makes each write differ.
 fn status(prefix: &str, number: usize, round: usize) -> Value {
     let condition = |type_: &str, message: &str| {
         json!({
@@ -92,12 +92,12 @@ async fn write_status(drones: &Api<Drone>, prefix: &str, number: usize, round: u
     Ok(timed(drones.patch_status(&name(prefix, number), &params, &status)).await?)
 }
 
-/// Makes `count` Drones one by one.
+/// Creates `count` Drones one by one.
 pub async fn create_each(side: &Side, prefix: &str, count: usize) -> anyhow::Result<Figure> {
     each(count, |number| create(side.drones(), prefix, number)).await
 }
 
-/// Makes `count` Drones, several at a time.
+/// Creates `count` Drones, several at a time.
 pub async fn create_many(side: &Side, prefix: &str, count: usize) -> anyhow::Result<Figure> {
     many(count, |number| create(side.drones(), prefix, number)).await
 }

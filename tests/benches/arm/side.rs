@@ -1,4 +1,4 @@
-//! One fleet under measurement: an API, a coordinator, agents and simulated vehicles as processes of their own.
+//! One measured fleet: an API, a coordinator, agents and simulated vehicles as processes of their own.
 //!
 //! Owns: starting it and taking one sample. Must not: compare.
 
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use testkit::{ControlPlane, Launch, Process, Scratch, wait_for};
 use tokio::runtime::Runtime;
 
-/// How long anything may take before the measurement is given up.
+/// The deadline of a wait; after it the measurement is given up.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// An ArduCopter can fly in GUIDED 41.5 s after it was started.
@@ -41,7 +41,7 @@ pub struct Side {
 }
 
 impl Side {
-    /// A coordinator on a real kube-apiserver with an etcd that waits for its disk.
+    /// A coordinator on a real kube-apiserver with an etcd that syncs to its disk.
     pub fn kubernetes(vehicles: &[String], autopilot: &str) -> anyhow::Result<Self> {
         let scratch = Scratch::new("skein-bench-")?;
         let plane = ControlPlane::builder()
@@ -109,7 +109,7 @@ impl Side {
         let [ports, wires, logs] = ["ports", "wires", "logs"].map(|name| scratch.path().join(name));
         let server = format!("http://{address}");
         let runtime = Runtime::new()?;
-        // PX4 arms in the mode it is in. An ArduPilot has to change its mode first and to run its checks anew.
+        // PX4 arms in its present mode. An ArduPilot has to change its mode first and to run its checks again.
         let simulator = Launch::workspace("skein-sitl")?
             .args(["--autopilot", autopilot, "--names", &vehicles.join(",")])
             .args(["--link", &format!("pty:{}", ports.display())])
@@ -117,7 +117,7 @@ impl Side {
             .arg(&wires)
             .logs_in(&logs)
             .start()?;
-        // What a vehicle says of its readiness is about its mode; in the one in which we fly it ArduPilot is ready last.
+        // A vehicle's readiness depends on its mode; in the one in which we fly ArduPilot is ready last.
         let warm = Instant::now()
             + if autopilot == "ardupilot" {
                 ARDUPILOT_WARMS_UP
@@ -147,12 +147,12 @@ impl Side {
         })
     }
 
-    /// What it is called in the table.
+    /// Its name in the table.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Waits until `count` vehicles have told the coordinator that their arming checks pass.
+    /// Waits until `count` vehicles have reported to the coordinator that their arming checks pass.
     pub fn wait_until_ready(&self, count: usize) -> anyhow::Result<()> {
         wait_for("all vehicles to be ready", PATIENCE, || {
             let mut command = std::process::Command::new(testkit::launch::workspace_binary("skein")?);
@@ -167,14 +167,14 @@ impl Side {
         })
     }
 
-    /// Applies a Swarm of one; the time until some vehicle heard its first arm command.
+    /// Applies a Swarm of one; returns the time until a vehicle received its first arm command.
     pub fn apply_and_wait_for_arm(&self, sample: usize) -> anyhow::Result<Duration> {
         let swarm = json!({
             "apiVersion": "skein.dev/v1alpha1", "kind": "Swarm",
             "metadata": {"name": format!("sample-{sample:02}"), "namespace": "default"}, "spec": {"replicas": 1},
         });
         let swarm: Swarm = serde_json::from_value(swarm)?;
-        // A connection that is open already, as a controller's or a person's in k9s is.
+        // A connection that is already open, like that of a controller or of a person in k9s.
         self.runtime.block_on(self.swarms.list(&ListParams::default()))?;
         let start = now();
         self.runtime

@@ -1,6 +1,6 @@
-//! Agents in a process of their own: many sessions, each with a make-believe vehicle that reports once a second.
+//! Agents in a process of their own: many sessions, each with a fake vehicle that reports once a second.
 //!
-//! Owns: the other end of the uplink, on as many connections as told, and saying when what came.
+//! Owns: the other end of the uplink, on a given number of connections, and reporting when it received what.
 //! Must not: be part of what is measured: it runs beside the coordinator, and both share the machine.
 
 use anyhow::Context;
@@ -24,11 +24,11 @@ const RETRY: Backoff = Backoff {
     cap: Duration::from_secs(5),
 };
 
-/// As of real agents: a stream that lived this long starts the back-off afresh.
+/// As of real agents: a stream that lived this long resets the back-off.
 const STEADY: Duration = Duration::from_secs(10);
 
-/// All connect for the first time within this span, as companion computers that are switched on in the course of a morning
-/// do much more slowly.
+/// All connect for the first time within this time. Companion computers that are switched on in the course of a morning
+/// do so much more slowly.
 const SPREAD: Duration = Duration::from_secs(10);
 
 /// The name of vehicle `number`'s node.
@@ -36,7 +36,7 @@ pub fn node(number: usize) -> String {
     format!("vehicle-{number:05}")
 }
 
-/// Runs `count` agents until it is ended: `per_connection` streams to a connection in plain text, or with the credentials in a
+/// Runs `count` agents until it is killed: `per_connection` streams to a connection in plain text, or with the credentials in a
 /// folder by TLS, each on its own.
 pub fn run(server: &str, count: usize, per_connection: usize, credentials: Option<&Path>) -> anyhow::Result<()> {
     raise_limit();
@@ -73,7 +73,7 @@ fn shared(server: &str, count: usize, per_connection: usize) -> anyhow::Result<V
 fn raise_limit() {
     use nix::sys::resource::{Resource, getrlimit, setrlimit};
     if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_NOFILE) {
-        // What cannot be opened later says so by itself.
+        // Later errors of opening report it.
         let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
     }
 }
@@ -105,11 +105,11 @@ impl All {
     }
 }
 
-/// One line to whoever measures: the time in microseconds since 1970, and what happened.
+/// One line for the measuring process: the time in microseconds since 1970, and what happened.
 fn say(what: &str) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let mut out = std::io::stdout().lock();
-    // Whoever measures may have gone, and ends this process then.
+    // The measuring process may have ended, and then ends this one.
     let _ = writeln!(out, "{} {what}", now.as_micros()).and_then(|()| out.flush());
 }
 
@@ -133,7 +133,7 @@ async fn live(number: usize, count: usize, way: Way, all: Arc<All>) {
     let mut failures = 0;
     loop {
         let (mut connected, began) = (false, Instant::now());
-        // What went wrong is the coordinator's absence; what comes of it is measured.
+        // The error is the coordinator's absence; its effect is measured.
         let _ = session(&mut vehicle, &way, &all, &mut connected).await;
         if connected {
             all.went();
@@ -194,7 +194,7 @@ fn from(message: v1::from_agent::Message) -> v1::FromAgent {
 }
 
 impl Vehicle {
-    /// How high it is, metres above home: where it was asked to be, as far as it flies.
+    /// Its height, metres above home: the ordered one, as far as it flies.
     fn height(&self) -> f64 {
         match self.fence.held.as_ref().map(|held| held.desired) {
             Some(Desired::Flying { altitude }) if self.truth == Truth::InAir => altitude.0,
@@ -207,7 +207,7 @@ impl Vehicle {
         Some(matches!(held.desired, Desired::Grounded { .. }))
     }
 
-    /// One second of its life.
+    /// One second of its time.
     fn step(&mut self) {
         self.ticks += 1;
         self.truth = match (self.grounded(), self.truth) {

@@ -1,6 +1,6 @@
-//! The process of the agents, and what it says.
+//! The process of the agents, and its output.
 //!
-//! Owns: starting it, and the times of what it tells. Must not: be slower than it: lines are taken by a thread.
+//! Owns: starting it, and the times of its messages. Must not: be slower than it: a thread reads the lines.
 
 use anyhow::Context;
 use std::collections::HashMap;
@@ -16,14 +16,14 @@ pub struct Herd {
     reports: Arc<(Mutex<AgentReports>, Condvar)>,
 }
 
-/// What they said.
+/// Their messages.
 #[derive(Default)]
 struct AgentReports {
     /// When all were connected last; none while one is not.
     all: Option<SystemTime>,
-    /// When each vehicle was first told to fly.
+    /// When each vehicle was first ordered to fly.
     flies: HashMap<usize, SystemTime>,
-    /// Orders to land, or that there is no Drone any more, to vehicles that had been told to fly.
+    /// Orders to land, or that there is no Drone any more, to vehicles that had been ordered to fly.
     lands: usize,
     over: bool,
 }
@@ -76,21 +76,21 @@ impl Herd {
         self.wait("all agents", within, |reports| reports.all.filter(|at| *at > since))
     }
 
-    /// When vehicle number `count` to be told to fly was told so, which was after `since`.
+    /// When the `count`th vehicle was ordered to fly, which was after `since`.
     pub fn flies_since(&self, since: SystemTime, count: usize, within: Duration) -> anyhow::Result<SystemTime> {
         self.wait("an assignment", within, |reports| {
             (reports.flies.len() >= count).then(|| reports.flies.values().filter(|at| **at > since).min().copied())?
         })
     }
 
-    /// Waits until `count` vehicles have been told to fly.
+    /// Waits until `count` vehicles have been ordered to fly.
     pub fn flying(&self, count: usize, within: Duration) -> anyhow::Result<()> {
         self.wait("all assignments", within, |reports| {
             (reports.flies.len() >= count).then_some(())
         })
     }
 
-    /// How many orders to land came to vehicles that had been told to fly.
+    /// How many orders to land were received by vehicles that had been ordered to fly.
     pub fn lands(&self) -> usize {
         self.reports.0.lock().unwrap_or_else(PoisonError::into_inner).lands
     }

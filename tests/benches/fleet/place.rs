@@ -1,6 +1,6 @@
-//! Where a fleet is measured: an API with a Node object for each vehicle, and a coordinator as a process.
+//! The surroundings of a measured fleet: an API with a Node object for each vehicle, and a coordinator as a process.
 //!
-//! Owns: starting, and starting anew, and what the coordinator says of itself. Must not: judge.
+//! Owns: starting, and restarting, and the coordinator's own metrics. Must not: judge.
 
 use anyhow::{Context, ensure};
 use futures::{StreamExt, TryStreamExt, stream};
@@ -22,7 +22,7 @@ use crate::way;
 const SYSTEM: &str = "skein-system";
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Calls under way at a time while the nodes are made.
+/// Concurrent calls while the nodes are created.
 const AT_A_TIME: usize = 32;
 
 /// An API, and one coordinator after another.
@@ -34,7 +34,7 @@ pub struct Place {
     security: Security,
 }
 
-/// How agents and coordinator speak.
+/// The connection between agents and coordinator.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Security {
     /// In plain text.
@@ -114,7 +114,7 @@ impl Place {
         Ok(coordinator)
     }
 
-    /// What `count` agents need to be let in: none in plain text.
+    /// The credentials of `count` agents: none in plain text.
     pub async fn credentials(&self, count: usize) -> anyhow::Result<Option<PathBuf>> {
         if self.security == Security::Plain {
             return Ok(None);
@@ -135,7 +135,7 @@ impl Place {
     }
 }
 
-/// As a kubelet has it made.
+/// Requested as a kubelet does.
 async fn token(accounts: Api<ServiceAccount>, node: String) -> anyhow::Result<String> {
     let request: TokenRequest = serde_json::from_value(json!({
         "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
@@ -191,13 +191,13 @@ impl Coordinator {
             .sum()
     }
 
-    /// Calls that change something on the Kubernetes API, since it started, but for the renewals of its leadership.
+    /// Calls that change something on the Kubernetes API, since it started, without the renewals of its leadership.
     pub fn writes(&self) -> anyhow::Result<f64> {
         Ok(self.written()?.values().sum())
     }
 
-    /// The same, by what the metric tells of them. The Lease is renewed by PUT, as nothing else is here: who takes over the claim
-    /// of a Drone that is gone does so, too, and none goes.
+    /// The same, by the metric's labels. The Lease is renewed by PUT, and nothing else here is: taking over the claim
+    /// of a deleted Drone would be too, but no Drone is deleted.
     pub fn written(&self) -> anyhow::Result<BTreeMap<String, f64>> {
         let methods = ["POST", "PATCH", "DELETE"].map(|method| format!("method=\"{method}\""));
         let mut written = BTreeMap::new();

@@ -1,7 +1,7 @@
-//! How a make-believe agent comes to the coordinator: in plain text on a connection that several may share, or as real ones do
+//! How a fake agent connects to the coordinator: in plain text on a connection that several may share, or as real ones do
 //! in a cluster, by TLS on a connection of its own with a token.
 //!
-//! Owns: channels, and what is shown on them. Must not: measure.
+//! Owns: channels, and their credentials. Must not: measure.
 
 use agent::coordinator::Coordinator;
 use agent::credentials::{Credentials, Reader};
@@ -22,10 +22,10 @@ pub const AUTHORITY: &str = "ca.crt";
 /// A token in each line, for each vehicle in turn.
 pub const TOKENS: &str = "tokens";
 
-/// So many agents come from one address: the coordinator bounds the arrivals of each.
+/// This many agents connect from one address: the coordinator limits the connection rate of each.
 const BEHIND_ONE_ADDRESS: usize = 50;
 
-/// One agent's way.
+/// One agent's connection settings.
 #[derive(Clone)]
 pub enum Way {
     /// A channel that connects by itself.
@@ -45,7 +45,7 @@ impl Way {
         Ok(Self::Plain(endpoint.connect_lazy()))
     }
 
-    /// Opens a channel, and says what to show on it.
+    /// Opens a channel, and returns its credential.
     pub async fn open(&self) -> anyhow::Result<(Channel, Bearer)> {
         match self {
             Self::Plain(channel) => Ok((channel.clone(), Bearer::default())),
@@ -54,7 +54,7 @@ impl Way {
     }
 }
 
-/// The ways of `count` agents with the credentials in `folder`.
+/// The connection settings of `count` agents with the credentials in `folder`.
 pub fn secured(server: &str, count: usize, folder: &Path) -> anyhow::Result<Vec<Way>> {
     let bundle = Bundle::from_pem(&std::fs::read_to_string(folder.join(AUTHORITY))?)?;
     let tls = Arc::new(trust::client_config(&bundle, None)?);

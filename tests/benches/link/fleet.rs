@@ -11,10 +11,10 @@ use testkit::{Launch, Scratch, wait_for};
 
 /// No step may be later than this.
 pub const LATEST: Duration = Duration::from_millis(100);
-/// Most tries to keep real time.
+/// The limit of attempts to keep real time.
 pub const TRIES: usize = 3;
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Below the ports that the system hands out by itself.
+/// Below the ephemeral ports of the system.
 const FIRST_PORT: u16 = 14_000;
 /// A PX4 can be armed this long after it was switched on.
 const WARM: Duration = Duration::from_secs(10);
@@ -37,7 +37,7 @@ impl Wire {
     }
 }
 
-/// How a fleet did.
+/// The result of a fleet.
 pub struct FleetTiming {
     /// Worst second of the span: p50, p99, p99.9, maximum.
     pub late_ms: [u64; 4],
@@ -52,8 +52,8 @@ impl FleetTiming {
     }
 }
 
-/// Flies `count` vehicles and looks at them for `span`; again when they did not keep real time, for a machine has other
-/// things to do now and then. The best of [`TRIES`].
+/// Flies `count` vehicles and measures them for `span`; again when they did not keep real time, as other work may run on the
+/// machine. The best of [`TRIES`].
 pub fn measure(wire: Wire, count: usize, span: Duration) -> anyhow::Result<FleetTiming> {
     let mut best = try_once(wire, count, span)?;
     for _ in 1..TRIES {

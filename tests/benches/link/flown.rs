@@ -1,6 +1,6 @@
-//! The other end of many wires: reads all that vehicles say, and sends each into the air.
+//! The other end of many wires: reads all messages of vehicles, and makes each take off.
 //!
-//! Owns: sockets and terminals, and what each vehicle said last of itself. Must not: measure.
+//! Owns: sockets and terminals, and each vehicle's last reported state. Must not: measure.
 
 use anyhow::Context;
 use mavlink::MAVLinkV2MessageRaw;
@@ -17,9 +17,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// All wires are looked at this often.
+/// All wires are read this often.
 const ROUND: Duration = Duration::from_millis(20);
-/// Between two tries to arm a vehicle that does not fly yet.
+/// Between two attempts to arm a vehicle that does not fly yet.
 const AGAIN: Duration = Duration::from_secs(3);
 const IN_AIR: u8 = 2;
 
@@ -44,7 +44,7 @@ struct Shared {
     frames: AtomicU64,
 }
 
-/// A thread that flies them as long as it is kept.
+/// A thread that flies them until it is dropped.
 pub struct Flown {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -84,7 +84,7 @@ impl Flown {
         self.shared.take_off.store(true, Relaxed);
     }
 
-    /// How many say that they are in the air.
+    /// How many report that they are in the air.
     pub fn in_air(&self) -> usize {
         self.shared.in_air.load(Relaxed)
     }
@@ -198,7 +198,7 @@ impl Vehicle {
         };
         let mut raw = MAVLinkV2MessageRaw::new();
         raw.serialize_message(header, &message);
-        // What is lost is sent again.
+        // A lost message is sent again.
         let _ = match &mut self.end {
             End::Udp(socket, Some(peer)) => socket.send_to(raw.raw_bytes(), *peer).map(drop),
             End::Udp(_, None) => Ok(()),

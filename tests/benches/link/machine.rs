@@ -1,4 +1,4 @@
-//! The machine and the versions, and what a process uses.
+//! The machine and the versions, and the resources that a process uses.
 //!
 //! Owns: reading /proc. Must not: measure anything else.
 

@@ -1,6 +1,6 @@
 //! The agent and MAVProxy, each on a pseudo-terminal of the same simulator, at the same time.
 //!
-//! Owns: starting both, the traffic, and what each used. Must not: judge.
+//! Owns: starting both, the traffic, and the resources that each used. Must not: judge.
 
 use crate::coordinator::Coordinator;
 use crate::machine;
@@ -18,7 +18,7 @@ const PEERS: &str = "peers";
 
 /// Message ids and times a second that, added to the simulator's own 45, make the 570 messages a second that a PX4 sends in
 /// mode ONBOARD: the recorded ones (ATTITUDE, ATTITUDE_QUATERNION, HIGHRES_IMU, LOCAL_POSITION_NED, ODOMETRY and slower
-/// ones) at the recorded rates, and for what that recording lacks messages of similar length. Their content means nothing.
+/// ones) at the recorded rates, and for what that recording lacks messages of similar length. Their content has no meaning.
 const TRAFFIC: [(u32, u32); 19] = [
     (30, 85),
     (31, 40),
@@ -41,7 +41,7 @@ const TRAFFIC: [(u32, u32); 19] = [
     (290, 10),
 ];
 
-/// What one reader did and used.
+/// The work and the resources of one reader.
 pub struct ReaderUse {
     pub name: &'static str,
     pub seconds: f64,
@@ -103,7 +103,7 @@ pub fn measure(span: Duration) -> anyhow::Result<[ReaderUse; 2]> {
         [from_us as f64, to_us as f64, after[0] - before[0], after[1] - before[1]]
     };
     let memory = [machine::memory_mib(agent.pid())?, machine::memory_mib(peer.pid())?];
-    // Both write what they still hold back when they end; the agent lands its vehicle first.
+    // Both write their buffers when they end; the agent lands its vehicle first.
     agent.signal(Signal::SIGTERM)?;
     peer.signal(Signal::SIGTERM)?;
     agent.wait_for_exit(PATIENCE)?;
@@ -134,7 +134,7 @@ pub fn measure(span: Duration) -> anyhow::Result<[ReaderUse; 2]> {
     ])
 }
 
-/// MAVProxy without terminal and modules, which is the least it can do: read, and log.
+/// MAVProxy without terminal and modules, its minimum: read, and log.
 fn mavproxy(scratch: &Scratch, port: &std::path::Path, log: &std::path::Path) -> anyhow::Result<Process> {
     let python = PathBuf::from(machine::python()?);
     let script = python.with_file_name("mavproxy.py");

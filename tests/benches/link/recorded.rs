@@ -1,4 +1,4 @@
-//! What a reader has logged: frames of the vehicle, and the gaps between their sequence numbers.
+//! A reader's log: frames of the vehicle, and the gaps between their sequence numbers.
 //!
 //! Owns: reading .tlog files (8 bytes of big-endian Unix microseconds before each frame). Must not: decode messages.
 
@@ -32,7 +32,7 @@ pub fn count(path: &Path, system: u8, from_us: u64, to_us: u64) -> anyhow::Resul
             other => anyhow::bail!("{}: a frame begins with {other:#x}", path.display()),
         };
         if sender == (system, AUTOPILOT) {
-            // The frame before the span tells where its sequence begins.
+            // The frame before the span has the first sequence number.
             if at_us >= from_us && at_us < to_us {
                 recorded.frames += 1;
                 recorded.bytes += length as u64;

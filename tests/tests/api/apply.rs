@@ -1,6 +1,6 @@
-//! Server-side apply and managedFields: who said what, and who may change it.
+//! Server-side apply and managedFields: which manager set a field, and which may change it.
 //!
-//! Owns: conflicts, force, shared and removed fields. Must not: go through kubectl (see `kubectl_write`).
+//! Owns: conflicts, force, shared and removed fields. Must not: use kubectl (see `kubectl_write`).
 
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
-//! Two transcripts beside each other.
+//! Comparing two transcripts.
 //!
-//! Owns: finding and wording the differences, and matching them with those that are on purpose. Must not: run anything.
+//! Owns: finding and describing the differences, and matching them with the intended ones. Must not: run anything.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -14,15 +14,15 @@ use crate::session::Step;
 pub struct Difference {
     /// The cases, each by the name of its test.
     pub cases: &'static [&'static str],
-    /// A regular expression for part of what was done in the step; empty for each step.
+    /// A regular expression for part of the step's action; empty for each step.
     pub step: &'static str,
-    /// Where in the answer: a regular expression for the whole JSON pointer.
+    /// The place in the answer: a regular expression for the whole JSON pointer.
     pub at: &'static str,
-    /// Why it is so.
+    /// The reason.
     pub why: &'static str,
 }
 
-/// What differs and has no reason, and the reasons that explain nothing.
+/// Differences without a reason, and reasons without a difference.
 pub fn unexplained(case: &str, theirs: &[Step], ours: &[Step], reasons: &[Difference]) -> Vec<String> {
     let reasons: Vec<&Difference> = reasons.iter().filter(|reason| reason.cases.contains(&case)).collect();
     let mut used = BTreeSet::new();
@@ -71,7 +71,7 @@ pub fn unexplained(case: &str, theirs: &[Step], ours: &[Step], reasons: &[Differ
     told
 }
 
-/// The code of an answer, with the reason and message of a refusal, or the kind of what was done.
+/// The code of an answer, with the reason and message of a refusal, or the kind of the object.
 fn brief(came: &Value) -> Value {
     let body = came.get("body").unwrap_or(&came["events"][0]);
     let told = ["reason", "message"].map(|key| body[key].as_str().unwrap_or_default());
@@ -100,7 +100,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// Texts of several lines, side by side where they differ: what is common at both ends is left out.
+/// Texts of several lines, side by side where they differ: equal lines at both ends are left out.
 fn lines(theirs: &str, ours: &str) -> String {
     let (theirs, ours): (Vec<&str>, Vec<&str>) = (theirs.lines().collect(), ours.lines().collect());
     let head = theirs.iter().zip(&ours).take_while(|(a, b)| a == b).count();
@@ -155,7 +155,7 @@ fn differ(at: &str, theirs: &Value, ours: &Value, found: &mut Vec<(String, Value
     }
 }
 
-/// Writes a transcript into the folder that `SKEIN_API_TRANSCRIPTS` names, if it does, for people to read.
+/// Writes a transcript into the folder that `SKEIN_API_TRANSCRIPTS` names, if it is set, for people to read.
 pub fn keep(case: &str, side: &str, steps: &[Step]) {
     let Some(folder) = std::env::var_os("SKEIN_API_TRANSCRIPTS").map(PathBuf::from) else {
         return;

@@ -1,6 +1,6 @@
-//! Making, reading, replacing and deleting one object of each kind.
+//! Creating, reading, replacing and deleting one object of each kind.
 //!
-//! Owns: the plain path of each verb. Must not: go into what is refused.
+//! Owns: the successful path of each verb. Must not: test refusals.
 
 use serde_json::json;
 
@@ -127,7 +127,7 @@ fn a_fresh_server_has_its_four_namespaces() {
     both(|s| {
         for name in ["default", "kube-system", "kube-public", "kube-node-lease"] {
             s.ask("GET", format!("{NAMESPACES}/{name}")).send_and(|mut namespace| {
-                // Who made it, when and in which order is the server's own affair.
+                // Creator, time and order are the server's own choice.
                 for key in ["managedFields", "resourceVersion"] {
                     namespace["metadata"].as_object_mut().unwrap().remove(key);
                 }

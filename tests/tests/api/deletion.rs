@@ -1,6 +1,6 @@
 //! The end of objects: finalizers, owners, collections and namespaces.
 //!
-//! Owns: what goes, what stays, and in which order. Must not: race: what happens in the background is awaited.
+//! Owns: what is deleted, what stays, and in which order. Must not: race: changes in the background are awaited.
 
 use std::time::{Duration, Instant};
 
@@ -11,16 +11,16 @@ use crate::objects::{CORE, LEASES, NAMESPACES, drone, event, labelled, lease, ow
 use crate::session::{Answer, MERGE, Session};
 use crate::side::PATIENCE;
 
-/// Between two looks at something that is awaited.
+/// The interval between two checks while waiting.
 const PAUSE: Duration = Duration::from_millis(20);
 
 fn gone(answer: &Answer) -> bool {
     answer.code == 404
 }
 
-/// Waits until the garbage collector knows the Drones that were made up to now. A real one learns of them by watching, a
-/// little later than they are made, and in the order in which they are made: once it has collected a Drone whose owner never
-/// was, it knows all that are older.
+/// Waits until the garbage collector knows the Drones that were created up to now. A real one learns of them by watching, a
+/// little later than they are created, and in the order of creation: once it has collected a Drone whose owner never
+/// existed, it knows all older ones.
 pub fn known_to_the_collector(s: &mut Session) {
     const NAME: &str = "made-last";
     let nobody = json!({"apiVersion": "skein.dev/v1alpha1", "kind": "Swarm", "metadata": {"name": "nobody",

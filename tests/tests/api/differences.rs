@@ -1,6 +1,6 @@
-//! What differs from a real API server on purpose.
+//! Intended differences from a real API server.
 //!
-//! Owns: the list, with reasons. Must not: hold an entry that explains nothing: the test of its case then fails.
+//! Owns: the list, with reasons. Must not: contain an entry without a difference: the test of its case then fails.
 
 use crate::compare::Difference;
 

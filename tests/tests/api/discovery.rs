@@ -1,4 +1,4 @@
-//! How a client finds out what there is.
+//! How a client discovers the API.
 //!
 //! Owns: discovery documents, OpenAPI, versions and health. Must not: compare kinds that only one side has.
 
@@ -29,8 +29,8 @@ fn only(mut document: Value, list: &str, name: &str, wanted: &[&str]) -> Value {
     document
 }
 
-/// Hashes tell versions of documents apart; they mean nothing by themselves. Nor does the order of custom resources,
-/// which differs from one start of a real server to the next.
+/// Hashes distinguish versions of documents; they have no other meaning. The same is true for the order of custom
+/// resources, which differs from one start of a real server to the next.
 fn without_hashes(mut document: Value) -> Value {
     if let Some(all) = document["resources"].as_array_mut() {
         all.sort_by_key(|resource| resource["name"].to_string());

@@ -1,4 +1,4 @@
-//! kubectl as a step of a case: its exit status, what it printed, and what it complained about.
+//! kubectl as a step of a case: its exit status, its output, and its errors.
 //!
 //! Owns: running it in the namespace of the case. Must not: judge it.
 
@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 
 use crate::session::Session;
 
-/// How long one call may take on a machine that is busy with something else.
+/// The deadline of one call on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 impl Session {
-    /// Runs it; what it printed is recorded and returned.
+    /// Runs it; its output is recorded and returned.
     pub fn kubectl(&mut self, args: &[&str]) -> String {
         self.run(args, None, &[])
     }
@@ -33,16 +33,16 @@ impl Session {
         let mut all = vec!["-n", &namespace];
         all.extend(args);
         let mut command: Command = self.side().kubectl().command(&all);
-        // Fewer words than a terminal would be offered, and no colours.
+        // Less text than on a terminal, and no colors.
         command.envs(env.iter().copied()).env("TERM", "dumb");
         let output = testkit::run::output(command, stdin, PATIENCE).unwrap();
         let [stdout, stderr] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        // Its log is for its makers: a watch that a busy server began late is told there, now and then.
+        // Its log is not for users: it sometimes reports a watch that a busy server began late.
         let stderr: String = stderr.split_inclusive('\n').filter(|line| !is_log(line)).collect();
         let input = stdin.map_or(String::new(), |text| {
             format!(" <<< {}", text.chars().take(300).collect::<String>())
         });
-        // The order of a JSON document's fields is nobody's business.
+        // The order of a JSON document's fields does not matter.
         let told = serde_json::from_str::<Value>(&stdout).ok().filter(Value::is_object);
         let told = told.unwrap_or_else(|| stdout.clone().into());
         let came = json!({"exit": output.status.code(), "stdout": told, "stderr": stderr});

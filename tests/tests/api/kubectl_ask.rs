@@ -1,4 +1,4 @@
-//! What a person asks of kubectl about the API itself.
+//! Questions of a person to kubectl about the API itself.
 //!
 //! Owns: explain, auth, api-resources, api-versions, version, raw requests. Must not: change anything.
 
@@ -49,7 +49,7 @@ fn kubectl_knows_that_all_is_allowed() {
     });
 }
 
-/// The lines of a table that tell of a name, without the padding, which depends on the other lines.
+/// The lines of a table that contain a name, without the padding, which depends on the other lines.
 fn lines(s: &mut Session, args: &[&str], wanted: &[&str]) {
     let text = s.kubectl(args);
     let step = s.steps.pop().unwrap();

@@ -1,6 +1,6 @@
 //! What a person sees with `kubectl get`, `describe` and `events`.
 //!
-//! Owns: reading. Must not: change what it reads, but for making it.
+//! Owns: reading. Must not: change what it reads, except to create it.
 
 use serde_json::json;
 
@@ -123,7 +123,7 @@ fn kubectl_get_says_what_is_not_there() {
 fn kubectl_get_follows_changes_for_a_while() {
     both(|s| {
         fleet(s);
-        // It tells what is there and then what changes, and is ended by the deadline.
+        // It prints the existing objects and then the changes, and is ended by the deadline.
         let namespace = s.ns().to_owned();
         let args = [
             "-n",
@@ -136,7 +136,7 @@ fn kubectl_get_follows_changes_for_a_while() {
             "custom-columns=NAME:.metadata.name,HEIGHT:.spec.takeoffAltitudeMeters",
         ];
         let mut watching = Running::begin(s.side().kubectl().command(args));
-        // It watches from the revision of the list that it shows: whatever comes after is a change.
+        // It watches from the revision of the list that it shows: everything after that is a change.
         watching.until(Stream::Output, |said| said.lines().count() == 3);
         for metres in [31, 32] {
             let patch = json!({"spec": {"takeoffAltitudeMeters": metres}}).to_string();
@@ -157,7 +157,7 @@ fn kubectl_describe_tells_all() {
         let ns = s.ns().to_owned();
         fleet(s);
         s.given(s.at(CORE, "events", ""), &event(&ns, "e", "a", "LowBattery"));
-        // kubectl prints how old they are, and 2001 goes further and further away.
+        // kubectl prints their age, and the time since 2001 grows.
         let patch = json!({"firstTimestamp": null, "lastTimestamp": null}).to_string();
         s.ask("PATCH", s.at(CORE, "events", "e"))
             .quietly()

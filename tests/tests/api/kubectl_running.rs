@@ -1,6 +1,6 @@
-//! kubectl while it runs: what it has said up to now can be awaited.
+//! kubectl while it runs: a case can wait for its output so far.
 //!
-//! Owns: the process, and its end at the latest when its time is over. Must not: judge what it says.
+//! Owns: the process, and its end at the latest at the deadline. Must not: judge its output.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
@@ -8,12 +8,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long one call may take on a machine that is busy with something else.
+/// The deadline of one call on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
-/// Lines that are read before somebody takes them; then kubectl waits.
+/// How many lines are read ahead; then kubectl waits.
 const LINES: usize = 1024;
 
-/// Where it says something.
+/// One of its output streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     /// Standard output.
@@ -22,14 +22,14 @@ pub enum Stream {
     Errors,
 }
 
-/// What came of it.
+/// Its result.
 pub struct Ended {
     pub exit: Option<i32>,
     pub output: String,
     pub errors: String,
 }
 
-/// A call that goes on.
+/// A running call.
 pub struct Running {
     child: Child,
     lines: Receiver<(Stream, String)>,
@@ -61,7 +61,7 @@ impl Running {
         }
     }
 
-    /// Waits until what it has said there up to now is `seen`.
+    /// Waits until `seen` is true for the output so far.
     pub fn until(&mut self, stream: Stream, seen: impl Fn(&str) -> bool) {
         while !seen(self.said(stream)) {
             assert!(self.take(), "it ended too early: {}{}", self.output, self.errors);
@@ -74,7 +74,7 @@ impl Running {
         for reader in self.readers.drain(..) {
             reader.join().unwrap();
         }
-        // Nobody reads from it any more: it has closed both, which it does by ending.
+        // No one reads from it any more: it has closed both streams, which it does by ending.
         let exit = self.child.wait().unwrap().code();
         Ended {
             exit,
@@ -105,7 +105,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It has ended already, unless a test failed.
+        // It has already ended, unless a test failed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

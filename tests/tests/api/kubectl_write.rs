@@ -1,6 +1,6 @@
 //! What a person does with kubectl to Swarms and Drones.
 //!
-//! Owns: apply, edit, scale, wait, label, patch, replace, delete. Must not: touch nodes (see `kubectl_nodes`).
+//! Owns: apply, edit, scale, wait, label, patch, replace, delete. Must not: change nodes (see `kubectl_nodes`).
 
 use serde_json::json;
 
@@ -177,8 +177,8 @@ fn kubectl_waits_for_conditions_values_and_ends() {
         s.kubectl(&["wait", "--for=delete", "swarm/missing", "--timeout=5s"]);
         s.kubectl(&["wait", "--for=delete", "swarm/a", "--timeout=1s"]);
         s.kubectl(&["wait", "--for=condition=Ready", "swarm/missing", "--timeout=1s"]);
-        // It goes while kubectl waits. Asked to, kubectl tells its requests, and each one once the server has answered:
-        // from the answer to its watch on, it sees the end.
+        // It is deleted while kubectl waits. With -v, kubectl prints each request once the server has answered:
+        // from the answer to its watch on, it receives the deletion.
         let namespace = s.ns().to_owned();
         let args = [
             "-n",

@@ -1,6 +1,6 @@
-//! Lists: selectors, pages, and which moment they show.
+//! Lists: selectors, pages, and which revision they show.
 //!
-//! Owns: what is in a list. Must not: go into tables (see `tables`).
+//! Owns: the content of a list. Must not: test tables (see `tables`).
 
 use serde_json::json;
 
@@ -203,7 +203,7 @@ fn pages_follow_each_other_and_show_one_moment() {
         let path = s.drone("");
         let one = s.get(format!("{path}?limit=2"));
         let token = |body: &serde_json::Value| body["metadata"]["continue"].as_str().unwrap_or_default().to_owned();
-        // What is made and deleted in between is not seen.
+        // Objects that are created and deleted in between are not listed.
         s.given(&path, &drone("bb", json!({})));
         let gone = s.ask("DELETE", s.drone("d")).quietly().send();
         assert_eq!(gone.code, 200);

@@ -1,6 +1,6 @@
-//! What every object carries, whatever its kind: names, labels, finalizers, owners.
+//! Metadata of every kind: names, labels, finalizers, owners.
 //!
-//! Owns: the rules for metadata. Must not: go into spec or status.
+//! Owns: the rules for metadata. Must not: test spec or status.
 
 use serde_json::{Value, json};
 

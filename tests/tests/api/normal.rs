@@ -1,8 +1,8 @@
-//! Transcripts without what differs from run to run by nature.
+//! Transcripts without the differences between any two runs.
 //!
-//! Owns: what stands for uids, times, resourceVersions, random names, ages and addresses. resourceVersions of objects
-//! become their rank within the transcript, so that order and equality stay; those of lists and bookmarks move with all
-//! that happens on a server and become one word. Must not: hide a difference that a user could see.
+//! Owns: the replacements for uids, times, resourceVersions, random names, ages and addresses. resourceVersions of objects
+//! become their rank within the transcript, so that order and equality stay; those of lists and bookmarks change with every
+//! write on a server and become one word. Must not: hide a difference that a user could see.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -71,7 +71,7 @@ pub fn transcript(session: Session) -> Vec<Step> {
     session.steps.into_iter().map(plain).collect()
 }
 
-/// What a transcript holds of uids, in the order of their appearance, and of resourceVersions of objects.
+/// The uids in a transcript, in the order of their appearance, and the resourceVersions of objects.
 #[derive(Default)]
 struct Occurrences {
     uids: Vec<String>,
@@ -185,7 +185,7 @@ impl Names {
                 .map_or("<uid>".to_owned(), |rank| format!("<uid {rank}>"))
         };
         let text = UID.replace_all(&text, uid);
-        // A case writes only very small and very large ones by itself.
+        // A case itself writes only very small and very large ones.
         let version = |found: &Captures<'_>| match found[2]
             .parse::<u64>()
             .map(|number| (number, self.versions.get(&number)))
@@ -195,7 +195,7 @@ impl Names {
             _ => found[0].to_owned(),
         };
         let text = VERSION.replace_all(&text, version);
-        // Times that a case wrote itself are those of the year 2001.
+        // Times that a case wrote itself are of the year 2001.
         let time = |found: &Captures<'_>| match (&found[1], found.get(2)) {
             ("2001", _) => found[0].to_owned(),
             (_, Some(_)) => "<time in microseconds>".to_owned(),
@@ -230,7 +230,7 @@ impl Names {
     }
 }
 
-/// A real server tells several causes in random order, in the list and in the text.
+/// A real server reports several causes in random order, in the list and in the text.
 fn sort_causes(map: &mut Map<String, Value>) {
     let Some(Value::Array(causes)) = map.get_mut("details").and_then(|details| details.get_mut("causes")) else {
         return;
@@ -247,7 +247,7 @@ fn sort_causes(map: &mut Map<String, Value>) {
     let Some((head, list)) = message.split_once(": [") else {
         return;
     };
-    // All of them stand there, and nothing else does.
+    // The text contains all of them and nothing else.
     let length = told.iter().map(String::len).sum::<usize>() + 2 * (told.len() - 1) + 1;
     if told.len() > 1 && list.len() == length && told.iter().all(|cause| list.contains(cause)) {
         *message = format!("{head}: [{}]", told.join(", "));

@@ -1,6 +1,6 @@
 //! JSON, merge and strategic merge patches, good and bad.
 //!
-//! Owns: what a patch does to an object. Must not: go into server-side apply.
+//! Owns: the effect of a patch on an object. Must not: test server-side apply.
 
 use serde_json::json;
 

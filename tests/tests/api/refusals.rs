@@ -1,4 +1,4 @@
-//! What is not there, not allowed, or not for everybody.
+//! Requests for what does not exist, is not allowed, or needs a credential.
 //!
 //! Owns: paths, methods and credentials. Must not: send a well-formed request.
 

@@ -1,4 +1,4 @@
-//! One case on one server: it asks, and what is answered is recorded.
+//! One case on one server: it sends requests, and the answers are recorded.
 //!
 //! Owns: requests, watches and kubectl calls as steps of a transcript. Must not: judge an answer.
 
@@ -19,22 +19,22 @@ pub const APPLY: &str = "application/apply-patch+yaml";
 /// Headers that are part of the answer.
 const HEADERS: [&str; 5] = ["content-type", "warning", "www-authenticate", "allow", "retry-after"];
 
-/// One thing that was done, and what came of it.
+/// One action, and its result.
 pub struct Step {
     pub did: String,
     pub came: Value,
 }
 
-/// What one case did on one server.
+/// The steps of one case on one server.
 pub struct Session {
     side: &'static Side,
     pub steps: Vec<Step>,
-    /// Beginnings of names that the server ends with five random characters.
+    /// Prefixes of names that the server completes with five random characters.
     pub random: Vec<String>,
     ns: String,
 }
 
-/// An answer, as it came.
+/// An answer, as received.
 pub struct Answer {
     pub code: u16,
     pub body: Value,
@@ -54,7 +54,7 @@ impl Answer {
     }
 }
 
-/// A request in the making.
+/// A request that is being built.
 pub struct Ask<'a> {
     session: &'a mut Session,
     method: Method,
@@ -67,7 +67,7 @@ pub struct Ask<'a> {
 }
 
 impl Session {
-    /// A session whose namespace nobody else uses.
+    /// A session with a namespace of its own.
     pub fn new(side: &'static Side, case: &str) -> Self {
         let ns = format!("c-{:08x}", hash(case));
         let mut session = Self {
@@ -83,7 +83,7 @@ impl Session {
         session
     }
 
-    /// The namespace of this case; also a beginning for names of objects that have no namespace.
+    /// The namespace of this case; also a prefix for names of objects without a namespace.
     pub fn ns(&self) -> &str {
         &self.ns
     }
@@ -148,14 +148,14 @@ impl Session {
         self.ask("PATCH", path).text(media, body.to_string()).send()
     }
 
-    /// Makes an object without recording it.
+    /// Creates an object without recording it.
     pub fn given(&mut self, path: impl Into<String>, body: &Value) -> Answer {
         let answer = self.ask("POST", path).json(body).quietly().send();
         assert_eq!(answer.code, 201, "{}", answer.body);
         answer
     }
 
-    /// Records something that the case found out by itself.
+    /// Records a result that the case computed itself.
     pub fn note(&mut self, did: &str, came: Value) {
         self.steps.push(Step {
             did: did.to_owned(),
@@ -163,7 +163,7 @@ impl Session {
         });
     }
 
-    /// Looks at `path` until `seen` is satisfied, and records the answer that satisfied it.
+    /// Reads `path` until `seen` is satisfied, and records the answer that satisfied it.
     pub fn until(&mut self, what: &str, path: impl Into<String>, seen: impl Fn(&Answer) -> bool) -> Answer {
         let path = path.into();
         let start = Instant::now();
@@ -171,7 +171,7 @@ impl Session {
             let answer = self.ask("GET", path.clone()).quietly().send();
             if seen(&answer) {
                 let mut body = answer.body.clone();
-                // In which order the background did its work is its own affair.
+                // The order of background work may vary.
                 if let Some(metadata) = body["metadata"].as_object_mut() {
                     metadata.remove("resourceVersion");
                 }
@@ -184,7 +184,7 @@ impl Session {
         }
     }
 
-    /// Begins to watch. Its events are recorded once they are taken.
+    /// Begins to watch. Its events are recorded when they are taken.
     pub fn watch(&mut self, path: impl Into<String>) -> Watch {
         let path = path.into();
         let sign = if path.contains('?') { '&' } else { '?' };
@@ -196,7 +196,7 @@ impl Session {
         Watch::new(self.side, path, request)
     }
 
-    /// Begins to watch with a wish for another form of the objects.
+    /// Begins to watch with a request for another form of the objects.
     pub fn watch_as(&mut self, accept: &str, path: impl Into<String>) -> Watch {
         let path = format!("{}&watch=true", path.into());
         let request = Request::get(&path)
@@ -206,7 +206,7 @@ impl Session {
         Watch::new(self.side, path, request)
     }
 
-    /// Watches until the server ends it, and records all of it. The path says `timeoutSeconds`.
+    /// Watches until the server ends it, and records all events. The path has `timeoutSeconds`.
     pub fn watched(&mut self, path: impl Into<String>) -> Vec<Value> {
         self.watch(path).until_end(self)
     }
@@ -257,7 +257,7 @@ impl Ask<'_> {
         self.send_and(|body| body)
     }
 
-    /// Sends it and records what `part` makes of the body.
+    /// Sends it and records the result of `part` for the body.
     pub fn send_and(self, part: impl Fn(Value) -> Value) -> Answer {
         let mut request = Request::builder().method(self.method).uri(&self.path);
         for (name, value) in &self.headers {
@@ -290,7 +290,7 @@ impl Ask<'_> {
     }
 }
 
-/// A watch that goes on.
+/// A running watch.
 pub struct Watch {
     side: &'static Side,
     path: String,
@@ -311,7 +311,7 @@ impl Watch {
         }
     }
 
-    /// Takes events until `enough` of all taken so far, and records them.
+    /// Takes events until `enough` is true for all taken so far, and records them.
     pub fn until(&mut self, session: &mut Session, enough: impl Fn(&[Value]) -> bool) -> Vec<Value> {
         let mut events = Vec::new();
         while !enough(&events) {

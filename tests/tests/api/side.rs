@@ -1,6 +1,6 @@
 //! The two servers that are compared, each started once for all tests of this file.
 //!
-//! Owns: starting them and the clients that ask them. Must not: record anything.
+//! Owns: starting them and their clients. Must not: record anything.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -13,13 +13,13 @@ use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
 use testkit::{ControlPlane, Embedded, Kubectl};
 use tokio::runtime::Runtime;
 
-/// How long any one answer may take on a machine that is busy with something else.
+/// The deadline of an answer on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(40);
 
-/// Where the clients' connections live.
+/// The runtime of the clients' connections.
 pub static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
 
-/// One server and how to ask it.
+/// One server and its clients.
 pub struct Side {
     kubectl: Kubectl,
     server: String,
@@ -28,7 +28,7 @@ pub struct Side {
 }
 
 impl Side {
-    /// The real one.
+    /// The real server.
     pub fn kubernetes() -> &'static Self {
         static SIDE: LazyLock<(ControlPlane, Side)> = LazyLock::new(|| {
             let plane = ControlPlane::builder().manifests(["crds"]).start().unwrap();
@@ -38,7 +38,7 @@ impl Side {
         &SIDE.1
     }
 
-    /// Ours.
+    /// The embedded server.
     pub fn embedded() -> &'static Self {
         static SIDE: LazyLock<(Embedded, Side)> = LazyLock::new(|| {
             let api = Embedded::start().unwrap();
@@ -56,7 +56,7 @@ impl Side {
         let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options);
         let mut config = RUNTIME.block_on(config).unwrap();
         let client = |config: &kube::Config| RUNTIME.block_on(async { Client::try_from(config.clone()).unwrap() });
-        // A watch may be silent for longer than the client's own patience; each request here has a deadline.
+        // A watch may be silent for longer than the client's own timeout; each request here has a deadline.
         config.read_timeout = None;
         // A refusal is an answer.
         config.default_retry = false;
@@ -80,7 +80,7 @@ impl Side {
         &self.server
     }
 
-    /// The head of the answer; the body is yet to be read.
+    /// The head of the answer; the body is not read yet.
     pub fn send(&self, request: Request<Body>, known: bool) -> Response<Body> {
         let client = if known { &self.client } else { &self.anonymous };
         let answer = async { tokio::time::timeout(PATIENCE, client.send(request)).await };
@@ -97,7 +97,7 @@ impl Side {
             .to_vec()
     }
 
-    /// The next piece of an answer that goes on, or `None` when it has ended.
+    /// The next piece of a streaming answer, or `None` when it has ended.
     pub fn piece(&self, body: &mut Body) -> Option<Vec<u8>> {
         let next = async { tokio::time::timeout(PATIENCE, body.frame()).await };
         let frame = RUNTIME.block_on(next).expect("more of the answer in time")?;

@@ -1,6 +1,6 @@
-//! Bodies that are not what they should be, and how strictly that is seen.
+//! Malformed bodies, and how strictly they are checked.
 //!
-//! Owns: fieldValidation, duplicate fields, wrong kinds, broken text. Must not: go into values (see `validation`).
+//! Owns: fieldValidation, duplicate fields, wrong kinds, broken text. Must not: test values (see `validation`).
 
 use serde_json::json;
 

@@ -1,6 +1,6 @@
-//! `/status` and `/scale`: parts of an object with a door of their own.
+//! `/status` and `/scale`: parts of an object with a path of their own.
 //!
-//! Owns: what goes through which door. Must not: go into who owns the fields (see `apply`).
+//! Owns: what can be changed through which path. Must not: test field owners (see `apply`).
 
 use serde_json::json;
 

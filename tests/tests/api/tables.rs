@@ -1,6 +1,6 @@
-//! Tables, as `kubectl get` asks for them, and metadata alone, as garbage collectors ask for it.
+//! Tables, as `kubectl get` requests them, and metadata alone, as garbage collectors request it.
 //!
-//! Owns: the forms in which objects are shown. Must not: go into kubectl's own output.
+//! Owns: the representations of objects. Must not: test kubectl's own output.
 
 use serde_json::{Value, json};
 
@@ -87,7 +87,7 @@ fn built_in_kinds_as_tables() {
         s.ask("GET", format!("{NAMESPACES}/{ns}")).accept(TABLE).send();
         s.ask("GET", s.at(LEASES, "leases", "")).accept(TABLE).send();
         s.ask("GET", s.at(CORE, "pods", "")).accept(TABLE).send();
-        // The age of what happened in 2001 grows.
+        // The age of an event in 2001 grows.
         let without_age = |mut table: Value| {
             let rows = table["rows"].as_array_mut().into_iter().flatten();
             for cell in rows.flat_map(|row| row["cells"].as_array_mut().unwrap().iter_mut()) {

@@ -1,6 +1,6 @@
-//! What the rules of the CRDs say to objects that break them, word for word.
+//! The messages of the CRDs' rules for objects that break them, word for word.
 //!
-//! Owns: one broken field at a time, and several at once. Must not: go into metadata.
+//! Owns: one broken field at a time, and several at once. Must not: test metadata.
 
 use serde_json::{Value, json};
 

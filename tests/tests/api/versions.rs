@@ -1,6 +1,6 @@
-//! resourceVersion, generation and preconditions: who may write over what.
+//! resourceVersion, generation and preconditions: which writes may replace which.
 //!
-//! Owns: conflicts. Must not: go into watches.
+//! Owns: conflicts. Must not: test watches.
 
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
-//! Watches: from when, what is told, and how they end.
+//! Watches: where they begin, their events, and how they end.
 //!
-//! Owns: sequences of events. Must not: go into the form of single objects.
+//! Owns: sequences of events. Must not: test the form of single objects.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn deleted(s: &mut Session, path: String) {
     assert_eq!(answer.code, 200, "{}", answer.body);
 }
 
-/// Makes, changes and deletes Swarms; returns the version before all that.
+/// Creates, changes and deletes Swarms; returns the version before.
 fn history(s: &mut Session) -> String {
     let before = s.given(s.swarm(""), &swarm("first", json!({}))).version();
     s.given(s.swarm(""), &swarm("a", json!({"replicas": 1})));
@@ -121,7 +121,7 @@ fn bookmarks_come_before_the_end() {
         ));
         let path = s.swarm("");
         let mut kept: Vec<Value> = collected(s, events);
-        // How many there are before the end is the server's choice.
+        // The server chooses how many there are before the end.
         kept.dedup_by(|a, b| a["type"] == "BOOKMARK" && b["type"] == "BOOKMARK");
         s.note(&format!("WATCH {path} with bookmarks"), kept.into());
     });

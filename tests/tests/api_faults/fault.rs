@@ -1,6 +1,6 @@
-//! What goes wrong between the coordinator and the API server.
+//! Faults between the coordinator and the API server.
 //!
-//! Owns: the faults, and what each does to a request and to the bytes of an answer. Must not: touch sockets.
+//! Owns: the faults, and the effect of each on a request and on the bytes of an answer. Must not: use sockets.
 
 use bytes::Bytes;
 use futures::Stream;
@@ -14,34 +14,34 @@ use tokio::time::{Instant, sleep, sleep_until};
 pub type AnyError = Box<dyn std::error::Error + Send + Sync>;
 pub type Body = http_body_util::combinators::UnsyncBoxBody<Bytes, AnyError>;
 
-/// One fault. It holds for all connections, those that are open too.
+/// One fault. It affects all connections, including open ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fault {
     /// None.
     No,
-    /// Connections are cut and refused.
+    /// Connections are closed and refused.
     Away,
-    /// Connections stay, and nothing comes any more. What came to hang hangs for ever, also when the fault is over.
+    /// Connections stay open, and no data comes any more. A connection that hangs stays so, also when the fault is over.
     Silent,
-    /// Each answer begins so much later.
+    /// Each answer begins this much later.
     Slow(Duration),
-    /// Each request is refused with this status, and perhaps the wish to be left alone for so many seconds.
+    /// Each request is refused with this status, and optionally a retry delay of this many seconds.
     Refuses(u16, Option<u32>),
-    /// Watches are told that their resourceVersion is too old, in the stream, as API servers do.
+    /// Watches get the error that their resourceVersion is too old, in the stream, as API servers do.
     GoneEvent,
     /// The same as the status of the answer, as proxies and older servers do.
     GoneStatus,
-    /// Watches are told so, and so are lists, at their second page: pages have one object each.
+    /// Watches get this error, and so do lists, at their second page: pages have one object each.
     GonePages,
-    /// A watch ends after so long, in good order.
+    /// A watch ends after this time, without an error.
     WatchesEnd(Duration),
-    /// Watches stay open and nothing comes any more, for ever.
+    /// Watches stay open without data for ever.
     WatchesStall,
     /// Connections break in the middle of an answer.
     Breaks,
-    /// Answers end in the middle, in good order.
+    /// Answers end in the middle, without an error.
     CutsShort,
-    /// Watches hear of no bookmarks, and end as above.
+    /// Watches get no bookmarks, and end as above.
     NoBookmarks(Duration),
 }
 
@@ -51,7 +51,7 @@ pub fn is_watch(request: &Request<Incoming>) -> bool {
 }
 
 impl Fault {
-    /// What is answered in place of the API server, if anything is. `None` is to ask it.
+    /// The answer in place of the API server's, if there is one. `None`: forward the request.
     pub async fn answers(self, request: &mut Request<Incoming>) -> Option<Response<Body>> {
         match self {
             Self::Silent => std::future::pending().await,
@@ -102,19 +102,19 @@ fn full(text: String) -> Body {
         .boxed_unsync()
 }
 
-/// The bytes of an answer on their way.
+/// The bytes of an answer in transit.
 struct Way {
     body: Incoming,
     watch: bool,
     began: Instant,
     faults: watch::Receiver<Fault>,
-    /// Not a whole line of a watch yet.
+    /// An incomplete line of a watch.
     rest: Vec<u8>,
-    /// What is to come after a half answer.
+    /// The end that follows a half answer.
     end: Option<Result<(), AnyError>>,
 }
 
-/// The answer's body as it comes through under the faults that come and go.
+/// The answer's body as it passes under the changing faults.
 pub fn through(
     body: Incoming,
     watch: bool,
@@ -190,7 +190,7 @@ impl Way {
         }
     }
 
-    /// The whole lines that have come of a watch, but for those that are withheld.
+    /// The complete lines of a watch so far, except those that are withheld.
     fn lines(&mut self, data: &[u8], fault: Fault) -> Bytes {
         self.rest.extend_from_slice(data);
         let whole = self.rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);

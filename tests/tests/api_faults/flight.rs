@@ -1,9 +1,9 @@
-//! Two vehicles in the air, whose coordinator reaches the API server by a way that can fail.
+//! Two vehicles in the air, whose coordinator reaches the API server over a connection that can fail.
 //!
-//! Owns: what must hold under every fault and after it. Must not: say which faults there are.
+//! Owns: what must hold under every fault and after it. Must not: define the faults.
 //!
-//! In each fault somebody changes the Swarm, at the API server itself: the failsafe of its Drones, which moves nobody. Once the
-//! fault is over, that has to reach the Drones and their status, and until then and after it no vehicle may be told anything.
+//! In each fault the Swarm is changed at the API server itself: the failsafe of its Drones, which moves no vehicle. Once the
+//! fault is over, that has to reach the Drones and their status. Until then and after it no vehicle may get a command.
 
 use crate::fault::Fault;
 use crate::proxy::Proxy;
@@ -19,17 +19,17 @@ use testkit::{Cluster, ControlPlane, ServedBy, wait_for};
 pub const NODES: [&str; 2] = ["node-1", "node-2"];
 const SWARM: &str = "alpha";
 
-/// The flight that all tests of this process disturb, one after the other. It ends with the process.
+/// The flight of all tests of this process, one after the other. It ends with the process.
 static FLIGHT: Mutex<Option<Flight>> = Mutex::new(None);
 
 pub struct Flight {
     pub stage: Stage,
     pub proxy: Proxy,
-    /// Seconds in the failsafe that were asked for last; each change asks for more.
+    /// Seconds in the failsafe that were set last; each change sets more.
     asked: u64,
 }
 
-/// What was so before a fault.
+/// The state before a fault.
 pub struct Before {
     since: u64,
     uids: BTreeMap<String, String>,
@@ -37,7 +37,7 @@ pub struct Before {
 }
 
 impl Flight {
-    /// Waits for its turn, with two vehicles in the air and nothing wrong.
+    /// Waits until this test may run, with two vehicles in the air and no fault.
     pub fn turn() -> anyhow::Result<MutexGuard<'static, Option<Self>>> {
         let mut turn = FLIGHT.lock().unwrap_or_else(PoisonError::into_inner);
         if turn.is_none() {
@@ -45,7 +45,7 @@ impl Flight {
         }
         let flight = turn.as_mut().context("it has just begun")?;
         flight.proxy.set(Fault::No);
-        // A test that failed may have left this behind.
+        // A failed test may have left this behind.
         wait_for("the release", PATIENCE, || flight.stage.skein(&["release", SWARM]))?;
         flight.stage.wait_in_air(&NODES, NODES.len())?;
         let caught_up = flight.caught_up(PATIENCE);
@@ -55,7 +55,7 @@ impl Flight {
 
     fn begin() -> anyhow::Result<Self> {
         let mut proxy = None;
-        // All tests are one flight; ten times as fast as in life, batteries would not last.
+        // All tests are one flight; at ten times real time, batteries would not last.
         let lasting = ["--battery-percent-per-minute", "0"];
         let mut stage = Stage::set_by_way_of(
             ServedBy::Kubernetes,
@@ -88,7 +88,7 @@ impl Flight {
         }
     }
 
-    /// What is so now.
+    /// The present state.
     pub fn before(&self) -> anyhow::Result<Before> {
         Ok(Before {
             since: wire::now(),
@@ -97,7 +97,7 @@ impl Flight {
         })
     }
 
-    /// Somebody changes the Swarm.
+    /// Changes the Swarm.
     pub fn change(&mut self) -> anyhow::Result<()> {
         self.asked += 1;
         let asked = self.asked;
@@ -108,7 +108,7 @@ impl Flight {
             .map(drop)
     }
 
-    /// Waits until the Drones and all that is told of them are as the Swarm says; how long that took.
+    /// Waits until the Drones and all their status match the Swarm; returns how long that took.
     pub fn caught_up(&self, within: Duration) -> anyhow::Result<Duration> {
         let start = Instant::now();
         wait_for("the Drones and their status to be as asked for", within, || {
@@ -125,7 +125,7 @@ impl Flight {
         Ok(start.elapsed())
     }
 
-    /// Nothing has happened to the vehicles since `before`, and nobody has noticed.
+    /// Nothing has happened to the vehicles since `before`, and no agent or status shows a change.
     pub fn unmoved(&self, before: &Before) -> anyhow::Result<()> {
         self.untold(before)?;
         let now = self.disconnected()?;
@@ -137,7 +137,7 @@ impl Flight {
         Ok(())
     }
 
-    /// The same, but for agents that went away by themselves.
+    /// The same, except for agents that disconnected by themselves.
     pub fn untold(&self, before: &Before) -> anyhow::Result<()> {
         for node in NODES {
             let told = self.stage.wire(node).commands_since(before.since);
@@ -156,7 +156,7 @@ impl Flight {
         Ok(())
     }
 
-    /// Under `fault` for `lasts`, changed meanwhile: nothing happens in the air, and `within` after it all is caught up with.
+    /// Under `fault` for `lasts`, with a change meanwhile: nothing happens in the air, and `within` after it everything is up to date.
     pub fn survives(fault: Fault, lasts: Duration, within: Duration) -> anyhow::Result<()> {
         Self::survives_all(&[fault], lasts, within)
     }
@@ -192,7 +192,7 @@ impl Flight {
     }
 }
 
-/// Whether a status is that of the present spec, and says Ready.
+/// Whether a status is that of the present spec, with Ready True.
 fn fresh(object: &Value) -> bool {
     let generation = &object["metadata"]["generation"];
     let ready = condition(object, "Ready");

@@ -1,6 +1,6 @@
-//! A way to the API server that can be made to fail: HTTPS in, HTTPS out, with the API server's own certificate.
+//! A proxy to the API server that can be made to fail: HTTPS in, HTTPS out, with the API server's own certificate.
 //!
-//! Owns: the sockets, and a kubeconfig that leads here. Must not: know what a fault does ([`crate::fault`]).
+//! Owns: the sockets, and a kubeconfig with its address. Must not: know what a fault does ([`crate::fault`]).
 
 use crate::fault::{AnyError, Body, Fault, is_watch, through};
 use anyhow::Context;
@@ -23,10 +23,10 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-/// The name that the API server proves.
+/// The name in the API server's certificate.
 const NAME: &str = "kubernetes.default.svc";
 
-/// A running one; it ends with this value.
+/// A running proxy; it ends with this value.
 pub struct Proxy {
     _runtime: Runtime,
     fault: watch::Sender<Fault>,
@@ -44,7 +44,7 @@ struct Shared {
 }
 
 impl Proxy {
-    /// Starts one in front of `plane`.
+    /// Starts a proxy in front of `plane`.
     pub fn start(plane: &ControlPlane) -> anyhow::Result<Self> {
         let pki = plane.scratch().path().join("pki");
         let chain: Vec<_> = CertificateDer::pem_file_iter(pki.join("apiserver.crt"))?.collect::<Result<_, _>>()?;
@@ -53,7 +53,7 @@ impl Proxy {
         for certificate in &chain {
             roots.add(certificate.clone())?;
         }
-        // Fails only when there is one already.
+        // Fails only if there is one already.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let server = ServerConfig::builder()
             .with_no_client_auth()
@@ -85,7 +85,7 @@ impl Proxy {
         })
     }
 
-    /// From now on this goes wrong.
+    /// From now on this fault is active.
     pub fn set(&self, fault: Fault) {
         self.touched.store(0, Ordering::Relaxed);
         self.fault.send_replace(fault);
@@ -96,7 +96,7 @@ impl Proxy {
         self.touched.load(Ordering::Relaxed)
     }
 
-    /// `kubeconfig`, by way of here.
+    /// `kubeconfig` with the address of this proxy.
     pub fn lead(&self, kubeconfig: &Path) -> anyhow::Result<PathBuf> {
         let mut config: serde_json::Value = serde_json::from_slice(&std::fs::read(kubeconfig)?)?;
         config["clusters"][0]["cluster"]["server"] = format!("https://{}", self.address).into();
@@ -123,9 +123,9 @@ async fn accept(listener: TcpListener, acceptor: TlsAcceptor, shared: Shared) {
     }
 }
 
-/// A caller who goes away, and an answer that is broken off, are no news.
+/// A caller that disconnects, and an answer that is broken off, are not errors.
 async fn serve(stream: TcpStream, acceptor: TlsAcceptor, shared: Shared) {
-    // In silence not even the handshake is answered.
+    // Under `Silent` not even the handshake is answered.
     if *shared.faults.borrow() == Fault::Silent {
         return std::future::pending().await;
     }
@@ -142,7 +142,7 @@ async fn answer(mut request: Request<Incoming>, shared: Shared) -> Result<Respon
     let watch = is_watch(&request);
     let fault = *shared.faults.borrow();
     if let Some(response) = fault.answers(&mut request).await {
-        // Who is refused at once comes back at once; a server that sheds load takes its time too.
+        // A client that is refused at once retries at once; a server that sheds load is slow too.
         tokio::time::sleep(Duration::from_millis(20)).await;
         return Ok(response);
     }

@@ -1,4 +1,4 @@
-//! Agents outside the cluster: certificates of ours, their list, and its end.
+//! Agents outside the cluster: certificates of ours, their list, and their removal from it.
 
 use crate::place::{Place, SYSTEM, until};
 use crate::session::{assert_refused, hello, report};
@@ -32,12 +32,12 @@ pub fn authorities(place: &Place) -> Authorities {
     Authorities::from_pem(&String::from_utf8(text).unwrap()).unwrap()
 }
 
-/// Has the list say this.
+/// Writes this into the list.
 pub fn write_list(place: &Place, data: &BTreeMap<String, String>) {
     let map = serde_json::json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "skein-enrolled", "namespace": SYSTEM}, "data": data,
     });
-    // Replaced as a whole, so that what is no longer in it goes.
+    // Replaced as a whole, so that entries that are no longer in it are removed.
     let _ = place.plane.kubectl().run([
         "delete",
         "configmap",
@@ -107,16 +107,16 @@ async fn a_certificate_speaks_for_its_own_node_until_it_is_revoked() {
     let status = refused(&place, &unlisted, "a").await;
     assert_refused(&status, Code::Unauthenticated, "skein://agent/a is not on the list");
     place.until_told(&["call refused", "skein://agent/a is not on the list"]);
-    // A stranger's authority, and our own server's certificate, do not even shake hands.
+    // With an unknown authority, or our own server's certificate, the handshake fails.
     let stranger = trust::Authority::make(life).unwrap().client(&agent("a"), life).unwrap();
     refused(&place, &stranger, "a").await;
     place.until_told(&["connection refused", "UnknownIssuer"]);
-    // An operator is no agent.
+    // An operator is not an agent.
     let operator = list.issue(authorities.signer(now), &Peer::operator("ada").unwrap(), life, now);
     let status = refused(&place, &operator.unwrap(), "a").await;
     assert_ne!(status.code(), Code::Ok);
 
-    // A list that is damaged or gone by mistake ends nobody's session; one that leaves the agent out does.
+    // A list that is damaged or deleted by mistake ends no session; one that leaves the agent out does.
     write_list(&place, &BTreeMap::from([("agent.a".to_owned(), "damaged".to_owned())]));
     place.until_told(&["stay as they are", "damaged"]);
     assert!(
@@ -160,7 +160,7 @@ async fn another_certificate_of_the_coordinator_is_shown_without_a_stream_being_
         Ok::<_, String>(session.peer_certificates().unwrap()[0].clone())
     };
     assert_eq!(shown().await.unwrap(), first.chain()[0]);
-    // Half of a change is no change.
+    // An incomplete change has no effect.
     std::fs::write(at("tls.crt"), second.certificate_pem()).unwrap();
     place.until_told(&["stay as they are", "does not belong to the certificate"]);
     assert_eq!(shown().await.unwrap(), first.chain()[0]);

@@ -1,4 +1,4 @@
-//! More connections than anybody needs.
+//! Far more connections than the coordinator needs.
 
 use crate::place::Place;
 use crate::session::Stream;
@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 /// Connections of the crowd, at least.
 const CROWD: usize = 10_000;
 
-/// How often an agent comes while the crowd is there: a fast machine refuses 10,000 connections in a second, so the crowd stays
-/// until the agent was seen to come this often.
+/// How often an agent connects during the attack: a fast machine refuses 10,000 connections in a second, so the attack continues
+/// until the agent has connected this often.
 const VISITS: usize = 5;
 
-/// Open at a time on the crowd's side, well below what a process may have open.
+/// Concurrent connections on the attacker's side, well below the limit of open files of a process.
 const AT_A_TIME: usize = 400;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -22,7 +22,7 @@ async fn ten_thousand_connections_without_credentials_keep_no_agent_out() {
     let place = Place::new();
     let bystander = place.bystander().await;
     let crowd = place.way.from([127, 0, 0, 2]);
-    // By turns, so that neither comes more often than an agent may.
+    // Alternating, so that neither connects more often than an agent may.
     let mut agents = ["a", "b"]
         .map(|node| (node, tokens::of_agent(place.plane, node)))
         .into_iter()
@@ -37,7 +37,7 @@ async fn ten_thousand_connections_without_credentials_keep_no_agent_out() {
             if open.len() >= AT_A_TIME {
                 open.pop_front();
             }
-            // A third says nothing, a third shakes hands, a third closes at once; what is refused is what is wanted.
+            // A third sends nothing, a third completes the handshake, a third closes at once; refusals are expected.
             match connections % 3 {
                 0 => {
                     let shaken = tokio::time::timeout(Duration::from_secs(2), crowd.tls(None)).await;
@@ -51,7 +51,7 @@ async fn ten_thousand_connections_without_credentials_keep_no_agent_out() {
         }
         (connections, open)
     });
-    // Meanwhile an agent comes that was not there before, again and again.
+    // Meanwhile an agent that was not connected before connects, again and again.
     let mut slowest = Duration::ZERO;
     while !attack.is_finished() {
         let (node, token) = agents.next().unwrap();

@@ -1,4 +1,4 @@
-//! People's calls: by whom, and what they may.
+//! People's calls: the callers, and their permissions.
 
 use crate::place::{PATIENCE, Place, until};
 use crate::session::assert_refused;
@@ -33,7 +33,7 @@ async fn list(place: &Place, token: &str) -> Result<v1::ListResponse, Status> {
     listed.await.map(tonic::Response::into_inner)
 }
 
-/// A ServiceAccount in namespace default that may do this everywhere, and its token.
+/// A ServiceAccount in namespace default with these permissions everywhere, and its token.
 fn person(place: &Place, name: &str, rules: &[(&str, &str)]) -> String {
     place.kubectl(["create", "serviceaccount", name, "-n", "default"]);
     for (number, (verb, resource)) in rules.iter().enumerate() {
@@ -72,7 +72,7 @@ async fn nobody_sees_the_fleet_without_being_somebody() {
         Code::Unauthenticated,
         "not accepted",
     );
-    // What is no call of ours is not answered either.
+    // Calls that are not part of our services are not answered either.
     let mut health = place.way.fleet("").await.unwrap();
     assert!(health.get(v1::GetRequest::default()).await.is_err());
     bystander.stays_unharmed().await;
@@ -140,7 +140,7 @@ fn by(selector: &str) -> v1::GroundRequest {
     }
 }
 
-/// A red Swarm of no Drones in each of three namespaces; `here` is where a person may ground, or ground and see.
+/// A red Swarm without Drones in each of three namespaces; `here` is where a person may ground, or ground and see.
 fn three_swarms(place: &Place, person: &str) {
     for (space, verb) in [
         ("ours", Some("get,ground,release")),
@@ -178,7 +178,7 @@ async fn of_what_a_selector_selects_each_is_grounded_as_far_as_the_caller_may() 
         place.kubectl(["get", "swarm", "crew", "-n", space, path]) == "true"
     };
 
-    // Whoever may nothing learns nothing, whether there is something or not.
+    // A caller without permissions learns nothing, not even whether objects exist.
     let mut fleet = place.way.fleet(&nobody).await.unwrap();
     let told = until("a coordinator that knows the fleet", async || {
         match fleet.clone().ground(by(selector)).await {
@@ -222,7 +222,7 @@ async fn of_what_a_selector_selects_each_is_grounded_as_far_as_the_caller_may() 
     let answer = fleet.release(by(selector)).await.unwrap().into_inner();
     assert_eq!((answer.done.len(), answer.not_done.len(), answer.hidden), (1, 1, 1));
     assert!(!grounded("ours"));
-    // Nothing of it may be grounded, and some may be seen: that is said, and nothing is done.
+    // The caller may ground none of them, but see some: the answer says that, and nothing is done.
     let only_seen = v1::GroundRequest {
         target: Some(v1::ground_request::Target::Selector(v1::SelectorTarget {
             selector: selector.into(),
@@ -249,7 +249,7 @@ async fn while_the_api_server_is_away_whoever_could_ground_can_and_nothing_else_
     fleet.ground(all()).await.unwrap();
     fleet.release(all()).await.unwrap();
     let stranger = tokens::make(place.plane, "skein-agent", &[]);
-    // What was just asked counts for some seconds; this is about afterwards.
+    // An answer counts for some seconds; this test is about the time after.
     tokio::time::sleep(std::time::Duration::from_secs(11)).await;
 
     place.plane.api_server().pause().unwrap();
@@ -261,7 +261,7 @@ async fn while_the_api_server_is_away_whoever_could_ground_can_and_nothing_else_
         let mut fleet = fleet.clone();
         async move { tokio::time::timeout(PATIENCE, fleet.ground(all())).await.unwrap() }
     });
-    // In force within a second, although nobody can be asked who the caller is and what he may.
+    // In force within a second, although the caller's identity and permissions cannot be checked.
     while place.coordinator.stderr().matches("ground order target").count() == orders {
         assert!(start.elapsed() < PATIENCE, "the order is not in force");
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -273,7 +273,7 @@ async fn while_the_api_server_is_away_whoever_could_ground_can_and_nothing_else_
     let seen = list(&place, &pilot).await;
     let unknown = place.way.fleet(&stranger).await.unwrap().ground(all()).await;
     place.plane.api_server().signal(Signal::SIGCONT).unwrap();
-    // Agents are told at once; that it could not be written yet is said, too.
+    // Agents get it at once; the answer also says that it could not be written yet.
     let told = grounded
         .err()
         .map(|status| status.message().to_owned())
@@ -291,7 +291,7 @@ async fn while_the_api_server_is_away_whoever_could_ground_can_and_nothing_else_
         Code::Unavailable,
         "nobody can say now who you are",
     );
-    // The order that was given meanwhile stands, and is released for the tests to come.
+    // The order that was given meanwhile is in force, and is released for the following tests.
     until("the order to be released", async || {
         let mut fleet = place.way.fleet(&pilot).await.unwrap();
         fleet

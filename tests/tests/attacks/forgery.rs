@@ -1,4 +1,4 @@
-//! Agents with no credentials, or with those of somebody else.
+//! Agents with no credentials, or with those of another agent.
 
 use crate::place::Place;
 use crate::session::{Stream, assert_refused, refused};
@@ -32,7 +32,7 @@ async fn an_expired_token_is_refused_and_it_is_the_end_of_its_life_that_counts()
             claims["exp"] = until.into();
         })
     };
-    // Signed by the same hand, it is good while it lives.
+    // Signed with the same key, it is valid until it expires.
     let mut good = Stream::open(&place.way, &living(now - 60, now + 600), "a")
         .await
         .unwrap();
@@ -102,7 +102,7 @@ async fn the_token_of_one_node_does_not_speak_for_another_and_one_of_no_node_for
     let status = refused(&place.way, &token, "b").await;
     assert_refused(&status, Code::PermissionDenied, "those of node a");
     place.until_told(&["agent refused", "node a", "it is b"]);
-    // The bystander's node neither; and who is really there is not replaced by the attempt.
+    // Nor for the bystander's node; and the attempt does not replace the agent that is connected.
     let status = refused(&place.way, &token, "bystander").await;
     assert_refused(&status, Code::PermissionDenied, "those of node a");
 
@@ -110,7 +110,7 @@ async fn the_token_of_one_node_does_not_speak_for_another_and_one_of_no_node_for
     let status = refused(&place.way, &unbound, "a").await;
     assert_refused(&status, Code::Unauthenticated, "Kubernetes must be 1.33 or later");
     place.until_told(&["call refused", "the token names no node"]);
-    // A claim that is written into the token by whoever holds it, without the key.
+    // The holder adds a claim to the token, without the key.
     let mut parts: Vec<&str> = token.split('.').collect();
     let other = tokens::of_agent(place.plane, "b");
     let claims = other.split('.').nth(1).unwrap().to_owned();

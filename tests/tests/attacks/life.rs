@@ -1,4 +1,4 @@
-//! Sessions and coordinators that have had their time.
+//! Sessions and coordinators whose time is over.
 
 use crate::place::{PATIENCE, Place, until};
 use crate::session::{Stream, from, report};
@@ -43,7 +43,7 @@ async fn a_session_shows_its_credentials_again_and_the_agent_never_counts_as_gon
         assert!(connected().await, "the agent counts as gone");
         match heard {
             Err(_) | Ok(Ok(Some(_))) => stream.to.try_send(report(number * 200)).unwrap(),
-            // The agent's own way: a new stream as soon as the old one has ended.
+            // As the agent does: a new stream as soon as the old one has ended.
             Ok(Err(status)) => {
                 assert_eq!(status.code(), Code::Unavailable, "{status}");
                 assert!(status.message().contains("shown again"), "{status}");
@@ -77,7 +77,7 @@ async fn while_the_api_server_is_away_no_session_has_to_show_its_credentials_aga
     assert!(ended.is_none(), "the agent lost its coordinator: {ended:?}");
 }
 
-/// What an agent is told that has served a coordinator of a much later term.
+/// The answer to an agent that has served a coordinator of a much later term.
 async fn told_after_a_later_term(place: &Place, node: &str) -> Status {
     let token = tokens::of_agent(place.plane, node);
     until("an answer of the coordinator", async || {
@@ -112,7 +112,7 @@ async fn a_deposed_coordinator_ends_and_orders_nobody_but_one_captured_agent_dep
     let status = told_after_a_later_term(&place, "b").await;
     assert_eq!(status.code(), Code::Unavailable, "{status}");
     place.coordinator.ensure_running().unwrap();
-    // Three agree: the Lease must have been lost.
+    // Three agents report the same: the Lease must have been lost.
     let status = told_after_a_later_term(&place, "bystander").await;
     assert_eq!(status.code(), Code::Unavailable, "{status}");
     place.until_told(&["deposed"]);

@@ -1,4 +1,4 @@
-//! People with client certificates of the cluster: known as the API server knows them, and never as agents.
+//! People with client certificates of the cluster: the same users as for the API server, and never agents.
 
 use crate::certificates::{authorities, refused, write_list};
 use crate::certificates_of_people::{ClusterAuthority, Person, person};
@@ -31,7 +31,7 @@ async fn list(fleet: &mut Fleet) -> Result<v1::ListResponse, Status> {
     listed.map(tonic::Response::into_inner)
 }
 
-/// What somebody with this certificate is told who wants to see the fleet.
+/// The answer to a person with this certificate who lists the fleet.
 async fn seen_by(place: &Place, identity: &Identity) -> Result<v1::ListResponse, Status> {
     until("a coordinator that knows the fleet", async || {
         let listed = match fleet(place, identity).await {
@@ -46,12 +46,12 @@ async fn seen_by(place: &Place, identity: &Identity) -> Result<v1::ListResponse,
     .await
 }
 
-/// As one of the cluster's users.
+/// As a user of the cluster.
 fn user(person: &Person) -> Identity {
     people().sign(person)
 }
 
-/// As whom the API server itself knows the holder.
+/// The holder's identity according to the API server itself.
 fn known_as(place: &Place, identity: &Identity) -> Value {
     let (certificate, key) = (identity.certificate_pem(), identity.key_pem());
     let kubeconfig = place.plane.certificate_kubeconfig("whoami", certificate, key).unwrap();
@@ -118,13 +118,13 @@ async fn a_person_with_a_certificate_may_what_rbac_grants_their_name_and_their_g
     );
     let status = fleet.release(all()).await.unwrap_err();
     assert_refused(&status, Code::PermissionDenied, "verbs: [release]");
-    // Of her group only: what is hers alone is not another's.
+    // Only the group's permissions: her own are not another person's.
     let bob = user(&person("bob", &["auditors"]));
     seen_by(&place, &bob).await.unwrap();
     let status = self::fleet(&place, &bob).await.unwrap().ground(all()).await;
     assert_refused(&status.unwrap_err(), Code::PermissionDenied, "bob may not ground");
 
-    // What is taken away is gone soon, also on a connection that is open.
+    // A permission that is removed ends soon, also on an open connection.
     place.kubectl(["delete", "clusterrolebinding", "auditors-see", "ada-grounds"]);
     for what in ["get drones", "ground swarms"] {
         let refused = until("her rights to be gone", async || {
@@ -136,7 +136,7 @@ async fn a_person_with_a_certificate_may_what_rbac_grants_their_name_and_their_g
         });
         assert_refused(&refused.await, Code::PermissionDenied, what);
     }
-    // The cluster's own administrators may all, as everywhere in it.
+    // The cluster's own administrators may do everything, as elsewhere in it.
     let root = user(&person("root", &["system:masters"]));
     let mut fleet = self::fleet(&place, &root).await.unwrap();
     assert_eq!(fleet.kill(one()).await.unwrap_err().code(), Code::NotFound);
@@ -164,7 +164,7 @@ async fn a_certificate_that_the_api_server_would_refuse_is_refused_before_anythi
         assert_ne!(status.code(), Code::Ok, "{status}");
         place.until_told(&["connection refused", why]);
     }
-    // Who is "root" to whoever passes over a kind of text is another to the API server.
+    // A name that is "root" to a reader that skips a kind of text is another name to the API server.
     let visitor = DnValue::BmpString(BmpString::try_from("visitor").unwrap());
     let masked = user(&person("root", &[]).also_named(visitor));
     assert_eq!(known_as(&place, &masked)["username"], "visitor");
@@ -192,7 +192,7 @@ async fn a_certificate_that_ends_while_its_connection_is_open_is_worth_nothing_f
 async fn no_user_of_the_cluster_is_an_agent_and_no_agent_is_a_person() {
     let place = Place::new();
     let bystander = place.bystander().await;
-    // A kubelet's own certificate, and some that say of themselves what only ours may.
+    // A kubelet's own certificate, and some with names that only ours may have.
     let kubelet = user(&person("system:node:a", &["system:nodes"]));
     let status = seen_by(&place, &kubelet).await.unwrap_err();
     assert_refused(&status, Code::PermissionDenied, "system:node:a may not get drones");

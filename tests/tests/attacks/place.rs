@@ -1,7 +1,7 @@
-//! Where the attacks take place: one real control plane, and for each test a coordinator with the rights of deploy/rbac.yaml, a
-//! bystander who is connected all the while, and nodes.
+//! The surroundings of the attacks: one real control plane, and for each test a coordinator with the rights of deploy/rbac.yaml, a
+//! bystander that is connected all the time, and nodes.
 //!
-//! Owns: starting them, one test at a time, and what the coordinator's log says. Must not: judge credentials.
+//! Owns: starting them, one test at a time, and reading the coordinator's log. Must not: judge credentials.
 
 use crate::certificates_of_people::ClusterAuthority;
 use crate::session::Bystander;
@@ -18,7 +18,7 @@ pub const SYSTEM: &str = "skein-system";
 
 static ONE: Mutex<()> = Mutex::new(());
 
-/// A place with a coordinator.
+/// A control plane with a coordinator.
 pub struct Place {
     pub plane: &'static ControlPlane,
     pub coordinator: Process,
@@ -40,7 +40,7 @@ pub fn plane() -> &'static ControlPlane {
     ControlPlane::shared(start).unwrap()
 }
 
-/// The authority that the cluster knows its users by.
+/// The authority of the cluster's user certificates.
 pub fn people() -> &'static ClusterAuthority {
     static PEOPLE: OnceLock<ClusterAuthority> = OnceLock::new();
     PEOPLE.get_or_init(ClusterAuthority::make)
@@ -56,7 +56,7 @@ impl Place {
         let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         let plane = plane();
         let kubeconfig = plane.service_account_kubeconfig(SYSTEM, "skein-coordinator").unwrap();
-        // What the last coordinator published is not what this one shows.
+        // The certificates that the last coordinator published are not those of this one.
         let stale = [
             "delete",
             "configmap",
@@ -77,7 +77,7 @@ impl Place {
         }
     }
 
-    /// A bystander whose session is open; it does not end until it is asked how it fared.
+    /// A bystander with an open session; it runs until its result is requested.
     pub async fn bystander(&self) -> Bystander {
         let token = tokens::of_agent(self.plane, "bystander");
         Bystander::start(self.way.clone(), &token).await
@@ -112,7 +112,7 @@ fn start(plane: &ControlPlane, kubeconfig: &Path, flags: &[&str]) -> (Process, S
     (process, address.unwrap())
 }
 
-/// Whom to believe, as agents and tools learn it.
+/// The trusted certificates, as agents and tools read them.
 pub fn published(plane: &ControlPlane) -> Bundle {
     let get = ["get", "configmap", "skein-ca", "-n", SYSTEM];
     let bundle = wait_for("ConfigMap skein-ca", PATIENCE, || {

@@ -1,6 +1,6 @@
-//! One stream of an agent, as the attacks open it, and the bystander who must notice nothing.
+//! One stream of an agent, as the attacks open it, and the bystander, which must not be affected.
 //!
-//! Owns: Hello, reports, and how a stream ended. Must not: be the real agent: that one would not do such things.
+//! Owns: Hello, reports, and how a stream ended. Must not: be the real agent: it would not do such things.
 
 use crate::place::until;
 use crate::way::Way;
@@ -42,8 +42,8 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Opens a stream with a token and says Hello for `node`. A coordinator that has just started says that it knows nothing
-    /// yet; it is asked again.
+    /// Opens a stream with a token and sends Hello for `node`. A coordinator that has just started answers that it is not
+    /// ready yet; then the stream is opened again.
     pub async fn open(way: &Way, token: &str, node: &str) -> Result<Self, Status> {
         let opened = until("a coordinator that knows the fleet", async || {
             match Self::open_once(way, token, node).await {
@@ -66,7 +66,7 @@ impl Stream {
         Ok(Self { to, from })
     }
 
-    /// Reads until the stream ends; how it did.
+    /// Reads until the stream ends; returns its status.
     pub async fn ending(mut self) -> Status {
         loop {
             match self.from.message().await {
@@ -77,7 +77,7 @@ impl Stream {
         }
     }
 
-    /// Reports, and waits for the first order: the session is open.
+    /// Sends reports, and waits for the first order: the session is open.
     pub async fn until_ordered(&mut self) -> Result<(), Status> {
         self.to.try_send(report(1)).unwrap();
         let first = tokio::time::timeout(Duration::from_secs(20), self.from.message()).await;
@@ -86,7 +86,7 @@ impl Stream {
     }
 }
 
-/// How an attempt to be an agent ended: right away, or after Hello.
+/// The status of an attempt to connect as an agent: at once, or after Hello.
 pub async fn refused(way: &Way, token: &str, node: &str) -> Status {
     match Stream::open(way, token, node).await {
         Err(status) => status,
@@ -127,7 +127,7 @@ impl Bystander {
         Self { reports, task }
     }
 
-    /// Its stream is the one that it began with, and its reports still go through.
+    /// Its stream is still the first one, and its reports still arrive.
     pub async fn stays_unharmed(self) {
         let before = self.reports.load(Ordering::Relaxed);
         let start = Instant::now();

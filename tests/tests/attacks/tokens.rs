@@ -1,6 +1,6 @@
-//! Tokens, good and bad.
+//! Tokens, valid and invalid.
 //!
-//! Owns: having them made by the API server, and forging them with its own signing key. Must not: send them.
+//! Owns: getting them from the API server, and forging them with its own signing key. Must not: send them.
 
 use crate::place::SYSTEM;
 use base64::Engine as _;
@@ -13,7 +13,7 @@ use testkit::ControlPlane;
 
 pub const AUDIENCE: &str = "skein-coordinator";
 
-/// The token of the agent on this node, as a kubelet would have it made.
+/// The token of the agent on this node, requested as a kubelet does.
 pub fn of_agent(plane: &ControlPlane, node: &str) -> String {
     make(
         plane,
@@ -51,7 +51,7 @@ pub fn forged(plane: &ControlPlane, token: &str, change: impl FnOnce(&mut Value)
     format!("{signed}.{}", URL_SAFE_NO_PAD.encode(raw(&signature)))
 }
 
-/// Two numbers of 32 bytes each (RFC 7518, 3.4) out of the DER of an ECDSA signature.
+/// Two numbers of 32 bytes each (RFC 7518, 3.4) from the DER of an ECDSA signature.
 fn raw(der: &[u8]) -> Vec<u8> {
     let number = |at: usize| {
         let length = usize::from(der[at + 1]);

@@ -1,6 +1,6 @@
-//! The way to a coordinator that speaks TLS.
+//! Connections to a coordinator over TLS.
 //!
-//! Owns: dialling it with credentials or without, from any loopback address. Must not: make credentials.
+//! Owns: dialling it with credentials or without, from any loopback address. Must not: create credentials.
 
 #![allow(dead_code, reason = "not every test goes every way")]
 
@@ -19,7 +19,7 @@ use trust::{Bundle, Identity};
 pub type Calls = InterceptedService<Channel, Bearer>;
 pub type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Where a coordinator is, and whom to believe there.
+/// The address of a coordinator, and the trusted certificates.
 #[derive(Clone, Debug)]
 pub struct Way {
     pub address: SocketAddr,
@@ -71,7 +71,7 @@ impl Way {
     }
 }
 
-/// An empty token is none.
+/// An empty token means none.
 pub fn bearer(token: &str) -> Bearer {
     Bearer::new(token).unwrap_or_default()
 }

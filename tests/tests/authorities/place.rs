@@ -1,7 +1,7 @@
-//! Where authorities are tried: one real control plane, and coordinators with the rights of deploy/rbac.yaml, as many as a test
-//! starts.
+//! The surroundings of these tests: one real control plane, and coordinators with the rights of deploy/rbac.yaml, as many as
+//! a test starts.
 //!
-//! Owns: starting them, one test at a time, and what they say of themselves. Must not: make authorities.
+//! Owns: starting them, one test at a time, and reading their logs. Must not: create authorities.
 
 use crate::kept;
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -29,7 +29,7 @@ pub fn plane() -> &'static ControlPlane {
     ControlPlane::shared(start).unwrap()
 }
 
-/// Nobody else starts coordinators meanwhile, and nothing is there that one has made: no authority, and no leader.
+/// No other test starts coordinators meanwhile, and nothing of an earlier one exists: no authority, and no leader.
 pub async fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::const_new(());
     let one = ONE.lock().await;
@@ -38,7 +38,7 @@ pub async fn alone() -> MutexGuard<'static, ()> {
     one
 }
 
-/// The API as a coordinator has it.
+/// The API client of a coordinator.
 pub async fn client() -> kube::Client {
     let path = plane().service_account_kubeconfig(SYSTEM, "skein-coordinator").unwrap();
     let kubeconfig = Kubeconfig::read_from(path).unwrap();
@@ -90,7 +90,7 @@ impl Coordinator {
         self.process.stderr().contains(words)
     }
 
-    /// What a kubelet's probe is told.
+    /// The answer to a kubelet's probe.
     pub async fn is_ready(&self) -> bool {
         let endpoint = Endpoint::from_shared(format!("http://127.0.0.1:{}", self.health)).unwrap();
         let asked = HealthClient::new(endpoint.connect().await.unwrap())

@@ -1,4 +1,4 @@
-//! Several coordinators that make the first authority, or the next one, at the same moment.
+//! Several coordinators that create the first authority, or the next one, at the same moment.
 
 use crate::kept::{DAY, authorities, bundle, forget, one, write_secret};
 use crate::place::{Coordinator, SYSTEM, alone, plane, until};
@@ -36,7 +36,7 @@ async fn of_three_coordinators_that_start_at_once_one_makes_the_authority_and_al
     }
 }
 
-/// The keys of so many coordinators, begun at the same moment.
+/// The keys of this many coordinators, started at the same moment.
 async fn at_once(count: usize) -> Vec<Keys> {
     let client = crate::place::client().await;
     let security = ClusterSecurity {
@@ -50,7 +50,7 @@ async fn at_once(count: usize) -> Vec<Keys> {
     opened.into_iter().map(|opened| opened.unwrap().0).collect()
 }
 
-/// All of them show certificates of the authority that signs, and believe and publish the same ones.
+/// All of them show certificates of the authority that signs, and trust and publish the same ones.
 fn agree(keys: &[Keys], count: usize) {
     let now = SystemTime::now();
     let kept = authorities(plane());

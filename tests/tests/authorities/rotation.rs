@@ -1,4 +1,4 @@
-//! The next authority: made in time, and signing when all had time to hear of it, while streams go on.
+//! The next authority: created in time, and signing when all have had time to receive it, while streams stay open.
 
 use crate::kept::{DAY, authorities, both, bundle, coming, ending, one, secret, write_list, write_secret};
 use crate::place::{Coordinator, alone, plane, until};
@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 use trust::authorities::{AHEAD, LIFE};
 use trust::{Authorities, Enrolled, Identity, Peer, Validity};
 
-/// The certificate of node a's agent, made by the authority that signs at `now`, and on the list.
+/// The certificate of node a's agent, signed by the authority that signs at `now`, and on the list.
 fn enrolled(authorities: &Authorities, now: SystemTime) -> Identity {
     let mut list = Enrolled::default();
     let peer = Peer::agent(NodeName::parse("a").unwrap());
@@ -39,7 +39,7 @@ async fn session(way: &Way, identity: &Identity) -> tonic::Streaming<v1::ToAgent
     until("the session of an enrolled agent", open).await
 }
 
-/// It goes on: nothing ends it, and nothing is said that is an end.
+/// It continues: nothing ends it, and no message announces an end.
 async fn goes_on(mut stream: tonic::Streaming<v1::ToAgent>) {
     let heard = tokio::time::timeout(Duration::from_secs(2), async {
         while let Ok(Some(_)) = stream.message().await {}
@@ -47,7 +47,7 @@ async fn goes_on(mut stream: tonic::Streaming<v1::ToAgent>) {
     assert!(heard.await.is_err(), "the session was ended");
 }
 
-/// Waits until who believes these alone can connect.
+/// Waits until a client that trusts only these can connect.
 async fn until_believed(way: &Way, only: &Authorities) {
     let way = Way {
         bundle: only.bundle(SystemTime::now()),
@@ -88,11 +88,11 @@ async fn the_next_authority_is_made_and_published_two_years_ahead_and_all_who_be
     assert_eq!(kept.bundle(now).to_pem(), bundle(plane).unwrap().to_pem());
     assert!(kept.next(now).unwrap().is_none());
 
-    // Whoever was told of the old one only.
+    // A client that trusts only the old one.
     let way = Way::new(&coordinator.address, old.bundle(now));
     let bystander = Bystander::start(way.clone(), &tokens::of_agent(plane, "bystander")).await;
     let session = session(&way, &agent).await;
-    // Another coordinator makes no third.
+    // Another coordinator creates no third.
     let text = secret(plane);
     let other = Coordinator::start();
     until_believed(&Way::new(&other.address, old.bundle(now)), &old).await;
@@ -105,7 +105,7 @@ async fn the_next_authority_is_made_and_published_two_years_ahead_and_all_who_be
 async fn when_the_next_authority_signs_streams_go_on_and_who_was_told_of_it_connects_again() {
     let _alone = alone().await;
     let (plane, now) = (plane(), SystemTime::now());
-    // Coordinators look every 10 s; that look, too, comes within the time that is waited.
+    // Coordinators check every 10 s; that check, too, is within the wait.
     let (first, second) = (ending(now), coming(now, Duration::from_secs(25)));
     let all = both(&first, &second);
     write_secret(plane, all.to_pem());
@@ -115,7 +115,7 @@ async fn when_the_next_authority_signs_streams_go_on_and_who_was_told_of_it_conn
     let way = Way::new(&coordinator.address, all.bundle(now));
     until_believed(&way, &first).await;
     assert!(why_refused(&way, &second).await.contains("UnknownIssuer"));
-    // One that believes the first only, and one that believes both.
+    // One that trusts the first only, and one that trusts both.
     let old = Way::new(&coordinator.address, first.bundle(now));
     let bystander = Bystander::start(old, &tokens::of_agent(plane, "bystander")).await;
     let before = session(&way, &agent).await;
@@ -124,7 +124,7 @@ async fn when_the_next_authority_signs_streams_go_on_and_who_was_told_of_it_conn
     goes_on(before).await;
     bystander.stays_unharmed().await;
     assert!(why_refused(&way, &first).await.contains("UnknownIssuer"));
-    // A certificate that the first one has signed counts while that is good.
+    // A certificate that the first one has signed counts as long as that is valid.
     goes_on(session(&way, &agent).await).await;
     Bystander::start(way, &tokens::of_agent(plane, "bystander"))
         .await

@@ -1,4 +1,4 @@
-//! What people do to the Secret and the ConfigMap, and an API server that is away when a certificate is due.
+//! What people do to the Secret and the ConfigMap, and an API server that is unavailable when a certificate is due.
 
 use crate::kept::{DAY, authorities, both, bundle, coming, ending, one, remove, secret, write_secret};
 use crate::place::{Coordinator, alone, plane, until};
@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use testkit::process::Signal;
 use trust::Authorities;
 
-/// One with three years to go, whose coordinator looks at it every ten minutes.
+/// An authority with three years left, whose coordinator checks it every ten minutes.
 fn lasting(now: SystemTime) -> Authorities {
     one(now - DAY, now + 4 * 365 * DAY)
 }
@@ -43,7 +43,7 @@ async fn a_coordinator_whose_secret_is_damaged_replaces_nothing_does_not_lead_an
         write_secret(plane, &text);
         let coordinator = Coordinator::start();
         coordinator.until_told(&["no certificate to serve with yet", "Secret skein-ca", why]);
-        // Twice, so that it is seen that it goes on trying.
+        // Twice, which shows that it retries.
         coordinator.until_told(&["no certificate to serve with yet", "failures=2"]);
         assert_eq!(secret(plane).unwrap(), text, "{why}");
         assert_eq!(bundle(plane), None);
@@ -58,7 +58,7 @@ async fn a_coordinator_whose_secret_is_damaged_replaces_nothing_does_not_lead_an
     let bystander = Bystander::start(way, &tokens::of_agent(plane, "bystander")).await;
     assert!(coordinator.is_ready().await);
 
-    // One that cannot serve takes nobody's place.
+    // One that cannot serve does not become leader.
     write_secret(plane, "damaged");
     let next = Coordinator::start();
     next.until_told(&["no certificate to serve with yet"]);
@@ -77,7 +77,7 @@ async fn what_is_damaged_or_removed_while_a_coordinator_runs_ends_nothing_and_is
     let way = Way::new(&coordinator.address, bundle(plane).unwrap());
     let bystander = Bystander::start(way.clone(), &tokens::of_agent(plane, "bystander")).await;
 
-    // Published again at the next look, which is soon here; it takes minutes with an authority that has years to go.
+    // Published again at the next check, which is soon here; it takes minutes with an authority that has years left.
     remove(plane, "configmap", "skein-ca");
     until_published("the ConfigMap to be there again", &all).await;
 
@@ -85,7 +85,7 @@ async fn what_is_damaged_or_removed_while_a_coordinator_runs_ends_nothing_and_is
     coordinator.until_told(&["stay as they are", "Secret skein-ca"]);
     way.tls(None).await.unwrap();
     assert_eq!(secret(plane).unwrap(), b"damaged");
-    // Its certificate is due all the while.
+    // Its certificate is due all the time.
     coordinator.until_told(&["certificate renewed by the authority that was read last"]);
     way.tls(None).await.unwrap();
     write_secret(plane, all.to_pem());

@@ -1,7 +1,7 @@
-//! A scripted agent: speaks the uplink protocol and moves a make-believe vehicle as ordered.
+//! A scripted agent: speaks the uplink protocol and moves a fake vehicle as ordered.
 //!
-//! Owns: the other end of the uplink, and the record of every order that came. Must not: use the real agent's code; what
-//! is shared is `fleet`'s rule for taking orders.
+//! Owns: the other end of the uplink, and the record of every received order. Must not: use the real agent's code; only
+//! `fleet`'s rule for accepting orders is shared.
 
 use fleet::assignment::{Desired, Fence, Order};
 use futures::StreamExt;
@@ -22,21 +22,21 @@ pub struct State {
     pub reasons: Vec<String>,
     /// What these reasons are.
     pub class: v1::ReasonClass,
-    /// The height that it does not leave, whatever it is asked for.
+    /// The height that it does not leave, whatever is ordered.
     pub stuck_at: Option<f64>,
     pub battery: u32,
-    /// Whether it takes orders at all.
+    /// Whether it accepts orders.
     pub obeys: bool,
     /// Tenths of a second from one stage of its flight to the next.
     pub pace: u64,
-    /// Whether it comes down when told to.
+    /// Whether it lands when ordered to.
     pub lands: bool,
     pub fence: Fence,
-    /// How often somebody has taken over.
+    /// How often another station has taken over.
     pub takeovers: u32,
-    /// Every kill that came.
+    /// Every received kill.
     pub kills: Vec<v1::Kill>,
-    /// Every order that came, in this order.
+    /// Every received order, in this order.
     pub orders: Vec<Order>,
     ticks: u64,
 }
@@ -70,7 +70,7 @@ impl Vehicle {
         matches!(self.state().truth, Truth::TakingOff | Truth::InAir | Truth::Landing)
     }
 
-    /// The names of the Drones for which it was ever told to fly.
+    /// The names of the Drones for which it was ever ordered to fly.
     pub fn told_to_fly_for(&self) -> Vec<String> {
         let flying = |order: &Order| match order {
             Order::Assigned(a) if matches!(a.desired, Desired::Flying { .. }) => Some(a.name.name.clone()),
@@ -79,7 +79,7 @@ impl Vehicle {
         self.state().orders.iter().filter_map(flying).collect()
     }
 
-    /// Whether it was ever told to be on the ground, or that it has no Drone, since order number `from`.
+    /// Whether it was ever ordered to be on the ground, or that it has no Drone, since order number `from`.
     pub fn told_to_land_since(&self, from: usize) -> bool {
         self.state().orders[from..].iter().any(|order| match order {
             Order::Unassigned { .. } => true,
@@ -89,7 +89,7 @@ impl Vehicle {
 }
 
 impl State {
-    /// How high it is, metres above home: where it was asked to be, as far as it flies.
+    /// Its height, metres above home: the ordered one, as far as it flies.
     fn height(&self) -> f64 {
         match self.fence.held.as_ref().map(|held| held.desired) {
             Some(Desired::Flying { altitude }) if self.truth == Truth::InAir => self.stuck_at.unwrap_or(altitude.0),
@@ -104,7 +104,7 @@ impl State {
             .map(|held| matches!(held.desired, Desired::Grounded { .. }))
     }
 
-    /// One step towards what is ordered.
+    /// One step towards the ordered state.
     fn step(&mut self) {
         self.ticks += 1;
         if !self.ticks.is_multiple_of(self.pace) {
@@ -205,7 +205,7 @@ impl Agent {
         let (vehicle, server) = (vehicle.clone(), format!("http://{server}"));
         Self(tokio::spawn(async move {
             loop {
-                // What went wrong is the coordinator's absence or refusal; the tests look at what comes of it.
+                // The error is the coordinator's absence or refusal; the tests check its effect.
                 let _ = session(&vehicle, server.clone()).await;
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }

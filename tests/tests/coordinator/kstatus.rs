@@ -1,5 +1,5 @@
-//! What tools that wait for objects (Flux, and others that stand on `kstatus`) make of Swarms and Drones in each part of their life:
-//! a Swarm is Current only when what was asked for is so.
+//! The result of tools that wait for objects (Flux, and others based on `kstatus`) for Swarms and Drones in each part of their life:
+//! a Swarm is Current only when everything requested is done.
 
 use crate::agent::Vehicle;
 use crate::field::{Field, condition};
@@ -21,7 +21,7 @@ const KSTATUS: GoTool = GoTool {
 
 const WITHIN: Duration = Duration::from_secs(60);
 
-/// What kstatus says of all Swarms and Drones in namespace `north`, by kind and then by name, each with its reason.
+/// kstatus of all Swarms and Drones in namespace `north`, by kind and then by name, each with its reason.
 fn said(field: &Field) -> anyhow::Result<BTreeMap<String, String>> {
     let all = field
         .cluster()
@@ -41,7 +41,7 @@ fn said(field: &Field) -> anyhow::Result<BTreeMap<String, String>> {
     words.lines().map(pair).collect()
 }
 
-/// Waits until kstatus says `swarm` of the Swarm, and `drones` of the Drones, sorted.
+/// Waits until kstatus is `swarm` for the Swarm, and `drones` for the Drones, sorted.
 async fn until(field: &Field, what: &str, swarm: &str, drones: &[&str]) {
     let word = |told: &String| told.split(':').next().unwrap_or_default().to_owned();
     let probe = async || {
@@ -75,7 +75,7 @@ fn stuck(vehicles: &[Vehicle], at: Option<f64>) {
 }
 
 pub async fn a_swarm_is_current_for_tools_that_wait_only_when_what_was_asked_for_is_so(mut field: Field) {
-    // No coordinator has seen them yet.
+    // No coordinator has observed them yet.
     field.swarm("north", "alpha", json!({"replicas": 2})).await;
     field.drone("north", json!({"name": "alone"}), json!({})).await;
     until(
@@ -117,7 +117,7 @@ pub async fn a_swarm_is_current_for_tools_that_wait_only_when_what_was_asked_for
     vehicles[0].state().ready = true;
     until(&field, "both to fly", "Current", &["Current", "Current"]).await;
 
-    // Another height: whatever is read from now on, the Swarm is not said to be as asked before both are there.
+    // Another height: from now on, the Swarm is not reported as Current before both are there.
     stuck(&vehicles, Some(10.0));
     ask_for_height(&field, 14.0).await;
     let start = Instant::now();
@@ -144,7 +144,7 @@ pub async fn a_swarm_is_current_for_tools_that_wait_only_when_what_was_asked_for
         start.elapsed()
     );
 
-    // A height that is not reached is told, and no command comes of it.
+    // A height that is not reached is reported, and causes no command.
     stuck(&vehicles, Some(14.0));
     ask_for_height(&field, 18.0).await;
     let given = |vehicle: &Vehicle| vehicle.state().orders.len();
@@ -174,7 +174,7 @@ pub async fn a_swarm_is_current_for_tools_that_wait_only_when_what_was_asked_for
     stuck(&vehicles, None);
     until(&field, "both to be there after all", "Current", &["Current", "Current"]).await;
 
-    // Fewer: the one that lands is going, and the Swarm is not there yet.
+    // Fewer: the one that lands is being deleted, and the Swarm is not Current yet.
     let lands = |yes| vehicles.iter().for_each(|v| v.state().lands = yes);
     lands(false);
     field.scale("north", "alpha", 1).await;

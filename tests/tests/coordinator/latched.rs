@@ -1,4 +1,4 @@
-//! Ground orders as objects of their own: what is made or edited later falls under them, and only a release ends them.
+//! Ground orders as objects of their own: later created or edited objects fall under them, and only a release ends them.
 
 use crate::agent::Vehicle;
 use crate::field::{Coordinator, Field, condition, phase};
@@ -13,7 +13,7 @@ use tonic::transport::Channel;
 
 type Fleet = v1::fleet_client::FleetClient<Channel>;
 
-/// A vehicle that may fly does so within this; here none may.
+/// A vehicle that may fly does so within this time; here none may.
 const LONG_ENOUGH: Duration = Duration::from_secs(3);
 
 async fn fleet(coordinator: &Coordinator) -> Fleet {
@@ -64,7 +64,7 @@ pub async fn what_is_made_or_edited_after_a_ground_order_falls_under_it(mut fiel
     field.until_drones("a new Swarm to stay down", both).await;
     nobody_flies(&vehicles, "a new Swarm").await;
 
-    // As a tool does that knows nothing of the order.
+    // As a tool does that does not know the order.
     let mut replaced = field.swarms("north").get("alpha").await.unwrap();
     replaced.spec.grounded = false;
     replaced.metadata.managed_fields = None;
@@ -91,7 +91,7 @@ pub async fn what_is_made_or_edited_after_a_ground_order_falls_under_it(mut fiel
     field.until_drones("one that is made again to stay down", three).await;
     nobody_flies(&vehicles, "a Swarm that was made again").await;
 
-    // Deleting the order is no release.
+    // Deleting the order does not release it.
     let name = given[0].name_any();
     field
         .ground_orders()
@@ -157,7 +157,7 @@ pub async fn the_vehicles_of_a_grounded_swarm_that_is_deleted_serve_nobody_else(
         .await;
     assert!(on(&waits[0]).is_empty());
     nobody_flies(&vehicles, "the deletion of the Swarm").await;
-    // It is over by the name of what it was given for.
+    // It is released by the name of its target.
     fleet.release(swarm("alpha")).await.unwrap();
     field.until_drones("the other to fly", |d| flying(d) == 1).await;
 }
@@ -187,21 +187,21 @@ pub async fn a_drone_a_vehicle_and_a_part_of_all_are_grounded_and_released(mut f
     assert_eq!((told.drones, told.agents_told), (1, 1));
     let down = |d: &[crds::Drone]| d.len() == 2 && d.iter().all(|d| phase(d) == "Grounded");
     field.until_drones("both to be down", down).await;
-    // What is released is that, and nothing beside it.
+    // Only that is released, and nothing else.
     let still = fleet.release(swarm("alpha")).await.unwrap().into_inner();
     assert!(still.not_done.is_empty(), "{still:?}");
     field.until_drones("the one to fly", |d| flying(d) == 1).await;
     fleet.release(node.clone()).await.unwrap();
     field.until_drones("both to fly", |d| flying(d) == 2).await;
 
-    // A Swarm is released of an order to all, and the rest stays.
+    // A Swarm is released from an order to all, and the rest stays.
     fleet.ground(all()).await.unwrap();
     field.until_drones("all to be down", down).await;
     fleet.release(swarm("alpha")).await.unwrap();
     field.until_drones("the Swarm to fly", |d| flying(d) == 1).await;
     tokio::time::sleep(LONG_ENOUGH).await;
     assert_eq!(vehicles.iter().filter(|v| v.flies()).count(), 1);
-    // A vehicle stays down by the order to it, and that is said.
+    // A vehicle stays on the ground by the order to it, and the answer says that.
     fleet.ground(node.clone()).await.unwrap();
     let lone = to(Target::Drone(v1::DroneTarget {
         namespace: "south".into(),

@@ -1,4 +1,4 @@
-//! Several coordinators: one leads, the others stand by, and what flies does not notice who it is.
+//! Several coordinators: one leads, the others are on standby, and a change of the leader does not affect flights.
 
 use crate::agent::Vehicle;
 use crate::field::{Coordinator, Field, PATIENCE, SYSTEM};
@@ -19,7 +19,7 @@ use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 /// Longer than a leader acts without a renewal.
 const DOUBTED: Duration = Duration::from_millis(7500);
 
-/// Waits until the EndpointSlice of the Service leads to `address`.
+/// Waits until the EndpointSlice of the Service has `address`.
 pub async fn service_leads_to(field: &Field, address: &str) {
     let slices: Api<EndpointSlice> = Api::namespaced(field.client.clone(), SYSTEM);
     field
@@ -35,7 +35,7 @@ pub async fn service_leads_to(field: &Field, address: &str) {
         .await;
 }
 
-/// Whether the Pod would be Ready, and whether it takes agents.
+/// Whether the Pod would be Ready, and whether it accepts agents.
 async fn health(coordinator: &Coordinator) -> (bool, bool) {
     let server = format!("http://{}", coordinator.address);
     let channel = tonic::transport::Channel::from_shared(server).unwrap();
@@ -67,7 +67,7 @@ fn terms(vehicles: &[Vehicle]) -> Vec<Option<u64>> {
     vehicles.iter().map(term).collect()
 }
 
-/// Waits until all hold an order of a term above `term`; says how long that took.
+/// Waits until all hold an order of a term above `term`; returns how long that took.
 async fn until_led_above(field: &Field, vehicles: &[Vehicle], term: u64) -> Duration {
     let start = Instant::now();
     field
@@ -94,7 +94,7 @@ fn assert_nobody_was_told_to_land(vehicles: &[Vehicle], since: &[usize]) {
     }
 }
 
-/// Agents that find whichever coordinator leads.
+/// Agents that find the coordinator that leads.
 fn also(vehicles: &[Vehicle], coordinator: &Coordinator) -> Vec<Agent> {
     vehicles.iter().map(|v| Agent::start(v, &coordinator.address)).collect()
 }
@@ -118,7 +118,7 @@ pub async fn of_two_coordinators_one_leads_and_the_other_takes_over_and_nobody_c
     let fly: Vec<_> = vehicles.iter().filter(|v| v.flies()).cloned().collect();
     let (since, term) = (orders(&fly), terms(&fly)[0].unwrap());
 
-    // Without warning: the second has to wait for as long as the Lease lasts.
+    // Without warning: the second has to wait until the Lease expires.
     first.process.signal(Signal::SIGKILL).unwrap();
     let after = until_led_above(&field, &fly, term).await;
     println!("after a kill all are led again within {after:?}");
@@ -128,7 +128,7 @@ pub async fn of_two_coordinators_one_leads_and_the_other_takes_over_and_nobody_c
     field.until_drones("three to fly", |drones| flying(drones) == 3).await;
     assert_nobody_was_told_to_land(&fly, &since);
 
-    // In good order: the next need not wait.
+    // An orderly shutdown: the next need not wait.
     let third = field.coordinator();
     until_health(&field, &third, (true, false)).await;
     let _to_third = also(&vehicles, &third);
@@ -157,7 +157,7 @@ pub async fn a_leader_that_cannot_renew_keeps_what_flies_begins_no_flight_and_st
 
     field.cluster().api_server().pause().unwrap();
     tokio::time::sleep(DOUBTED + Duration::from_secs(1)).await;
-    // Its agent comes back, and now it could take off. So could the third, which was told to fly before.
+    // Its agent is back, and now it could take off. So could the third, which was ordered to fly before.
     vehicles[1].state().ready = true;
     vehicles[2].state().ready = true;
     let asked = vehicles[1].told_to_fly_for().len();
@@ -247,7 +247,7 @@ pub async fn a_store_that_went_back_lifts_nobody_until_a_person_has_confirmed_it
     let fly: Vec<_> = vehicles.iter().filter(|v| v.flies()).cloned().collect();
     let since = orders(&fly);
 
-    // As after a restore: the term that the Lease says is one of before.
+    // As after a restore: the term in the Lease is an earlier one.
     let count = lease(&field).get("skein-coordinator").await.unwrap();
     let count = count.spec.unwrap().lease_transitions.unwrap();
     change_lease(&field, json!({"spec": {"leaseTransitions": count - 1}})).await;
@@ -262,7 +262,7 @@ pub async fn a_store_that_went_back_lifts_nobody_until_a_person_has_confirmed_it
     assert!(noted.annotations().contains_key(labels::WENT_BACK), "{noted:#?}");
     drop(agents);
 
-    // Whoever leads next keeps what flies, and lifts and binds nobody.
+    // The next leader keeps what flies, and lets nothing take off and binds nothing.
     let second = field.coordinator();
     let _agents = also(&vehicles, &second);
     until_health(&field, &second, (true, true)).await;
@@ -272,7 +272,7 @@ pub async fn a_store_that_went_back_lifts_nobody_until_a_person_has_confirmed_it
     assert_eq!(vehicles.iter().filter(|v| v.flies()).count(), 1);
     assert_eq!(field.all_drones().await.len(), 1, "nothing is made by it");
     assert_nobody_was_told_to_land(&fly, &since);
-    // A ground order goes through all the same.
+    // A ground order still works.
     let all = || v1::GroundRequest {
         target: Some(v1::ground_request::Target::All(v1::All {})),
     };
@@ -301,7 +301,7 @@ pub async fn a_new_epoch_is_followed_by_agents_that_refuse_all_terms_of_this_one
     field.until_drones("one to fly", |drones| flying(drones) == 1).await;
     let since = orders(&vehicles);
     drop(agents);
-    // It has followed a coordinator that led the last term there is.
+    // It has served a coordinator of the highest possible term.
     let last = fleet::ids::Term(2_147_483_645);
     vehicles[0].state().fence.highest_term = last;
     change_lease(&field, json!({"metadata": {"annotations": {labels::TERM_EPOCH: "1"}}})).await;

@@ -1,4 +1,4 @@
-//! What the log of a coordinator is about, line by line.
+//! The Drone that each line of a coordinator's log is about.
 //!
 //! Owns: that each line about a Drone is in its span and in no other's, through the lives of two Drones.
 
@@ -12,12 +12,12 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// What a line of the log says of a Drone, by the coordinator's modules that work on one Drone at a time.
+/// Texts of log lines about a Drone, by the coordinator's modules that work on one Drone at a time.
 const ABOUT_A_DRONE: [&str; 4] = ["bound", "phase changed", "order sent to the agent", RELEASED];
 
 const RELEASED: &str = "released: its vehicle is landed and disarmed";
 
-/// How long a line of the log may take.
+/// The deadline of a log line.
 const SOON: Duration = Duration::from_secs(10);
 
 pub async fn each_line_about_a_drone_is_in_its_span_and_none_mixes_two(mut field: Field) {
@@ -34,7 +34,7 @@ pub async fn each_line_about_a_drone_is_in_its_span_and_none_mixes_two(mut field
     field.until_drones("both to be gone", <[Drone]>::is_empty).await;
     let gone = Instant::now();
 
-    // Its line follows the write with which a Drone goes.
+    // Its line follows the write that removes the Drone.
     let log = loop {
         let log = coordinator.process.stderr();
         if log.matches(RELEASED).count() == 2 {

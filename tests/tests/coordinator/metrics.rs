@@ -1,4 +1,4 @@
-//! What the coordinator counts, and that the dashboard and the alerts of `deploy/monitoring` ask for nothing else.
+//! The coordinator's metrics, and that the dashboard and the alerts of `deploy/monitoring` use no others.
 
 use crate::field::{Field, condition, told};
 use crate::{crew, flying};
@@ -33,7 +33,7 @@ fn scrape(address: &str) -> String {
     let (head, body) = text.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
     assert!(head.contains("application/openmetrics-text"), "{head}");
-    // The body comes in chunks; their lengths stand on lines of their own.
+    // The body comes in chunks; their lengths are on lines of their own.
     if head.to_ascii_lowercase().contains("transfer-encoding: chunked") {
         return unchunked(body);
     }
@@ -118,7 +118,7 @@ pub async fn what_is_counted_is_what_happened_and_all_that_dashboard_and_alerts_
     judge(&field, &scrapes);
 }
 
-/// Has Prometheus's own engine run every query of the dashboard and of the alerts on `scrapes`.
+/// Runs every query of the dashboard and of the alerts on `scrapes` with Prometheus's own engine.
 fn judge(field: &Field, scrapes: &[String]) {
     let monitoring = workspace_root().join("deploy/monitoring");
     let mut command = Command::new(PROMQL.find_or_build().unwrap());
@@ -136,7 +136,7 @@ fn judge(field: &Field, scrapes: &[String]) {
         "{said}\n{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    // Each of these has something to show after what has happened.
+    // Each of these has data after what has happened.
     for panel in [
         "Flying",
         "Wished",

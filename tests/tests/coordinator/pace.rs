@@ -1,4 +1,4 @@
-//! How a Swarm spreads what it does: takeoffs in time, a changed template over its Drones.
+//! How a Swarm spreads its actions: takeoffs in time, a changed template over its Drones.
 
 use crate::agent::Vehicle;
 use crate::field::{Coordinator, Field, PATIENCE, condition, phase};
@@ -39,7 +39,7 @@ pub async fn takeoffs_of_a_swarm_are_spread_in_time_and_never_more_are_up_than_m
         let gap = pair[1] - pair[0];
         assert!(gap > Duration::from_millis(1900), "{gap:?}");
     }
-    // One is deleted and does not come down: the one in its place waits for it on the ground.
+    // One is deleted and does not land: its replacement waits for it on the ground.
     for vehicle in vehicles.iter().filter(|v| v.flies()) {
         vehicle.state().lands = false;
     }
@@ -64,7 +64,7 @@ pub async fn takeoffs_of_a_swarm_are_spread_in_time_and_never_more_are_up_than_m
     expect_quiet(&coordinator);
 }
 
-/// Deletes a Drone of the Swarm `alpha` whose vehicle does not come down, and waits until the one in its place waits for that.
+/// Deletes a Drone of the Swarm `alpha` whose vehicle does not land, and waits until its replacement waits for that.
 async fn one_that_waits(field: &Field, vehicles: &[Vehicle]) -> (Vehicle, Drone) {
     for vehicle in vehicles.iter().filter(|v| v.flies()) {
         vehicle.state().lands = false;
@@ -214,7 +214,7 @@ pub async fn a_changed_node_selector_replaces_in_an_orderly_way_and_lands_no_mor
     let drones = field.until_drones("two to fly from the south", moved).await;
     assert_eq!(sky.saw(), (2, 3), "two always fly, and never more than one beside them");
 
-    // No node matches: without a replacement nobody lands, as none may be missing.
+    // No node matches: without a replacement no vehicle lands, as none may be missing.
     let orders: Vec<_> = vehicles.iter().map(|v| v.state().orders.len()).collect();
     patch_swarm(&field, json!({"nodeSelector": {"site": "nowhere"}})).await;
     let waits = "do not match nodeSelector";
@@ -226,7 +226,7 @@ pub async fn a_changed_node_selector_replaces_in_an_orderly_way_and_lands_no_mor
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert_eq!(vehicles.iter().filter(|v| v.flies()).count(), 2);
 
-    // Any node will do: those that fly take the selector where they are.
+    // Any node matches: those that fly get the new selector without a move.
     patch_swarm(&field, json!({"nodeSelector": null})).await;
     let as_before = |d: &[Drone]| {
         let same = d.iter().all(|d| drones.iter().any(|old| old.uid() == d.uid()));
@@ -239,7 +239,7 @@ pub async fn a_changed_node_selector_replaces_in_an_orderly_way_and_lands_no_mor
         assert!(!flies || !vehicle.told_to_land_since(from));
     }
 
-    // What nobody asked of the Swarm moves nobody: a node's labels may change.
+    // Changes that were not made to the Swarm move no vehicle: a node's labels may change.
     patch_swarm(&field, json!({"nodeSelector": {"site": "south"}, "maxUnavailable": 1})).await;
     let taken = |d: &[Drone]| d.iter().all(|d| d.spec.node_selector.contains_key("site"));
     field.until_drones("both to take the selector", taken).await;

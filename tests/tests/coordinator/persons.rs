@@ -1,4 +1,4 @@
-//! What a person says about vehicles that somebody has in his hands, or has to bring down: ground, resume, kill.
+//! Commands of a person for vehicles that another station has taken over, or that have to land: ground, resume, kill.
 
 use crate::agent::Vehicle;
 use crate::field::{Coordinator, Field, PATIENCE};
@@ -55,7 +55,7 @@ pub async fn a_ground_order_that_only_agents_remember_is_given_anew(mut field: F
     field.swarm("north", "alpha", json!({"replicas": 3})).await;
     field.until_drones("three to fly", |drones| flying(drones) == 3).await;
 
-    // One agent alone tells of an order that nobody knows: it is heard, and grounds nobody else.
+    // Only one agent reports an order that is unknown: it is taken in, and grounds no other.
     vehicles[0].state().fence.ground_latch = Some(GroundOrderId(41));
     let grounded = |n: usize| move |d: &[crds::Drone]| d.iter().filter(|d| d.spec.grounded).count() == n;
     field.until_drones("its Drone to be marked", grounded(1)).await;
@@ -71,7 +71,7 @@ pub async fn a_ground_order_that_only_agents_remember_is_given_anew(mut field: F
         })
         .await;
 
-    // Two tell the same: it was the whole Swarm's.
+    // Two report the same: it was the whole Swarm's.
     for vehicle in &vehicles[..2] {
         vehicle.state().fence.ground_latch = Some(GroundOrderId(42));
     }
@@ -92,7 +92,7 @@ pub async fn a_ground_order_that_only_agents_remember_is_given_anew(mut field: F
         .until_drones("three to fly again", |drones| flying(drones) == 3)
         .await;
 
-    // An agent that was away all the time comes back with the old order: it is known to be done.
+    // An agent that was away all the time comes back with the old order: it is known to be released.
     vehicles[2].state().fence.ground_latch = Some(GroundOrderId(42));
     until_latches_are(&vehicles, &[None, None, None]).await;
     tokio::time::sleep(Duration::from_secs(1)).await;

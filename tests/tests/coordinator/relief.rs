@@ -1,6 +1,6 @@
-//! Vehicles that others relieve: on cordoned and drained nodes, with tired batteries, lost ones.
+//! Vehicles that are replaced by others: on cordoned and drained nodes, with tired batteries, lost ones.
 //!
-//! Owns: who flies while others come and go, sampled all the time: never fewer than promised, never more than may be.
+//! Owns: which vehicles fly during replacements, sampled all the time: never fewer than promised, never more than allowed.
 
 use crate::agent::Vehicle;
 use crate::field::{Field, PATIENCE, condition, phase};
@@ -130,7 +130,7 @@ pub async fn a_drained_vehicle_lands_after_another_flies_in_its_place(mut field:
             ["taint", ..] => kubectl(&field, ["taint", "nodes", &node, DRAIN]),
             _ => {
                 kubectl(&field, ["cordon", &node]);
-                // A policy that changes later holds for what is cordoned already.
+                // A policy that changes later applies to nodes that are already cordoned.
                 tokio::time::sleep(Duration::from_secs(1)).await;
                 patch_swarm(&field, json!({"onCordon": "Land"})).await;
             }
@@ -238,7 +238,7 @@ pub async fn a_node_that_is_deleted_or_loses_its_label_in_flight_lands_nobody(mu
         assert!(vehicle.flies() && !vehicle.told_to_land_since(from));
     }
     assert_eq!(flying(&field.all_drones().await), 2);
-    // Once down, it does not rise from a node that is no drone node: the Swarm flies with what is left.
+    // Once on the ground, it does not take off from a node that is not a drone node: the Swarm flies with the others.
     patch_swarm(&field, json!({"grounded": true})).await;
     field
         .until_drones("both to be down", |d| d.iter().all(|d| phase(d) == "Grounded"))
@@ -258,7 +258,7 @@ pub async fn a_tired_vehicle_comes_home_once_another_flies_in_its_place(mut fiel
     let drones = swarm_in_the_air(&field, json!({"replicas": 2})).await;
     let tired = on(&drones[1]).to_owned();
     let spare = vehicles.iter().find(|v| !v.flies()).unwrap().clone();
-    // The one that could relieve it is not fit to.
+    // The one that could replace it cannot fly.
     spare.state().ready = false;
     let sky = Sky::watch(&vehicles);
     of(&vehicles, &tired).state().battery = 28;
@@ -278,7 +278,7 @@ pub async fn a_tired_vehicle_comes_home_once_another_flies_in_its_place(mut fiel
     assert!(spare.flies() && !of(&vehicles, &tired).flies());
     assert_eq!(sky.saw(), (2, 3));
 
-    // With so little it is not chosen for a flight, which another would have to take over at once.
+    // With so little charge it is not chosen for a flight, in which another would have to replace it at once.
     field.scale("north", "alpha", 3).await;
     let words = "1 have too low a battery";
     field
@@ -306,7 +306,7 @@ pub async fn a_lost_vehicle_is_replaced_only_by_policy_and_is_taken_up_when_it_c
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert_eq!(field.all_drones().await.len(), 2, "nobody is replaced without a policy");
 
-    // It comes back before its time: all as before.
+    // It comes back in time: everything is as before.
     let mut again = Agent::start(&vehicles[index], &coordinator.address);
     let as_before = field.until_drones("it to be known again", |d| flying(d) == 2).await;
     assert_eq!(names(&as_before), names(&drones));
@@ -324,7 +324,7 @@ pub async fn a_lost_vehicle_is_replaced_only_by_policy_and_is_taken_up_when_it_c
     assert_eq!(on(bound), node, "it stays bound to its vehicle");
     assert!(vehicles[index].flies());
 
-    // It comes back after all: one is too many now, and the one with the lowest battery lands.
+    // It comes back late: now there is one too many, and the one with the lowest battery lands.
     vehicles[index].state().battery = 50;
     again = Agent::start(&vehicles[index], &coordinator.address);
     let two = |d: &[Drone]| d.len() == 2 && flying(d) == 2;
@@ -334,7 +334,7 @@ pub async fn a_lost_vehicle_is_replaced_only_by_policy_and_is_taken_up_when_it_c
     drop(again);
 }
 
-/// Has the status say that nothing has been known of a Drone for long.
+/// Makes the status say that the Drone has been unknown for long.
 async fn since_long_ago(field: &Field, name: &str) {
     let drones = field.drones("north");
     let mut status = drones.get(name).await.unwrap().status.unwrap();

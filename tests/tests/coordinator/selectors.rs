@@ -1,6 +1,6 @@
 //! Orders to what a label selector selects.
 //!
-//! Owns: who comes down and who flies on, what stands on the objects afterwards, and what the caller is told.
+//! Owns: which vehicles land and which fly on, what the objects contain afterwards, and the answer to the caller.
 
 use crate::agent::Vehicle;
 use crate::field::{Coordinator, Field, PATIENCE, phase};
@@ -18,7 +18,7 @@ use tonic::transport::Channel;
 
 type Fleet = v1::fleet_client::FleetClient<Channel>;
 
-/// Agents hear of an order within this, also while the API server hangs.
+/// Agents receive an order within this time, also while the API server hangs.
 const SOON: Duration = Duration::from_secs(1);
 
 async fn fleet(coordinator: &Coordinator) -> Fleet {
@@ -47,7 +47,7 @@ async fn until_flying(vehicles: &[Vehicle], wanted: usize) {
     }
 }
 
-/// Two Swarms, red and blue, and a red Drone of nobody's, all in the air.
+/// Two Swarms, red and blue, and a red Drone without a Swarm, all in the air.
 async fn red_and_blue(field: &Field) -> Vec<Drone> {
     let of =
         |team: &str, replicas: u32| json!({"replicas": replicas, "template": {"metadata": {"labels": {"team": team}}}});
@@ -99,7 +99,7 @@ pub async fn a_selector_grounds_what_it_selects_and_nothing_else(mut field: Fiel
     assert!(field.swarms("north").get("alpha").await.unwrap().spec.grounded);
     assert!(field.drones("south").get("lone").await.unwrap().spec.grounded);
     assert!(!field.swarms("south").get("bravo").await.unwrap().spec.grounded);
-    // Given again it is the same; and it latches.
+    // Repeated, it is the same order; and it latches.
     fleet.ground(by("team=red", "")).await.unwrap();
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(vehicles.iter().filter(|v| v.flies()).count(), 1);
@@ -109,7 +109,7 @@ pub async fn a_selector_grounds_what_it_selects_and_nothing_else(mut field: Fiel
     fleet.release(by("skein.dev/swarm=alpha", "")).await.unwrap();
     field.until_drones("four to fly again", |d| flying(d) == 4).await;
 
-    // What was grounded one by one is released with its Swarm, and counted once.
+    // Drones that were grounded one by one are released with their Swarm, and counted once.
     let told = fleet
         .ground(by("skein.dev/swarm=alpha", ""))
         .await
@@ -127,7 +127,7 @@ pub async fn a_selector_grounds_what_it_selects_and_nothing_else(mut field: Fiel
     assert_eq!((told.drones, told.agents_told), (2, 2), "{told:?}");
     field.until_drones("all to fly once more", |d| flying(d) == 4).await;
 
-    // The API server hangs: agents hear of it within a second, and it is written once the server is back.
+    // The API server hangs: agents receive it within a second, and it is written once the server is back.
     field.cluster().api_server().pause().unwrap();
     let before: Vec<usize> = vehicles.iter().map(|v| v.state().orders.len()).collect();
     let start = Instant::now();
@@ -187,7 +187,7 @@ pub async fn one_drone_of_a_swarm_is_grounded_by_its_label_and_is_not_replaced(m
     assert_eq!(done(&told), [format!("Drone north/{loud}")]);
     let down = |d: &[Drone]| d.iter().any(|d| d.name_any() == loud && phase(d) == "Grounded");
     field.until_drones("it to be down", down).await;
-    // Its node is drained as well: the Drone stays with its vehicle, which flies for nobody else.
+    // Its node is drained as well: the Drone stays with its vehicle, which flies for no other Drone.
     let node = on(&drones[0]).to_owned();
     let taint = "skein.dev/ground=:NoExecute";
     field.cluster().kubectl().run(["taint", "nodes", &node, taint]).unwrap();
@@ -206,7 +206,7 @@ pub async fn one_drone_of_a_swarm_is_grounded_by_its_label_and_is_not_replaced(m
         .run(["taint", "nodes", &node, untaint])
         .unwrap();
 
-    // Its Swarm is grounded, too: releasing it alone does not let it fly, and that is said.
+    // Its Swarm is grounded, too: releasing only the Drone does not let it fly, and the answer says that.
     fleet.ground(by("skein.dev/swarm=alpha", "")).await.unwrap();
     let told = fleet.release(by("props=loud", "")).await.unwrap().into_inner();
     assert!(told.done.is_empty(), "{told:?}");

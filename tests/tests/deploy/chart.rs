@@ -1,6 +1,6 @@
-//! The chart: that the plain manifests are what it renders, that all it can render is accepted, and what it refuses.
+//! The chart: that the plain manifests are what it renders, that everything it can render is accepted, and what it refuses.
 //!
-//! Owns: equivalence, settings and their words. Must not: install it (`install.rs`).
+//! Owns: equivalence, settings and their messages. Must not: install it (`install.rs`).
 
 use serde_json::{Value, json};
 use testkit::control_plane::workspace_root;
@@ -8,8 +8,8 @@ use testkit::manifests;
 
 use super::{HELM, PLANE, folder, kubectl, object, objects, rendered};
 
-/// The objects in an order that does not depend on how they were listed, and so their environments: kustomize puts what it
-/// has patched first, and the order counts for nothing, as no variable speaks of another.
+/// The objects, and their environments, in an order that does not depend on how they were listed: kustomize puts what it
+/// has patched first, and the order does not matter, as no variable refers to another.
 fn sorted(mut objects: Vec<Value>) -> Vec<Value> {
     for object in &mut objects {
         let containers = object
@@ -32,7 +32,7 @@ fn sorted(mut objects: Vec<Value>) -> Vec<Value> {
 
 /// What `kubectl apply -k` would send of `deploy` with these components.
 fn kustomized(components: &[&str]) -> Vec<Value> {
-    // Kustomizations reach only what lies below them, or beside them as a folder: so one of ours above a copy.
+    // Kustomizations reach only files below them, or folders beside them: so one of ours is above a copy.
     let scratch = testkit::Scratch::new("skein-kustomize-").unwrap();
     let top = scratch.folder("top").unwrap();
     for file in ["deploy", "crds"] {
@@ -53,7 +53,7 @@ fn kustomized(components: &[&str]) -> Vec<Value> {
     objects(&kubectl(&["kustomize", &top.to_string_lossy()]))
 }
 
-/// What the chart would install, less what only Helm needs.
+/// What the chart would install, without what only Helm needs.
 fn charted(settings: &[&str]) -> Vec<Value> {
     let mut objects = objects(&rendered(settings));
     for object in objects.iter_mut().filter(|o| o["kind"] == "CustomResourceDefinition") {
@@ -83,7 +83,7 @@ fn the_plain_manifests_and_the_chart_are_the_same_objects_with_each_way_to_a_ser
         ),
     ] {
         let mut plain = kustomized(components);
-        // The one object that the chart leaves to whoever installs it, as Helm keeps its records in it.
+        // The one object that the chart leaves to the installer, as Helm keeps its records in it.
         let before = plain.len();
         plain.retain(|object| object["kind"] != "Namespace");
         assert_eq!(plain.len(), before - 1);
@@ -157,7 +157,7 @@ fn whatever_can_be_set_is_accepted_by_the_api_server_without_a_warning() {
     }
 }
 
-/// Helm's words when it refuses these settings.
+/// Helm's message when it refuses these settings.
 fn refusal(settings: &[&str]) -> String {
     manifests::template(&HELM, settings).unwrap_err().to_string()
 }
@@ -165,7 +165,7 @@ fn refusal(settings: &[&str]) -> String {
 #[test]
 fn bad_values_are_refused_by_name_and_with_what_to_do() {
     for (setting, words) in [
-        // A name that is misspelt would otherwise be a setting that is silently not made.
+        // A misspelt name would otherwise be ignored silently.
         (
             "agent.lnik=auto",
             "at '/agent': additional properties 'lnik' not allowed",
@@ -317,7 +317,7 @@ fn alerts_and_dashboard_are_those_of_the_monitoring_folder() {
     let map = object(&objects, "ConfigMap", "skein-fleet-dashboard");
     let shown: Value = serde_json::from_str(map["data"]["skein-fleet.json"].as_str().unwrap()).unwrap();
     assert_eq!(shown, dashboard);
-    // What is scraped is the port of the Service for it, and that of the Pods.
+    // The scraped port is that of the Service for it, and that of the Pods.
     let monitor = &object(&objects, "ServiceMonitor", "skein-coordinator")["spec"];
     let service = object(&objects, "Service", "skein-coordinator-metrics");
     assert_eq!(monitor["endpoints"][0]["port"], service["spec"]["ports"][0]["name"]);

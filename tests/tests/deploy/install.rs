@@ -1,6 +1,6 @@
 //! The life of a release: installed, upgraded and removed by Helm on a control plane of its own.
 //!
-//! Owns: what Helm does with the CRDs and with what flies by them. Must not: wait for Pods, which nobody runs here.
+//! Owns: what Helm does with the CRDs and with the vehicles that fly by them. Must not: wait for Pods, which do not run here.
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ fn helm_brings_the_crds_up_to_date_and_leaves_them_and_the_drones_when_it_goes()
     let wait = ["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"];
     plane.kubectl().run(wait).unwrap();
 
-    // A CRD as an older release had it, with less to see; the next release brings the rest.
+    // A CRD of an older release, with fewer columns; the next release adds the rest.
     let wanted = columns(&plane);
     let older = json!([{"op": "remove", "path": "/spec/versions/0/additionalPrinterColumns/0"}]).to_string();
     let patch = ["patch", "crd", "drones.skein.dev", "--type=json", "-p", &older];
@@ -74,7 +74,7 @@ fn helm_brings_the_crds_up_to_date_and_leaves_them_and_the_drones_when_it_goes()
     ];
     assert_eq!(plane.kubectl().run(replicas).unwrap(), "3");
 
-    // What the policy of this namespace allows follows the chosen way to the serial port.
+    // The policy of this namespace allows what the chosen way to the serial port needs.
     let privileged = || -> anyhow::Result<()> {
         let daemon_set = plane.kubectl().json(["-n", SYSTEM, "get", "daemonset/skein-agent"])?;
         let pod = json!({"apiVersion": "v1", "kind": "Pod", "spec": daemon_set["spec"]["template"]["spec"],
@@ -120,7 +120,7 @@ fn helm_brings_the_crds_up_to_date_and_leaves_them_and_the_drones_when_it_goes()
         "drone.skein.dev/one\n"
     );
 
-    // It comes again and takes the CRDs for its own.
+    // It is installed again and adopts the CRDs.
     helm(&plane, &["install", "skein", "CHART"]);
     assert_eq!(
         plane.kubectl().run(["get", "drones", "-o", "name"]).unwrap(),

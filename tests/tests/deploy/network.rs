@@ -1,4 +1,4 @@
-//! Who may speak to whom.
+//! Network policies: which connections are allowed.
 //!
 //! Owns: that the policies select our Pods and open the ports that are used. Must not: send anything: there is no network of
 //! Pods here.
@@ -84,7 +84,7 @@ fn others_are_let_in_by_name_and_metrics_are_scraped_of_each_replica() {
         policy["egress"][1]["to"],
         json!([{"ipBlock": {"cidr": "198.51.100.1/32"}}])
     );
-    // Scraping looks at each replica by its own address.
+    // Scraping reads each replica by its own address.
     let service = &object(&objects, "Service", "skein-coordinator-metrics")["spec"];
     let workload = object(&objects, "Deployment", "skein-coordinator");
     assert_eq!(service["selector"], workload["spec"]["selector"]["matchLabels"]);

@@ -1,13 +1,13 @@
-//! What the Pods are allowed and told.
+//! The permissions and settings of the Pods.
 //!
-//! Owns: PodSecurity at the level that each workload claims, what ends an agent, what it holds, whose images run.
-//! Must not: look at rights in the API (`rights.rs`).
+//! Owns: PodSecurity at the level that each workload declares, what ends an agent, its volumes, whose images run.
+//! Must not: test rights in the API (`rights.rs`).
 
 use serde_json::{Value, json};
 
 use super::{PLANE, SYSTEM, kubectl, object, objects, pod_template, rendered};
 
-/// What PodSecurity says of such a Pod in a namespace of the level `restricted`; `None` if it is taken. Nothing is made.
+/// The PodSecurity refusal of such a Pod in a namespace of the level `restricted`; `None` if it is accepted. A dry run.
 fn restricted_refusal(template: &Value) -> Option<String> {
     let namespace = "restricted";
     let level = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace,
@@ -76,7 +76,7 @@ fn the_agent_differs_from_the_restricted_level_only_where_its_manifest_says_why(
         for one in &expected {
             assert!(exceptions.contains(one), "{one:?} is not in {exceptions}");
         }
-        // Nothing that is not expected: each exception is a part of its own that names its level's rule.
+        // Only expected exceptions: each is a separate part that names the rule of its level.
         let parts = exceptions.split("), ").count();
         assert_eq!(parts, expected.len(), "{exceptions}");
     }
@@ -90,7 +90,7 @@ fn the_agent_outlives_a_landing_and_is_never_ended_by_a_rollout_or_a_probe() {
         .unwrap();
     assert_eq!(object["spec"]["updateStrategy"]["type"], "OnDelete");
     let pod = &object["spec"]["template"]["spec"];
-    // From 120 m, at half the speeds that the autopilots sink with by default.
+    // From 120 m, at half the default sink rates of the autopilots.
     let (height, near_ground) = (120.0, 10.0);
     let (fast, slow, disarm) = (1.5, 0.5, 10.0);
     let landing: f64 = 2.0 * ((height - near_ground) / fast + near_ground / slow + disarm);
@@ -119,7 +119,7 @@ fn the_agent_knows_its_node_and_holds_nothing_but_a_short_word_for_it() {
     let of = |name: &str| env.iter().find(|e| e["name"] == name).unwrap_or(&Value::Null).clone();
     assert_eq!(of("NODE")["valueFrom"]["fieldRef"]["fieldPath"], "spec.nodeName");
     assert_eq!(of("SKEIN_LINK")["value"], "serial:/host/dev/ttyACM0:57600");
-    // No token for the Kubernetes API, and one that is good for the coordinator alone.
+    // No token for the Kubernetes API, and one that is valid for the coordinator only.
     assert_eq!(template["spec"]["automountServiceAccountToken"], false);
     let mounted = |volume: &str| {
         let mounts = agent["volumeMounts"].as_array().unwrap();
@@ -162,9 +162,9 @@ fn agents_are_led_to_the_leader_and_each_replica_may_be_ready() {
         .unwrap();
     let port = &service["spec"]["ports"][0];
     assert_eq!((&port["port"], &port["name"]), (&json!(50051), &json!("grpc")));
-    // The leader writes where the Service leads; a selector would lead to those who stand by, too.
+    // The leader writes the Service's endpoints; a selector would also include standbys.
     assert_eq!(service["spec"]["selector"], Value::Null);
-    // The leader's own address is told to it.
+    // The leader gets its own address.
     let coordinator = &pod_template("deployment/skein-coordinator")["spec"]["containers"][0];
     let env = coordinator["env"].as_array().unwrap();
     let of = |name: &str| env.iter().find(|e| e["name"] == name).unwrap()["valueFrom"]["fieldRef"]["fieldPath"].clone();
@@ -172,7 +172,7 @@ fn agents_are_led_to_the_leader_and_each_replica_may_be_ready() {
         (of("POD_NAME"), of("POD_IP")),
         (json!("metadata.name"), json!("status.podIP"))
     );
-    // The kubelet's probe speaks plain text, which the port for agents does not.
+    // The kubelet's probe uses plain text, which the port for agents does not accept.
     assert_eq!(coordinator["readinessProbe"]["grpc"]["port"], 50052);
 }
 
@@ -220,7 +220,7 @@ fn every_image_is_ours_and_names_a_version() {
     }
 }
 
-/// What the API server says of such a Pod in the namespace of Skein; `None` if it is taken. Nothing is made.
+/// The refusal of such a Pod in the namespace of Skein; `None` if it is accepted. A dry run.
 fn refusal_at_home(account: &str, spec: &Value) -> Option<String> {
     let mut spec = spec.clone();
     spec["serviceAccountName"] = json!(account);
@@ -235,7 +235,7 @@ fn refusal_at_home(account: &str, spec: &Value) -> Option<String> {
 fn in_the_namespace_of_skein_only_an_agent_may_what_an_agent_needs() {
     let agent = pod_template("daemonset/skein-agent")["spec"].clone();
     let coordinator = pod_template("deployment/skein-coordinator")["spec"].clone();
-    // A policy counts from some moments after it was made.
+    // A policy takes effect some moments after its creation.
     testkit::wait_for("the policy to be in force", std::time::Duration::from_secs(60), || {
         anyhow::ensure!(refusal_at_home("skein-coordinator", &agent).is_some());
         Ok(())

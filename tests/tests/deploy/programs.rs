@@ -1,6 +1,6 @@
-//! That the programs understand what the manifests tell them.
+//! That the programs accept what the manifests pass to them.
 //!
-//! Owns: flags and environment variables, whatever is set. Must not: run the programs further than to their help.
+//! Owns: flags and environment variables, for all settings. Must not: run the programs beyond their help.
 
 use serde_json::Value;
 use testkit::launch::workspace_binary;
@@ -18,7 +18,7 @@ fn containers(kind: &str, name: &str) -> Vec<Value> {
     lists.flatten().cloned().collect()
 }
 
-/// What the program prints with these arguments, and whether it ended well.
+/// The program's output with these arguments, and whether it succeeded.
 fn answer(program: &str, args: &[&str]) -> (bool, String) {
     let mut command = std::process::Command::new(workspace_binary(program).unwrap());
     command.args(args).env_clear();
@@ -38,12 +38,12 @@ fn each_flag_and_variable_of_the_manifests_is_one_of_the_program() {
                 .flatten()
                 .filter_map(Value::as_str)
                 .collect();
-            // Arguments are read in their order, so an unknown one is told before the version is.
+            // Arguments are read in order, so an unknown one is reported before the version is.
             let (understood, words) = answer(name, &[args.as_slice(), &["--version"]].concat());
             assert!(understood, "{name} {args:?}: {words}");
             for variable in container["env"].as_array().unwrap() {
                 let variable = variable["name"].as_str().unwrap();
-                // The log's own, which no flag has.
+                // The log's own variable, which is not a flag.
                 let known = variable == "RUST_LOG" || help.contains(&format!("[env: {variable}="));
                 assert!(known, "{name} does not read {variable}");
             }

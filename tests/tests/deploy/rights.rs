@@ -1,7 +1,7 @@
-//! Rights in the Kubernetes API: those of our programs, and those that people are given.
+//! Rights in the Kubernetes API: those of our programs, and those for people.
 //!
-//! Owns: that each role gives what its holders need and no more. Must not: judge whether what is granted to the coordinator is
-//! used: its own tests do, by the audit log.
+//! Owns: that each role has what its holders need and no more. Must not: check whether the coordinator uses its rights:
+//! its own tests do, by the audit log.
 
 use super::{PLANE, SYSTEM, kubectl, object, objects, rendered};
 use std::time::Duration;
@@ -74,7 +74,7 @@ fn the_agent_may_do_nothing_at_all() {
     }
 }
 
-/// What each person may do in the namespace where a role is given to him, in this order: look, edit, ground and go on, kill.
+/// The rights of each person in the namespace of their role, in this order: read, edit, ground (with release and resume), kill.
 fn rights_of(user: &str, namespace: &str) -> [bool; 4] {
     let may = |request: &str| user_may(user, &format!("{request} -n {namespace}"));
     let all = |requests: &[&str]| {
@@ -85,7 +85,7 @@ fn rights_of(user: &str, namespace: &str) -> [bool; 4] {
         );
         answers[0]
     };
-    // Nobody but the coordinator writes what is seen.
+    // Only the coordinator writes statuses.
     for never in [
         "patch swarms.skein.dev --subresource=status",
         "update drones.skein.dev --subresource=status",
@@ -242,7 +242,7 @@ fn whoever_may_enroll_reads_the_one_key_and_writes_the_one_list() {
     }
 }
 
-/// What the API server says to `user` who wants a connection to a port of `pod`. Nothing is connected: no kubelet runs here.
+/// The API server's answer to `user`, who requests a connection to a port of `pod`. Nothing is connected: no kubelet runs here.
 fn forward(user: &str, pod: &str) -> String {
     let path = format!("/api/v1/namespaces/{SYSTEM}/pods/{pod}/portforward?ports=14550");
     let (user, args) = (format!("--as={user}"), ["get", "--raw", &path]);
@@ -262,7 +262,7 @@ fn whoever_may_connect_is_forwarded_to_a_coordinator_and_to_no_agent() {
         "--user=carl",
     ]);
     let refused = "a port-forward goes to a coordinator only";
-    // A policy counts from some moments after it was made.
+    // A policy takes effect some moments after its creation.
     wait_for("the policy to be in force", Duration::from_secs(60), || {
         let said = forward("carl", "skein-agent-abcde");
         anyhow::ensure!(said.contains(refused), "{said}");
@@ -275,7 +275,7 @@ fn whoever_may_connect_is_forwarded_to_a_coordinator_and_to_no_agent() {
     }
     let said = forward("carl", "skein-coordinator-6c5f8-abcde");
     assert!(said.contains("not found"), "{said}");
-    // An administrator is not kept out.
+    // An administrator is not excluded.
     let said = forward("system:admin-of-this-test", "skein-agent-abcde");
     assert!(
         said.contains("cannot get") || said.contains("forbidden"),

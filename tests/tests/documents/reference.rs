@@ -1,6 +1,6 @@
-//! The generated pages of `docs/reference`: the fields of the CRDs, and what each program's own help says.
+//! The generated pages of `docs/reference`: the fields of the CRDs, and each program's own help.
 //!
-//! Owns: what each page should hold. Must not: write one.
+//! Owns: the expected content of each page. Must not: write one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -12,10 +12,10 @@ use serde_json::Value;
 use testkit::control_plane::workspace_root;
 use testkit::launch::workspace_binary;
 
-/// How long a program may take to print its help on a machine that is busy with something else.
+/// The deadline for a program to print its help on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How a page is made again.
+/// How to generate a page again.
 const AGAIN: &str = "by `SKEIN_GENERATE=1 cargo xtask test --program documents`; do not edit";
 
 /// Each generated page, by its path from the workspace's root.
@@ -88,7 +88,7 @@ fn resource(path: &str) -> anyhow::Result<String> {
     Ok(page)
 }
 
-/// A row for each field below `schema`; `path` is where that is. Adds to `rules` what the fields must meet.
+/// A row for each field below `schema`; `path` is the path of `schema`. Adds the rules for the fields to `rules`.
 fn fields(schema: &Value, path: &str, page: &mut String, rules: &mut Vec<String>) -> anyhow::Result<()> {
     for (name, field) in schema["properties"].as_object().into_iter().flatten() {
         let path = if path.is_empty() {
@@ -133,7 +133,7 @@ fn kind(field: &Value) -> String {
     }
 }
 
-/// The messages of the rules that stand at `schema` itself.
+/// The messages of the rules directly at `schema`.
 fn collect_rules(schema: &Value, rules: &mut Vec<String>) {
     let all = schema["x-kubernetes-validations"].as_array().into_iter().flatten();
     rules.extend(all.map(|rule| cell(&rule["message"])));
@@ -143,13 +143,13 @@ fn text_of(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// A text that stands in one cell of a table.
+/// A text for one cell of a table.
 fn cell(value: &Value) -> String {
     let words: Vec<&str> = value.as_str().unwrap_or_default().split_whitespace().collect();
     words.join(" ").replace('|', "\\|")
 }
 
-/// The page of one program: its help, then that of each command, without what every command has.
+/// The page of one program: its help, then that of each command, without the options of every command.
 fn program_page(program: &str) -> anyhow::Result<String> {
     let main = help(program, &[])?;
     let common: BTreeSet<String> = blocks(&main).into_iter().collect();
@@ -175,7 +175,7 @@ fn program_page(program: &str) -> anyhow::Result<String> {
     Ok(page)
 }
 
-/// What a program prints with `--help`, whatever the environment is.
+/// The output of a program with `--help`, in any environment.
 ///
 /// # Errors
 /// It is not built, or fails.

@@ -1,7 +1,7 @@
-//! What a vehicle did and what it was told, from the simulator's side of the wire.
+//! What a vehicle did and which messages it got, from the simulator's side of the wire.
 //!
 //! Owns: reading the simulator's wire log (a `.tlog`: 8 bytes of big-endian Unix microseconds before each frame).
-//! Must not: believe anything that Skein reports; this is what Skein is measured against.
+//! Must not: use anything that Skein reports; this is the reference for Skein.
 
 use mavlink::MavlinkReader;
 use mavlink::dialects::ardupilotmega::{MavCmd, MavLandedState, MavMessage, MavModeFlag, MavResult};
@@ -20,7 +20,7 @@ pub struct Wire(pub PathBuf);
 pub struct Command {
     /// When it crossed the wire, in Unix microseconds.
     pub at: u64,
-    /// Which.
+    /// The command.
     pub command: MavCmd,
     /// Its first parameters.
     pub param1: f32,
@@ -28,7 +28,7 @@ pub struct Command {
 }
 
 impl Command {
-    /// What a message moves, unless it only asks for messages or reasons.
+    /// What a message moves, unless it only requests messages or reasons.
     #[allow(deprecated, reason = "older firmware knows no other way, and newer still knows it")]
     pub fn of(at: u64, message: &MavMessage) -> Option<Self> {
         let asking = [
@@ -51,7 +51,7 @@ impl Command {
     }
 }
 
-/// What the vehicle has said last.
+/// The vehicle's last reported state.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Said {
     pub armed: Option<bool>,
@@ -59,17 +59,17 @@ pub struct Said {
 }
 
 impl Said {
-    /// In the air at its height, by its own words.
+    /// In the air at its height, by its own messages.
     pub fn in_air(self) -> bool {
         self.armed == Some(true) && self.landed == Some(MavLandedState::MAV_LANDED_STATE_IN_AIR)
     }
 
-    /// Landed and disarmed, by its own words.
+    /// Landed and disarmed, by its own messages.
     pub fn down(self) -> bool {
         self.armed == Some(false) && self.landed == Some(MavLandedState::MAV_LANDED_STATE_ON_GROUND)
     }
 
-    /// Never armed as far as it said, or down again. Before anybody asked, an ArduPilot does not say whether it is landed.
+    /// Never armed as far as it reported, or landed again. Before a request, an ArduPilot does not report whether it is landed.
     pub fn not_flying(self) -> bool {
         self.armed != Some(true)
     }
@@ -108,7 +108,7 @@ impl Wire {
         found
     }
 
-    /// What the vehicle has said last.
+    /// The vehicle's last reported state.
     pub fn said(&self) -> Said {
         let mut said = Said::default();
         for (_, autopilot, message) in self.messages() {
@@ -117,7 +117,7 @@ impl Wire {
         said
     }
 
-    /// How high above home it has said last that it is, metres.
+    /// Its last reported height above home, metres.
     pub fn height(&self) -> Option<f64> {
         let mut heights = self
             .messages()
@@ -131,7 +131,7 @@ impl Wire {
         heights.next_back()
     }
 
-    /// Whether it was landed and disarmed for ever or flew without a break since `since`: each of its words about flight.
+    /// Whether it flew without a break since `since`, or was landed and disarmed all the time, by each of its messages on flight.
     pub fn flew_without_a_break_since(&self, since: u64) -> bool {
         let mut said = Said::default();
         self.messages().iter().all(|(at, autopilot, message)| {
@@ -149,7 +149,7 @@ impl Wire {
         sent.filter_map(|(at, _, message)| Command::of(at, &message)).collect()
     }
 
-    /// How often it accepted to arm. Panics when it was ever told to disarm, which nothing in Skein may do.
+    /// How often it accepted to arm. Panics if it was ever ordered to disarm, which nothing in Skein may do.
     pub fn arms(&self) -> usize {
         let arming = MavCmd::MAV_CMD_COMPONENT_ARM_DISARM;
         for command in self.commands_since(0).iter().filter(|c| c.command == arming) {
@@ -169,7 +169,7 @@ impl Wire {
 }
 
 impl Said {
-    /// Takes one message of the wire.
+    /// Processes one message of the wire.
     pub fn hear(&mut self, autopilot: bool, message: &MavMessage) {
         match message {
             MavMessage::HEARTBEAT(beat) if autopilot => {

@@ -1,6 +1,6 @@
-//! The simulator's wire log as a judge: what the agent told the vehicle, and whether it was safe to.
+//! The simulator's wire log as evidence: what the agent sent to the vehicle, and whether it was safe.
 //!
-//! Owns: reading the log (8 bytes of Unix microseconds before each frame) and the rules. Must not: believe any report.
+//! Owns: reading the log (8 bytes of Unix microseconds before each frame) and the rules. Must not: use any report.
 
 use mavlink::dialects::ardupilotmega::{MavCmd, MavLandedState, MavMessage, MavModeFlag};
 use mavlink::{MavHeader, MavlinkReader};
@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// The vehicle's system and component id.
 const VEHICLE: (u32, u8) = (1, 1);
-/// What no automatism may ever send.
+/// What no automatic function may ever send.
 const FORBIDDEN: [MavCmd; 2] = [
     MavCmd::MAV_CMD_DO_FLIGHTTERMINATION,
     MavCmd::MAV_CMD_PREFLIGHT_REBOOT_SHUTDOWN,
@@ -31,16 +31,16 @@ pub struct Command {
     pub param1: f32,
     pub param2: f32,
     pub to: (u32, u8),
-    /// What the vehicle had said of itself by then.
+    /// The state that the vehicle had reported by then.
     pub armed: Option<bool>,
     pub landed: Option<MavLandedState>,
 }
 
-/// What crossed the wire so far.
+/// The messages on the wire so far.
 #[derive(Debug, Default)]
 pub struct Log {
     pub commands: Vec<Command>,
-    /// What the vehicle said last.
+    /// The vehicle's last reported state.
     pub armed: Option<bool>,
     pub landed: Option<MavLandedState>,
 }
@@ -97,7 +97,7 @@ impl Log {
         });
     }
 
-    /// Landed and disarmed, by the vehicle's own words.
+    /// Landed and disarmed, by the vehicle's own messages.
     pub fn down(&self) -> bool {
         self.armed == Some(false) && self.landed == Some(MavLandedState::MAV_LANDED_STATE_ON_GROUND)
     }
@@ -106,7 +106,7 @@ impl Log {
         self.commands.iter().filter(|c| c.command == command).count()
     }
 
-    /// The rules that hold whatever goes wrong. Errors: the first command that breaks one.
+    /// The rules that hold under every fault. Errors: the first command that breaks one.
     pub fn check(&self) -> anyhow::Result<()> {
         for told in &self.commands {
             anyhow::ensure!(told.to == VEHICLE, "told somebody else: {told:?}");

@@ -1,6 +1,6 @@
 //! What a scenario measured, for its row of the table.
 //!
-//! Owns: how figures are kept, shown, and held against what is promised. Must not: measure.
+//! Owns: how figures are stored, printed, and compared with the promised values. Must not: measure.
 
 use anyhow::ensure;
 

@@ -1,8 +1,8 @@
-//! Skein with real autopilots: ArduCopter and PX4 as they are, on a wire of ours, judged by what went over it.
+//! Skein with real, unchanged autopilots: ArduCopter and PX4, on a wire of ours, judged by the messages on it.
 //!
-//! Owns: which scenarios run, their table, the exit status: 0 all well, 1 something falls short, 2 no autopilot.
-//! `cargo xtask fly` runs any of them; without a word, as a test, a short set runs five times as fast as in life, and is
-//! skipped, with the way to get an autopilot, where there is none.
+//! Owns: which scenarios run, their table, the exit status: 0 all passed, 1 a failure, 2 no autopilot.
+//! `cargo xtask fly` runs any of them; without arguments, as a test, a short set runs at five times real time, and is
+//! skipped, with the way to get an autopilot, if there is none.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -30,10 +30,10 @@ use std::time::Instant;
 use scenario::Scenario;
 use testkit::autopilots::{Firmware, Stack};
 
-/// A speed that two cores carry beside something else.
+/// A speed that two cores can run beside other work.
 const SHORT_SPEEDUP: u32 = 5;
 
-/// What was asked for.
+/// The arguments.
 #[derive(Debug, Default)]
 struct Asked {
     /// Names, or the beginnings of names.
@@ -41,7 +41,7 @@ struct Asked {
     stacks: Vec<Stack>,
     speedup: Option<u32>,
     list: bool,
-    /// By `cargo xtask fly`; else this is one of the tests.
+    /// By `cargo xtask fly`; otherwise this is one of the tests.
     by_hand: bool,
 }
 
@@ -56,7 +56,7 @@ fn main() -> ExitCode {
 }
 
 fn say(line: &str) {
-    // Nobody listens any more, then.
+    // Then no one reads it any more.
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 
@@ -79,7 +79,7 @@ fn asked(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<Asked> {
                     .stacks
                     .push(stack.ok_or_else(|| anyhow::anyhow!("--autopilot is ardupilot or px4, not {name}"))?);
             }
-            // Of the usual test harness, as `cargo test` passes them on.
+            // Options of the standard test harness, as `cargo test` passes them on.
             "--test-threads" | "--color" | "--format" | "--skip" | "-Z" => drop(value()?),
             flag if flag.starts_with('-') => {}
             name => asked.scenarios.push(name.to_owned()),
@@ -91,7 +91,7 @@ fn asked(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<Asked> {
     Ok(asked)
 }
 
-/// A name that is whole means itself; else all that contain it.
+/// A complete name means only itself; otherwise all that contain it.
 fn chosen(asked: &Asked) -> Vec<&'static Scenario> {
     let exact = |name: &String| scenarios::all().any(|scenario| scenario.name == name);
     let named = |scenario: &Scenario| {
@@ -171,7 +171,7 @@ fn fly_all(stack: Stack, chosen: &[&'static Scenario], asked: &Asked, ended: &Mu
     }
 }
 
-/// What has come out so far.
+/// The results so far.
 #[derive(Default)]
 struct Ended {
     rows: Vec<String>,
@@ -185,7 +185,7 @@ impl Ended {
         self.rows.push(row);
         if let Err(error) = result {
             self.failed += 1;
-            // The account comes first in the chain, then the verdict.
+            // The report comes first in the chain, then the verdict.
             let verdict: Vec<_> = error
                 .chain()
                 .skip(usize::from(error.chain().len() > 1))

@@ -1,6 +1,6 @@
 //! Flight modes, as the numbers in heartbeats and as commands.
 //!
-//! Owns: the few that the scenarios name. Must not: be taken from the agent's own table.
+//! Owns: the few that the scenarios use. Must not: be taken from the agent's own table.
 
 use testkit::autopilots::Stack;
 
@@ -12,7 +12,7 @@ pub struct Mode(pub u8, pub [u8; 2]);
 pub const HOLD: Mode = Mode(4, [4, 3]);
 pub const RETURN: Mode = Mode(6, [4, 5]);
 pub const LAND: Mode = Mode(9, [4, 6]);
-/// What a person chooses who wants the vehicle to stop for them: BRAKE; a return is what PX4 offers without sticks.
+/// The mode of a person who wants the vehicle to stop: BRAKE; for PX4 a return, the only one without sticks.
 pub const PILOTS: Mode = Mode(17, [4, 5]);
 
 impl Mode {

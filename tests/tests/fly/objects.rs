@@ -1,6 +1,6 @@
-//! What the objects say, each change with its time: what a person with `kubectl get drones --watch` would read.
+//! The state of the objects, each change with its time: what a person with `kubectl get drones --watch` would read.
 //!
-//! Owns: the history of all Drones. Must not: be asked what a vehicle did; the wire tells.
+//! Owns: the history of all Drones. Must not: be used to judge what a vehicle did; the wire shows that.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -93,7 +93,7 @@ fn start(kubectl: &Kubectl) -> anyhow::Result<Process> {
     launch.start()
 }
 
-/// Takes the whole objects at the beginning of `text`; how many bytes they were.
+/// Takes the complete objects at the start of `text`; returns how many bytes they were.
 fn take(text: &str, into: &History) -> usize {
     let mut objects = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     let mut taken = 0;

@@ -1,6 +1,6 @@
-//! A person with a ground station of their own: another link of the autopilot, which the agent does not see.
+//! A person with another ground station: a second link of the autopilot, which the agent does not see.
 //!
-//! Owns: heartbeats, parameters and commands as QGroundControl sends them. Must not: touch the wire that is judged.
+//! Owns: heartbeats, parameters and commands as QGroundControl sends them. Must not: use the wire that is judged.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
@@ -18,7 +18,7 @@ use mavlink::{MavHeader, MavlinkVersion};
 use testkit::autopilots::{Autopilot, Stack};
 use testkit::wait_for;
 
-/// As ground stations have it.
+/// The system id of ground stations.
 const SYSTEM: u32 = 255;
 const COMPONENT: u8 = 190;
 
@@ -34,7 +34,7 @@ struct Line {
     way: Way,
     ended: AtomicBool,
     beats: AtomicBool,
-    /// What came back, of what is asked for: parameters and acknowledgements.
+    /// Received answers to its requests: parameters and acknowledgements.
     answers: Mutex<Vec<MavMessage>>,
     sticks: Mutex<Option<[u16; 4]>>,
     target: u8,
@@ -46,7 +46,7 @@ enum Way {
 }
 
 impl Pilot {
-    /// Takes the autopilot's link for ground stations.
+    /// Opens the autopilot's link for ground stations.
     pub fn at(autopilot: &Autopilot) -> anyhow::Result<Self> {
         let address = autopilot.ground_link();
         let way = match autopilot.stack() {
@@ -84,17 +84,17 @@ impl Pilot {
         })
     }
 
-    /// Whether the ground station's heartbeat goes out, once a second.
+    /// Whether the ground station's heartbeat is sent, once a second.
     pub fn beats(&self, on: bool) {
         self.line.beats.store(on, Ordering::Relaxed);
     }
 
-    /// Holds the sticks there (channels 1 to 4), or lets them go.
+    /// Holds the sticks there (channels 1 to 4), or releases them.
     pub fn sticks(&self, channels: Option<[u16; 4]>) {
         *self.line.sticks.lock().unwrap_or_else(PoisonError::into_inner) = channels;
     }
 
-    /// Gives the autopilot the key of MAVLink 2 signing. From then on it does not listen to this ground station, which has none.
+    /// Gives the autopilot the key of MAVLink 2 signing. From then on it ignores this ground station, which has none.
     pub fn set_up_signing(&self, secret_key: [u8; 32]) -> anyhow::Result<()> {
         self.line.send(&MavMessage::SETUP_SIGNING(SETUP_SIGNING_DATA {
             initial_timestamp: 0,
@@ -132,7 +132,7 @@ impl Pilot {
         })
     }
 
-    /// Another flight mode: ArduCopter's number, or PX4's main and sub mode.
+    /// Sets another flight mode: ArduCopter's number, or PX4's main and sub mode.
     pub fn mode(&self, arducopter: u8, px4: [u8; 2]) -> anyhow::Result<()> {
         let [two, three] = match self.stack {
             Stack::ArduPilot => [arducopter, 0],
@@ -198,7 +198,7 @@ impl Line {
                 }
                 Way::Udp(socket, _) => socket.recv(&mut buffer),
             };
-            // Nothing came in time, or the autopilot is off.
+            // Nothing was received in time, or the autopilot is off.
             let Ok(count @ 1..) = count else {
                 std::thread::sleep(Duration::from_millis(10));
                 continue;
@@ -226,7 +226,7 @@ impl Line {
         });
         let mut next_beat = Instant::now();
         while !self.ended.load(Ordering::Relaxed) {
-            // What cannot be sent is missed by the verdict.
+            // The verdict detects what could not be sent.
             if Instant::now() >= next_beat && self.beats.load(Ordering::Relaxed) {
                 let _ = self.send(&beat);
                 next_beat = Instant::now() + Duration::from_millis(500);

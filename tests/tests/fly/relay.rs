@@ -1,7 +1,7 @@
-//! The wire between an agent and its autopilot, in our hands: two pseudo-terminals and what passes from one to the other.
+//! The wire between an agent and its autopilot, under our control: two pseudo-terminals and the frames between them.
 //!
-//! Owns: passing frames on whole, losing, delaying and slowing them in either direction, and the record of all of them.
-//! Must not: change a frame, make one up, or know what it means (see [`crate::record`]).
+//! Owns: passing complete frames on, losing, delaying and slowing them in either direction, and the record of all of them.
+//! Must not: change a frame, create one, or know what it means (see [`crate::record`]).
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -24,10 +24,10 @@ use rand::{RngExt, SeedableRng};
 
 use crate::record::Record;
 
-/// What waits for a slow line before frames are lost, as in a UART's buffer.
+/// How many bytes wait for a slow line before frames are lost, as in a UART's buffer.
 const BUFFER: usize = 4096;
 
-/// At least so often the relay looks whether it is to end.
+/// The relay checks at least this often whether it has to end.
 const TICK: Duration = Duration::from_millis(10);
 
 /// A direction.
@@ -37,7 +37,7 @@ pub enum Way {
     ToAutopilot,
 }
 
-/// What goes wrong in one direction.
+/// The faults in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Fault {
     /// Nothing gets through.
@@ -46,7 +46,7 @@ pub struct Fault {
     pub loss: f64,
     /// How much later a frame arrives.
     pub delay: Duration,
-    /// How much gets through, bytes a second; `None` for all.
+    /// The throughput in bytes a second; `None`: unlimited.
     pub bytes_per_second: Option<u32>,
 }
 
@@ -75,7 +75,7 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// Starts one; a copy of all that passes goes to `log` (.tlog).
+    /// Starts a relay; a copy of all passed frames is written to `log` (.tlog).
     pub fn start(log: File, seed: u64) -> anyhow::Result<Self> {
         let (autopilot, agent) = (Port::open()?, Port::open()?);
         let faults = Arc::new(Mutex::new([Fault::NONE; 2]));
@@ -114,17 +114,17 @@ impl Relay {
         self.agent_port.clone()
     }
 
-    /// From now on this goes wrong in one direction.
+    /// From now on this fault is active in one direction.
     pub fn set(&self, way: Way, fault: Fault) {
         lock(&self.faults)[way as usize] = fault;
     }
 
-    /// From now on this goes wrong in both.
+    /// From now on this fault is active in both.
     pub fn set_both(&self, fault: Fault) {
         *lock(&self.faults) = [fault; 2];
     }
 
-    /// All that has passed.
+    /// Everything that was passed.
     pub fn record(&self) -> MutexGuard<'_, Record> {
         lock(&self.record)
     }
@@ -143,7 +143,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One pseudo-terminal. Its far end is held open, so that whoever has opened it may close it and come back.
+/// One pseudo-terminal. Its far end is kept open, so that a program may close it and open it again.
 struct Port {
     near: File,
     path: PathBuf,
@@ -166,7 +166,7 @@ impl Port {
     }
 }
 
-/// One port: what came from it and is no whole frame yet, and what is to go to it.
+/// One port: bytes from it that are not a complete frame yet, and bytes to it.
 struct Line {
     port: Port,
     incoming: Vec<u8>,
@@ -186,7 +186,7 @@ impl Line {
         }
     }
 
-    /// Reads what is there; whole frames.
+    /// Reads the available bytes; returns complete frames.
     fn read(&mut self) -> Vec<Vec<u8>> {
         let mut buffer = [0; 4096];
         while let Ok(count @ 1..) = (&self.port.near).read(&mut buffer) {
@@ -195,7 +195,7 @@ impl Line {
         frames(&mut self.incoming)
     }
 
-    /// Takes a frame for later; whether there is room.
+    /// Queues a frame; returns whether there is room.
     fn push(&mut self, frame: &[u8], fault: &Fault, now: Instant) -> bool {
         let mut due = now + fault.delay;
         if let Some(rate) = fault.bytes_per_second {
@@ -210,7 +210,7 @@ impl Line {
         true
     }
 
-    /// Writes what is due.
+    /// Writes frames that are due.
     fn write(&mut self, now: Instant) {
         while let Some((due, frame)) = self.outgoing.front_mut() {
             if *due > now {
@@ -218,7 +218,7 @@ impl Line {
             }
             let written = match (&self.port.near).write(frame) {
                 Ok(count) => count,
-                // Nobody has read for long: what comes now is lost, as on a serial line.
+                // There was no reader for long: new bytes are lost, as on a serial line.
                 Err(_) => frame.len(),
             };
             self.waiting -= written;
@@ -231,7 +231,7 @@ impl Line {
     }
 }
 
-/// Takes the whole frames out of `bytes`, and what is none.
+/// Takes the complete frames out of `bytes`, and bytes that are not frames.
 pub fn frames(bytes: &mut Vec<u8>) -> Vec<Vec<u8>> {
     let (mut frames, mut rest) = (Vec::new(), bytes.as_slice());
     while !rest.is_empty() {
@@ -248,7 +248,7 @@ pub fn frames(bytes: &mut Vec<u8>) -> Vec<Vec<u8>> {
     frames
 }
 
-/// How long the frame is that begins here, `usize::MAX` while that is not known; `None` when none begins.
+/// The length of the frame that begins here, `usize::MAX` while it is not known; `None` when none begins.
 fn frame_length(bytes: &[u8]) -> Option<usize> {
     let at = |index: usize| bytes.get(index).copied();
     match bytes[0] {

@@ -9,19 +9,19 @@ use crate::figures::Figures;
 
 /// See the module text.
 pub struct Scenario {
-    /// As on the command line.
+    /// Its name on the command line.
     pub name: &'static str,
     /// In one sentence.
     pub shows: &'static str,
-    /// What is not as usual in the field.
+    /// What is special in the field.
     pub setup: fn(Stack) -> Setup,
-    /// The run; an error says what falls short.
+    /// The run; an error says what failed.
     pub run: fn(&mut Field, &mut Figures) -> anyhow::Result<()>,
     /// For these autopilots.
     pub stacks: &'static [Stack],
     /// Whether it is in the short set.
     pub short: bool,
-    /// The highest speed at which its verdict is honest: what Skein and ground stations do goes by the clock on the wall.
+    /// The highest speed with a valid verdict: Skein and ground stations use real time.
     pub fastest: u32,
 }
 
@@ -48,12 +48,12 @@ impl Scenario {
         Self { short: true, ..self }
     }
 
-    /// The same, at the speed of life only.
+    /// The same, in real time only.
     pub const fn real_time(self) -> Self {
         self.no_faster_than(1)
     }
 
-    /// The same, at most so much faster than in life; three PX4 at five times the speed of life are more than two cores.
+    /// The same, at most this much faster than real time; three PX4 at five times real time need more than two cores.
     pub const fn no_faster_than(self, fastest: u32) -> Self {
         Self { fastest, ..self }
     }

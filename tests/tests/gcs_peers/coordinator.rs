@@ -1,4 +1,4 @@
-//! A coordinator in a page: it wishes one vehicle to fly, and keeps what the agent reports.
+//! A coordinator in a page: it orders one vehicle to fly, and keeps what the agent reports.
 //!
 //! Owns: the agent's stream. Must not: need a cluster.
 
@@ -16,7 +16,7 @@ const TERM: u64 = 3;
 type ToAgent = Result<v1::ToAgent, Status>;
 type Reported = Arc<Mutex<Option<v1::Report>>>;
 
-/// It serves as long as it is kept.
+/// It serves until it is dropped.
 pub struct Coordinator {
     reported: Reported,
     _runtime: Runtime,
@@ -53,7 +53,7 @@ impl v1::uplink_server::Uplink for Uplink {
     }
 }
 
-/// The Drone's wish: ten metres up.
+/// The Drone's order: ten metres up.
 fn flying() -> v1::ToAgent {
     let assignment = v1::Assignment {
         term: TERM,

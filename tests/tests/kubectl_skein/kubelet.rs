@@ -1,8 +1,8 @@
-//! A stand-in for a kubelet: serves the one call by which the API server forwards a connection to a port of a Pod.
+//! A fake kubelet: serves the one call by which the API server forwards a connection to a port of a Pod.
 //!
 //! Owns: that call, in the form that the API server passes on from a client that speaks WebSocket (`v4.channel.k8s.io`): two
 //! channels, one for bytes and one for errors, each opened by the port's number. What a real kubelet and a container runtime
-//! do with it is tested on real nodes. Must not: look at the bytes.
+//! do with it is tested on real nodes. Must not: read the bytes.
 
 use futures::{SinkExt, StreamExt};
 use rustls::ServerConfig;
@@ -25,16 +25,16 @@ const PROTOCOL: &str = "v4.channel.k8s.io";
 const DATA: u8 = 0;
 const ERROR: u8 = 1;
 
-/// One that runs until it is dropped.
+/// A kubelet that runs until it is dropped.
 pub struct Kubelet {
     pub address: SocketAddr,
-    /// Whether it tells that it cannot reach the Pod.
+    /// Whether it reports that it cannot reach the Pod.
     pub broken: Arc<AtomicBool>,
     _runtime: Runtime,
 }
 
 impl Kubelet {
-    /// Forwards each connection, to whatever Pod and port, to `pod`.
+    /// Forwards each connection, for any Pod and port, to `pod`.
     pub fn start(pod: SocketAddr) -> Self {
         let runtime = Runtime::new().unwrap();
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
@@ -59,7 +59,7 @@ impl Kubelet {
     }
 }
 
-/// TLS with a certificate that nobody checks, as the API server of the tests is not told whom to believe.
+/// TLS with a certificate that is not checked, as the API server of the tests has no authority for kubelets.
 fn acceptor() -> TlsAcceptor {
     let life = Validity::of(SystemTime::now(), std::time::Duration::from_secs(3600));
     let identity = Authority::make(life).unwrap().server(&[], life).unwrap();
@@ -83,7 +83,7 @@ async fn serve(tls: TlsStream<TcpStream>, pod: SocketAddr, broken: bool) {
     let Ok(mut socket) = accept_hdr_async(tls, agree).await else {
         return;
     };
-    // The number itself does not matter here, only that it is said first on each channel.
+    // The number itself does not matter here, only that it is sent first on each channel.
     let [low, high] = 50_051_u16.to_le_bytes();
     for channel in [DATA, ERROR] {
         if socket.send(frame(channel, &[low, high])).await.is_err() {
@@ -94,7 +94,7 @@ async fn serve(tls: TlsStream<TcpStream>, pod: SocketAddr, broken: bool) {
         Ok(tcp) if !broken => pass(socket, tcp).await,
         _ => {
             let _ = socket.send(frame(ERROR, b"connection refused by the pod")).await;
-            // The other end gives up.
+            // The other end closes.
             while let Some(Ok(_)) = socket.next().await {}
         }
     }

@@ -1,4 +1,4 @@
-//! People who show a client certificate: through the API server's port-forward, and straight to the coordinator.
+//! People with a client certificate: through the API server's port-forward, and directly at the coordinator.
 
 use crate::certificates::{Person, person};
 use crate::place::{PATIENCE, Place, SYSTEM, people};
@@ -15,7 +15,7 @@ use trust::Validity;
 const DAY: Duration = Duration::from_secs(86_400);
 
 impl Place {
-    /// The kubeconfig of somebody whose certificate the cluster has made, as a request for it was approved.
+    /// The kubeconfig of a person whose certificate the cluster has issued, for an approved request.
     fn admitted(&self, person: &Person, name: &str) -> anyhow::Result<PathBuf> {
         let (request, key) = person.request();
         let request = json!({
@@ -36,7 +36,7 @@ impl Place {
         self.plane.certificate_kubeconfig(name, &certificate, &key)
     }
 
-    /// The kubeconfig of somebody whose certificate was made elsewhere by the cluster's authority.
+    /// The kubeconfig of a person whose certificate the cluster's authority issued outside the cluster.
     fn with_certificate(&self, person: &Person, name: &str) -> anyhow::Result<PathBuf> {
         let identity = people().sign(person);
         let (certificate, key) = (identity.certificate_pem(), identity.key_pem());
@@ -80,7 +80,7 @@ fn a_person_with_a_certificate_may_ground_may_not_kill_and_may_nothing_once_the_
         "--group=auditors",
     )?;
     refused(&["status"], &["eve may not get drones.skein.dev"])?;
-    // As deploy/README.md says it.
+    // As in deploy/README.md.
     let make = [
         "create",
         "clusterrole",
@@ -104,7 +104,7 @@ fn a_person_with_a_certificate_may_ground_may_not_kill_and_may_nothing_once_the_
     let kill = ["kill", "default/alpha-1", "--confirm=alpha-1", "--yes-stop-the-motors"];
     refused(&kill, &["eve may not kill drones.skein.dev default/alpha-1"])?;
     refused(&["release", "--all"], &["eve may not release swarms.skein.dev"])?;
-    // The same straight to the coordinator's port.
+    // The same directly at the coordinator's port.
     let there = format!("https://{}", place.address());
     done(
         &["--server", &there, "status"],

@@ -1,4 +1,4 @@
-//! Where `kubectl skein` is tried: a real control plane, a real coordinator that counts as a Pod, and a stand-in for the kubelet
+//! The surroundings of these tests: a real control plane, a real coordinator that counts as a Pod, and a fake kubelet
 //! of its node.
 //!
 //! Owns: starting them, and people with rights. Must not: judge.
@@ -17,7 +17,7 @@ pub const SYSTEM: &str = "skein-system";
 const NODE: &str = "ground";
 const POD: &str = "skein-coordinator-7d9f-x2x";
 
-/// One place at a time: there is one Pod, and one ConfigMap.
+/// One at a time: there is one Pod, and one ConfigMap.
 static ONE: Mutex<()> = Mutex::new(());
 
 pub struct Place {
@@ -31,7 +31,7 @@ pub struct Place {
 
 fn plane() -> anyhow::Result<&'static ControlPlane> {
     let start = || {
-        // Fails only if a provider is installed already, which is as good.
+        // Fails only if a provider is installed already, which is fine.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let manifests = ["crds", "deploy/namespace.yaml", "deploy/rbac.yaml", "deploy/roles.yaml"];
         let people = people();
@@ -43,7 +43,7 @@ fn plane() -> anyhow::Result<&'static ControlPlane> {
     ControlPlane::shared(start)
 }
 
-/// The authority that the cluster knows its users by.
+/// The authority of the cluster's user certificates.
 pub fn people() -> &'static ClusterAuthority {
     static PEOPLE: OnceLock<ClusterAuthority> = OnceLock::new();
     PEOPLE.get_or_init(ClusterAuthority::make)
@@ -100,7 +100,7 @@ impl Place {
         Ok(())
     }
 
-    /// The kubeconfig of somebody who has no rights yet.
+    /// The kubeconfig of a person who has no rights yet.
     pub fn person(&self, name: &str) -> anyhow::Result<PathBuf> {
         self.plane
             .kubectl()

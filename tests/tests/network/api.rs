@@ -1,7 +1,7 @@
-//! The Kubernetes API of the simulation: the embedded one, asked by function call, so that an answer takes no real time.
+//! The Kubernetes API of the simulation: the embedded one, called as a function, so that an answer takes no real time.
 //!
-//! Owns: the way from each caller to it, with the delays and failures of a network and of a busy API server; who holds the
-//! Lease; the Lease's times, since the clock on the wall stands still here. Must not: answer by itself what the API answers.
+//! Owns: the path from each caller to it, with the delays and failures of a network and of a busy API server; which coordinator
+//! holds the Lease; the Lease's times, since the real clock does not advance here. Must not: replace the API's answers.
 
 use bytes::Bytes;
 use embedded_api::request::{Answer, ApiRequest, Body};
@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 const LEASE: &str = "/leases/skein-coordinator";
 const LEASES: &str = "/namespaces/skein-system/leases";
 
-/// How often a frame that is held back looks whether it may go on.
+/// How often a delayed frame checks whether it may continue.
 const LATE: Duration = Duration::from_millis(100);
 
 /// How a caller reaches the API.
@@ -40,18 +40,18 @@ pub enum Way {
     Silent,
     /// Refused at once.
     Refused,
-    /// Reached, but it answers 429 and 500 as often as not, and loses answers.
+    /// Reached, but it answers about half of the requests with 429 and 500, and loses answers.
     Strained,
 }
 
 struct Caller {
     way: Way,
     watches: CancellationToken,
-    /// Until then nothing comes on its watches; then all that was held back does. Lists and other answers are not late.
+    /// Until then its watches get no data; then they get everything that was delayed. Lists and other answers are not late.
     late_until: Duration,
 }
 
-/// The API, and the ways to it.
+/// The API, and the paths to it.
 pub struct Cluster {
     api: Api,
     runtime: Runtime,
@@ -61,14 +61,14 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// An API of its own in `folder`, for so many callers.
+    /// A new API in `folder`, for this many callers.
     pub fn open(folder: &Path, callers: usize, rng: StdRng) -> Arc<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .unwrap();
         let options = Options::new(folder, crds::yaml::documents().unwrap());
-        // Its housekeeping is never driven: no Swarm is deleted here, and Events may grow old.
+        // Its background tasks never run: no Swarm is deleted here, and Events may grow old.
         let api = runtime.block_on(Api::open(options)).unwrap();
         let caller = || Caller {
             way: Way::Open,
@@ -84,7 +84,7 @@ impl Cluster {
         })
     }
 
-    /// Changes how `caller` reaches the API. Watches break when it is not reached any more.
+    /// Changes how `caller` reaches the API. Watches break when it is not reachable any more.
     pub fn set(&self, caller: usize, way: Way) {
         let mut callers = self.callers.lock().unwrap();
         let caller = &mut callers[caller];
@@ -94,7 +94,7 @@ impl Cluster {
         }
     }
 
-    /// What the watches of `caller` tell is late until `until`, old watches and new ones.
+    /// The events of `caller`'s watches are late until `until`, for old watches and new ones.
     pub fn hold_back(&self, caller: usize, until: Duration) {
         self.callers.lock().unwrap()[caller].late_until = until;
     }
@@ -113,7 +113,7 @@ impl Cluster {
         *self.leader.lock().unwrap()
     }
 
-    /// Asks from outside the simulated network, where there is no delay and no failure.
+    /// A request from outside the simulated network, without delay or failure.
     pub fn ask(&self, method: Method, path: &str, body: &Value) -> Value {
         let _context = self.runtime.enter();
         let content_type = match method {
@@ -139,7 +139,7 @@ impl Cluster {
         serde_json::from_slice(&bytes).unwrap()
     }
 
-    /// The answer, whatever real time it takes: simulated time stands still meanwhile.
+    /// The answer, whatever real time it takes: simulated time does not advance meanwhile.
     fn answer(&self, mut request: ApiRequest) -> Answer {
         let about_the_lease = request.path.ends_with(LEASE) || request.path.ends_with(LEASES);
         if about_the_lease && (request.method == Method::PUT || request.method == Method::POST) {
@@ -148,7 +148,7 @@ impl Cluster {
         futures::executor::block_on(tokio::task::coop::unconstrained(self.api.handle(request)))
     }
 
-    /// Renewals differ by their time alone.
+    /// Renewals differ only by their time.
     fn wind_the_clock(&self, request: &mut ApiRequest) {
         let mut lease: Value = serde_json::from_slice(&request.body).unwrap();
         if lease["metadata"]["name"] != "skein-coordinator" {
@@ -175,7 +175,7 @@ impl Cluster {
         throw(&mut self.rng.lock().unwrap())
     }
 
-    /// A client of `caller`. To be called on its host.
+    /// A client of `caller`. Call it on its host.
     pub fn client(self: &Arc<Self>, caller: usize) -> kube::Client {
         let line = Line {
             cluster: Arc::clone(self),
@@ -185,7 +185,7 @@ impl Cluster {
     }
 }
 
-/// One caller's way to the API.
+/// One caller's path to the API.
 #[derive(Clone)]
 struct Line {
     cluster: Arc<Cluster>,
@@ -196,7 +196,7 @@ type Bodied = UnsyncBoxBody<Bytes, io::Error>;
 type Answered = Result<Response<Bodied>, io::Error>;
 
 impl Line {
-    /// One way through the network.
+    /// One trip through the network.
     async fn travel(&self) -> io::Result<Way> {
         let ms = self.cluster.dice(|rng| {
             if rng.random_bool(0.03) {

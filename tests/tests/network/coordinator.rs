@@ -1,5 +1,5 @@
 //! A coordinator of the simulation: the real one, from leadership to uplink service, behind a listener of the simulated
-//! network. When it ends, because it was deposed, it is started again, as a cluster does.
+//! network. When it ends, because it was deposed, it is started again, as in a cluster.
 //!
 //! Owns: the listener and the gRPC server, which `coordinator::server` otherwise owns together with TLS and admission.
 //! Must not: decide anything.
@@ -52,7 +52,7 @@ pub async fn run(cluster: Arc<Cluster>, number: usize) -> turmoil::Result {
         tracing::info!(number, why = ?over.err().map(|why| why.to_string()), "coordinator ended");
         ending.cancel();
         serving.abort();
-        // It has been aborted, or has ended by itself.
+        // It was aborted, or has ended by itself.
         let _ = serving.await;
         sleep(RESTART).await;
     }
@@ -79,7 +79,7 @@ fn incoming(listener: TcpListener) -> impl Stream<Item = io::Result<Connection>>
     })
 }
 
-/// A stream of the simulated network, as tonic wants it.
+/// A stream of the simulated network, for tonic.
 struct Connection(TcpStream);
 
 impl Connected for Connection {

@@ -1,7 +1,7 @@
-//! What one agent has been told, noted at its ear, and when.
+//! The messages that one agent received, recorded before it gets them, with their times.
 //!
-//! Owns: the notes. Written from the safety invariants, on its own: it shares no rule with `fleet`, and believes nothing
-//! that the agent says of itself. Must not: judge; the oracle does.
+//! Owns: the notes. Written from the safety invariants, independently: it shares no rule with `fleet`, and uses nothing
+//! that the agent reports of itself. Must not: judge; the oracle does.
 
 use agent::uplink::FromUplink;
 use fleet::assignment::{Assignment, Desired, GroundedWhy, Order};
@@ -9,31 +9,31 @@ use fleet::ground::{GroundMark, GroundOrderId};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Most old orders that are remembered for being repeated.
+/// The limit of old orders that are kept to be repeated.
 const OLD: usize = 32;
 
 /// The notes of one node. They outlive the agent, as its disk does.
 #[derive(Debug, Default)]
 pub struct Ledger {
     pub highest_term: u64,
-    /// The last word of the highest term.
+    /// The last order of the highest term.
     pub wish: Option<Order>,
-    /// The Drones for which orders came.
+    /// The Drones of the received orders.
     pub served: BTreeSet<String>,
-    /// Since when nobody who leads is in contact; `None` while somebody is.
+    /// Since when there is no contact to a coordinator that leads; `None` while there is.
     pub alone_since: Option<Duration>,
-    /// When flight was last wished, by a word on the stream that was open then.
+    /// When flight was last ordered, on the stream that was open then.
     pub last_up: Option<Duration>,
-    /// When the ground was last wished.
+    /// When the ground was last ordered.
     pub last_down: Option<Duration>,
-    /// When flight was ordered of a vehicle that was to be on the ground until then, if that was not judged yet.
+    /// When flight was ordered for a vehicle that had to be on the ground until then, if that was not judged yet.
     pub lifted: Option<Duration>,
-    /// A ground order that holds until it is said to be done.
+    /// A ground order that is in force until its release is reported.
     pub kept: Option<(String, GroundOrderId)>,
     pub streams: u32,
     pub words: u32,
     pub repeated: u32,
-    /// Ground orders that came to be kept.
+    /// Ground orders that were received and kept.
     pub ordered_down: u32,
     open: bool,
     told_on_this_stream: bool,
@@ -45,7 +45,7 @@ fn now() -> Duration {
 }
 
 impl Ledger {
-    /// A new agent knows its orders, and has no stream.
+    /// A new agent has its stored orders, and no stream.
     pub fn born(&mut self) {
         self.note(now());
         self.open = false;
@@ -131,7 +131,7 @@ impl Ledger {
         }
     }
 
-    /// Notes what holds at `at`. To be called whenever time has passed.
+    /// Records what holds at `at`. Call it whenever time has passed.
     pub fn note(&mut self, at: Duration) {
         if self.wishes_flight() && self.open && self.told_on_this_stream {
             self.last_up = Some(at);
@@ -146,7 +146,7 @@ impl Ledger {
         up && self.kept.is_none()
     }
 
-    /// How long the vehicle may be alone.
+    /// How long the vehicle may be without contact.
     pub fn failsafe_after(&self) -> Duration {
         match &self.wish {
             Some(Order::Assigned(a)) => a.failsafe.after,
@@ -154,7 +154,7 @@ impl Ledger {
         }
     }
 
-    /// An order of a term that is over, which says something else than the last.
+    /// An order of an earlier term, which differs from the last one.
     pub fn of_a_former_term(&mut self) -> Option<Order> {
         let up = self.wishes_flight();
         let flies = |order: &Order| matches!(order, Order::Assigned(a) if matches!(a.desired, Desired::Flying { .. }));

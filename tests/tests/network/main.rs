@@ -2,20 +2,19 @@
 //!
 //! Real are both coordinators (leadership, watches, controllers, claims, sessions, uplink service), the agents (uplink,
 //! shell, pilot, link, state on disk), gRPC and HTTP/2 between them, and the embedded Kubernetes API. The network and its
-//! time are turmoil's: hosts crash and come back, links break in one direction or both, stall, and are slow; the way from a
-//! coordinator to the API breaks, hangs, and answers 429 and 500; its watches are late by up to a minute while all else goes on.
-//! Orders of former terms come again, as from a coordinator
-//! that does not know that it is deposed. After each step an oracle that shares no rule with `fleet` judges vehicles, words
-//! and objects; `fleet::safety` is asked by the programs themselves. In the end, when all is well, as many fly as should.
+//! time are turmoil's: hosts crash and come back, links break in one direction or both, stall, and are slow; the path from a
+//! coordinator to the API breaks, hangs, and answers 429 and 500; its watches are late by up to a minute while everything else
+//! works. Orders of earlier terms are repeated, as by a coordinator that does not know that it is deposed. After each step an
+//! oracle that shares no rule with `fleet` judges vehicles, messages and objects; the programs themselves use
+//! `fleet::safety`. At the end, when there are no faults, the desired number flies.
 //!
 //! Not covered: TLS and credentials; serial lines; the process around coordinator and agent (`coordinator::run_with`,
-//! `agent::life`); SIGTERM; what goes by the clock on the wall, which stands still (`replaceLostAfterSeconds`, times in
+//! `agent::life`); SIGTERM; everything that uses the real clock, which does not advance (`replaceLostAfterSeconds`, times in
 //! status); a Swarm that is deleted; an etcd that is restored from a backup; 410 Gone; two agents that claim one
-//! node; low batteries and pilots who take over, which
-//! `agent/tests/interleavings` has.
+//! node; low batteries and pilots who take over, which `agent/tests/interleavings` covers.
 //!
-//! Each seed runs in a process of its own, since hash tables and random numbers draw from a source that is the process's.
-//! A failing seed is printed with the command that runs it alone; `SKEIN_SEEDS=n` runs so many.
+//! Each seed runs in a process of its own, since hash tables and random numbers use a source that belongs to the process.
+//! A failing seed is printed with the command that runs it alone; `SKEIN_SEEDS=n` sets their number.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
 mod api;
@@ -37,9 +36,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const SEEDS: u64 = 20;
-/// Long runs say how far they are.
+/// Long runs report their progress at this interval of seeds.
 const TOLD_EVERY: u64 = 100;
-/// All futures of a run, unoptimised.
+/// For all futures of a run, unoptimized.
 const STACK: usize = 256 << 20;
 const REPLAY: &str = "cargo test -p tests --test network";
 
@@ -48,7 +47,7 @@ fn number(name: &str) -> Option<u64> {
     Some(text.parse().expect("a number"))
 }
 
-/// The usual harness waits by the clock, which stands still here: these tests are run one by one, and say so in its words.
+/// The standard harness waits by the clock, which does not advance here: these tests run one by one, with the harness's output format.
 type Test = (&'static str, fn());
 const TESTS: [Test; 2] = [
     (
@@ -84,7 +83,7 @@ fn main() -> ExitCode {
 }
 
 fn say(line: &str) {
-    // Nobody listens any more, then.
+    // Then no one reads it any more.
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 

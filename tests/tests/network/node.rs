@@ -1,8 +1,8 @@
 //! A node of the simulation: the real agent (uplink, shell, pilot, link, state on disk) and a scripted autopilot.
 //!
-//! Owns: putting the agent together as `agent::life` does, with a line in memory and the simulated network; the ear that
-//! notes each word of a coordinator before the agent hears it, and now and then repeats an old one, as a coordinator would
-//! that has been deposed. Must not: decide anything.
+//! Owns: assembling the agent as `agent::life` does, with a line in memory and the simulated network; recording each message
+//! of a coordinator before the agent gets it, and sometimes repeating an old one, as a deposed coordinator would.
+//! Must not: decide anything.
 
 use crate::api::Cluster;
 use crate::autopilot;
@@ -30,10 +30,10 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use turmoil::net::TcpStream;
 
-/// Longest that an ending agent waits; none is asked to end here.
+/// The longest wait of an agent that ends; here none is ended.
 const LANDING: Duration = Duration::from_secs(280);
 
-/// What outlives the agent.
+/// The state that outlives the agent.
 #[derive(Clone)]
 pub struct Node {
     pub number: usize,
@@ -64,7 +64,7 @@ impl Node {
         format!("node-{}", self.number)
     }
 
-    /// The Service leads to whoever leads, and now and then still to somebody else.
+    /// The Service has the address of the leader, and sometimes still that of another coordinator.
     fn network(&self) -> Network {
         let node = self.clone();
         Network::by(move |_| {
@@ -125,7 +125,7 @@ impl Node {
     }
 }
 
-/// Passes on each word, and notes it first.
+/// Records each message, then passes it on.
 async fn listen(
     mut heard: mpsc::Receiver<FromUplink>,
     to_pilot: mpsc::Sender<FromUplink>,

@@ -1,13 +1,13 @@
-//! Whether what happens is allowed, judged from the vehicles themselves, from what agents were told, and from the objects.
+//! Whether the events are allowed, judged from the vehicles themselves, from the messages to agents, and from the objects.
 //!
-//! Owns: the judgement, after each step. Shares no rule with `fleet`. Must not: look into agents or coordinators.
+//! Owns: the verdict, after each step. Shares no rule with `fleet`. Must not: read the state of agents or coordinators.
 //!
-//! 1. A vehicle is armed only while somebody who leads wishes flight on the open stream, or 2 s later at the latest.
-//! 2. Nothing arms or takes off once the agent has heard that its vehicle is to be on the ground, until it hears otherwise.
-//! 3. No landing but one that was wished, or that the failsafe asks for: a short silence lands nobody.
-//! 4. At most one Drone per node, for ever; an agent is told of Drones of its own node only.
+//! 1. A vehicle is armed only while a leading coordinator orders flight on the open stream, or 2 s later at the latest.
+//! 2. Nothing arms or takes off once the agent has an order to be on the ground, until it gets another one.
+//! 3. No landing but one that was ordered, or that the failsafe requires: a short silence lands no vehicle.
+//! 4. At most one Drone per node, for ever; an agent gets orders for Drones of its own node only.
 //! 5. A Drone's object stays until its vehicle is disarmed.
-//! 6. Whoever rises, no more are up than there should be, with the surge.
+//! 6. Whichever vehicles take off, no more are in the air than desired, plus the surge.
 //! 7. No flight is ordered against a ground order or a cordon that has been recorded for a while, however late watches are.
 
 use crate::api::Cluster;
@@ -20,15 +20,15 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
-/// From the word at the agent's ear to the last command that may already have been on its way to the autopilot.
+/// From the agent's receipt of a message to the last command that may already have been on its way to the autopilot.
 const ON_ITS_WAY: Duration = Duration::from_millis(300);
-/// Clocks of agent and oracle tick apart by this much at most.
+/// The clocks of agent and oracle differ by this much at most.
 const TICK: Duration = Duration::from_millis(500);
-/// Agents whose wish was true when it was sent act on it this much later at most.
+/// An agent acts on an order that was valid when it was sent this much later at most.
 const OLD_WISH: Duration = Duration::from_secs(30);
 
-/// What is recorded may be unknown to whoever leads for so long: the answer to its own question may be as old, and an order on its way
-/// is held up by the network for longest.
+/// A leader may not know what is recorded for this long: the answer to its own request may be as old, and the longest network
+/// delay of an order is added.
 const OLD_KNOWLEDGE: Duration = Duration::from_secs(22);
 
 /// What happened in a run.
@@ -42,14 +42,14 @@ pub struct Tally {
     pub cuts: u32,
     /// Spans in which watches were late.
     pub late: u32,
-    /// Flights that were ordered.
+    /// Ordered flights.
     pub lifts: u32,
     pub terms: u64,
     pub streams: u32,
     pub repeated: u32,
     pub ground_orders: u32,
     pub kept: u32,
-    /// Of all that was commanded, with the times.
+    /// A hash of all commands, with their times.
     pub trace: u64,
 }
 
@@ -58,9 +58,9 @@ pub struct Oracle {
     pub tally: Tally,
     seen: Vec<usize>,
     revision: u64,
-    /// The node of each Drone that was ever bound, and whether its object is there.
+    /// The node of each Drone that was ever bound, and whether its object exists.
     bound: BTreeMap<String, (String, bool)>,
-    /// How many there should be, and since when.
+    /// The desired number, and since when.
     wished: Vec<(Duration, u32)>,
     surge: u32,
     /// Since when what is recorded forbids flights from a node.
@@ -81,12 +81,12 @@ impl Oracle {
         }
     }
 
-    /// From now on there should be so many.
+    /// From now on this number is desired.
     pub fn wish(&mut self, at: Duration, replicas: u32) {
         self.wished.push((at, replicas));
     }
 
-    /// So many may be up at `at`.
+    /// The allowed number in the air at `at`.
     fn most(&self, at: Duration) -> u32 {
         let since = at.saturating_sub(OLD_WISH);
         let before = self.wished.iter().rev().find(|(from, _)| *from <= since);
@@ -95,7 +95,7 @@ impl Oracle {
         most.unwrap_or_default() + self.surge
     }
 
-    /// Judges what has happened since the last time, at `at`.
+    /// Judges the events since the last time, at `at`.
     ///
     /// # Errors
     /// What must not have happened.
@@ -119,7 +119,7 @@ impl Oracle {
             list["items"].as_array().cloned().unwrap_or_default()
         };
         let swarms = items("/apis/skein.dev/v1alpha1/swarms");
-        // All that the person of these runs gives is about everything.
+        // All orders of the person in these runs are for everything.
         let all = swarms.iter().any(|swarm| swarm["spec"]["grounded"] == true)
             || !items("/apis/skein.dev/v1alpha1/groundorders").is_empty();
         let objects = items("/api/v1/nodes");
@@ -201,7 +201,7 @@ impl Oracle {
                 }
             }
         }
-        // Between words, too, time passes.
+        // Time also passes between messages.
         ledger.note(at);
         Ok(())
     }
@@ -255,7 +255,7 @@ impl Oracle {
         Ok(())
     }
 
-    /// The account at the end.
+    /// The summary at the end.
     pub fn account(mut self, nodes: &[Node]) -> Tally {
         for node in nodes {
             let ledger = node.ledger.lock().unwrap();
@@ -271,7 +271,7 @@ impl Oracle {
 }
 
 impl Node {
-    /// Armed, and not on its way down.
+    /// Armed, and not landing.
     pub fn is_up(&self) -> bool {
         let vehicle = self.vehicle.lock().unwrap();
         vehicle.armed && !matches!(vehicle.custom_mode, 9 | 0x0604_0000)

@@ -1,6 +1,6 @@
-//! The ground station of the simulation: a person who grounds everything, and lets it fly again, by the fleet service.
+//! The ground station of the simulation: a person who grounds everything, and releases it again, by the fleet service.
 //!
-//! Owns: the calls. Must not: try again; the person does.
+//! Owns: the calls. Must not: retry; the person does.
 
 use crate::api::Cluster;
 use crate::coordinator::PORT;
@@ -18,14 +18,14 @@ use turmoil::net::TcpStream;
 
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// What the person says.
+/// The person's commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PersonOrder {
     Ground,
     Release,
 }
 
-/// Passes on each word to whoever leads, once.
+/// Sends each command to the leader, once.
 pub async fn run(cluster: Arc<Cluster>, words: Option<mpsc::UnboundedReceiver<PersonOrder>>) -> turmoil::Result {
     let mut words = words.ok_or("the station is started once")?;
     while let Some(word) = words.recv().await {

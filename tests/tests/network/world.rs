@@ -1,6 +1,6 @@
-//! One random run: a Swarm, two coordinators, some nodes, and all that can go wrong between them.
+//! One random run: a Swarm, two coordinators, some nodes, and all possible faults between them.
 //!
-//! Owns: the simulated network and its mishaps. Must not: judge.
+//! Owns: the simulated network and its faults. Must not: judge.
 
 use crate::api::{Cluster, Way};
 use crate::autopilot;
@@ -25,13 +25,13 @@ mod person;
 const COORDINATORS: usize = 2;
 const SURGE: u32 = 1;
 const TICK: Duration = Duration::from_millis(10);
-/// How long things go wrong.
+/// How long there are faults.
 const DISORDER: Duration = Duration::from_secs(60);
-/// How long it may take then until as many fly as should.
+/// The deadline after that until the desired number flies.
 const PATIENCE: Duration = Duration::from_secs(120);
 const SWARM: &str = "/apis/skein.dev/v1alpha1/namespaces/default/swarms/alpha";
 
-/// What happens when its time has come.
+/// The end of a fault, when it is due.
 enum Ends {
     Cut(String, String),
     Held(String, String),
@@ -72,7 +72,7 @@ pub fn run(seed: u64, folder: &Path) -> Result<Tally, String> {
         if run.sim.elapsed() > end {
             return Err(run.why_not());
         }
-        // Whoever leads may have come into office just now.
+        // The present leader may have taken over just now.
         run.say(PersonOrder::Release);
         run.delete_what_came_down_by_itself();
         for _ in 0..500 {
@@ -178,7 +178,7 @@ impl Run<'_> {
             "spec": {"replicas": self.replicas, "maxSurge": SURGE, "template": {"spec": {"failsafe": failsafe}}}});
         self.ask(Method::POST, SWARM.trim_end_matches("/alpha"), &swarm);
         self.oracle.wish(Duration::ZERO, self.replicas);
-        // Some are told to rise before they can, and are alone when they can.
+        // Some get the order to fly before they can, and have no contact when they can.
         for node in 0..self.nodes.len() {
             let seconds =
                 |rng: &mut StdRng, span: std::ops::Range<f64>| Duration::from_secs_f64(rng.random_range(span));
@@ -254,7 +254,7 @@ impl Run<'_> {
         self.person();
     }
 
-    /// Node and coordinator do not hear one another for a while, or in one direction, or late.
+    /// Node and coordinator do not receive from each other for a while, or in one direction, or late.
     fn part(&mut self, node: usize, coordinator: usize) {
         let (a, b) = (format!("node-{node}"), format!("coordinator-{coordinator}"));
         self.oracle.tally.cuts += 1;
@@ -270,14 +270,14 @@ impl Run<'_> {
         self.for_a_while(60.0, Ends::Cut(a, b));
     }
 
-    /// Nobody hears the node for a while.
+    /// The node is isolated for a while.
     fn isolate(&mut self, node: usize) {
         let span = self.rng.random_range(1.0..60.0);
         let now = self.sim.elapsed();
         let after = |part: f64| now + Duration::from_secs_f64(span * part);
         let end = after(1.0);
         if self.rng.random_bool(0.5) {
-            // What was to rise may not, until there is nobody who could still wish it.
+            // A vehicle with an order to take off cannot, until there is no coordinator that could still order it.
             self.nodes[node].vehicle.lock().unwrap().ready = false;
             self.ends.push((after(0.8), Ends::Unready(node)));
         }
@@ -320,7 +320,7 @@ impl Run<'_> {
         }
     }
 
-    /// The disorder is over.
+    /// The faults end.
     fn calm(&mut self) {
         self.end_what_is_over(Duration::MAX);
         (0..COORDINATORS).for_each(|coordinator| self.cluster.hold_back(coordinator, Duration::ZERO));
@@ -360,13 +360,13 @@ impl Run<'_> {
     }
 }
 
-/// All vehicles: they outlive whatever runs at their nodes.
+/// All vehicles: they outlive the programs at their nodes.
 async fn fly(vehicles: Vec<(autopilot::Shared, mpsc::Receiver<DuplexStream>)>) -> turmoil::Result {
     let mut all = JoinSet::new();
     for (vehicle, lines) in vehicles {
         all.spawn(autopilot::run(vehicle, lines));
     }
-    // None ends but by a fault: a command that no vehicle must ever be sent.
+    // None ends except by a fault: a command that no vehicle must ever get.
     let ended = all.join_next().await;
     Err(format!("a vehicle ended: {ended:?}").into())
 }

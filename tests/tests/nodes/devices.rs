@@ -1,6 +1,6 @@
-//! Which devices of its host a Pod may open: what containerd and the kernel let it, as found on a real node.
+//! Which devices of its host a Pod may open: what containerd and the kernel allow, as measured on a real node.
 //!
-//! Owns: these facts, on which deploy/agent.yaml and its components rest. Must not: know of vehicles.
+//! Owns: these facts, on which deploy/agent.yaml and its components depend. Must not: know of vehicles.
 //!
 //! The Pods have the agent's security context and see the host's /dev. A device that they may open but that is not
 //! plugged in answers "No such device"; one that they may not open answers "Operation not permitted".
@@ -17,7 +17,7 @@ const IMAGE: &str = "skein.dev/probe:1";
 /// Numbers that no plugged-in device has.
 const MINOR: u16 = 200;
 
-/// The kernel's words.
+/// The kernel's message.
 const REFUSED: &str = "Operation not permitted";
 const ABSENT: &str = "No such device or address";
 
@@ -77,7 +77,7 @@ pub fn who_may_open_what() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// As deploy/agent.yaml has it, with a program that opens one device and ends.
+/// As in deploy/agent.yaml, with a program that opens one device and ends.
 fn pod(name: &str, privileged: bool, device: &str, annotations: &Value) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod",

@@ -1,6 +1,6 @@
-//! Skein on real nodes, as the tests use it.
+//! Skein on real nodes, for the tests.
 //!
-//! Owns: asking and waiting. Must not: start anything itself; the library does.
+//! Owns: requests and waiting. Must not: start anything itself; the library does.
 
 use anyhow::ensure;
 use serde_json::Value;
@@ -17,19 +17,19 @@ pub struct Field {
 }
 
 impl Field {
-    /// So many drone nodes, with Skein installed.
+    /// This many drone nodes, with Skein installed.
     pub fn start(drones: u8) -> anyhow::Result<Self> {
         let installed = Installed::start(&ClusterSetup {
             drones,
             speedup: 10.0,
-            // These tests are about nodes: nobody is to be relieved because of its battery.
+            // These tests are about nodes: no vehicle should be replaced because of its battery.
             vehicles: ["--battery-percent-per-minute", "0"].map(str::to_owned).to_vec(),
             ..ClusterSetup::default()
         })?;
         Ok(Self { installed })
     }
 
-    /// Ends it, and sees that nothing is left of it: no process, no control group, no folder.
+    /// Ends it, and checks that nothing is left of it: no process, no control group, no folder.
     pub fn end(self) -> anyhow::Result<()> {
         let traces = self.installed.traces();
         assert!(!traces.left().is_empty(), "the traces of a running cluster are found");
@@ -41,7 +41,7 @@ impl Field {
         })
     }
 
-    /// Makes the Swarm `alpha` and waits until all of it is in the air.
+    /// Creates the Swarm `alpha` and waits until all of it is in the air.
     pub fn fly(&self, replicas: usize) -> anyhow::Result<()> {
         let swarm = serde_json::json!({
             "apiVersion": "skein.dev/v1alpha1", "kind": "Swarm",
@@ -53,7 +53,7 @@ impl Field {
         self.wait_in_air(replicas)
     }
 
-    /// Waits until exactly so many vehicles are in the air, by their own words, and as many Drones are Flying.
+    /// Waits until exactly this many vehicles are in the air, by their own messages, and as many Drones are Flying.
     pub fn wait_in_air(&self, count: usize) -> anyhow::Result<()> {
         wait_for(format!("{count} vehicles in the air"), PATIENCE, || {
             let drones = self.installed.drones();
@@ -87,7 +87,7 @@ impl Field {
         .map_err(|error| self.installed.explain(error))
     }
 
-    /// These vehicles have flown without a break and were sent no command since `then`.
+    /// These vehicles have flown without a break and got no command since `then`.
     pub fn assert_undisturbed(&self, nodes: &[&str], then: u64) {
         for node in nodes {
             assert_eq!(self.wire(node).commands_since(then), [], "{node}");
@@ -117,7 +117,7 @@ impl Field {
     }
 }
 
-/// Unix microseconds as kubectl wants them.
+/// Unix microseconds in the format of kubectl.
 fn rfc3339(micros: u64) -> anyhow::Result<String> {
     let time = k8s_openapi::jiff::Timestamp::from_microsecond(i64::try_from(micros)?)?;
     Ok(time.to_string())

@@ -1,7 +1,7 @@
-//! What people do to an installation while it flies: they look with `kubectl skein`, upgrade the release, drain a node by its
+//! What people do to an installation while it flies: they inspect it with `kubectl skein`, upgrade the release, drain a node by its
 //! taint, and cordon one.
 //!
-//! Owns: these steps. Must not: judge by what Skein says alone; who flies is read from the wire.
+//! Owns: these steps. Must not: judge only by Skein's reports; which vehicle flies is read from the wire.
 
 use std::process::Command;
 
@@ -14,7 +14,7 @@ use crate::PATIENCE;
 use crate::field::Field;
 use crate::wire;
 
-/// One of two vehicles flies; each step has the other fly, or nobody notice.
+/// One of two vehicles flies; each step makes the other fly, or has no effect on the flight.
 pub fn looked_at_upgraded_drained_and_cordoned() -> anyhow::Result<()> {
     let field = Field::start(2)?;
     let swarm = json!({
@@ -74,7 +74,7 @@ fn is_seen_by_kubectl_skein(field: &Field, node: &str) -> anyhow::Result<()> {
     .map_err(|error| field.installed.explain(error))
 }
 
-/// Coordinators are replaced; agents, of which nothing has changed, stay, and the vehicle hears nothing of it.
+/// Coordinators are replaced; agents, whose Pods have not changed, stay, and the vehicle gets no command.
 fn the_release_is_upgraded(field: &Field, flying: &str) -> anyhow::Result<()> {
     let before = wire::now();
     let agents = [field.agent_uid("drone-1")?, field.agent_uid("drone-2")?];
@@ -96,7 +96,7 @@ fn the_release_is_upgraded(field: &Field, flying: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The one is down and the other in the air.
+/// The one is on the ground and the other in the air.
 fn flies_instead_of(field: &Field, up: &str, down: &str) -> anyhow::Result<()> {
     wait_for(format!("{up} to fly instead of {down}"), PATIENCE, || {
         let said = [field.wire(up).said(), field.wire(down).said()];

@@ -1,7 +1,7 @@
-//! A changed DaemonSet on real nodes: one vehicle flies, one stands.
+//! A changed DaemonSet on real nodes: one vehicle flies, one is on the ground.
 //!
-//! Owns: that the standing one's agent is replaced and the flying one's is not before it has landed. Must not: judge by anything
-//! but the Pods and the vehicles' own words.
+//! Owns: that the agent on the ground is replaced, and the flying one's not before it has landed. Must not: judge by anything
+//! but the Pods and the vehicles' own messages.
 
 use crate::field::Field;
 use crate::{PATIENCE, wire};
@@ -53,7 +53,7 @@ pub fn the_one_that_stands_first_and_the_other_once_it_has_landed() -> anyhow::R
     field.end()
 }
 
-/// Waits until the coordinator says that the new agent of a node is well.
+/// Waits until the coordinator reports that the new agent of a node works.
 fn wait_until_well(field: &Field, node: &str) -> anyhow::Result<()> {
     wait_for(format!("the new agent of {node} to be well"), PATIENCE, || {
         let path = r#"jsonpath={.items[?(@.reason=="AgentUpgraded")].note}"#;

@@ -1,6 +1,6 @@
-//! Client certificates as people have them: signed by the authority that a cluster knows its users by.
+//! Client certificates of people: signed by the authority of a cluster's user certificates.
 //!
-//! Owns: that authority, and certificates of every kind it may sign, good and bad. Must not: show them to anybody.
+//! Owns: that authority, and certificates of every kind that it may sign, valid and invalid. Must not: present them to a server.
 
 #![allow(dead_code, reason = "not every test needs every kind")]
 
@@ -13,7 +13,7 @@ use trust::{Authority, Identity, Validity};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// What a certificate says.
+/// The content of a certificate.
 pub struct Person {
     subject: DistinguishedName,
     life: Validity,
@@ -21,10 +21,10 @@ pub struct Person {
     uri: Option<String>,
 }
 
-/// Somebody of this name and these groups, two at most, whose certificate is good for a day.
+/// A person of this name and these groups, two at most, whose certificate is valid for a day.
 pub fn person(name: &str, groups: &[&str]) -> Person {
     let mut subject = DistinguishedName::new();
-    // The library tells attributes apart by how their kind is written.
+    // The library distinguishes attributes by how their kind is written.
     let kinds = [DnType::OrganizationName, DnType::CustomDnType(vec![2, 5, 4, 10])];
     assert!(groups.len() <= kinds.len());
     for (kind, group) in kinds.into_iter().zip(groups) {
@@ -40,7 +40,7 @@ pub fn person(name: &str, groups: &[&str]) -> Person {
 }
 
 impl Person {
-    /// With another span.
+    /// With another validity.
     pub fn life(mut self, life: Validity) -> Self {
         self.life = life;
         self
@@ -77,7 +77,7 @@ impl Person {
     }
 
     /// A request for such a certificate (PKCS #10), and its key, both as PEM; the key is of the kind that many clusters still
-    /// make.
+    /// use.
     pub fn request(&self) -> (String, String) {
         let key = KeyPair::generate_rsa_for(&rcgen::PKCS_RSA_SHA256, rcgen::RsaKeySize::_2048).unwrap();
         let mut params = CertificateParams::default();
@@ -87,7 +87,7 @@ impl Person {
     }
 }
 
-/// The authority that a cluster knows its users by.
+/// The authority of a cluster's user certificates.
 pub struct ClusterAuthority(Authority);
 
 impl ClusterAuthority {

@@ -12,13 +12,13 @@ use testkit::control_plane::Binaries;
 use testkit::process::Signal;
 use testkit::{Kubectl, Launch, Process, Scratch, wait_for};
 
-/// How long anything may take on a machine that is busy with something else.
+/// The deadline of a wait on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(90);
 
-/// How much faster than in life the vehicles' time runs.
+/// How much faster than real time the vehicles' clock runs.
 const SPEEDUP: &str = "10";
 
-/// One field at a time: two cores carry one fleet.
+/// One field at a time: two cores can run one fleet.
 static ONE: Mutex<()> = Mutex::new(());
 
 // The order of the fields is the order of their end.
@@ -82,7 +82,7 @@ impl Field {
         Ok(self.on_this_laptop(Launch::workspace("skein")?, vehicles))
     }
 
-    /// The same, started by a shell that has its output go elsewhere, such as `2>/dev/full`.
+    /// The same, started by a shell that redirects its output, such as `2>/dev/full`.
     pub fn station_with_output(&self, vehicles: &[&str], redirection: &str) -> anyhow::Result<Launch> {
         let shell = Launch::program("/bin/sh")
             .named("skein")
@@ -105,12 +105,12 @@ impl Field {
         launch
     }
 
-    /// Where the station listens: HOST:PORT.
+    /// The address of the station: HOST:PORT.
     pub fn listen(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// `skein status` of somebody who has nothing but the address, and the station's authority.
+    /// `skein status` of a person who has only the address, and the station's authority.
     pub fn stranger(&self, server: &str) -> anyhow::Result<std::process::Output> {
         let own = tempfile::tempdir()?;
         let token = own.path().join("token");
@@ -130,7 +130,7 @@ impl Field {
         self.scratch.path().join("data")
     }
 
-    /// Starts `skein up` and waits until it says that it is.
+    /// Starts `skein up` and waits until it reports that it is ready.
     pub fn start_up(&mut self, vehicles: &[&str]) -> anyhow::Result<()> {
         self.start_up_with(vehicles, &[])
     }
@@ -154,7 +154,7 @@ impl Field {
         Ok(())
     }
 
-    /// Asks `skein up` to end (SIGINT), and waits until it has; what it printed.
+    /// Ends `skein up` (SIGINT), and waits for that; returns what it printed.
     pub fn end_up(&mut self) -> anyhow::Result<String> {
         let up = self.up.take().context("skein up does not run")?;
         up.signal(Signal::SIGINT)?;
@@ -191,7 +191,7 @@ impl Field {
         Ok(())
     }
 
-    /// Has the agent of the companion computer remember this from an earlier life.
+    /// Writes this into the state of the companion computer's agent, as from an earlier life.
     pub fn remember(&self, state: &Value) -> anyhow::Result<()> {
         let file = self.scratch.folder("state")?.join("state.json");
         Ok(std::fs::write(file, state.to_string())?)
@@ -214,7 +214,7 @@ impl Field {
         self.kubectl.apply(&swarm.to_string()).map(drop)
     }
 
-    /// Waits until `condition` of Swarm alpha is what kubectl waits for.
+    /// Waits until Swarm alpha is Ready, with `kubectl wait`.
     pub fn wait_ready(&self) -> anyhow::Result<()> {
         let timeout = format!("--timeout={}s", PATIENCE.as_secs());
         let waited = self
@@ -237,7 +237,7 @@ impl Field {
         Ok(list["items"].as_array().into_iter().flatten().map(drone).collect())
     }
 
-    /// Waits until exactly these vehicles are in the air at their height and all others are not armed, by their own words.
+    /// Waits until exactly these vehicles are in the air at their height and all others are not armed, by their own messages.
     pub fn wait_in_air(&self, wanted: &[&str]) -> anyhow::Result<()> {
         let result = wait_for(format!("{wanted:?} in the air"), PATIENCE, || {
             for vehicle in &self.vehicles {
@@ -254,12 +254,12 @@ impl Field {
         result.map_err(|error| self.explain(error))
     }
 
-    /// What `skein` prints as JSON.
+    /// The JSON output of `skein`.
     pub fn skein(&self, args: &[&str]) -> anyhow::Result<Value> {
         Ok(serde_json::from_str(&self.skein_says(args)?)?)
     }
 
-    /// What `skein` prints, asked about this laptop's station.
+    /// The output of `skein` for this laptop's station.
     pub fn skein_says(&self, args: &[&str]) -> anyhow::Result<String> {
         let mut command = std::process::Command::new(testkit::launch::workspace_binary("skein")?);
         command
@@ -290,7 +290,7 @@ impl Field {
         result.map_err(|error| self.explain(error))
     }
 
-    /// `error`, with what kubectl and the logs tell.
+    /// `error`, with the output of kubectl and the logs.
     pub fn explain(&self, error: anyhow::Error) -> anyhow::Error {
         let seen = self
             .kubectl

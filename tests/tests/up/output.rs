@@ -1,5 +1,5 @@
-//! A station whose output cannot be written, or is not read: a full disk under its log, a terminal that is paused or gone, a
-//! pipe whose reader has ended. It costs lines, never an agent.
+//! A station whose output cannot be written, or is not read: a full disk under its log, a terminal that is paused or closed, a
+//! pipe whose reader has ended. Lines are lost, never an agent.
 
 use crate::field::{Field, PATIENCE};
 use anyhow::ensure;
@@ -43,7 +43,7 @@ fn a_station_whose_output_nobody_reads_flies_and_lands_what_it_is_asked_to() -> 
     field.wait_in_air(&[])?;
     ensure!(field.wire("alpha").said().down(), "it is not down");
 
-    // Once somebody reads, it comes to its end.
+    // Once the pipe is read, it ends.
     let mut read = String::new();
     let status = wait_for("it to end", PATIENCE, || {
         let mut some = [0; 1 << 12];
@@ -57,10 +57,10 @@ fn a_station_whose_output_nobody_reads_flies_and_lands_what_it_is_asked_to() -> 
     Ok(())
 }
 
-/// A pipe at `path` into which nothing goes any more, as nobody reads it; the end that can.
+/// A pipe at `path` that is full, as no one reads it; returns the read end.
 fn full_pipe(path: &Path) -> anyhow::Result<File> {
     nix::unistd::mkfifo(path, Mode::S_IRUSR | Mode::S_IWUSR)?;
-    // Open at both ends, so that neither opening waits for the other.
+    // Open at both ends, so that neither open call waits for the other.
     let mut pipe = File::options().read(true).write(true).open(path)?;
     fcntl(&pipe, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
     for size in [1 << 12, 1] {

@@ -1,6 +1,6 @@
-//! A stand-in for the kubelets of some drone nodes: the Pods of the DaemonSet `skein-agent` run scripted agents.
+//! Fake kubelets of some drone nodes: the Pods of the DaemonSet `skein-agent` run scripted agents.
 //!
-//! Owns: the nodes, the DaemonSet, and what becomes of its Pods on the nodes. Must not: delete a Pod that nobody wants deleted.
+//! Owns: the nodes, the DaemonSet, and what happens to its Pods on the nodes. Must not: delete a Pod without a deletion request.
 
 use crate::agent::{Agent, Vehicle};
 use crate::field::{Field, SYSTEM};
@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 
 const LABEL: &str = "app.kubernetes.io/name=skein-agent";
 
-/// Its work ends when it is dropped.
+/// It runs until it is dropped.
 pub struct Kubelet {
     client: Client,
     shared: Arc<Mutex<Shared>>,
@@ -30,18 +30,18 @@ struct Shared {
     vehicles: BTreeMap<String, Vehicle>,
     /// The agents that run, by the uid of their Pod.
     agents: HashMap<String, Agent>,
-    /// Whether Pods that come from now on run nothing.
+    /// Whether new Pods run nothing from now on.
     broken: bool,
     most_away: usize,
     ended_in_flight: Vec<String>,
 }
 
 impl Kubelet {
-    /// Makes the nodes and deploy/agent.yaml, and waits until there is an agent on each.
+    /// Creates the nodes and deploy/agent.yaml, and waits until there is an agent on each.
     pub async fn start(field: &Field, coordinator: &str, nodes: &[&str]) -> Self {
         let client = field.client.clone();
         let sets: Api<DaemonSet> = Api::namespaced(client.clone(), SYSTEM);
-        // That of the test before, with its Pods.
+        // That of the previous test, with its Pods.
         let _ = sets.delete("skein-agent", &DeleteParams::background()).await;
         let vehicles = nodes.iter().map(|node| ((*node).to_owned(), Vehicle::new(node)));
         let shared = Arc::new(Mutex::new(Shared {
@@ -94,7 +94,7 @@ impl Kubelet {
         self.lock().vehicles[node].clone()
     }
 
-    /// Whether Pods that come from now on cannot get their image.
+    /// Whether new Pods cannot get their image from now on.
     pub fn runs_nothing_new(&self, broken: bool) {
         self.lock().broken = broken;
     }
@@ -104,12 +104,12 @@ impl Kubelet {
         self.lock().most_away
     }
 
-    /// The nodes whose Pod was to end while the vehicle flew.
+    /// The nodes whose Pod was deleted while the vehicle flew.
     pub fn ended_in_flight(&self) -> Vec<String> {
         self.lock().ended_in_flight.clone()
     }
 
-    /// Has the DaemonSet want another Pod than before.
+    /// Changes the Pod template of the DaemonSet.
     pub async fn change_template(&self, word: &str) {
         let sets: Api<DaemonSet> = Api::namespaced(self.client.clone(), SYSTEM);
         let patch = json!({"spec": {"template": {"metadata": {"annotations": {"version": word}}}}});
@@ -123,7 +123,7 @@ impl Kubelet {
         pods.list(&ListParams::default().labels(LABEL)).await.unwrap().items
     }
 
-    /// The uids of all Pods that are not to go, by node.
+    /// The uids of all Pods that are not being deleted, by node.
     pub async fn pods(&self) -> BTreeMap<String, String> {
         let pods = self.list().await;
         let stay = pods.iter().filter(|pod| pod.metadata.deletion_timestamp.is_none());
@@ -152,7 +152,7 @@ async fn work(client: Client, shared: Arc<Mutex<Shared>>) {
     let pods: Api<Pod> = Api::namespaced(client, SYSTEM);
     loop {
         tokio::time::sleep(Duration::from_millis(100)).await;
-        // A call that fails is made again.
+        // A call that fails is repeated.
         let Ok(all) = pods.list(&ListParams::default().labels(LABEL)).await else {
             continue;
         };

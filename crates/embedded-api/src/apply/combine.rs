@@ -2,8 +2,8 @@
 //!
 //! Owns: the merged value and the order of list items. Must not: remove fields, know owners.
 //!
-//! Nothing is lost: what only the object has stays, what both have is the configuration's. Items of a list come in the
-//! configuration's order; those that only the object has stay before the items that they stood before.
+//! Nothing is lost: what only the object has stays, what both have takes the configuration's value. Items of a list come in the
+//! configuration's order; those that only the object has stay before the items that they preceded.
 
 use super::field_set::Step;
 use super::view::{Shape, View};
@@ -29,7 +29,7 @@ fn both(view: View<'_>, object: Option<&Value>, applied: Option<&Value>) -> Opti
     let merged = match (shape, object, applied) {
         (Shape::Map, Some(Value::Object(mine)), Value::Object(theirs)) => Value::Object(maps(view, mine, theirs)),
         (Shape::List, Some(Value::Array(mine)), Value::Array(theirs)) => Value::Array(lists(view, mine, theirs)),
-        // A null does not remove what has fields or items.
+        // A null does not remove a value that has fields or items.
         (Shape::Map, Some(Value::Object(mine)), Value::Null) if !mine.is_empty() => Value::Object(mine.clone()),
         (Shape::List, Some(Value::Array(mine)), Value::Null) if !mine.is_empty() => Value::Array(mine.clone()),
         _ => applied.clone(),

@@ -48,7 +48,7 @@ impl Change {
     }
 }
 
-/// The same at one place.
+/// The changes at one place.
 #[derive(Default)]
 struct Nodes {
     added: Node,
@@ -70,7 +70,7 @@ impl Nodes {
     }
 }
 
-/// What a value changed into, as either of them is owned. A null is what the other one is.
+/// What a value changed into, as either of them is owned. A null takes the shape of the other one.
 fn between(view: View<'_>, old: Option<&Value>, new: Option<&Value>) -> Nodes {
     let shapes = (old.map(|value| view.shape(value)), new.map(|value| view.shape(value)));
     match shapes {
@@ -174,7 +174,7 @@ fn in_maps(view: View<'_>, old: Option<&Map<String, Value>>, new: Option<&Map<St
     found.below()
 }
 
-/// Items with the same step are compared. Those that are there twice in one list are compared as one whole.
+/// Items with the same step are compared. Items that occur twice in one list are compared as one whole.
 fn in_lists(view: View<'_>, old: &[Value], new: &[Value]) -> Nodes {
     let (before, after) = (by_step(view, old), by_step(view, new));
     let steps: BTreeSet<&Step> = before.keys().chain(after.keys()).collect();

@@ -1,4 +1,4 @@
-//! Conflicts between who applies a field and who owns it.
+//! Conflicts between the manager that applies a field and the manager that owns it.
 //!
 //! Owns: their wording. Must not: decide what is a conflict.
 
@@ -27,7 +27,7 @@ impl Conflicts {
         self.found.is_empty()
     }
 
-    /// Those that are left when these fields may be taken.
+    /// The conflicts that are left when these fields may be taken.
     #[must_use]
     pub fn without(self, allowed: &FieldSet) -> Self {
         let mut left = Self::default();

@@ -35,7 +35,7 @@ fn node(view: View<'_>, value: &Value) -> Node {
     Node { member: false, below }
 }
 
-/// Items that are there twice are owned as one.
+/// Items that occur twice are owned as one.
 fn of_items(view: View<'_>, items: &[Value]) -> FieldSet {
     let mut nodes: Vec<(Step, Node)> = items
         .iter()

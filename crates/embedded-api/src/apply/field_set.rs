@@ -25,9 +25,9 @@ pub enum Scalar {
     Real(String),
     /// A string.
     Text(String),
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
-    /// Anything else, as JSON text. Written by nobody, but read and kept.
+    /// Anything else, as JSON text. No client writes it, but it is read and kept.
     Other(String),
 }
 
@@ -47,14 +47,14 @@ pub enum Step {
 /// A set of field paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldSet {
-    /// Sorted by step; none without any path.
+    /// Sorted by step; empty without any path.
     nodes: Vec<(Step, Node)>,
 }
 
 /// What is in a set at one step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Node {
-    /// Whether the path up to here is in the set.
+    /// Whether the path up to this step is in the set.
     pub member: bool,
     /// What is in it below.
     pub below: FieldSet,
@@ -115,7 +115,7 @@ impl FieldSet {
         Self { nodes: merged }
     }
 
-    /// Adds a path. The empty one is not kept: nobody owns a whole object.
+    /// Adds a path. The empty one is not kept: no manager owns a whole object.
     pub fn insert(&mut self, path: &[Step]) {
         let Some((step, rest)) = path.split_first() else { return };
         let at = self.nodes.partition_point(|(other, _)| other < step);
@@ -154,14 +154,14 @@ impl FieldSet {
         }
     }
 
-    /// What is at this step.
+    /// The node at this step.
     #[must_use]
     pub fn get(&self, step: &Step) -> Option<&Node> {
         let at = self.nodes.binary_search_by(|(other, _)| other.cmp(step)).ok()?;
         self.nodes.get(at).map(|(_, node)| node)
     }
 
-    /// What is at this field.
+    /// The node at this field.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<&Node> {
         let at = self.nodes.binary_search_by(|(other, _)| match other {
@@ -216,7 +216,7 @@ impl FieldSet {
         Self { nodes }
     }
 
-    /// The paths of this that are not in the other. A path stays when only one above or below it is in the other.
+    /// The paths of this that are not in the other. A path stays when only a path above or below it is in the other.
     #[must_use]
     pub fn difference(self, other: &Self) -> Self {
         if other.is_empty() {
@@ -298,7 +298,7 @@ impl FieldSet {
 }
 
 impl Scalar {
-    /// The value as it identifies an item. `None` for objects, lists and null, which identify nothing.
+    /// The value as it identifies an item. `None` for objects, lists and null, which cannot identify one.
     #[must_use]
     pub fn of(value: &Value) -> Option<Self> {
         match value {
@@ -310,7 +310,7 @@ impl Scalar {
     }
 
     fn number(number: &serde_json::Number) -> Self {
-        /// Up to here each whole number has its own double.
+        /// Up to this number each whole number has its own double.
         const EXACT: f64 = 9_007_199_254_740_992.0;
         if let Some(whole) = number.as_i64() {
             return Self::Int(whole);

@@ -1,7 +1,7 @@
 //! Taking over from client-side apply: the annotation in which kubectl keeps what it last applied.
 //!
-//! Owns: which conflicts it excuses, and keeping it up to date. Only for the manager `kubectl`, which is what
-//! `kubectl apply --server-side` calls itself. Must not: merge.
+//! Owns: which conflicts it resolves, and keeping it up to date. Only for the manager `kubectl`, the name that
+//! `kubectl apply --server-side` uses. Must not: merge.
 
 use super::Writer;
 use super::compare::Change;
@@ -11,7 +11,7 @@ use super::typed;
 use serde_json::{Map, Value};
 
 const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
-/// All annotations of an object together are at most this long.
+/// The limit for all annotations of an object together, in bytes.
 const MOST_BYTES: usize = 256 * 1024;
 
 /// Whether the writer is kubectl's server-side apply.

@@ -1,18 +1,18 @@
 //! The entries of `metadata.managedFields`.
 //!
-//! Owns: reading and writing them, their order, what makes two entries the same manager's, and how many there may be.
-//! Must not: decide who owns what.
+//! Owns: reading and writing them, their order, when two entries have the same manager, and how many there may be.
+//! Must not: decide ownership.
 
 use super::field_set::{FieldSet, FieldsError};
 use serde_json::{Map, Value, json};
 use std::cmp::Ordering;
 
-/// More entries of plain writes than this are joined, the oldest first.
+/// If plain writes have more entries than this, the oldest are joined.
 const MOST_UPDATES: usize = 10;
-/// Whose the joined ones are.
+/// The manager of the joined entries.
 const OLD_UPDATES: &str = "ancient-changes";
 
-/// How a manager came to its fields.
+/// How a manager got its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
     /// It applied them.
@@ -21,23 +21,23 @@ pub enum Operation {
     Update,
 }
 
-/// Who owns fields. Two entries of the same owner are one.
+/// A manager that owns fields. Two entries of the same owner are one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner {
     /// Its name.
     pub manager: String,
     /// How it writes.
     pub operation: Operation,
-    /// The version it wrote in. Empty for appliers: they stay the same when they change version.
+    /// The version that it wrote in. Empty for apply: the owner stays the same when the version changes.
     pub version: String,
     /// The subresource it wrote; empty for the object itself.
     pub subresource: String,
 }
 
-/// What one owner owns.
+/// The fields of one owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Who.
+    /// The owner.
     pub owner: Owner,
     /// The version in which the fields are named.
     pub api_version: String,
@@ -50,10 +50,10 @@ pub struct Entry {
 /// Why entries cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EntryError {
-    /// Neither list nor null, or a field of an entry is of another type.
+    /// Neither a list nor null, or a field of an entry has the wrong type.
     #[error("{0} has the wrong type; see meta/v1 ManagedFieldsEntry")]
     Type(&'static str),
-    /// Neither word.
+    /// Neither of the two operations.
     #[error("operation must be `Apply` or `Update`")]
     Operation,
     /// No version.
@@ -62,10 +62,10 @@ pub enum EntryError {
     /// No `fieldsType`.
     #[error("missing fieldsType in managed fields entry {0}")]
     NoType(usize),
-    /// Another than FieldsV1.
+    /// Another type than FieldsV1.
     #[error("invalid fieldsType {1:?} in managed fields entry {0}")]
     WrongType(usize, String),
-    /// The set itself.
+    /// The set cannot be read.
     #[error("error decoding set: {0}")]
     Fields(#[from] FieldsError),
 }
@@ -95,7 +95,7 @@ impl Managed {
         Ok(managed)
     }
 
-    /// Reads those of an object. Entries that cannot be read are forgotten: nobody is known to own anything then.
+    /// Reads those of an object. Entries that cannot be read are dropped: those fields then have no known owner.
     #[must_use]
     pub fn of(object: &Value) -> Self {
         let entries = object.pointer("/metadata/managedFields").unwrap_or(&Value::Null);
@@ -126,13 +126,13 @@ impl Managed {
         self.entries.iter().find(|entry| entry.owner == *owner)
     }
 
-    /// Takes the entry of an owner out.
+    /// Removes and returns the entry of an owner.
     pub fn take(&mut self, owner: &Owner) -> Option<Entry> {
         let at = self.entries.iter().position(|entry| entry.owner == *owner)?;
         Some(self.entries.swap_remove(at))
     }
 
-    /// Puts an entry in place of the owner's; one without fields only removes that.
+    /// Replaces the owner's entry; an entry without fields only removes it.
     pub fn set(&mut self, entry: Entry) {
         self.take(&entry.owner);
         if !entry.fields.is_empty() {
@@ -140,7 +140,7 @@ impl Managed {
         }
     }
 
-    /// Changes the fields of each entry; those left without any vanish.
+    /// Changes the fields of each entry; entries without fields are removed.
     pub fn change(&mut self, mut change: impl FnMut(&Entry, FieldSet) -> FieldSet) {
         for entry in &mut self.entries {
             let fields = std::mem::take(&mut entry.fields);
@@ -185,7 +185,7 @@ impl Managed {
     }
 }
 
-/// Whether a request asks to forget all owners: one entry with nothing in it, or an empty list.
+/// Whether a request asks to clear all owners: one empty entry, or an empty list.
 #[must_use]
 pub fn is_reset(entries: &Value) -> bool {
     let empty = |value: &Value| value.is_null() || value == "" || value.as_object().is_some_and(Map::is_empty);
@@ -196,7 +196,7 @@ pub fn is_reset(entries: &Value) -> bool {
     }
 }
 
-/// Puts entries in place of the object's, or none.
+/// Replaces the object's entries, or removes them.
 pub fn set_json(object: &mut Value, entries: Vec<Value>) {
     let Some(object) = object.as_object_mut() else { return };
     let metadata = object.entry("metadata").or_insert_with(|| Value::Object(Map::new()));
@@ -251,7 +251,7 @@ fn read_entry(index: usize, entry: &Value) -> Result<Entry, EntryError> {
     })
 }
 
-/// Times are kept in UTC with whole seconds, so that their text is in their order.
+/// Times are in UTC with whole seconds, so that text order is time order.
 fn whole_seconds(time: &str) -> Result<Option<String>, EntryError> {
     if time.is_empty() {
         return Ok(None);

@@ -1,11 +1,11 @@
-//! Server-side apply: an object becomes what one manager says of its part of it.
+//! Server-side apply: one manager's configuration is merged into an object.
 //!
-//! Owns: the merged object and who owns its fields. Must not: set defaults, validate, or restore what the writer cannot
-//! change (`status` of the object itself, `spec` through `/status`); the caller does.
+//! Owns: the merged object and the owners of its fields. Must not: set defaults, validate, or restore what the writer cannot
+//! change (`status` of the object itself, `spec` through `/status`); the caller does that.
 //!
-//! What the manager names gets its values, and it owns them, alone or with others that say the same. What it named the
-//! last time and does not now is removed, unless someone else owns it. A field of someone else that would get another
-//! value is a conflict; with `force` it is taken.
+//! Fields that the manager names get its values, and it owns them, alone or with others that set the same value. What it
+//! named the last time and does not now is removed, unless another manager owns it. A field of another manager that would
+//! get another value is a conflict; with `force` it is taken.
 
 use super::Writer;
 use super::combine::combine;
@@ -18,15 +18,15 @@ use super::{extract, last_applied, track, typed};
 use crate::refusal::Refusal;
 use serde_json::{Value, json};
 
-/// Owns what was there before anybody's ownership was known.
+/// Owns the fields that existed before the first owner was recorded.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
-/// The object after `applied` was applied to `live`, with its `managedFields`. `live` is `None` for an object that is
-/// not there yet.
+/// The object after `applied` was applied to `live`, with its `managedFields`. `live` is `None` for an object that does
+/// not exist yet.
 ///
 /// # Errors
-/// 409 on conflicts with others, without `force`; 400 when it names owners itself or is of another kind; 500, as an API
-/// server answers, when it does not have the types of the schema.
+/// 409 on conflicts with others, without `force`; 400 when it names owners itself or is of another kind; 500, as from an
+/// API server, when its types are not those of the schema.
 pub fn apply(live: Option<&Value>, applied: &Value, writer: &Writer<'_>, force: bool) -> Result<Value, Refusal> {
     check(applied, writer)?;
     let mut managed = read(live)?;
@@ -122,7 +122,7 @@ fn merge(live: Option<&Value>, applied: &Value, managed: &mut Managed, writer: &
     }
 }
 
-/// The object without what was in `last`, but for what anybody owns now.
+/// The object without what was in `last`, except for what is owned now.
 fn prune(merged: Value, last: FieldSet, managed: &Managed, writer: &Writer<'_>) -> Value {
     let schema = &writer.resource.schema;
     let version = writer.resource.api_version();
@@ -135,7 +135,7 @@ fn prune(merged: Value, last: FieldSet, managed: &Managed, writer: &Writer<'_>) 
     let left = without(schema, merged.clone(), &last);
     let left = named(extract::fields(schema, &left)).union(named(owned));
     let left = without(schema, merged.clone(), &all.clone().difference(&left));
-    // Never more than what was last applied: neither what nobody owns nor what is owned in another version.
+    // Never more than what was last applied: neither what has no owner nor what is owned in another version.
     let left = named(extract::fields(schema, &left));
     without(schema, merged, &all.difference(&left).intersection(&last))
 }

@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 /// The schema of `metadata`.
 pub static OBJECT_META: LazyLock<Schema> = LazyLock::new(object_meta);
 
-/// Fields that nobody owns: the object's name and what the server keeps for itself.
+/// Fields that have no owner: the object's name and the fields that the server manages.
 pub static OWNERLESS: LazyLock<FieldSet> = LazyLock::new(|| {
     let server = [
         "name",

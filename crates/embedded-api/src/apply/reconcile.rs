@@ -1,12 +1,12 @@
 //! Owned fields after the schema changed.
 //!
-//! Owns: what was owned item by item and has become one whole. Must not: look at objects.
+//! Owns: sets that were owned item by item and are now atomic. Must not: read objects.
 
 use super::field_set::{FieldSet, Node, Step};
 use super::view::{Shape, View};
 use crate::schema::{Schema, Type};
 
-/// The set as the schema now sees it: who owned a part of what is now one whole owns all of it.
+/// The set under the present schema: the owner of a part of what is now atomic owns all of it.
 #[must_use]
 pub fn reconciled(schema: &Schema, fields: FieldSet) -> FieldSet {
     below(View::root(schema), fields)
@@ -28,7 +28,7 @@ fn at(view: View<'_>, node: Node) -> Node {
     let shape = match view.schema.type_ {
         Some(Type::Object) => Shape::Map,
         Some(Type::Array) => Shape::List,
-        // Anything is allowed, and it has always been owned as what it is.
+        // Anything is allowed, and it has always been owned by its shape.
         _ => return node,
     };
     if view.atomic(shape) {

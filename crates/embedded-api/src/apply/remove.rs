@@ -1,13 +1,13 @@
 //! Removing fields from an object.
 //!
-//! Owns: the object without a set of fields, and which objects a set of fields implies. Must not: decide what goes.
+//! Owns: the object without a set of fields, and which objects a set of fields implies. Must not: decide what is removed.
 
 use super::field_set::{FieldSet, Node, Step};
 use super::view::{Shape, View};
 use crate::schema::Schema;
 use serde_json::{Map, Value};
 
-/// The object without these fields. A map or list in which nothing is left becomes null, or is gone
+/// The object without these fields. A map or list in which nothing is left becomes null, or is removed
 /// if it is in the set itself.
 #[must_use]
 pub fn without(schema: &Schema, object: Value, gone: &FieldSet) -> Value {
@@ -62,8 +62,8 @@ fn remove(view: View<'_>, value: Value, gone: &FieldSet) -> Value {
     }
 }
 
-/// The set with the named fields above its paths: who owns `spec.tags.x` also has `spec` and `spec.tags`, but not the
-/// items of lists or the keys of maps on the way.
+/// The set with the named fields above its paths: the owner of `spec.tags.x` also has `spec` and `spec.tags`, but not the
+/// items of lists or the keys of maps between them.
 #[must_use]
 pub fn with_named(schema: &Schema, set: FieldSet) -> FieldSet {
     named(Some(View::root(schema)), set)

@@ -1,11 +1,11 @@
-//! What a real API server (1.36.3) made of sequences of writes, replayed here.
+//! What a real API server (1.36.3) answered to sequences of writes, replayed here.
 //!
-//! Owns: `seen.json`, the sequences with the objects, owners and refusals that were seen; and the small part of a
-//! server around the code under test: defaults, and `status` kept apart. Must not: know more than was seen.
+//! Owns: `seen.json`, the sequences with the recorded objects, owners and refusals; and the small part of a
+//! server around the code under test: defaults, and a separate `status`. Must not: know more than was recorded.
 //!
 //! In `seen.json` each step is a write `by` a manager `at` a subresource, and what it `gives`; `owners` are the paths
-//! of each entry, named by manager, operation and subresource, and marked where it has no time. Entries of the scale
-//! subresource have a time here, and none there.
+//! of each entry, named by manager, operation and subresource, and marked if it has no time. Entries of the scale
+//! subresource have a time here, and none in the recording.
 
 use super::field_set::shown;
 use super::managed::{Managed, Operation, set_json};
@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The kind that the sequences were played with.
+/// The kind that the sequences used.
 pub(crate) fn widget() -> Resource {
     let texts = || Schema {
         additional: Some(Box::new(text())),
@@ -158,7 +158,7 @@ pub(super) struct Write<'a> {
     pub now: &'a str,
 }
 
-/// What the server keeps after a write.
+/// What the server stores after a write.
 pub(super) fn written(resource: &Resource, live: Option<&Value>, write: &Write<'_>) -> Result<Value, Refusal> {
     let writer = Writer {
         resource,
@@ -208,7 +208,7 @@ pub(super) fn written(resource: &Resource, live: Option<&Value>, write: &Write<'
     Ok(new)
 }
 
-/// Whether there is a null that validation refuses.
+/// Whether there is a null that validation rejects.
 fn has_null(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -232,7 +232,7 @@ fn fill(object: &mut Value, body: &Value) {
     }
 }
 
-/// Defaults as decoding sets them, and what it drops.
+/// Applies defaults as decoding does, and drops what decoding drops.
 fn defaulted(mut object: Value) -> Value {
     if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) {
         spec.entry("defaulted").or_insert(json!("given"));

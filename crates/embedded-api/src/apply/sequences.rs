@@ -1,4 +1,4 @@
-//! What holds after any sequence of writes.
+//! Properties that hold after any sequence of writes.
 //!
 //! Owns: properties over random sequences of creates, merges and applies of one object by three managers.
 
@@ -11,7 +11,7 @@ use super::view::View;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-/// A write as it is drawn: operation, manager, subresource, force, body.
+/// A generated write: operation, manager, subresource, force, body.
 type Drawn = (&'static str, &'static str, Option<&'static str>, bool, Value);
 
 fn a_text() -> impl Strategy<Value = Value> {
@@ -87,7 +87,7 @@ fn a_write() -> impl Strategy<Value = Drawn> {
     ]
 }
 
-/// Plays the writes on an object that is there. After each that is done, `holds` is asked with the object before it.
+/// Plays the writes on an object that exists. After each write that succeeds, `holds` is called with the object before it.
 fn play(writes: &[Drawn], mut holds: impl FnMut(&Drawn, &Value, &Value)) {
     let resource = widget();
     let first = json!({"spec": {"text": "1"}});
@@ -163,7 +163,7 @@ proptest! {
     #[test]
     fn the_same_write_again_changes_nothing_not_even_a_time(writes in prop::collection::vec(a_write(), 1..12)) {
         play(&writes, |drawn, _, after| {
-            // A list from which an apply removed all items is gone; only the next apply makes it an empty one.
+            // A list from which an apply removed all items is removed; only the next apply makes it an empty one.
             let settled = if has_empty_list(&drawn.4) { &again(drawn, after, "2029-01-01T00:00:00Z") } else { after };
             assert_eq!(&again(drawn, settled, "2030-01-01T00:00:00Z"), settled);
         });

@@ -1,4 +1,4 @@
-//! What the sequences of [`super::seen`] do not show.
+//! Cases that the sequences of [`super::seen`] do not cover.
 
 use super::managed::Managed;
 use super::seen::{object, of, widget};
@@ -126,7 +126,7 @@ fn entries_in_other_versions_stay_as_they_are() {
     let live = track::update(Some(&live), new, &writer(&resource, "c", NOW));
     let managed = Managed::of(&live);
     assert_eq!(managed.iter().count(), 3);
-    // Its fields were named in another version, so what it no longer names is not looked for.
+    // Its fields were named in another version, so fields that it no longer names are not searched.
     let applied = widget_with(json!({"replicas": 2}));
     let live = merge::apply(Some(&live), &applied, &writer(&resource, "b", NOW), false).unwrap();
     assert_eq!(live["spec"], json!({"replicas": 2, "text": "t"}));

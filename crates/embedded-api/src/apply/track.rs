@@ -1,9 +1,9 @@
 //! Ownership after a plain write: create, update, or a patch that is not an apply.
 //!
-//! Owns: who owns what once the object is written. Must not: change anything else in it.
+//! Owns: the owner of each field after the write. Must not: change anything else in it.
 //!
-//! Fields that a write adds or changes go to the writer and are taken from all others; fields that it removes are
-//! nobody's. A write that changes nothing changes no entry, not even its time.
+//! Fields that a write adds or changes go to the writer and are taken from all others; fields that it removes have no
+//! owner. A write that changes nothing changes no entry, not even its time.
 
 use super::Writer;
 use super::compare::Change;
@@ -16,17 +16,17 @@ use super::view::same;
 use serde_json::{Map, Value};
 
 /// The new object with its `managedFields`. `old` is the object before the write, `None` when it is created. `new` is
-/// the whole object as it was sent, pruned and with its defaults; the status that a write of the object itself brings,
-/// and the spec that a write of `/status` brings, may still be in it: nobody comes to own them.
+/// the whole object as it was sent, pruned and with its defaults. The status in a write of the object itself, and the
+/// spec in a write of `/status`, may still be in it: they get no owner.
 ///
-/// What `new` says in `metadata.managedFields` counts: one empty entry forgets all owners; entries that can be read
-/// take the place of the old ones; others are not looked at. A write to a subresource cannot change them.
+/// `metadata.managedFields` in `new` counts: one empty entry clears all owners; entries that can be read
+/// replace the old ones; others are ignored. A write to a subresource cannot change them.
 #[must_use]
 pub fn update(old: Option<&Value>, mut new: Value, writer: &Writer<'_>) -> Value {
     let mut managed = before(old, &new, writer);
     super::managed::set_json(&mut new, Vec::new());
     if old.is_some() && managed.is_empty() {
-        // Nobody is known to own anything since someone asked to forget it. An apply begins anew.
+        // No owners are known since a client cleared them. An apply starts again.
         return new;
     }
     write(&mut managed, old, &new, writer);
@@ -39,7 +39,7 @@ fn before(old: Option<&Value>, new: &Value, writer: &Writer<'_>) -> Managed {
         return of_old();
     }
     let asked = new.pointer("/metadata/managedFields").unwrap_or(&Value::Null);
-    // An empty list does not survive the decoding of a custom resource, so there it asks for nothing.
+    // An empty list does not survive the decoding of a custom resource, so there it means nothing.
     let says_nothing = writer.resource.custom && asked.as_array().is_some_and(Vec::is_empty);
     if !says_nothing && is_reset(asked) {
         return Managed::default();
@@ -50,7 +50,7 @@ fn before(old: Option<&Value>, new: &Value, writer: &Writer<'_>) -> Managed {
     }
 }
 
-/// Gives the writer what it wrote.
+/// Gives the writer the fields that it wrote.
 pub(super) fn write(managed: &mut Managed, old: Option<&Value>, new: &Value, writer: &Writer<'_>) {
     reconcile(managed, writer);
     let change = change(old, new, writer);
@@ -69,7 +69,7 @@ pub(super) fn write(managed: &mut Managed, old: Option<&Value>, new: &Value, wri
     managed.join_oldest();
 }
 
-/// Brings the owned fields in line with the schema, which may have changed since.
+/// Adapts the owned fields to the schema, which may have changed since.
 pub(super) fn reconcile(managed: &mut Managed, writer: &Writer<'_>) {
     let version = writer.resource.api_version();
     managed.change(|entry, fields| {
@@ -82,7 +82,7 @@ pub(super) fn reconcile(managed: &mut Managed, writer: &Writer<'_>) {
     });
 }
 
-/// What the write changed, without the fields that it cannot change.
+/// What the write changed, without the fields that the writer cannot change.
 pub(super) fn change(old: Option<&Value>, new: &Value, writer: &Writer<'_>) -> Change {
     let reset = reset(writer);
     Change::between(&writer.resource.schema, old, new).outside(&reset)

@@ -1,7 +1,7 @@
 //! Whether an applied configuration has the types of its schema, so that it can be merged.
 //!
-//! Owns: unknown fields, wrong types and items that are there twice, in the words of an API server.
-//! Must not: check values; that is validation, of the merged object.
+//! Owns: unknown fields, wrong types and items that occur twice, worded as an API server does.
+//! Must not: check values; validation of the merged object does that.
 
 use super::field_set::Step;
 use super::view::{Shape, View};

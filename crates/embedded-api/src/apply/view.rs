@@ -1,8 +1,8 @@
-//! A schema as ownership sees it: what has fields of its own, what is one whole, and what identifies an item of a list.
+//! A schema as ownership uses it: what has fields of its own, what is one whole, and what identifies an item of a list.
 //!
-//! Owns: going down a schema along an object. Must not: compare, merge or check values.
+//! Owns: walking a schema along an object. Must not: compare, merge or check values.
 //!
-//! Where a schema says nothing, an object is granular, field by field, and a list is one whole.
+//! Where a schema has no rule, an object is granular, field by field, and a list is one whole.
 
 use super::field_set::{Scalar, Step};
 use super::object_meta::OBJECT_META;
@@ -23,7 +23,7 @@ static TEXT: LazyLock<Schema> = LazyLock::new(|| Schema {
 pub struct View<'a> {
     /// The schema.
     pub schema: &'a Schema,
-    /// Whether it, or one above it, lets unknown fields be.
+    /// Whether it, or one above it, preserves unknown fields.
     open: bool,
     /// Whether this is the whole object: then `metadata` is ObjectMeta, whatever the schema says.
     root: bool,
@@ -32,7 +32,7 @@ pub struct View<'a> {
 /// How a value is owned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// As one.
+    /// As one value.
     Scalar,
     /// Field by field, unless it is atomic.
     Map,
@@ -49,7 +49,7 @@ pub struct Field<'a> {
     pub named: bool,
 }
 
-/// Why an item of a list cannot be told from the others.
+/// Why an item of a list cannot be identified.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ItemError {
     /// It is null, in a list with keys.
@@ -96,7 +96,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// How the value is owned here. The schema decides; where it allows anything, the value does.
+    /// How the value is owned here. The schema decides; if it allows anything, the value does.
     #[must_use]
     pub fn shape(self, value: &Value) -> Shape {
         match (self.schema.type_, value) {
@@ -109,7 +109,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Whether a value of this shape is owned as one.
+    /// Whether a value of this shape is owned as one value.
     #[must_use]
     pub fn atomic(self, shape: Shape) -> bool {
         match shape {

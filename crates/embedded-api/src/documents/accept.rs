@@ -3,20 +3,20 @@
 //! Owns: reading the header, and choosing. Must not: make the representation.
 //!
 //! Clients list what they understand, best first: kubectl asks for a table and then for plain JSON, typed clients may
-//! ask for protobuf and then for JSON. The first that is served here is taken: JSON in all shapes, and YAML.
+//! ask for protobuf and then for JSON. The first one that is served here is used: JSON in all shapes, and YAML.
 
 use crate::refusal::Refusal;
 
 /// A representation that is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Representation {
-    /// How it is written.
+    /// Its format.
     pub format: Format,
-    /// What it is.
+    /// Its shape.
     pub shape: Shape,
 }
 
-/// How an answer is written.
+/// The format of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// `application/json`.
@@ -25,7 +25,7 @@ pub enum Format {
     Yaml,
 }
 
-/// What an answer is.
+/// The shape of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// The object, list or document itself.
@@ -40,7 +40,7 @@ pub enum Shape {
     AggregatedDiscovery,
 }
 
-/// What is asked for, which decides what can be offered.
+/// What is requested, which decides what can be offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
     /// One object.
@@ -51,7 +51,7 @@ pub enum Asked {
     Watch,
     /// `/api` or `/apis`.
     Groups,
-    /// Another document: the kinds of a group, the version, an answer about something done.
+    /// Another document: the kinds of a group, the version, the result of an operation.
     Document,
 }
 
@@ -91,16 +91,16 @@ struct Clause<'a> {
     parameters: Vec<(&'a str, &'a str)>,
 }
 
-/// The best representation for `accept`. An empty header takes anything.
+/// The best representation for `accept`. An empty header accepts anything.
 ///
 /// # Errors
-/// 406 when nothing that the client understands is served for what it asks.
+/// 406 when nothing that the client understands is served for its request.
 pub fn choose(accept: &str, asked: Asked) -> Result<Representation, Refusal> {
     if accept.trim().is_empty() {
         return Ok(Representation::JSON);
     }
     let mut clauses: Vec<Clause<'_>> = accept.split(',').filter_map(clause).collect();
-    // Best first; among equals a named type before a wildcard, and else the client's order.
+    // Best first; among equals a named type before a wildcard, then in the client's order.
     let rank = |clause: &Clause<'_>| (clause.type_ == "*", clause.subtype == "*");
     clauses.sort_by(|a, b| b.quality.total_cmp(&a.quality).then(rank(a).cmp(&rank(b))));
     let found = clauses
@@ -164,7 +164,7 @@ fn offer(clause: &Clause<'_>, asked: Asked) -> Option<Representation> {
     Some(Representation { format, shape })
 }
 
-/// A list is no object and an object no list; a watch sends objects.
+/// A list is not an object and an object is not a list; a watch sends objects.
 fn fitting(found: Representation, asked: Asked) -> Result<Representation, Refusal> {
     let (wished, what) = match (found.shape, asked) {
         (Shape::Partial(_), Asked::List) => ("PartialObjectMetadata", "a list"),

@@ -1,12 +1,12 @@
-//! How long ago something was, in the few characters of a table cell: `45s`, `9m17s`, `3h5m`, `2d4h`, `8y`.
+//! The time since an instant, in the few characters of a table cell: `45s`, `9m17s`, `3h5m`, `2d4h`, `8y`.
 //!
-//! Owns: how much precision an age has. Must not: read a clock.
+//! Owns: the precision of an age. Must not: read a clock.
 
 use jiff::Timestamp;
 
-/// The age of something whose time is not known.
+/// The age when the time is not known.
 pub const UNKNOWN: &str = "<unknown>";
-/// The age of something whose time is not a time, or lies in the future.
+/// The age when the time cannot be read, or is in the future.
 pub const INVALID: &str = "<invalid>";
 
 /// How long before `now` the RFC 3339 `time` was.
@@ -21,7 +21,7 @@ pub fn of(time: &str, now: Timestamp) -> String {
     }
 }
 
-/// A span of milliseconds, finer while it is short. Clocks may differ by a second: a little below zero is zero.
+/// A duration in milliseconds, more precise while it is short. Clocks may differ by a second: slightly below zero is zero.
 fn short(millis: i128) -> String {
     let seconds = millis / 1000;
     if seconds < -1 {

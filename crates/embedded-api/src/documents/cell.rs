@@ -1,4 +1,4 @@
-//! The value of one cell of a custom column: what a path found, as the column's type wants it.
+//! The value of one cell of a custom column: what a path found, converted to the column's type.
 //!
 //! Owns: the conversion, as Kubernetes does it. Must not: find values.
 
@@ -25,7 +25,7 @@ pub fn of(type_: &str, value: Option<&Value>, now: Timestamp) -> Value {
     cell.unwrap_or_default()
 }
 
-/// Lists and objects as JSON, all else as people write it.
+/// Lists and objects as JSON, everything else as people write it.
 fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -39,7 +39,7 @@ fn integer(value: &Value) -> Option<Value> {
     if let Some(integer) = value.as_i64() {
         return Some(integer.into());
     }
-    // Beyond what an integer holds, the nearest one that it does hold.
+    // A value out of the range of an integer becomes the nearest integer.
     value.as_f64().map(|number| (number as i64).into())
 }
 

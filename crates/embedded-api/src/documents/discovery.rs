@@ -12,11 +12,11 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The Kubernetes release whose behaviour this API follows. kubectl compares it with its own version and warns when
-/// they are more than one minor release apart. What follows the plus sign says that no cluster is behind it.
+/// The Kubernetes release whose behavior this API follows. kubectl compares it with its own version and warns when
+/// they are more than one minor release apart. The suffix after the plus sign shows that no cluster is behind it.
 pub const GIT_VERSION: &str = "v1.36.0+embedded";
 
-/// What can be done with a subresource.
+/// The verbs of a subresource.
 const SUBRESOURCE_VERBS: [&str; 3] = ["get", "patch", "update"];
 
 /// `/version`.
@@ -122,7 +122,7 @@ fn group_document(name: &str, kinds: &Kinds<'_>) -> Value {
     json!({"name": name, "preferredVersion": versions.first(), "versions": versions})
 }
 
-/// A kind and its subresources, as a list of kinds shows them.
+/// A kind and its subresources, as entries of a list of kinds.
 fn resource(kind: &Resource) -> Vec<Value> {
     let mut main = json!({
         "name": kind.plural, "singularName": kind.singular, "namespaced": kind.namespaced, "kind": kind.kind,
@@ -160,7 +160,7 @@ fn aggregated_group(name: &str, kinds: &Kinds<'_>) -> Value {
 }
 
 fn aggregated_resource(kind: &Resource) -> Value {
-    // Built-in kinds leave out what is the same as that of the version they are listed under.
+    // Built-in kinds leave out what is equal to the version that they are listed under.
     let answers_with = |group: &str, version: &str, name: &str| {
         if kind.custom || (group, version) != (&kind.group, &kind.version) {
             json!({"group": group, "version": version, "kind": name})
@@ -190,7 +190,7 @@ fn aggregated_resource(kind: &Resource) -> Value {
 struct Subresource<'a> {
     name: &'static str,
     kind: &'a str,
-    /// Group and version of its kind, where they are not the main kind's.
+    /// Group and version of its kind, if they are not those of the main kind.
     elsewhere: Option<(&'static str, &'static str)>,
 }
 
@@ -208,7 +208,7 @@ fn subresources(kind: &Resource) -> Vec<Subresource<'_>> {
     status.into_iter().chain(scale).collect()
 }
 
-/// Built-in kinds tell their verbs by the alphabet, custom ones in an order of their own.
+/// Built-in kinds list their verbs in alphabetical order, custom ones in an order of their own.
 fn verbs(kind: &Resource) -> Vec<&'static str> {
     let mut verbs: Vec<Verb> = kind.verbs.clone();
     if kind.custom {
@@ -219,7 +219,7 @@ fn verbs(kind: &Resource) -> Vec<&'static str> {
     verbs.into_iter().map(Verb::name).collect()
 }
 
-/// In which order the verbs of a custom kind are told.
+/// The order of the verbs of a custom kind.
 const CUSTOM_ORDER: [Verb; 8] = [
     Verb::Delete,
     Verb::DeleteCollection,

@@ -1,10 +1,10 @@
-//! A short name for the content of a document, for ETags and for links that change with what they point to.
+//! A short hash of a document's content, for ETags and for links that change with their target.
 //!
-//! Owns: the digits. Must not: be used where someone might want two documents to look alike.
+//! Owns: the digits. Must not: be used where an attacker may want two documents with the same hash.
 
 use std::hash::{DefaultHasher, Hasher};
 
-/// Sixteen hexadecimal digits; other content has others.
+/// Sixteen hexadecimal digits, which differ for other content.
 #[must_use]
 pub fn of(content: &[u8]) -> String {
     let mut hasher = DefaultHasher::new();

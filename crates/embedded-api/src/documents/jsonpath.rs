@@ -1,10 +1,10 @@
 //! The JSONPath dialect of printer columns, translated to RFC 9535.
 //!
-//! Owns: the translation, and the value that a path shows. Must not: write paths of its own.
+//! Owns: the translation, and the value that a path yields. Must not: write paths of its own.
 //!
-//! The dialects differ in names, which Kubernetes lets hold dashes and, behind a backslash, dots
+//! The dialects differ in names, where Kubernetes allows dashes and, after a backslash, dots
 //! (`.metadata.labels.app\.kubernetes\.io/name`), and in filters, which it puts in parentheses
-//! (`.status.conditions[?(@.type=="Ready")].status`). Where a path finds several values, the first is shown.
+//! (`.status.conditions[?(@.type=="Ready")].status`). If a path finds several values, the first is used.
 
 use serde_json::Value;
 use serde_json_path::JsonPath;
@@ -12,7 +12,7 @@ use serde_json_path::JsonPath;
 /// Why a path cannot be used.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum PathError {
-    /// It does not begin at the object.
+    /// It does not begin with a dot.
     #[error("JSONPath {path:?} does not begin with a dot; write it as .spec.name")]
     Start {
         /// The path.
@@ -24,17 +24,17 @@ pub enum PathError {
         /// The path.
         path: String,
     },
-    /// It closes, but says nothing that is known.
+    /// It is closed, but its content is unknown.
     #[error("JSONPath {path:?} is not understood: {why}; use names, [index], [*] and [?(@.name==\"value\")]")]
     Unknown {
         /// The path.
         path: String,
-        /// What the parser says.
+        /// The parser's message.
         why: String,
     },
 }
 
-/// Letters that belong to operators, so that they cannot be part of a name.
+/// Characters that belong to operators, so they cannot be part of a name.
 const NOT_IN_NAMES: &[char] = &[' ', '=', '!', '<', '>', '~', '&', '|', '(', ')', '?', ',', '"', '\''];
 
 /// A path, compiled once.
@@ -42,7 +42,7 @@ const NOT_IN_NAMES: &[char] = &[' ', '=', '!', '<', '>', '~', '&', '|', '(', ')'
 pub struct Path(JsonPath);
 
 impl Path {
-    /// Reads a path as it stands in a CustomResourceDefinition, without braces.
+    /// Reads a path as written in a CustomResourceDefinition, without braces.
     ///
     /// # Errors
     /// [`PathError`], which quotes the path.
@@ -62,7 +62,7 @@ impl Path {
     }
 }
 
-/// The same path as RFC 9535 writes it.
+/// The same path in RFC 9535 syntax.
 fn translate(path: &str) -> Result<String, PathError> {
     if !path.starts_with('.') {
         return Err(PathError::Start { path: path.to_owned() });
@@ -106,7 +106,7 @@ fn steps(path: &str, rest: &str, out: &mut String) -> Result<(), PathError> {
     Ok(())
 }
 
-/// The name at the front, without its backslashes, and what follows it.
+/// The first name, without its backslashes, and the text after it.
 fn name(text: &str) -> (String, &str) {
     let mut name = String::new();
     let mut letters = text.chars();
@@ -131,7 +131,7 @@ fn push_name(name: &str, out: &mut String) {
     out.push_str("']");
 }
 
-/// Where `close` ends what was opened before `text`, past quotations and further brackets.
+/// Where `close` ends what was opened before `text`, after quotations and nested brackets.
 fn closing(text: &str, close: char) -> Option<usize> {
     let mut depth = 0_usize;
     let mut quote = None;

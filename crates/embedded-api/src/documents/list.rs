@@ -1,24 +1,24 @@
 //! Lists of objects: `{"kind":"DroneList","apiVersion":…,"metadata":{…},"items":[…]}`.
 //!
-//! Owns: putting a list together from objects that are already JSON. Must not: parse them.
+//! Owns: assembling a list from objects that are already JSON. Must not: parse them.
 
 use crate::resource::Resource;
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
-/// What a list says of itself.
+/// The metadata of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListMeta {
     /// The revision that the list shows.
     pub resource_version: String,
     /// Where the next part begins, when this is not the last.
     pub continue_: Option<String>,
-    /// How many objects the next parts have, where that is known.
+    /// How many objects the next parts have, if known.
     pub remaining: Option<u64>,
 }
 
 impl ListMeta {
-    /// As it stands in a document.
+    /// As a JSON document.
     #[must_use]
     pub fn json(&self) -> Value {
         let mut fields = Map::new();
@@ -40,7 +40,7 @@ impl ListMeta {
 pub fn assemble<Item: AsRef<[u8]>>(resource: &Resource, meta: &ListMeta, items: &[Item]) -> Bytes {
     let mut meta = meta.clone();
     if resource.custom && meta.continue_.is_none() {
-        // Lists of custom kinds say so when there is no more, those of built-in kinds do not.
+        // Lists of custom kinds state that there is no more, those of built-in kinds do not.
         meta.continue_ = Some(String::new());
     }
     join(&resource.list_kind, &resource.api_version(), &meta, items)

@@ -1,9 +1,9 @@
-//! OpenAPI v3: what objects look like and which requests there are, for `kubectl explain` and for validation by
+//! OpenAPI v3: the schemas of objects and the requests that exist, for `kubectl explain` and for validation by
 //! clients.
 //!
 //! Owns: the index at `/openapi/v3` and one document per group and version below it. Must not: validate.
 //!
-//! Documents are made when the index is first asked for, and kept: kinds do not change while the program runs.
+//! Documents are created when the index is first requested, and kept: kinds do not change while the program runs.
 
 mod components;
 mod parameters;

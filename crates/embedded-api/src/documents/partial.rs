@@ -1,6 +1,6 @@
-//! Objects cut down to their metadata: `PartialObjectMetadata`.
+//! Objects reduced to their metadata: `PartialObjectMetadata`.
 //!
-//! Owns: the cut. Must not: change metadata.
+//! Owns: the reduction. Must not: change metadata.
 
 use super::list::{ListMeta, join};
 use bytes::Bytes;

@@ -1,4 +1,4 @@
-//! Objects as the server prints them: `Table` of `meta.k8s.io`, which `kubectl get` shows as it is.
+//! Objects as the server prints them: `Table` of `meta.k8s.io`, which `kubectl get` prints unchanged.
 //!
 //! Owns: the columns of a kind and the rows of its objects. Must not: lay out text, read a clock.
 
@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::borrow::Borrow;
 
-/// How objects of one kind are printed; made once per kind.
+/// How objects of one kind are printed; created once per kind.
 #[derive(Debug)]
 pub struct Printer {
     columns: Value,
@@ -25,7 +25,7 @@ enum Rows {
     Custom(Vec<(String, jsonpath::Path)>),
 }
 
-/// What each row carries besides its cells.
+/// What each row contains besides its cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Include {
     /// Nothing.
@@ -37,12 +37,12 @@ pub enum Include {
     Object,
 }
 
-/// How a table is wished.
+/// The requested form of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Wish<'a> {
     /// Version of `meta.k8s.io`: `v1`.
     pub version: &'a str,
-    /// What rows carry.
+    /// What rows contain.
     pub include: Include,
     /// Whether the columns are described. In a watch, only the first event's table describes them.
     pub described: bool,
@@ -54,7 +54,7 @@ impl Include {
     /// Reads the query parameter `includeObject`.
     ///
     /// # Errors
-    /// 400 for a word that is not known.
+    /// 400 for an unknown value.
     pub fn parse(parameter: Option<&str>) -> Result<Self, Refusal> {
         match parameter {
             None | Some("" | "Metadata") => Ok(Self::Metadata),
@@ -187,7 +187,7 @@ fn definition(name: &str, type_: &str, format: &str, description: &str, priority
     json!({"name": name, "type": type_, "format": format, "description": description, "priority": priority})
 }
 
-/// The column of a kind that names none.
+/// The column of a kind that defines none.
 fn age() -> Column {
     Column {
         name: cells::AGE.name.to_owned(),

@@ -9,7 +9,7 @@ use serde_json::Value;
 /// A JSON document as YAML.
 ///
 /// # Errors
-/// 500 when `json` is no JSON, which would be a fault of ours.
+/// 500 when `json` is not JSON, which would be a bug.
 pub fn of(json: &[u8]) -> Result<Bytes, Refusal> {
     let fault = |error: &dyn std::fmt::Display| Refusal::internal(format!("an answer could not be written: {error}"));
     let document: Value = serde_json::from_slice(json).map_err(|error| fault(&error))?;

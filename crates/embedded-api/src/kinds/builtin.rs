@@ -1,17 +1,17 @@
-//! The built-in kinds: names, scope, verbs and selectable fields, as Kubernetes has them where they are served at all.
+//! The built-in kinds: names, scope, verbs and selectable fields, as in Kubernetes for those that are served.
 //!
-//! Owns: the table. Must not: know how objects are kept. Verbs that are not here are refused on purpose: nothing runs
+//! Owns: the table. Must not: know how objects are stored. Verbs that are not here are refused on purpose: nothing runs
 //! Pods, and the definitions of custom kinds are fixed while the program runs.
 
 use super::builtin_schema::{self, Trust};
 use crate::resource::{Column, Resource, Verb};
 
-/// Seen, not made.
+/// Read only.
 const READ: &[Verb] = &[Verb::Get, Verb::List, Verb::Watch];
-/// A question: posted, answered, not kept.
+/// A review: posted, answered, not stored.
 const ASK: &[Verb] = &[Verb::Create];
 const ALL: &[Verb] = &Verb::ALL;
-/// All but `deletecollection`: namespaces go one by one.
+/// All verbs but `deletecollection`: namespaces are deleted one by one.
 const ONE_BY_ONE: &[Verb] = &[
     Verb::Get,
     Verb::List,

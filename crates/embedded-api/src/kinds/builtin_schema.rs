@@ -1,4 +1,4 @@
-//! What objects of the built-in kinds look like: the schemas of `k8s-openapi`, and what they leave unsaid.
+//! The schemas of the built-in kinds: those of `k8s-openapi`, with what they lack.
 //!
 //! Owns: the definitions and the table of list types and merge keys. Must not: know verbs, hold objects.
 //!
@@ -16,18 +16,18 @@ use std::sync::{Arc, LazyLock};
 /// Where references point: `#/components/schemas/NAME`, as in OpenAPI documents.
 pub const REFERENCE: &str = "#/components/schemas/";
 
-/// Whether objects of a kind come from outside.
+/// Whether objects of a kind come from clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trust {
-    /// They do: the schema is parsed and looked at.
+    /// They do: the schema is parsed and used.
     Check,
-    /// None is ever made through the API: any object will do, and the (large) schema is not parsed.
+    /// The API never creates one: any object is accepted, and the (large) schema is not parsed.
     NeverMade,
 }
 
 /// How a list or a map merges.
 enum Merging {
-    /// A list of objects told apart by these fields, for apply and for strategic merge patches.
+    /// A list of objects identified by these fields, for apply and for strategic merge patches.
     ByKey(&'static str),
     /// As before, for apply only: a strategic merge patch replaces the list.
     ByKeyInApply(&'static str),
@@ -62,7 +62,7 @@ const MERGING: &[(&str, Merging)] = &[
     ),
 ];
 
-/// The only kind that asks for `metadata`. The Rust types always have it, so `k8s-openapi` says that all kinds do.
+/// The only kind that requires `metadata`. The Rust types always have it, so `k8s-openapi` says that all kinds do.
 const NEEDS_METADATA: &str = "io.k8s.api.core.v1.Event";
 
 /// Schemas of the built-in kinds and of all that they refer to, by name, with references as [`REFERENCE`] says.
@@ -82,7 +82,7 @@ pub(super) fn schema(name: &str, trust: Trust) -> Arc<Schema> {
     Arc::new(parsed.expect("the built-in schemas are fixed, and a test parses each of them"))
 }
 
-/// The definitions with objects of unknown content marked as such: without the mark, what they hold would be pruned.
+/// The definitions with objects of unknown content marked: without the mark, their content would be pruned.
 static OPEN_DEFINITIONS: LazyLock<Map<String, Value>> = LazyLock::new(|| {
     let mut all = definitions().clone();
     for definition in all.values_mut() {

@@ -1,12 +1,12 @@
-//! Built-in objects as they always show themselves: fields that are there even when nobody set them.
+//! The complete form of built-in objects: fields that are present even if no client set them.
 //!
-//! Owns: those fields, per kind. Must not: judge an object, set what the server sets for all kinds.
+//! Owns: those fields, per kind. Must not: validate an object, set what the server sets for all kinds.
 //!
 //! Clients in typed languages rely on it: some refuse a Node whose `nodeInfo` lacks a field.
 
 use serde_json::{Value, json};
 
-/// The texts of `status.nodeInfo`.
+/// The string fields of `status.nodeInfo`.
 const NODE_INFO: [&str; 10] = [
     "architecture",
     "bootID",
@@ -33,7 +33,7 @@ pub fn without_nulls(object: Value) -> Value {
     }
 }
 
-/// A Node with its specification, its endpoints and what is known of the machine.
+/// A Node with its specification, its endpoints and the known facts of the machine.
 #[must_use]
 pub fn node(mut node: Value) -> Value {
     default(&mut node, &["spec"], json!({}));
@@ -48,10 +48,10 @@ pub fn node(mut node: Value) -> Value {
     node
 }
 
-/// A Namespace with its phase and the finalizer that keeps it until its objects are gone.
+/// A Namespace with its phase and the finalizer that keeps it until its objects are deleted.
 ///
-/// The finalizer is only given to a new one (no `deletionTimestamp`): while it is deleted, its absence says that it may
-/// go.
+/// The finalizer is only given to a new one (no `deletionTimestamp`): during deletion, a missing finalizer means that it
+/// may be removed.
 #[must_use]
 pub fn namespace(mut namespace: Value) -> Value {
     default(&mut namespace, &["spec"], json!({}));
@@ -69,7 +69,7 @@ pub fn lease(mut lease: Value) -> Value {
     lease
 }
 
-/// Sets the value at `path` unless there is one, or something on the way is no object (validation will tell).
+/// Sets the value at `path` unless there is one, or a value on the path is not an object (validation reports that).
 fn default(object: &mut Value, path: &[&str], value: Value) {
     let Some((last, way)) = path.split_last() else {
         return;

@@ -1,4 +1,4 @@
-//! The columns of built-in kinds in `kubectl get`, and what stands in them.
+//! The columns of built-in kinds in `kubectl get`, and their values.
 //!
 //! Owns: titles, order and values. Must not: know tables as documents ([`crate::documents::table`] does).
 
@@ -44,7 +44,7 @@ pub const NAME: Title = Title {
 /// The column of ages.
 pub const AGE: Title = title("Age", "How long ago the object was made.");
 
-/// How objects of a built-in kind are printed. `None` for a custom one, which brings its columns along.
+/// How objects of a built-in kind are printed. `None` for a custom one, which defines its own columns.
 #[must_use]
 pub fn of(resource: &Resource) -> Option<Cells> {
     if resource.custom {

@@ -1,4 +1,4 @@
-//! A CustomResourceDefinition document: the kinds it defines, and the document as it is served.
+//! A CustomResourceDefinition document: the kinds that it defines, and the document as it is served.
 //!
 //! Owns: reading names, scope, versions, subresources and columns. Must not: know what the kinds mean.
 
@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Why a document defines no kind.
 #[derive(Debug, thiserror::Error)]
 pub enum CrdError {
-    /// Another document.
+    /// The document is something else.
     #[error("{found} is not a CustomResourceDefinition of apiextensions.k8s.io/v1; give a file that holds one")]
     NotOne {
         /// `kind` and `apiVersion` of the document.
@@ -31,7 +31,7 @@ pub enum CrdError {
     Name {
         /// `metadata.name`.
         name: String,
-        /// What it must be.
+        /// The required name.
         wanted: String,
     },
     /// Neither of the two scopes.
@@ -39,10 +39,10 @@ pub enum CrdError {
     Scope {
         /// `metadata.name`.
         name: String,
-        /// What it is.
+        /// Its value.
         scope: String,
     },
-    /// No version or several are marked as the stored one.
+    /// None or several versions are marked as the stored one.
     #[error("CustomResourceDefinition {name:?} has {count} versions with storage: true; exactly one must have it")]
     Storage {
         /// `metadata.name`.
@@ -56,7 +56,7 @@ pub enum CrdError {
         /// `metadata.name`.
         name: String,
     },
-    /// Conversion between versions needs a program that is not there.
+    /// Conversion between versions needs a program that is not available.
     #[error(
         "CustomResourceDefinition {name:?} converts by webhook, which is not served here; use strategy None or a cluster"
     )]
@@ -69,7 +69,7 @@ pub enum CrdError {
     NoSchema {
         /// `metadata.name`.
         name: String,
-        /// Which version.
+        /// The version.
         version: String,
     },
     /// A schema that cannot be used.
@@ -77,7 +77,7 @@ pub enum CrdError {
     Schema {
         /// `metadata.name`.
         name: String,
-        /// Which version.
+        /// The version.
         version: String,
         /// What is wrong.
         source: SchemaError,
@@ -180,8 +180,8 @@ pub fn resources(document: &Value) -> Result<Vec<Resource>, CrdError> {
         .collect()
 }
 
-/// The document as it is served: defaults filled in, names accepted, established. `uid` and `now` become its identity;
-/// its resourceVersion is the store's to give.
+/// The document as it is served: defaults filled in, names accepted, established. `uid` and `now` are set as its identity;
+/// the store sets its resourceVersion.
 ///
 /// # Errors
 /// [`CrdError`], as [`resources`].
@@ -222,7 +222,7 @@ pub fn as_served(document: &Value, uid: &str, now: Timestamp) -> Result<Value, C
     Ok(served)
 }
 
-/// `document` with `10.0` written as `10`: there, a default of a number field is the same number however it is written.
+/// `document` with `10.0` written as `10`: in a number field, both are the same default.
 fn whole_numbers(document: Value) -> Value {
     match document {
         Value::Object(fields) => {

@@ -1,10 +1,10 @@
-//! An Event in its two shapes: `v1`, in which Events are kept, and `events.k8s.io/v1`.
+//! An Event in its two forms: `v1`, in which Events are stored, and `events.k8s.io/v1`.
 //!
-//! Owns: which field is called what in which shape. Must not: judge Events.
+//! Owns: the names of the fields in each form. Must not: validate Events.
 
 use serde_json::{Map, Value, json};
 
-/// The group of the newer shape.
+/// The group of the newer form.
 pub const GROUP: &str = "events.k8s.io";
 
 /// `(v1, events.k8s.io/v1)` names of the same field.
@@ -18,10 +18,10 @@ const RENAMED: [(&str, &str); 7] = [
     ("count", "deprecatedCount"),
 ];
 
-/// A field that is always shown, and what it is when nobody set it.
+/// A field that is always present, and its default value.
 type Always = (&'static str, fn() -> Value);
 
-/// Fields that a `v1` Event always shows.
+/// Fields that are always present in a `v1` Event.
 const ALWAYS_IN_CORE: [Always; 7] = [
     ("involvedObject", empty),
     ("source", empty),
@@ -32,7 +32,7 @@ const ALWAYS_IN_CORE: [Always; 7] = [
     ("reportingInstance", text),
 ];
 
-/// Fields that an `events.k8s.io/v1` Event always shows.
+/// Fields that are always present in an `events.k8s.io/v1` Event.
 const ALWAYS: [Always; 5] = [
     ("regarding", empty),
     ("deprecatedSource", empty),
@@ -41,7 +41,7 @@ const ALWAYS: [Always; 5] = [
     ("eventTime", null),
 ];
 
-/// Fields of `events.k8s.io/v1` that are left out when they are empty, though `v1` shows them.
+/// Fields of `events.k8s.io/v1` that are left out when they are empty, though `v1` has them.
 const OMITTED_WHEN_EMPTY: [&str; 2] = ["reportingController", "reportingInstance"];
 
 fn empty() -> Value {
@@ -56,20 +56,20 @@ fn text() -> Value {
     "".into()
 }
 
-/// An `events.k8s.io/v1` Event as `v1` has it.
+/// Converts an `events.k8s.io/v1` Event to `v1`.
 #[must_use]
 pub fn to_core(event: Value) -> Value {
     let renamed = RENAMED.map(|(core, newer)| (newer, core));
     complete_core(rename(event, &renamed, "v1"))
 }
 
-/// A `v1` Event with the fields that it always shows.
+/// A `v1` Event with the fields that are always present.
 #[must_use]
 pub fn complete_core(event: Value) -> Value {
     fill(event, &ALWAYS_IN_CORE)
 }
 
-/// A `v1` Event as `events.k8s.io/v1` has it.
+/// Converts a `v1` Event to `events.k8s.io/v1`.
 #[must_use]
 pub fn from_core(event: Value) -> Value {
     let mut event = fill(rename(event, &RENAMED, "events.k8s.io/v1"), &ALWAYS);

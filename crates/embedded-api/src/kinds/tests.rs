@@ -1,6 +1,6 @@
-//! What is expected of the registry and of the two forms of an object.
+//! Tests of the registry and of the two forms of an object.
 //!
-//! Owns: these expectations. Must not: need a server.
+//! Owns: the expected results. Must not: need a server.
 
 use super::*;
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! JSON patch, RFC 6902.
 //!
 //! Owns: reading operations, and where an API server reads them more loosely than the RFC: an index may count from the
-//! end, and an object's field that is not there counts as null where it is replaced, copied or tested.
+//! end, and a missing field of an object counts as null when it is replaced, copied or tested.
 //! Must not: know schemas.
 
 #[cfg(test)]
@@ -18,11 +18,11 @@ const MOST_OPERATIONS: usize = 10_000;
 
 /// All values together that a patch copies are at most this long, as JSON.
 const MOST_COPIED_BYTES: usize = 3 * 1024 * 1024;
-/// No value is put in deeper than this: what is stored must be read again, also as an item of a list.
+/// No value is inserted deeper than this: a stored object must stay readable, also as an item of a list.
 const DEEPEST: usize = 120;
 
-/// So many values are looked at altogether to see how deep what is moved is. Ten thousand operations could move a whole
-/// object to and fro.
+/// Limit of values visited to measure the depth of what is moved. Ten thousand operations could each move a whole
+/// object.
 const MOST_LOOKED_AT: usize = 50_000_000;
 
 /// One operation as it is written.
@@ -68,7 +68,7 @@ fn operation(given: Value) -> Result<Operation, String> {
     Ok(operation)
 }
 
-/// What the operations say that means nothing.
+/// The fields of the operations that have no effect.
 #[must_use]
 pub fn unknown_fields(patch: &[Operation]) -> Vec<String> {
     let known = ["op", "path", "from", "value"];
@@ -91,16 +91,16 @@ pub fn patch(mut object: Value, patch: Vec<Operation>) -> Result<Value, Refusal>
     Ok(object)
 }
 
-/// What a patch has cost until now.
+/// The cost of a patch so far.
 #[derive(Default)]
 struct Spent {
     /// Bytes that were copied.
     copied: usize,
-    /// Values that were looked at.
+    /// Values that were visited.
     looked_at: usize,
 }
 
-/// Does one operation; `None` when it cannot be done.
+/// Applies one operation; `None` when it cannot be applied.
 fn one(object: &mut Value, operation: &Operation, spent: &mut Spent) -> Option<()> {
     let text = |name: &str| operation.get(name).and_then(Value::as_str);
     let value = || operation.get("value").cloned().unwrap_or_default();
@@ -136,7 +136,7 @@ fn add(object: &mut Value, path: &str, value: Value, spent: &mut Spent) -> Optio
     step(object, PatchOperation::Add(AddOperation { path, value }))
 }
 
-/// Takes a value out.
+/// Removes and returns a value.
 fn remove(object: &mut Value, path: &str) -> Option<Value> {
     let path = part(object, path, Room::There)?;
     let (parent, last) = path.split_back()?;
@@ -166,7 +166,7 @@ fn replace(object: &mut Value, path: &str, value: Value, spent: &mut Spent) -> O
 }
 
 impl Spent {
-    /// Whether the value has at most so many levels, and that was not too much to look at.
+    /// Whether the value has at most this many levels, without exceeding the limit of visited values.
     fn fits(&mut self, value: &Value, levels: usize) -> bool {
         self.looked_at += 1;
         if self.looked_at > MOST_LOOKED_AT {
@@ -185,7 +185,7 @@ fn step(object: &mut Value, operation: PatchOperation) -> Option<()> {
     json_patch::patch_unsafe(object, &[operation]).ok()
 }
 
-/// What is there. A field that its object does not have is null.
+/// The value at the path. A missing field of an object is null.
 fn read<'a>(object: &'a Value, path: &Pointer) -> Option<&'a Value> {
     if let Some(found) = object.pointer(path.as_str()) {
         return Some(found);
@@ -194,7 +194,7 @@ fn read<'a>(object: &'a Value, path: &Pointer) -> Option<&'a Value> {
     parent.is_object().then_some(&Value::Null)
 }
 
-/// Whether a path names an item that is there or room for a new one: then there is one more index to count back from.
+/// Whether a path names an existing item or the place for a new one: then there is one more index to count back from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Room {
     There,
@@ -230,10 +230,10 @@ fn resolved(object: &Value, path: &str, room: Room) -> Option<PointerBuf> {
     PointerBuf::parse(plain).ok().filter(|_| starts_right)
 }
 
-/// An index as it is written: API servers take signs and leading zeros, too.
+/// An index as written: API servers accept signs and leading zeros, too.
 enum Index {
     Front(usize),
-    /// From one behind the end.
+    /// Counted from one past the end.
     Back(usize),
 }
 
@@ -249,7 +249,7 @@ fn index(token: &str) -> Option<Index> {
     })
 }
 
-/// A step of a path in which each tilde is one that the RFC knows: one that stands for nothing stands for itself.
+/// A step of a path with only the tilde escapes of the RFC: a tilde that is not an escape means itself.
 fn escaped(token: &str) -> String {
     let mut parts = token.split('~');
     let mut out = parts.next().unwrap_or_default().to_owned();

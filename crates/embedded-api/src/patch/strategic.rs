@@ -34,8 +34,8 @@ const DELETE_FROM: &str = "$deleteFromPrimitiveList";
 /// The object with the patch merged into it.
 ///
 /// # Errors
-/// 400 for directives that are not well formed, 422 for lists of lists, 500 for patches that do not fit the schema: so
-/// answers an API server.
+/// 400 for directives that are not well formed, 422 for lists of lists, 500 for patches that do not fit the schema, as an
+/// API server answers.
 pub fn patch(schema: &Schema, object: Value, patch: Map<String, Value>) -> Result<Value, Refusal> {
     let object = match object {
         Value::Object(fields) => fields,
@@ -117,7 +117,7 @@ fn retain(object: &mut Map<String, Value>, patch: &mut Map<String, Value>) -> Re
     Ok(())
 }
 
-/// Merges the lists whose order the patch sets, and takes them out of it.
+/// Merges the lists whose order the patch sets, and removes them from it.
 fn set_orders(view: View<'_>, object: &mut Map<String, Value>, patch: &mut Map<String, Value>) -> Result<(), Fault> {
     let directives: Vec<String> = patch
         .keys()

@@ -1,6 +1,6 @@
-//! Rules of the built-in kinds that no schema says.
+//! Rules of the built-in kinds that are in no schema.
 //!
-//! Owns: those that matter to somebody who keeps nodes, leases, events and namespaces. Must not: repeat what types say.
+//! Owns: the rules for nodes, leases, events and namespaces. Must not: repeat what types say.
 
 mod event;
 mod node;
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 const UNQUALIFIED: &str = "name is neither a standard finalizer name nor is it fully qualified";
 
-/// What names of a kind look like. Events of the old form may have any name.
+/// The form of a kind's names. Events of the old form may have any name.
 #[must_use]
 pub fn name_rule(resource: &Resource, object: &Value) -> NameRule {
     match (resource.group.as_str(), resource.kind.as_str()) {
@@ -85,7 +85,7 @@ fn namespace_finalizers(namespace: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-/// A Namespace is on its way out exactly when it was deleted.
+/// A Namespace is terminating exactly when it was deleted.
 fn phase(namespace: &Value, causes: &mut Vec<Cause>) {
     let deleted = namespace
         .pointer("/metadata/deletionTimestamp")
@@ -97,7 +97,7 @@ fn phase(namespace: &Value, causes: &mut Vec<Cause>) {
             "may only be 'Terminating' if `deletionTimestamp` is not empty",
         ),
     };
-    // One that says nothing is called active.
+    // A Namespace without a phase counts as active.
     let said = namespace
         .pointer("/status/phase")
         .and_then(Value::as_str)

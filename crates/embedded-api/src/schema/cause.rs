@@ -1,6 +1,6 @@
 //! What is wrong with an object, in the API's words: one constructor for each reason.
 //!
-//! Owns: the wording of reasons. Must not: find anything wrong.
+//! Owns: the wording of reasons. Must not: detect faults.
 
 use super::go;
 use crate::refusal::Cause;
@@ -20,20 +20,20 @@ fn cause(reason: &'static str, field: impl Into<String>, word: &str, detail: &st
     }
 }
 
-/// The value cannot stand there.
+/// The value is not allowed.
 #[must_use]
 pub fn invalid(field: impl Into<String>, value: &Value, detail: &str) -> Cause {
     let word = format!("Invalid value: {}", go::shown(value));
     cause("FieldValueInvalid", field, &word, detail)
 }
 
-/// The value cannot stand there; the message shows it as `shown`.
+/// The value is not allowed; the message prints it as `shown`.
 #[must_use]
 pub fn invalid_shown(field: impl Into<String>, shown: &str, detail: &str) -> Cause {
     cause("FieldValueInvalid", field, &format!("Invalid value: {shown}"), detail)
 }
 
-/// The value cannot stand there; it is too large to be repeated.
+/// The value is not allowed; it is too large to be repeated.
 #[must_use]
 pub fn invalid_untold(field: impl Into<String>, detail: &str) -> Cause {
     cause("FieldValueInvalid", field, "Invalid value", detail)
@@ -46,26 +46,26 @@ pub fn type_invalid(field: impl Into<String>, shown: &str, detail: &str) -> Caus
     cause("FieldValueTypeInvalid", field, &word, detail)
 }
 
-/// Nothing is there.
+/// The value is missing.
 #[must_use]
 pub fn required(field: impl Into<String>, detail: &str) -> Cause {
     cause("FieldValueRequired", field, "Required value", detail)
 }
 
-/// The value may not be set, or not be changed.
+/// The value may not be set, or may not be changed.
 #[must_use]
 pub fn forbidden(field: impl Into<String>, detail: &str) -> Cause {
     cause("FieldValueForbidden", field, "Forbidden", detail)
 }
 
-/// The value is there twice.
+/// The value occurs twice.
 #[must_use]
 pub fn duplicate(field: impl Into<String>, value: &Value, detail: &str) -> Cause {
     let word = format!("Duplicate value: {}", go::shown(value));
     cause("FieldValueDuplicate", field, &word, detail)
 }
 
-/// The value is there twice; the message shows it as `shown`.
+/// The value occurs twice; the message prints it as `shown`.
 #[must_use]
 pub fn duplicate_shown(field: impl Into<String>, shown: &str, detail: &str) -> Cause {
     cause(
@@ -76,7 +76,7 @@ pub fn duplicate_shown(field: impl Into<String>, shown: &str, detail: &str) -> C
     )
 }
 
-/// The value is there twice; it is too large to be repeated.
+/// The value occurs twice; it is too large to be repeated.
 #[must_use]
 pub fn duplicate_untold(field: impl Into<String>) -> Cause {
     cause("FieldValueDuplicate", field, "Duplicate value", "")
@@ -96,7 +96,7 @@ pub fn too_many(field: impl Into<String>, count: usize, max: i64) -> Cause {
     cause("FieldValueTooMany", field, &format!("Too many: {count}"), &detail)
 }
 
-/// Not one of the values that can stand there.
+/// Not one of the allowed values.
 #[must_use]
 pub fn not_supported(field: impl Into<String>, value: &Value, supported: &[String]) -> Cause {
     let word = format!("Unsupported value: {}", go::shown(value));
@@ -108,13 +108,13 @@ pub fn not_supported(field: impl Into<String>, value: &Value, supported: &[Strin
     cause("FieldValueNotSupported", field, &word, &detail)
 }
 
-/// A cause as one line: `spec.replicas: Invalid value: 5: …`. Warnings are worded so.
+/// A cause as one line: `spec.replicas: Invalid value: 5: …`. Warnings have this form.
 #[must_use]
 pub fn line(cause: &Cause) -> String {
     format!("{}: {}", cause.field, cause.message)
 }
 
-/// The causes in their order, each of them once. There may be as many as an object has fields.
+/// The causes in their order, without duplicates. There may be as many as an object has fields.
 #[must_use]
 pub fn once(causes: Vec<Cause>) -> Vec<Cause> {
     let mut told: HashSet<Cause> = HashSet::with_capacity(causes.len());

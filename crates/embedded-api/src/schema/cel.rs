@@ -1,10 +1,10 @@
 //! Rules in CEL: `x-kubernetes-validations`.
 //!
-//! Owns: compiling and evaluating them, and the words of what they refuse. Must not: judge by anything else.
+//! Owns: compiling and evaluating them, and the messages of their refusals. Must not: validate by anything else.
 //!
-//! A rule sees its value as `self` and, on an update, what stood there before as `oldSelf`. Rules that do not look at
-//! `oldSelf` are milder on an update: what they refuse is a warning where the value is as it was. Costs are not counted:
-//! the definitions come from those who start this server.
+//! A rule gets its value as `self` and, on an update, the previous value as `oldSelf`. Rules without
+//! `oldSelf` are ratcheting on an update: if the value is unchanged, their refusal is only a warning. Costs are not counted:
+//! the definitions come from the person who starts this server.
 
 mod duration;
 mod field_path;
@@ -35,16 +35,16 @@ static FUNCTIONS: LazyLock<Context<'static>> = LazyLock::new(|| {
     functions
 });
 
-/// What rules say of an object.
+/// The result of all rules for an object.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
-    /// What they refuse.
+    /// The refusals.
     pub causes: Vec<Cause>,
-    /// What they would refuse, were it not as it was before.
+    /// The refusals that are only warnings, because the value is unchanged.
     pub warnings: Vec<String>,
 }
 
-/// Evaluates all rules on an object. `old` is the object as it was, on an update.
+/// Evaluates all rules on an object. `old` is the previous state, on an update.
 #[must_use]
 pub fn judge(object: &Value, old: Option<&Value>, node: &Node) -> Verdict {
     let mut verdict = Verdict::default();
@@ -152,7 +152,7 @@ fn refused(rule: &Rule, context: &Context<'_>, value: &Value, node: &Node, path:
     }
 }
 
-/// What is told when a rule cannot be evaluated: the object is refused, as nobody knows whether it is right.
+/// The message when a rule cannot be evaluated: the object is refused, as its validity is unknown.
 fn failed(failure: &Failure, rule: &Rule) -> String {
     let name = rule.name();
     let error = match failure {

@@ -1,6 +1,6 @@
-//! All that is done with an object before it is kept: read, then judge.
+//! Everything that is done with an object before it is stored: read, then validate.
 //!
-//! Owns: the order of things, as the API server does them. Must not: set what the server sets (names, uids, times).
+//! Owns: the order of the steps, as in the API server. Must not: set what the server sets (names, uids, times).
 
 mod scale;
 
@@ -15,21 +15,21 @@ use crate::refusal::{Cause, Refusal};
 use crate::resource::Resource;
 use serde_json::Value;
 
-/// Reads and judges objects of one kind. Make one per kind and keep it: making it compiles patterns and rules.
+/// Reads and validates objects of one kind. Create one per kind and keep it: creating it compiles patterns and rules.
 #[derive(Debug)]
 pub struct Checker {
     resource: Resource,
     node: Node,
 }
 
-/// An object that was read: what is unknown is gone, defaults are filled in.
+/// An object that was read: unknown fields are removed, defaults are filled in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Read {
     /// The object.
     pub value: Value,
-    /// Unknown fields, worded: `unknown field "spec.foo"`. Refused or warned of, as `fieldValidation` says.
+    /// Unknown fields as messages: `unknown field "spec.foo"`. Refused or sent as warnings, as `fieldValidation` says.
     pub unknown: Vec<String>,
-    /// Warnings that come whatever `fieldValidation` says.
+    /// Warnings that are sent for any `fieldValidation`.
     pub warnings: Vec<String>,
 }
 
@@ -42,23 +42,23 @@ pub enum Subject {
     Status,
 }
 
-/// Why an object is not taken.
+/// Why an object is refused.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rejection {
     /// It cannot be read as its kind: a field has the wrong type.
     Malformed(String),
-    /// It can be read, and something is wrong with it.
+    /// It can be read, but is not valid.
     Invalid(Vec<Cause>),
 }
 
 impl Rejection {
-    /// As it is answered: 400 or 422.
+    /// As an answer: 400 or 422.
     #[must_use]
     pub fn refusal(&self, resource: &Resource, name: &str) -> Refusal {
         match self {
             Self::Malformed(why) => Refusal::bad_request(unreadable(resource, why)),
             Self::Invalid(causes) => {
-                // The API server keeps Events as one kind of the core group, and calls them so.
+                // The API server keeps Events as one kind of the core group, and names them so.
                 let group = match resource.group.as_str() {
                     "events.k8s.io" => "",
                     group => group,
@@ -74,7 +74,7 @@ fn unreadable(resource: &Resource, why: &str) -> String {
     format!("{kind} in version \"{version}\" cannot be handled as a {kind}: {why}")
 }
 
-/// Fields that are twice in the text of a document, worded: `duplicate field "spec.replicas"`.
+/// Duplicate fields in the text of a document, as messages: `duplicate field "spec.replicas"`.
 #[must_use]
 pub fn repeated(json: &[u8]) -> Vec<String> {
     let fields = duplicates(json).into_iter();
@@ -100,7 +100,7 @@ impl Checker {
         })
     }
 
-    /// Reads an object: metadata as its type says; of the rest, unknown fields and nulls go and defaults come.
+    /// Reads an object: metadata by its type; in the rest, unknown fields and nulls are removed and defaults filled in.
     ///
     /// # Errors
     /// [`Rejection::Malformed`] when a field of the metadata, or of a built-in kind, has the wrong type.
@@ -108,7 +108,7 @@ impl Checker {
         let schema = &self.resource.schema;
         let mut unknown = Vec::new();
         let mut warnings = Vec::new();
-        // Metadata is read by its own rules; to the schema there is none.
+        // Metadata is read by its own rules; it is not part of the schema.
         let mut meta = object.as_object_mut().and_then(|fields| fields.remove("metadata"));
         if let Some(meta) = &mut meta {
             let fields = object_meta::read(meta).map_err(|error| Rejection::Malformed(error.0))?;
@@ -139,11 +139,11 @@ impl Checker {
         })
     }
 
-    /// Judges an object that was read and has what the server sets. `old` is the object as it was, on an update; it has
-    /// passed [`metadata::keep`] then. Returns warnings.
+    /// Validates an object that was read and has what the server sets. `old` is the previous state, on an update; it has
+    /// then passed [`metadata::keep`]. Returns warnings.
     ///
     /// # Errors
-    /// [`Rejection::Invalid`] with all that is wrong, in the API's order.
+    /// [`Rejection::Invalid`] with all faults, in the API's order.
     pub fn check(&self, object: &Value, old: Option<&Value>, subject: Subject) -> Result<Vec<String>, Rejection> {
         let mut causes = Vec::new();
         let mut warnings = Vec::new();
@@ -176,7 +176,7 @@ impl Checker {
         }
     }
 
-    /// [`Checker::read`] and [`Checker::check`] in one, where nothing is set in between.
+    /// [`Checker::read`] and [`Checker::check`] in one, if nothing is set in between.
     ///
     /// # Errors
     /// As theirs.
@@ -232,7 +232,7 @@ impl Checker {
         }
     }
 
-    /// On an update only where all was right before.
+    /// On an update only if there was no fault before.
     fn check_lists(&self, object: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
         let found = lists::twice(object, &self.node, &Path::ROOT);
         let before = |old: &Value| !lists::twice(old, &self.node, &Path::ROOT).is_empty();
@@ -241,7 +241,7 @@ impl Checker {
         }
     }
 
-    /// Rules are asked only of objects that look as rules may expect.
+    /// Rules are evaluated only on objects whose types match the schema.
     fn check_rules(&self, object: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) -> Vec<String> {
         const BLOCKING: [&str; 5] = [
             "FieldValueNotSupported",

@@ -1,6 +1,6 @@
-//! Reading a value of a built-in type the way Go's JSON decoder does: wrong types end it, unknown fields and nulls go.
+//! Reading a value of a built-in type the way Go's JSON decoder does: a wrong type ends it, unknown fields and nulls are removed.
 //!
-//! Owns: types, times and quantities, and the words of the error. Must not: judge values of the right type.
+//! Owns: types, times and quantities, and the words of the error. Must not: validate values of the right type.
 
 mod text;
 
@@ -29,7 +29,7 @@ pub fn decode(value: &mut Value, schema: &Schema, struct_name: &str) -> Result<V
     Ok(unknown)
 }
 
-/// Where in the document: `fields` as Go tells it, without indices; `path` as unknown fields are told, with them.
+/// The place in the document: `fields` in Go's form, without indices; `path` as in messages on unknown fields, with them.
 struct At<'a> {
     struct_name: &'a str,
     fields: String,
@@ -78,7 +78,7 @@ fn integer_fits(value: &Value, schema: &Schema) -> bool {
     value.as_i64().is_some_and(fits)
 }
 
-/// An entry of a list or map: null is the type's zero.
+/// An entry of a list or map: null is the type's zero value.
 fn entry(value: &mut Value, schema: &Schema, at: &At<'_>, unknown: &mut Vec<String>) -> Result<(), DecodeError> {
     if value.is_null() {
         *value = match schema.type_ {
@@ -138,7 +138,7 @@ fn object(
     failed
 }
 
-/// Lists and maps without entries are left out, as built-in types write themselves.
+/// Lists and maps without entries are left out, as built-in types serialize themselves.
 fn is_left_out(value: &Value, schema: &Schema) -> bool {
     match value {
         Value::Array(items) => items.is_empty(),

@@ -1,9 +1,9 @@
-//! Defaults: what a schema puts where nothing was said.
+//! Defaults: the values of a schema for fields that are not set.
 //!
-//! Owns: filling in, dropping nulls that mean nothing, and one way to write a number. Must not: judge values.
+//! Owns: filling in, dropping nulls without meaning, and one form for a number. Must not: validate values.
 //!
-//! A null where the schema allows none counts as nothing: it becomes the default, or goes. A default is filled in before
-//! its inside is looked at, so defaults inside defaults apply too.
+//! A null where the schema allows none counts as not set: it becomes the default, or is removed. A default is filled in
+//! before its content is processed, so defaults inside defaults apply too.
 
 use super::Schema;
 use serde_json::Value;
@@ -64,8 +64,8 @@ fn fill_entry(value: &mut Value, inner: &Schema) {
     fill(value, inner);
 }
 
-/// Writes whole numbers without a point, as the API does: `10.0` becomes `10`. So a value compares equal to itself after it
-/// was written by somebody else.
+/// Writes whole numbers without a point, as the API does: `10.0` becomes `10`. So a value compares equal to itself after
+/// another program wrote it.
 pub fn plain_numbers(value: &mut Value) {
     match value {
         Value::Number(number) if number.is_f64() => {
@@ -79,7 +79,7 @@ pub fn plain_numbers(value: &mut Value) {
     }
 }
 
-/// The whole number that a real one is, up to 2^53: beyond, real numbers are not exact.
+/// The whole number equal to a real one, up to 2^53: above, real numbers are not exact.
 fn whole(real: f64) -> Option<i64> {
     const MOST: f64 = 9_007_199_254_740_992.0;
     if real.fract() != 0.0 || real.abs() > MOST {
@@ -89,8 +89,8 @@ fn whole(real: f64) -> Option<i64> {
     Some(real as i64)
 }
 
-/// Null is allowed where the schema says so, and where there is none but `true`. A schema that lets unknown fields be does
-/// not say so.
+/// Null is allowed where the schema allows it, and where the schema is only `true`. A schema that preserves unknown fields
+/// does not allow it.
 fn meaningless(value: &Value, schema: &Schema) -> bool {
     value.is_null() && !schema.nullable && !schema.is_true()
 }

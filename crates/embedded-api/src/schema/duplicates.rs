@@ -1,4 +1,4 @@
-//! Fields that are twice in a JSON document: a parsed document has forgotten all but the last.
+//! Fields that occur twice in a JSON document: a parsed document has only the last one.
 //!
 //! Owns: finding them. Must not: keep the values.
 
@@ -7,11 +7,11 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fmt;
 
-/// At most this many are told.
+/// At most this many are reported.
 const MOST: usize = 100;
 
-/// The paths of fields that are in the document more than once, in the order in which they come: `spec.replicas`.
-/// Nothing where the document cannot be read at all: reading it tells why.
+/// The paths of fields that occur more than once in the document, in document order: `spec.replicas`.
+/// Empty if the document cannot be read: reading it reports why.
 #[must_use]
 pub fn duplicates(json: &[u8]) -> Vec<String> {
     let found = RefCell::new(Vec::new());
@@ -26,7 +26,7 @@ pub fn duplicates(json: &[u8]) -> Vec<String> {
     }
 }
 
-/// Where the reader is. A chain on the stack: a path is written when there is something to tell, so that a document with
+/// The reader's position. A chain on the stack: a path is written only for a report, so that a document with
 /// long names costs no more than its length.
 #[derive(Clone, Copy)]
 enum At<'a> {

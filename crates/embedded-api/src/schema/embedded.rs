@@ -1,6 +1,6 @@
 //! Objects inside objects: `x-kubernetes-embedded-resource`.
 //!
-//! Owns: reading and judging their `apiVersion`, `kind` and `metadata`. Must not: look at what else is in them.
+//! Owns: reading and validating their `apiVersion`, `kind` and `metadata`. Must not: read the rest of them.
 
 use super::metadata::{self, names, names::NameRule};
 use super::node::Node;
@@ -15,7 +15,7 @@ use serde_json::Value;
 /// When a field has the wrong type, in words for people.
 pub fn read(object: &mut Value, schema: &Schema) -> Result<Vec<String>, String> {
     let mut unknown = Vec::new();
-    // At the root it is read before, and in another way.
+    // The metadata at the root is read before, and in another way.
     walk(object, schema, true, &Path::ROOT, &mut unknown)?;
     unknown.sort();
     Ok(unknown)

@@ -77,7 +77,7 @@ fn json_float(real: f64) -> String {
     }
 }
 
-/// The shortest digits of a number, and its exponent. `None` for zero and for what is no number.
+/// The shortest digits of a number, and its exponent. `None` for zero and for NaN or infinity.
 fn split(real: f64) -> Option<(String, i32)> {
     let text = format!("{real:e}");
     let (digits, exponent) = text.split_once('e')?;
@@ -135,7 +135,7 @@ fn write_json(value: &Value, out: &mut String) {
     }
 }
 
-/// What Go's JSON decoder calls a value: `number`, `bool`.
+/// The name of a value's type in Go's JSON decoder: `number`, `bool`.
 #[must_use]
 pub fn json_kind(value: &Value) -> &'static str {
     match value {

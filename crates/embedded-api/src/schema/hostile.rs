@@ -1,7 +1,7 @@
-//! Objects made to cost as much as they can.
+//! Objects made to be as expensive as possible.
 //!
-//! Owns: that reading and judging one takes no longer than its size explains. Each object is as large as a request can bring
-//! it; each of them once took minutes, or more memory than there is. Must not: ask what is told of them.
+//! Owns: that reading and validating one takes no longer than its size explains. Each object has the maximum size of a
+//! request; each of them once took minutes, or more memory than there is. Must not: check the messages.
 
 use super::duplicates::duplicates;
 use super::node::Node;
@@ -11,7 +11,7 @@ use super::{Schema, metadata, object_meta, prune};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-/// Far more than any of them takes, far less than any of them took.
+/// Far more than any of them takes, far less than any of them took before.
 const SOON: Duration = Duration::from_secs(10);
 
 fn soon<T>(what: impl FnOnce() -> T) -> T {

@@ -1,6 +1,6 @@
-//! Lists that are sets or maps: no item may be there twice.
+//! Lists that are sets or maps: no item may occur twice.
 //!
-//! Owns: finding the second ones. Must not: look at lists without keys.
+//! Owns: finding duplicates. Must not: read lists without keys.
 
 use super::ListType;
 use super::cause;
@@ -9,7 +9,7 @@ use super::path::Path;
 use crate::refusal::Cause;
 use serde_json::{Map, Value};
 
-/// What is there twice, in the lists of an object that have keys.
+/// The duplicates in the lists of an object that have keys.
 #[must_use]
 pub fn twice(value: &Value, node: &Node, path: &Path<'_>) -> Vec<Cause> {
     let mut causes = Vec::new();
@@ -69,7 +69,7 @@ fn keyed(items: &[Value], keys: &[String], path: &Path<'_>, causes: &mut Vec<Cau
     repeated(&keys, path, causes);
 }
 
-/// Tells each value that is there more than once a single time, where it comes for the second time.
+/// Reports each value that occurs more than once a single time, at its second occurrence.
 fn repeated(values: &[Value], path: &Path<'_>, causes: &mut Vec<Cause>) {
     let mut counts: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
     for (index, value) in values.iter().enumerate() {

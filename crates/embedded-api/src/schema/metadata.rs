@@ -1,6 +1,6 @@
 //! Rules of `metadata` that hold for all kinds.
 //!
-//! Owns: the rules and their words, and what an update leaves as it was. Must not: read types (see
+//! Owns: the rules and their messages, and what an update cannot change. Must not: read types (see
 //! [`super::object_meta`]), know resource versions.
 
 pub mod names;
@@ -13,7 +13,7 @@ use std::collections::HashSet;
 
 /// Keys and values of annotations together, in bytes.
 const ANNOTATIONS_LIMIT: i64 = 256 * 1024;
-/// So many controllers too many are told: each time, all owners are.
+/// At most this many surplus controllers are reported: each report lists all owners.
 const MOST_CONTROLLERS_TOLD: usize = 3;
 /// Finalizers that need no domain.
 pub const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
@@ -33,7 +33,7 @@ fn finalizers(meta: &Value) -> Vec<&str> {
     list(meta, "finalizers").iter().filter_map(Value::as_str).collect()
 }
 
-/// Finalizers that were not there before, in the order of their names.
+/// Finalizers that the old object does not have, in the order of their names.
 fn added<'a>(meta: &'a Value, old: Option<&Value>) -> Vec<&'a str> {
     let before: HashSet<&str> = old.map(finalizers).unwrap_or_default().into_iter().collect();
     let mut new = finalizers(meta);
@@ -43,8 +43,8 @@ fn added<'a>(meta: &'a Value, old: Option<&Value>) -> Vec<&'a str> {
     new
 }
 
-/// What is wrong with the `metadata` of an object, by the rules that need no other object. `namespaced` is whether its
-/// kind lives in namespaces.
+/// What is wrong with the `metadata` of an object, by the rules that need no other object. `namespaced` is whether
+/// objects of its kind are in namespaces.
 #[must_use]
 pub fn check(meta: &Value, rule: NameRule, namespaced: bool) -> Vec<Cause> {
     let mut causes = Vec::new();
@@ -156,7 +156,7 @@ fn owners(meta: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-/// An owner as the API shows it: fields in the order of its type.
+/// An owner as the API prints it: fields in the order of its type.
 fn owner_shown(owner: &Value) -> String {
     let named =
         ["apiVersion", "kind", "name", "uid"].map(|key| format!("\"{key}\":{}", go::json(&text(owner, key).into())));
@@ -205,7 +205,7 @@ fn managers(meta: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Puts back what no update can change: generation, creation, and, once it is there, deletion. A missing uid is the old
+/// Restores what no update can change: generation, creation time, and, once it is set, deletion. A missing uid is the old
 /// one.
 pub fn keep(meta: &mut Value, old: &Value) {
     let Some(fields) = meta.as_object_mut() else { return };
@@ -225,7 +225,7 @@ pub fn keep(meta: &mut Value, old: &Value) {
     put("deletionGracePeriodSeconds", false);
 }
 
-/// What is wrong with the `metadata` of an update, by the rules that need the object as it was.
+/// What is wrong with the `metadata` of an update, by the rules that need the previous object.
 #[must_use]
 pub fn check_update(meta: &Value, old: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();

@@ -1,6 +1,6 @@
-//! A schema made ready for judging: patterns and rules compiled, limits read from [`Schema::rules`].
+//! A schema prepared for validation: patterns and rules compiled, limits read from [`Schema::rules`].
 //!
-//! Owns: the compiled tree. Must not: look at objects.
+//! Owns: the compiled tree. Must not: read objects.
 
 mod pattern;
 
@@ -11,7 +11,7 @@ use regex::Regex;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What is allowed of one value.
+/// What is allowed for one value.
 #[derive(Debug, Default)]
 pub struct Node {
     /// Types as the schema names them: one, none for any, or `integer` and `string`.
@@ -28,13 +28,13 @@ pub struct Node {
     pub additional: Option<Box<Node>>,
     /// Items of a list.
     pub items: Option<Box<Node>>,
-    /// Fields that must be there.
+    /// Required fields.
     pub required: Vec<String>,
-    /// What tells items of a list apart.
+    /// What identifies items of a list.
     pub list: ListType,
     /// Whether it is an object with `apiVersion`, `kind` and `metadata` of its own.
     pub embedded: bool,
-    /// Schemas that must hold besides.
+    /// Schemas that must hold as well.
     pub all_of: Vec<Node>,
     /// Schemas of which one must hold.
     pub any_of: Vec<Node>,
@@ -46,7 +46,7 @@ pub struct Node {
     pub rules: Vec<Rule>,
     /// Whether it or anything in it has rules in CEL.
     pub has_rules: bool,
-    /// Whether it or anything in it is a set or map in form of a list.
+    /// Whether it or anything in it is a list that is a set or a map.
     pub has_keyed_lists: bool,
     /// Whether it or anything in it is an embedded object.
     pub has_embedded: bool,
@@ -86,7 +86,7 @@ pub struct Limits {
 }
 
 impl Node {
-    /// Makes a schema ready.
+    /// Compiles a schema.
     ///
     /// # Errors
     /// When a pattern or a rule cannot be compiled.
@@ -145,7 +145,7 @@ impl Node {
         Ok(node)
     }
 
-    /// What stands for a field or an entry of that name.
+    /// The node of a field or an entry of that name.
     #[must_use]
     pub fn child(&self, name: &str) -> Option<&Self> {
         self.properties.get(name).or(self.additional.as_deref())

@@ -1,6 +1,6 @@
 //! `metadata`: the same for all kinds, read as the API's own type.
 //!
-//! Owns: its fields and how they are read. Must not: judge names and labels (see [`super::metadata`]).
+//! Owns: its fields and how they are read. Must not: validate names and labels (see [`super::metadata`]).
 
 use super::Schema;
 use super::decode::{DecodeError, decode};
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// Reads `metadata` in place: unknown fields, nulls and empty fields go. Returns the paths of unknown fields, sorted,
+/// Reads `metadata` in place: unknown fields, nulls and empty fields are removed. Returns the paths of unknown fields, sorted,
 /// within `metadata`: `ownerReferences[0].foo`.
 ///
 /// # Errors
@@ -25,7 +25,7 @@ pub fn read(metadata: &mut Value) -> Result<Vec<String>, DecodeError> {
     Ok(unknown)
 }
 
-/// Owners that are there twice are there once: keeps the first with each uid. Returns a warning where some went.
+/// Removes duplicate owners: keeps the first with each uid. Returns a warning if it removed any.
 pub fn merge_owners(metadata: &mut Value) -> Option<String> {
     let owners = metadata.get_mut("ownerReferences")?.as_array_mut()?;
     let mut seen: HashMap<String, usize> = HashMap::new();

@@ -1,7 +1,7 @@
 //! Reading a [`Schema`] from its document: a CustomResourceDefinition's `openAPIV3Schema`, or a JSON schema with
 //! references.
 //!
-//! Owns: the reading, and what a schema that cannot be used is told. Must not: compile rules (see [`super::node`]).
+//! Owns: the reading, and the errors for a schema that cannot be used. Must not: compile rules (see [`super::node`]).
 
 use super::{ListType, Schema, Type};
 use serde_json::{Map, Value};
@@ -13,7 +13,7 @@ const MAX_DEPTH: usize = 64;
 /// Why a schema document cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SchemaError {
-    /// A schema that is no object.
+    /// A schema that is not an object.
     #[error("{path}: a schema must be an object; correct the document")]
     NotAnObject {
         /// Where, from the schema's root.
@@ -24,10 +24,10 @@ pub enum SchemaError {
     Type {
         /// Where.
         path: String,
-        /// What stands there.
+        /// The value found.
         found: String,
     },
-    /// A reference to nothing.
+    /// A reference that does not resolve.
     #[error("{path}: nothing is known by the reference {reference:?}; add the definition")]
     Reference {
         /// Where.
@@ -41,7 +41,7 @@ pub enum SchemaError {
         /// Where.
         path: String,
     },
-    /// A `pattern` that is no regular expression.
+    /// A `pattern` that is not a regular expression.
     #[error("{path}: the pattern cannot be used; correct it")]
     Pattern {
         /// Where.
@@ -65,15 +65,15 @@ impl Schema {
     /// Reads a schema without references.
     ///
     /// # Errors
-    /// When it is no schema.
+    /// When it is not a schema.
     pub fn parse(document: &Value) -> Result<Self, SchemaError> {
         Self::parse_with(document, &Map::new())
     }
 
-    /// Reads a schema whose `$ref`s end in the names of `definitions`. A definition inside itself allows anything.
+    /// Reads a schema whose `$ref`s end in the names of `definitions`. A definition that contains itself allows anything there.
     ///
     /// # Errors
-    /// When it is no schema, or refers to nothing.
+    /// When it is not a schema, or has a reference that does not resolve.
     pub fn parse_with(document: &Value, definitions: &Map<String, Value>) -> Result<Self, SchemaError> {
         let mut reader = Reader {
             definitions,
@@ -92,7 +92,7 @@ impl Schema {
         }
     }
 
-    /// Whether it is no document but the word `true`.
+    /// Whether it is only the word `true`.
     #[must_use]
     pub fn is_true(&self) -> bool {
         self.preserve_unknown && self.rules.is_null()

@@ -1,10 +1,10 @@
-//! The way from an object's root to a value in it, and how messages write it.
+//! The path from an object's root to a value in it, and how messages write it.
 //!
-//! Owns: the two ways of writing. Must not: look at objects.
+//! Owns: the two notations. Must not: read objects.
 //!
-//! A path is a chain on the stack: nothing is allocated until something is wrong.
+//! A path is a chain on the stack: nothing is allocated until there is a fault.
 
-/// Where a value is.
+/// The place of a value.
 #[derive(Clone, Copy, Debug)]
 pub struct Path<'a> {
     before: Option<&'a Self>,
@@ -51,7 +51,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// As validation by schema writes it: `spec.labels.app`, `spec.items[0]`; empty at the root.
+    /// As schema validation writes it: `spec.labels.app`, `spec.items[0]`; empty at the root.
     #[must_use]
     pub fn dotted(&self) -> String {
         let mut text = String::new();
@@ -59,7 +59,7 @@ impl<'a> Path<'a> {
         text
     }
 
-    /// As all else writes it, map keys in brackets: `spec.labels[app]`; `<nil>` at the root.
+    /// As all other checks write it, map keys in brackets: `spec.labels[app]`; `<nil>` at the root.
     #[must_use]
     pub fn bracketed(&self) -> String {
         let mut text = String::new();

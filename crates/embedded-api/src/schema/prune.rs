@@ -1,6 +1,6 @@
-//! Removing the fields that a schema does not know.
+//! Removing the fields that are not in a schema.
 //!
-//! Owns: what is removed, and the paths of it. Must not: judge values, look into `metadata` (see [`super::object_meta`]).
+//! Owns: what is removed, and its paths. Must not: validate values, read `metadata` (see [`super::object_meta`]).
 
 use super::Schema;
 use serde_json::{Map, Value};
@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 /// Fields that every object and every embedded object has.
 const META: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// Paths are told until they have this many bytes: under a long key even a small object has very long ones.
+/// Paths are reported up to this many bytes: under a long key even a small object has very long ones.
 const MOST_TOLD: usize = 4 * 1024 * 1024;
 
-/// Removes from an object what its schema does not know, and returns the paths of it, sorted: `spec.foo`,
+/// Removes the fields of an object that are not in its schema, and returns their paths, sorted: `spec.foo`,
 /// `spec.list[0].bar`.
 pub fn prune(object: &mut Value, schema: &Schema) -> Vec<String> {
     let mut pruning = Pruning {
@@ -29,7 +29,7 @@ struct Pruning {
 }
 
 impl Pruning {
-    /// Notes a path, unless enough are noted.
+    /// Records a path, unless the limit is reached.
     fn remove(&mut self, at: &At<'_>) {
         if self.told <= MOST_TOLD {
             let path = at.text();

@@ -1,8 +1,8 @@
-//! Judging a value by its schema.
+//! Validating a value by its schema.
 //!
-//! Owns: types, limits, and the words and order of what is wrong. Must not: know rules in CEL, lists with keys, metadata.
+//! Owns: types, limits, and the messages and order of faults. Must not: know rules in CEL, lists with keys, metadata.
 //!
-//! An update is judged more mildly: what is wrong with a value that is as it was before is not held against it.
+//! Validation of an update is ratcheting: faults of an unchanged value are ignored.
 
 mod format;
 mod logic;
@@ -17,18 +17,18 @@ use super::{Type, cause, go};
 use crate::refusal::Cause;
 use serde_json::{Map, Value};
 
-/// Causes are looked for until they have this many bytes. A cause names its field with all that is above it, so that a
-/// small object with a long key could be told at a length of gigabytes.
+/// Causes are collected up to this many bytes. A cause names its field with the whole path, so the causes of a
+/// small object with a long key could take gigabytes.
 const MOST_TOLD: usize = 16 * 1024 * 1024;
 
-/// What is wrong with `value`. `old` is what stood in its place before, if it is known.
+/// What is wrong with `value`. `old` is the previous value at its place, if it is known.
 #[must_use]
 pub fn validate(value: &Value, old: Option<&Value>, node: &Node, path: &Path<'_>) -> Vec<Cause> {
     cause::once(judge(value, old, node, path).causes)
 }
 
-/// What was found, and how many of the checks held: of several schemas that all fail, the one with most is told.
-/// A cause may be in it twice; [`validate`] tells it once.
+/// The faults, and how many of the checks held: of several schemas that all fail, the one with most is reported.
+/// A cause may be in it twice; [`validate`] reports it once.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     causes: Vec<Cause>,
@@ -48,7 +48,7 @@ impl Found {
         self.held += other.held;
     }
 
-    /// Whether enough is wrong to be told: the rest of the object is not looked at.
+    /// Whether the limit of causes is reached: the rest of the object is not checked.
     fn is_full(&self) -> bool {
         self.size > MOST_TOLD
     }
@@ -129,7 +129,7 @@ fn null(node: &Node, path: &Path<'_>, found: &mut Found) {
         return;
     }
     found.held += 1;
-    // A null is no value of an enumeration, even where null is listed.
+    // A null does not match an enumeration, even if null is listed.
     allowed(&Value::Null, node, path)
         .into_iter()
         .for_each(|cause| found.add(cause));
@@ -140,7 +140,7 @@ fn type_names(node: &Node) -> String {
     names.join(",")
 }
 
-/// The type of a value, and what its format is called.
+/// The type of a value, and the name of its format.
 fn type_found(value: &Value) -> (Option<Type>, &'static str) {
     match value {
         Value::Null => (None, ""),

@@ -1,6 +1,6 @@
-//! The credential: a bearer token, random, kept in the data folder for its owner alone.
+//! The credential: a random bearer token, kept in the data folder and readable by its owner only.
 //!
-//! Owns: making, keeping and comparing it. Must not: say anything to a caller without it.
+//! Owns: creating, keeping and comparing it. Must not: reveal anything to a caller without it.
 
 use crate::refusal::Refusal;
 use crate::serve::folder::Folder;
@@ -28,7 +28,7 @@ pub enum TokenError {
 }
 
 impl Token {
-    /// The token of this data folder; made when there is none.
+    /// The token of this data folder; created when there is none.
     ///
     /// # Errors
     /// [`TokenError`].
@@ -52,7 +52,7 @@ impl Token {
         &self.0
     }
 
-    /// Whether these headers carry it: `Authorization: Bearer …`. How long the answer takes does not depend on how much
+    /// Whether these headers contain it: `Authorization: Bearer …`. The time of the answer does not depend on how much
     /// of a token is right.
     #[must_use]
     pub fn admits(&self, headers: &HeaderMap) -> bool {
@@ -70,7 +70,7 @@ impl fmt::Debug for Token {
     }
 }
 
-/// What a caller without the token is told.
+/// The answer to a caller without the token.
 #[must_use]
 pub fn unauthorized() -> Refusal {
     Refusal::new(401, "Unauthorized", "Unauthorized")

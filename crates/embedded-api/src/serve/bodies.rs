@@ -1,10 +1,10 @@
-//! Room for the bodies of requests and of answers: each of the two together take no more than so many bytes.
+//! Memory for the bodies of requests and of answers: each of the two has a limit for all bodies together.
 //!
-//! Owns: those bounds, and the refusal of who waits too long. Must not: read bodies.
+//! Owns: those limits, and the refusal of a request that waits too long. Must not: read bodies.
 //!
-//! A body is in memory before its request has a turn, and one connection can carry a thousand of them. Room is taken for
-//! the whole body before any of it is read, so that bodies that have begun never wait for each other. An answer has its
-//! room until the last byte of it is taken, or its connection ends.
+//! A body is in memory before its request is processed, and one connection can carry a thousand of them. Memory for
+//! the whole body is reserved before any of it is read, so that bodies that have begun never wait for each other. An answer
+//! keeps its memory until its last byte is sent, or its connection ends.
 
 use crate::refusal::Refusal;
 use bytes::Bytes;
@@ -13,16 +13,16 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-/// Room is counted in pieces of this many bytes.
+/// Memory is counted in units of this many bytes.
 const PIECE: u64 = 1024;
 
-/// So long a request waits for room.
+/// How long a request waits for memory.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// An answer that is not longer needs no room.
+/// An answer up to this length needs no permit.
 const SHORT: u64 = 64 * 1024;
 
-/// The room there is. Clones share it.
+/// The available memory. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Bodies {
     requests: Room,
@@ -30,7 +30,7 @@ pub struct Bodies {
 }
 
 impl Bodies {
-    /// Room for so many bytes of requests and of answers; at least for one piece of each.
+    /// This many bytes for requests and for answers; at least one unit of each.
     #[must_use]
     pub fn new(requests: u64, answers: u64) -> Self {
         Self {
@@ -39,7 +39,7 @@ impl Bodies {
         }
     }
 
-    /// Room for the body of a request until the permit is dropped. A longer body than all that could be has all of it.
+    /// Memory for the body of a request until the permit is dropped. A body longer than the limit gets all of it.
     ///
     /// # Errors
     /// 429 when there is none in time.
@@ -47,7 +47,7 @@ impl Bodies {
         self.requests.take(bytes).await
     }
 
-    /// The same answer, with room as long as it is there.
+    /// The same answer, which holds its memory until it is dropped.
     ///
     /// # Errors
     /// 429 when there is none in time.
@@ -61,7 +61,7 @@ impl Bodies {
     }
 }
 
-/// An answer and its room.
+/// An answer and its permit.
 struct Housed {
     bytes: Bytes,
     _room: OwnedSemaphorePermit,
@@ -96,7 +96,7 @@ impl Room {
         let room = Arc::clone(&self.free).acquire_many_owned(wanted);
         match timeout(PATIENCE, room).await {
             Ok(Ok(room)) => Ok(room),
-            // It is never closed; the first error is for that.
+            // The semaphore is never closed, so its error cannot occur.
             Ok(Err(_)) | Err(_) => Err(Refusal {
                 details: serde_json::json!({"retryAfterSeconds": 1}),
                 ..Refusal::new(429, "TooManyRequests", "Too many requests, please try again later.")

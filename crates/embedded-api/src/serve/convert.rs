@@ -1,7 +1,7 @@
 //! From the wire to an [`ApiRequest`], and from an [`Answer`] to the wire. The same for a socket and for a caller in
 //! this process.
 //!
-//! Owns: decoding, the size of a body, the deadlines. Must not: know paths, objects or who is asking.
+//! Owns: decoding, the size of a body, the deadlines. Must not: know paths, objects or the caller.
 
 use crate::refusal::Refusal;
 use crate::request::{Answer, ApiRequest, Body};
@@ -26,14 +26,14 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 /// The longest body that is read, in bytes.
 pub const MAX_BODY: u64 = 3 * 1024 * 1024;
 
-/// So much of a longer body is taken off the wire before it is refused: a client reads the answer only once it has sent
-/// what it has to say, and finds a broken pipe instead if the connection ends before.
+/// This much of a longer body is read and discarded before it is refused: a client reads the answer only after it has
+/// sent its request, and gets a broken pipe instead if the connection ends before.
 const DISCARDED: usize = 16 * 1024 * 1024;
 
-/// How long that may take.
+/// The deadline for that.
 const DISCARDING: Duration = Duration::from_secs(1);
 
-/// Reads a request, has it answered, and gives back the answer. When `end` comes, a watch ends.
+/// Reads a request, calls the handler, and returns the answer. `end` ends a watch.
 pub async fn answer<B>(
     handler: &impl Handler,
     request: Request<B>,
@@ -48,11 +48,11 @@ where
     let answered = async {
         let hint = request.body().size_hint();
         let length = hint.upper().unwrap_or(MAX_BODY).min(MAX_BODY);
-        // What is too long is thrown away as it comes.
+        // A body that is too long is discarded as it arrives.
         let length = if hint.lower() > MAX_BODY { 0 } else { length };
         let _room = bodies.room(length).await?;
         let request = read(request, limits).await?;
-        // A fault ends this request. Whoever else is on the connection, or in this process, goes on.
+        // A panic ends this request only. Other requests on the connection, and this process, continue.
         let handled = AssertUnwindSafe(handler.handle(request)).catch_unwind();
         let late = "Timeout: request did not complete within the allotted timeout";
         let handled = timeout(limits.answer, handled).await;
@@ -121,7 +121,7 @@ where
             let error: Box<dyn Error + Send + Sync> = error.into();
             Refusal::bad_request(format!("the body of the request could not be read: {error}"))
         })?;
-        // Trailers say nothing that counts here.
+        // Trailers are not used here.
         let Ok(mut data) = frame.into_data() else { continue };
         fits = (kept.len() + data.remaining()) as u64 <= MAX_BODY;
         if fits {
@@ -136,12 +136,12 @@ where
             discarded += frame.data_ref().map_or(0, Buf::remaining);
         }
     };
-    // Whether it came to an end makes no difference to the answer.
+    // The answer is the same whether it was read to the end or not.
     let _ = timeout(DISCARDING, discard).await;
     Err(too_large())
 }
 
-/// `%2F` becomes a slash, as in Go's `URL.Path`, which is what the API server looks at.
+/// `%2F` becomes a slash, as in Go's `URL.Path`, which the API server uses.
 fn decode_path(path: &str) -> Result<String, Refusal> {
     let is_escape = |part: &str| part.len() >= 2 && part.bytes().take(2).all(|byte| byte.is_ascii_hexdigit());
     let decoded = percent_decode_str(path).decode_utf8();
@@ -200,7 +200,7 @@ fn respond(answer: Answer, end: &CancellationToken) -> Response<AnswerBody> {
     response
 }
 
-/// A warning may quote what a user wrote: what a header cannot carry becomes a space.
+/// A warning may quote a user's text: characters that a header cannot contain become a space.
 fn header_value(text: &str) -> HeaderValue {
     let cleaned: String = text
         .chars()
@@ -211,7 +211,7 @@ fn header_value(text: &str) -> HeaderValue {
 
 /// The body of an answer. When it is dropped, the sender of a watch ends.
 pub enum AnswerBody {
-    /// All of it, until it is taken.
+    /// All of it, until it is sent.
     Whole(Option<Bytes>),
     /// A watch.
     Stream {

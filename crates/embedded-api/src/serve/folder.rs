@@ -1,13 +1,13 @@
-//! The data folder: it belongs to one user, and nobody else can look into it.
+//! The data folder: it belongs to one user, and no other user can enter it.
 //!
-//! Owns: making it, and refusing one that others can enter. Must not: know what is kept in it.
+//! Owns: creating it, and refusing one that other users can enter. Must not: know its content.
 
 use std::fs::{DirBuilder, File};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// A data folder that was found to be the owner's alone.
+/// A data folder that only its owner can enter, as was checked.
 #[derive(Clone, Debug)]
 pub struct Folder {
     path: PathBuf,
@@ -19,7 +19,7 @@ pub enum FolderError {
     /// It is something else.
     #[error("{} is not a folder; name another data folder", .0.display())]
     NotAFolder(PathBuf),
-    /// Another user could change or replace what is in it.
+    /// Another user could change or replace its content.
     #[error("data folder {} belongs to user {owner}, and you are user {you}; name a folder of your own", .path.display())]
     NotYours {
         /// The folder.
@@ -29,7 +29,7 @@ pub enum FolderError {
         /// The user id of this process.
         you: u32,
     },
-    /// Others can enter it.
+    /// Other users can enter it.
     #[error(
         "data folder {} is open to other users (mode {mode:o}) and holds a credential: run `chmod 700 {}`, or name \
          another folder", .path.display(), .path.display()
@@ -40,7 +40,7 @@ pub enum FolderError {
         /// Its permission bits.
         mode: u32,
     },
-    /// The system refused.
+    /// The operating system refused.
     #[error("data folder {} cannot be used: {source}; name a folder that you can write to", .path.display())]
     System {
         /// The folder.
@@ -51,7 +51,7 @@ pub enum FolderError {
 }
 
 impl Folder {
-    /// Opens a data folder, and makes it if there is none.
+    /// Opens a data folder, and creates it if there is none.
     ///
     /// # Errors
     /// [`FolderError`].
@@ -97,8 +97,8 @@ fn make(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(path)
 }
 
-/// The user a new file here belongs to: the one this process runs as. The folder may still turn out to be somebody
-/// else's: nothing that is there is opened, and no link followed.
+/// The user that a new file here belongs to: the one that this process runs as. The folder may still belong to another
+/// user: no existing file is opened, and no link followed.
 fn user_of_new_files(folder: &Path) -> io::Result<u32> {
     let probe = folder.join(format!(".probe.{:016x}", rand::random::<u64>()));
     let owner = File::create_new(&probe)?.metadata()?.uid();
@@ -138,7 +138,7 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("data");
         let you = Folder::open(&path).unwrap().path().metadata().unwrap().uid();
-        // Only root can give a folder away; for others there is nothing to show here.
+        // Only root can change a folder's owner; for other users there is nothing to test here.
         if chown(&path, Some(you + 1), None).is_ok() {
             let error = Folder::open(&path).unwrap_err();
             assert!(matches!(error, FolderError::NotYours { owner, .. } if owner == you + 1));

@@ -1,5 +1,5 @@
-//! A `kube::Client` that asks the handler in this process: no socket, no TLS, no credential. The caller is already where
-//! the objects are.
+//! A `kube::Client` that calls the handler in this process: no socket, no TLS, no credential. The caller already has
+//! the objects.
 //!
 //! Owns: the tower service. Must not: fail in another way than with a Status document.
 
@@ -21,7 +21,7 @@ pub struct InProcess<H> {
     end: CancellationToken,
 }
 
-/// A client of `handler`, in namespace `default`. `end` ends its watches. To be called on a tokio runtime.
+/// A client of `handler`, in namespace `default`. `end` ends its watches. Call it on a tokio runtime.
 #[must_use]
 pub fn client(handler: impl Handler, end: CancellationToken) -> kube::Client {
     let limits = Limits::default();
@@ -68,7 +68,7 @@ mod tests {
     use std::time::Duration;
     use tokio::sync::mpsc;
 
-    /// Namespaces: `a` is there, `b` is not, POST answers with what it was sent, a watch sends one event and stays.
+    /// Namespaces: `a` exists, `b` does not, POST answers with its body, a watch sends one event and stays open.
     #[derive(Clone, Default)]
     struct Script {
         watches: Arc<Mutex<Vec<mpsc::Sender<Bytes>>>>,

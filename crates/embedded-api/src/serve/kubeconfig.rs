@@ -1,6 +1,6 @@
-//! The kubeconfig: where the API is, what to trust, and the credential.
+//! The kubeconfig: the address of the API, the certificate to trust, and the credential.
 //!
-//! Owns: its text, and which file may be overwritten. Must not: touch a kubeconfig that is not ours, above all not
+//! Owns: its text, and which file may be overwritten. Must not: change a kubeconfig of another program, in particular
 //! `~/.kube/config`.
 
 use crate::serve::private_file::{self, PrivateFileError};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// What the kubeconfig says.
+/// The content of the kubeconfig.
 #[derive(Clone, Copy)]
 pub struct Kubeconfig<'a> {
     /// Name of its cluster, context and user.
@@ -29,13 +29,13 @@ pub enum KubeconfigError {
     /// The file cannot be used.
     #[error(transparent)]
     File(#[from] PrivateFileError),
-    /// It is somebody else's.
+    /// It belongs to another program.
     #[error("{} is not a kubeconfig of this program, and is left as it is; name another file", .0.display())]
     NotOurs(PathBuf),
 }
 
 impl Kubeconfig<'_> {
-    /// Writes it with mode 0600. One that still says the same is left alone but for its mode, so that a namespace which
+    /// Writes it with mode 0600. If the content is the same, only the mode is set, so that a namespace which
     /// the user has set in it stays.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ impl Kubeconfig<'_> {
         KubeconfigError::NotOurs(path.to_owned())
     }
 
-    /// Whether it names one cluster and one user, and they have our name.
+    /// Whether it names one cluster and one user, both with our name.
     fn is_ours(&self, found: &Value) -> bool {
         ["clusters", "users"].iter().all(|list| {
             let named = found[list].as_array().map(Vec::as_slice);
@@ -93,7 +93,7 @@ impl Kubeconfig<'_> {
         })
     }
 
-    /// JSON is YAML, and needs no rules of quoting.
+    /// JSON is YAML, and needs no quoting rules.
     fn text(&self) -> String {
         format!("{:#}\n", self.document())
     }

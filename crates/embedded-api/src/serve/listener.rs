@@ -1,6 +1,6 @@
-//! HTTPS on a socket: HTTP/2 or HTTP/1.1, as the client likes.
+//! HTTPS on a socket: HTTP/2 or HTTP/1.1, as the client chooses.
 //!
-//! Owns: connections, their number and their deadlines, and the order in which they end.
+//! Owns: connections, their number and their deadlines, and their shutdown order.
 //! Must not: let a caller without the credential reach the handler, or hold a connection.
 //!
 //!   accepted --handshake--> unproven --request with the token--> proven --stop--> last answers --> closed
@@ -31,13 +31,13 @@ use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// After an error of `accept`: most often too many open files, which others must close first.
+/// After an error of `accept`: most often too many open files, so others must close first.
 const PAUSE: Duration = Duration::from_millis(100);
-/// A client that does not answer for this long is gone.
+/// A client that does not answer for this long is considered gone.
 const PING_EVERY: Duration = Duration::from_secs(30);
-/// All headers of one HTTP/2 request, in bytes; a URL with a long label selector is one of them.
+/// All headers of one HTTP/2 request, in bytes, including a URL with a long label selector.
 const HEADERS: u32 = 128 * 1024;
-/// Requests and watches at a time on one HTTP/2 connection.
+/// Concurrent requests and watches on one HTTP/2 connection.
 const STREAMS: u32 = 1000;
 
 /// What every connection needs.
@@ -50,21 +50,21 @@ pub(super) struct Server<H> {
     pub(super) bodies: Bodies,
     /// Connections that have not shown the credential yet.
     pub(super) unproven: Unproven,
-    /// No new connections, and the last answers.
+    /// No new connections; finish the last answers.
     pub(super) stop: CancellationToken,
-    /// Nothing more.
+    /// Close everything.
     pub(super) cut: CancellationToken,
     /// Owns the tasks of the connections.
     pub(super) tasks: TaskTracker,
 }
 
-/// Accepts connections until it is told to stop.
+/// Accepts connections until `stop`.
 pub(super) async fn run<H: Handler>(server: Server<H>, listener: TcpListener) {
     let free = Arc::new(Semaphore::new(server.limits.connections));
     let accepting = async {
         loop {
             let socket = accept(&listener).await;
-            // Whoever has not shown the credential yet gives way to the next one, which may.
+            // A connection without the credential gives way to the next one, which may have it.
             if free.available_permits() == 0 {
                 server.unproven.cut_oldest();
             }
@@ -114,11 +114,11 @@ async fn connection<H: Handler>(server: Server<H>, socket: TcpStream) {
     }
 }
 
-/// What is below TLS, so that each byte that is taken counts.
+/// The stream below TLS, so that each byte that the client takes counts.
 type Socket = Stalled<TcpStream>;
 
 async fn handshake<H>(server: &Server<H>, socket: TcpStream) -> io::Result<TlsStream<Socket>> {
-    // A watch event is small, and somebody waits for it.
+    // A watch event is small, and a client waits for it.
     socket.set_nodelay(true)?;
     let socket = Stalled::new(socket, server.limits.stalled);
     TlsAcceptor::from(Arc::clone(&server.tls)).accept(socket).await

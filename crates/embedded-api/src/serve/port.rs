@@ -1,6 +1,6 @@
-//! The port: the one of the last time where it can be had, so that a kubeconfig stays good over a restart.
+//! The port: the one of the last run if it is free, so that a kubeconfig stays valid after a restart.
 //!
-//! Owns: choosing and keeping it. Must not: speak on the socket.
+//! Owns: choosing and keeping it. Must not: use the socket.
 
 use crate::serve::folder::Folder;
 use crate::serve::private_file::{self, PrivateFileError};
@@ -9,8 +9,8 @@ use std::net::SocketAddr;
 use std::ops::Range;
 use tokio::net::TcpListener;
 
-/// Below the ports that systems lend to outgoing connections (32768 and up on Linux, 49152 and up elsewhere): one of
-/// those could be lent to somebody while we are down.
+/// Below the ephemeral ports for outgoing connections (32768 and up on Linux, 49152 and up elsewhere): one of
+/// those could be given to another program while this one does not run.
 const CHOICE: Range<u16> = 20_000..30_000;
 const TRIES: usize = 16;
 
@@ -21,17 +21,17 @@ pub struct Bound {
     pub listener: TcpListener,
     /// Its address, with the port.
     pub address: SocketAddr,
-    /// The port of the last time, if it is taken now.
+    /// The port of the last run, if another program uses it now.
     pub moved_from: Option<u16>,
 }
 
 /// Why there is no socket.
 #[derive(Debug, thiserror::Error)]
 pub enum PortError {
-    /// Another program has it.
+    /// Another program uses it.
     #[error("{0} is taken by another program; name another port, or 0 for any")]
     Taken(SocketAddr),
-    /// The system refused.
+    /// The operating system refused.
     #[error("cannot listen on {address}: {source}; name an address of this machine")]
     Refused {
         /// Where.
@@ -39,12 +39,12 @@ pub enum PortError {
         /// Why.
         source: io::Error,
     },
-    /// The file that keeps the port cannot be used.
+    /// The file with the port cannot be used.
     #[error(transparent)]
     File(#[from] PrivateFileError),
 }
 
-/// Listens on `listen`; for port 0 on the port of the last time, or on a free one that is then kept.
+/// Listens on `listen`; for port 0 on the port of the last run, or on a free one that is then saved.
 ///
 /// # Errors
 /// [`PortError`].
@@ -54,7 +54,7 @@ pub async fn bind(folder: &Folder, listen: SocketAddr) -> Result<Bound, PortErro
         return bound(listener, listen, None);
     }
     let file = folder.path().join("port");
-    // A port that cannot be read is as good as none: another one is taken, and told.
+    // A file that cannot be parsed counts as none: another port is chosen, and reported.
     let last: Option<u16> = private_file::read(&file)?.and_then(|text| text.trim().parse().ok());
     let with_port = |port| SocketAddr::new(listen.ip(), port);
     if let Some(port) = last.filter(|&port| port != 0)
@@ -78,7 +78,7 @@ async fn free(listen: SocketAddr) -> Result<TcpListener, PortError> {
     try_bind(listen).await?.ok_or(PortError::Taken(listen))
 }
 
-/// `None`: taken.
+/// `None`: in use.
 async fn try_bind(address: SocketAddr) -> Result<Option<TcpListener>, PortError> {
     match TcpListener::bind(address).await {
         Ok(listener) => Ok(Some(listener)),

@@ -1,6 +1,6 @@
-//! Files that only their owner may read: written whole or not at all, and refused when others can read them.
+//! Files that only their owner may read: written completely or not, and refused when others can read them.
 //!
-//! Owns: modes and the atomic write. Must not: know what is in them.
+//! Owns: modes and the atomic write. Must not: know their content.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Why a private file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PrivateFileError {
-    /// Others can read it.
+    /// Other users can read it.
     #[error("{} can be read by others (mode {mode:o}) and holds a secret: run `chmod 600 {}`", .path.display(), .path.display())]
     OpenToOthers {
         /// The file.
@@ -18,7 +18,7 @@ pub enum PrivateFileError {
         /// Its permission bits.
         mode: u32,
     },
-    /// The system refused.
+    /// The operating system refused.
     #[error("{} cannot be {what}: {source}; check that you own it and that the disk has space", .path.display())]
     System {
         /// The file.
@@ -33,7 +33,7 @@ pub enum PrivateFileError {
 /// The text of a private file, or `None` when there is none.
 ///
 /// # Errors
-/// [`PrivateFileError`]. A file that is not UTF-8 is an error of the system's `InvalidData`.
+/// [`PrivateFileError`]. A file that is not UTF-8 gives the system's `InvalidData`.
 pub fn read(path: &Path) -> Result<Option<String>, PrivateFileError> {
     let system = |source| PrivateFileError::System {
         path: path.to_owned(),
@@ -52,7 +52,7 @@ pub fn read(path: &Path) -> Result<Option<String>, PrivateFileError> {
     io::read_to_string(file).map(Some).map_err(system)
 }
 
-/// Writes a file of mode 0600 in one step: after a crash there is the old text or the new one.
+/// Writes a file of mode 0600 in one step: after a crash it has the old text or the new one.
 ///
 /// # Errors
 /// [`PrivateFileError::System`].
@@ -77,7 +77,7 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     }
     let written = write_new(&next, text).and_then(|()| std::fs::rename(&next, path));
     if written.is_err() {
-        // The error that matters is the one of the write; what is left over is removed at the next one.
+        // The error that matters is that of the write; the next write removes a file that is left.
         let _ = std::fs::remove_file(&next);
     }
     written?;

@@ -1,6 +1,6 @@
-//! A connection whose other end takes nothing: it ends, and with it the answers that wait in it.
+//! A connection whose other end accepts no data: it is closed, which frees the answers that wait in it.
 //!
-//! Owns: the deadline of a write that makes no progress. Must not: hurry a client that is slow but reads.
+//! Owns: the deadline of a write that makes no progress. Must not: close a client that is slow but reads.
 
 use std::io;
 use std::pin::Pin;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 
-/// A stream whose writes fail with `TimedOut` once nothing was taken for so long.
+/// A stream whose writes fail with `TimedOut` when no byte was accepted for a given time.
 pub(super) struct Stalled<S> {
     stream: S,
     patience: Duration,
@@ -18,7 +18,7 @@ pub(super) struct Stalled<S> {
 }
 
 impl<S> Stalled<S> {
-    /// Around a stream.
+    /// Wraps a stream.
     pub(super) fn new(stream: S, patience: Duration) -> Self {
         Self {
             stream,
@@ -28,7 +28,7 @@ impl<S> Stalled<S> {
         }
     }
 
-    /// What came of a write, or that it took too long.
+    /// The result of a write, or that it took too long.
     fn judge<T>(&mut self, done: Poll<io::Result<T>>, context: &mut Context<'_>) -> Poll<io::Result<T>> {
         if done.is_ready() {
             self.waiting = false;

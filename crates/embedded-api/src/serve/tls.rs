@@ -1,10 +1,10 @@
-//! The certificates: an authority of our own, kept in the data folder, and a serving certificate made at every start.
+//! The certificates: an authority of its own, kept in the data folder, and a serving certificate created at every start.
 //!
-//! Owns: what the certificates say. Must not: read a clock.
+//! Owns: the content of the certificates. Must not: read a clock.
 //!
-//! A field laptop may have no network and a clock that says 1970. The certificates are therefore good at any time: what
-//! keeps a client safe is that it trusts this one authority and nothing else, and that its key never leaves the folder.
-//! A serving certificate made anew at each start has no end to watch for, and always carries the names in use.
+//! A field laptop may have no network and a clock that shows 1970. The certificates are therefore valid at any time: a
+//! client is safe because it trusts this one authority and nothing else, and because its key never leaves the folder.
+//! A serving certificate that is new at each start cannot expire unnoticed, and always contains the names in use.
 
 use crate::serve::folder::Folder;
 use crate::serve::private_file::{self, PrivateFileError};
@@ -36,24 +36,24 @@ pub enum AuthorityError {
     /// The file holds something else.
     #[error("{} is damaged; remove it and start again: a new one is made, and copied kubeconfigs need a new copy", .0.display())]
     Damaged(PathBuf),
-    /// A name is none.
+    /// A name is not valid.
     #[error("no certificate for the names {names}: {source}; name hosts and addresses that clients use")]
     Names {
-        /// The names asked for.
+        /// The requested names.
         names: String,
         /// Why.
         source: rcgen::Error,
     },
-    /// A fault of ours.
+    /// A bug.
     #[error("no certificate could be made: {0}; this is a fault of the program")]
     Making(#[from] rcgen::Error),
-    /// A fault of ours.
+    /// A bug.
     #[error("the certificate cannot be used: {0}; this is a fault of the program")]
     Using(#[from] rustls::Error),
 }
 
 impl Authority {
-    /// The authority of this data folder; made when there is none.
+    /// The authority of this data folder; created when there is none.
     ///
     /// # Errors
     /// [`AuthorityError`].
@@ -79,7 +79,7 @@ impl Authority {
         authority.is_whole().then_some(authority)
     }
 
-    /// Whether a client that trusts the certificate trusts what the key signs.
+    /// Whether a client that trusts the certificate accepts what the key signs.
     fn is_whole(&self) -> bool {
         use rustls::pki_types::pem::PemObject;
         let Ok(certificate) = rustls::pki_types::CertificateDer::from_pem_slice(self.certificate_pem.as_bytes()) else {
@@ -100,7 +100,7 @@ impl Authority {
     /// A TLS server under these names and addresses: HTTP/2 and HTTP/1.1, no client certificates.
     ///
     /// # Errors
-    /// [`AuthorityError::Names`] when one of them is no name.
+    /// [`AuthorityError::Names`] when one of them is not a valid name.
     pub fn server_config(&self, names: &[String]) -> Result<Arc<ServerConfig>, AuthorityError> {
         let (certificate, key) = self.serving(names)?;
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());

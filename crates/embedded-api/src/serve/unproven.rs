@@ -1,6 +1,6 @@
 //! Connections on which the credential was not shown yet.
 //!
-//! Owns: which of them is the oldest, which gives way when all places are taken: whoever only opens connections keeps nobody out.
+//! Owns: which is the oldest, which gives way when all places are taken: a client that only opens connections blocks no other.
 //! Must not: end a connection on which the credential was shown.
 
 use std::collections::BTreeMap;
@@ -17,12 +17,12 @@ struct All {
     waiting: BTreeMap<u64, CancellationToken>,
 }
 
-/// One of them. Dropping it takes it off the list.
+/// One of them. Dropping it removes it from the list.
 #[derive(Debug)]
 pub(super) struct Stranger {
     all: Unproven,
     number: u64,
-    /// Cancelled when it has to go.
+    /// Cancelled when it must be closed.
     pub(super) gives_way: CancellationToken,
 }
 
@@ -46,7 +46,7 @@ impl Unproven {
         }
     }
 
-    /// The oldest gives way, if there is one.
+    /// Closes the oldest, if there is one.
     pub(super) fn cut_oldest(&self) {
         if let Some((_, oldest)) = self.lock().waiting.pop_first() {
             oldest.cancel();

@@ -1,7 +1,7 @@
-//! The writes that go to disk together: checked one after the other, each against what the ones before it would leave.
+//! The writes of one commit: checked one after the other, each against the state after the ones before it.
 //!
-//! Owns: which writes are done, with which revisions, and who is told what once it is known whether the disk took them.
-//! Must not: touch the disk or the visible state.
+//! Owns: which writes are done, with which revisions, and the answers once it is known whether the disk took them.
+//! Must not: write to the disk or the visible state.
 
 use super::depth;
 use super::error::WriteError;
@@ -16,14 +16,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
-/// Where the outcome of a write goes.
+/// The receiver of a write's outcome.
 pub(super) type Answer = oneshot::Sender<Result<Arc<Object>, WriteError>>;
 
-/// What a write is checked and prepared with.
+/// What is needed to check and prepare a write.
 pub(super) struct Desk<'a> {
     /// The visible state.
     pub(super) shared: &'a Shared,
-    /// Reads the facts off an object.
+    /// Reads the facts of an object.
     pub(super) facts: &'a FactsFn,
     /// Shared texts.
     pub(super) names: &'a mut Names,
@@ -36,9 +36,9 @@ pub(super) struct Desk<'a> {
 /// Some writes.
 #[derive(Default)]
 pub(super) struct Batch {
-    /// What is to be on disk, by revision.
+    /// The records for the disk, by revision.
     pub(super) records: Vec<(u64, Vec<u8>)>,
-    /// What `records` take, in bytes.
+    /// The size of `records`, in bytes.
     pub(super) bytes: usize,
     changes: Vec<(Change, Answer)>,
     refused: Vec<Refused>,
@@ -48,12 +48,12 @@ pub(super) struct Batch {
 struct Refused {
     answer: Answer,
     error: WriteError,
-    /// Whether it was refused for what another write of this batch would leave.
+    /// Whether it was refused because of another write of this batch.
     by_batch: bool,
 }
 
 impl Batch {
-    /// Checks a write, gives it a revision and adds it; or notes its refusal.
+    /// Checks a write, gives it a revision and adds it; or records its refusal.
     pub(super) fn add(&mut self, write: Write, answer: Answer, desk: &mut Desk<'_>) {
         let ahead = self.ahead.get(write.key());
         let by_batch = ahead.is_some();
@@ -77,7 +77,7 @@ impl Batch {
         }
     }
 
-    /// The disk took it: makes it visible, then tells everybody.
+    /// The disk took it: makes it visible, then sends the answers.
     pub(super) fn kept(self, shared: &Shared) {
         let (changes, answers): (Vec<_>, Vec<_>) = self.changes.into_iter().unzip();
         let objects: Vec<_> = changes.iter().map(|change| Arc::clone(&change.object)).collect();
@@ -90,7 +90,7 @@ impl Batch {
         }
     }
 
-    /// The disk did not take it: tells everybody whose outcome hung on it.
+    /// The disk did not take it: sends the error to every caller whose outcome depended on it.
     pub(super) fn lost(self, why: &str) {
         for (_, answer) in self.changes {
             tell(answer, Err(WriteError::NotKept(why.to_owned())));
@@ -106,7 +106,7 @@ impl Batch {
     }
 }
 
-/// Who asked may have gone: the write stands all the same.
+/// The caller may be gone: the write is valid nevertheless.
 fn tell(answer: Answer, outcome: Result<Arc<Object>, WriteError>) {
     let _ = answer.send(outcome);
 }
@@ -123,7 +123,7 @@ fn prepare(write: Write, now: Option<Arc<Object>>, desk: &mut Desk<'_>) -> Resul
         key: now.map_or_else(|| desk.names.key(key), |now| now.key.clone()),
         deleted,
         written_ms: desk.now_ms,
-        // Exactly as long as it is: it stays in memory.
+        // Without spare capacity: it stays in memory.
         json: Bytes::from(json.into_boxed_slice()),
     };
     let encoded = record.encode(revision)?;

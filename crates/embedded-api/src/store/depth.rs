@@ -1,17 +1,17 @@
 //! How deep an object may be nested.
 //!
-//! Owns: the limit. Must not: know what is in the object.
+//! Owns: the limit. Must not: know the object's content.
 //!
-//! Whoever reads JSON gives up at some depth, so as not to run out of stack: the parser used here, and the same one in
-//! clients, below 128. An object that is kept has to be readable again, also as an item of a list or a table; one that
-//! is not would keep the whole log from being read at the next start.
+//! JSON parsers limit the depth to protect their stack: the parser used here, and the same one in
+//! clients, stop below 128. A stored object has to stay readable, also as an item of a list or a table; one that
+//! is not would make the whole log unreadable at the next start.
 
 use serde_json::Value;
 
-/// Most objects and lists within each other, the outermost counted.
+/// The limit of objects and lists within each other, including the outermost.
 pub const DEEPEST: usize = 120;
 
-/// Whether a value has at most so many levels. Looks no deeper than that.
+/// Whether a value has at most this many levels. Reads no deeper than that.
 fn fits(value: &Value, levels: usize) -> bool {
     match value {
         Value::Array(items) => levels > 0 && items.iter().all(|item| fits(item, levels - 1)),

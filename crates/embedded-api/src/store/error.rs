@@ -1,6 +1,6 @@
-//! What can go wrong in the store, and what to do then.
+//! The errors of the store, and what to do then.
 //!
-//! Owns: the wording. Must not: hide a cause.
+//! Owns: the messages. Must not: hide a cause.
 
 use super::Object;
 use std::io;
@@ -10,12 +10,12 @@ use std::sync::Arc;
 /// The store cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Another process has it.
+    /// Another process uses it.
     #[error("{} is in use by {by}: end that process, or give another folder", folder.display())]
     InUse {
         /// The folder.
         folder: PathBuf,
-        /// Who has it: `process 1234`.
+        /// The process: `process 1234`.
         by: String,
     },
     /// The folder or a file in it cannot be written by this user.
@@ -31,7 +31,7 @@ pub enum OpenError {
     Full {
         /// What could not be written.
         path: PathBuf,
-        /// The system's words.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// Any other failure of the disk or the file system.
@@ -42,15 +42,15 @@ pub enum OpenError {
         /// Why.
         source: io::Error,
     },
-    /// There were objects here, and their file is gone.
+    /// There were objects here, and their file is missing.
     #[error(
         "{} is missing: put it back from a copy, or remove {} to start with no objects",
         path.display(), lock.display()
     )]
     Missing {
-        /// The file that held the objects.
+        /// The file that contained the objects.
         path: PathBuf,
-        /// The file that says there were some.
+        /// The file that shows that there were some.
         lock: PathBuf,
     },
     /// The file does not hold what was written.
@@ -61,7 +61,7 @@ pub enum OpenError {
         /// What is wrong with it.
         what: String,
     },
-    /// Written by another version of this program.
+    /// It was written by another version of this program.
     #[error("{} has format {found}, this program knows {known}: use the program that wrote it", path.display())]
     Format {
         /// The file.
@@ -73,22 +73,22 @@ pub enum OpenError {
     },
 }
 
-/// A write was not done.
+/// A write was refused.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum WriteError {
-    /// It was to make an object, and there is one.
+    /// It was to create an object that exists.
     #[error("the object is there already")]
     Exists,
     /// The object is not, or no longer, the one that was meant.
     #[error("the object has changed: read it again")]
     Changed {
-        /// What it is now; `None` when it is gone.
+        /// Its present state; `None` when it was deleted.
         now: Option<Arc<Object>>,
     },
-    /// It cannot be an object: no `metadata`, or a name that is too long to keep.
+    /// It cannot be an object: no `metadata`, or a name that is too long to store.
     #[error("this cannot be kept as an object: {0}")]
     Malformed(&'static str),
-    /// The disk did not take it. Nothing of it is visible; the next write is tried afresh.
+    /// The disk did not take it. Nothing of it is visible; the next write is tried again.
     #[error("not kept: {0}")]
     NotKept(String),
     /// The store is closed.
@@ -100,19 +100,19 @@ pub enum WriteError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("revision {asked} is older than the oldest that is kept, {floor}: list again")]
 pub struct Compacted {
-    /// The revision asked for.
+    /// The requested revision.
     pub asked: u64,
-    /// The oldest that can be asked for.
+    /// The oldest available revision.
     pub floor: u64,
 }
 
 /// Why a watch has no further event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Ended {
-    /// It was read too slowly: events it had not seen are no longer kept.
+    /// It was read too slowly: events that it had not read are no longer kept.
     #[error("events after revision {seen} are no longer kept: list again")]
     Lagged {
-        /// The last revision it had seen.
+        /// The last revision that it had read.
         seen: u64,
     },
     /// The store is closed.

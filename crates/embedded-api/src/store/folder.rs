@@ -1,10 +1,10 @@
-//! The folder of the store: made for its owner alone, and held by one process at a time.
+//! The folder of the store: accessible to its owner only, and used by one process at a time.
 //!
-//! Owns: the lock, the names of the files, and telling a fresh folder from one that lost its objects. Must not: read
-//! or write objects.
+//! Owns: the lock, the names of the files, and distinguishing a fresh folder from one that lost its objects. Must not:
+//! read or write objects.
 //!
-//! The lock file stays when the process ends. It names the process that has the lock, and that it is not empty says
-//! that there were objects once.
+//! The lock file stays when the process ends. It names the process that has the lock; if it is not empty, there
+//! were objects once.
 
 use super::error::OpenError;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// Only the owner may read and write.
 const OWNER_ONLY: u32 = 0o600;
 
-/// A folder that this process has to itself until this is dropped.
+/// A folder that this process uses alone until this is dropped.
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
@@ -23,7 +23,7 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Makes the folder unless it is there, and takes its lock.
+    /// Creates the folder if it does not exist, and takes its lock.
     pub(super) fn open(path: &Path) -> Result<Self, OpenError> {
         make(path).map_err(|source| cannot_write(path, source))?;
         let lock = lock_path(path);
@@ -47,7 +47,7 @@ impl Folder {
         self.path.join("objects.redb")
     }
 
-    /// Whether the objects have to be made first. Errors: `Missing` when there were some, `Damaged` when their file is
+    /// Whether the objects file has to be created. Errors: `Missing` when there was one, `Damaged` when it is
     /// empty.
     pub(super) fn is_fresh(&self) -> Result<bool, OpenError> {
         let (path, lock) = (self.objects(), lock_path(&self.path));
@@ -66,7 +66,7 @@ impl Folder {
         }
     }
 
-    /// Makes the file of the objects with `fill`, under another name until it is whole and on disk.
+    /// Creates the objects file with `fill`, under another name until it is complete and on disk.
     pub(super) fn make_objects(&self, fill: impl FnOnce(&Path) -> Result<(), OpenError>) -> Result<(), OpenError> {
         let (path, half) = (self.objects(), self.path.join("objects.redb.new"));
         let failed = |source| cannot_write(&half, source);
@@ -79,11 +79,11 @@ impl Folder {
         on_disk.map_err(failed)
     }
 
-    /// Notes in the lock file who has it, and with that, that there are objects.
+    /// Writes the owner into the lock file, which also shows that there are objects.
     pub(super) fn sign(&mut self) -> Result<(), OpenError> {
         let lock = lock_path(&self.path);
         let line = format!("process {}\n", std::process::id());
-        // Longer first, cut afterwards: at no moment is the file empty again.
+        // Extended first, truncated afterwards: the file is never empty again.
         let signed = io::Seek::rewind(&mut self.lock)
             .and_then(|()| self.lock.write_all(line.as_bytes()))
             .and_then(|()| self.lock.set_len(line.len() as u64))
@@ -92,7 +92,7 @@ impl Folder {
     }
 }
 
-/// Makes a folder, and those it is in, so that they are there after a loss of power too.
+/// Creates a folder and its parents, durable over a power failure.
 fn make(path: &Path) -> io::Result<()> {
     let missing: Vec<&Path> = path.ancestors().take_while(|each| !each.exists()).collect();
     DirBuilder::new().recursive(true).mode(0o700).create(path)?;
@@ -103,7 +103,7 @@ fn make(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The right error for a path that could not be made or written.
+/// The right error for a path that could not be created or written.
 pub(super) fn cannot_write(path: &Path, source: io::Error) -> OpenError {
     let path = path.to_owned();
     match source.kind() {

@@ -1,6 +1,6 @@
-//! The store, as the rest of the program holds it.
+//! The store, as the rest of the program uses it.
 //!
-//! Owns: opening, closing, and the ways in. Must not: do the work itself.
+//! Owns: opening, closing, and the public methods. Must not: do the work itself.
 
 use super::error::{Compacted, OpenError, WriteError};
 use super::history::Limits;
@@ -24,16 +24,16 @@ use tokio::sync::{mpsc, oneshot};
 /// How a store is opened.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where it keeps its files. Made, for this user alone, if it is not there.
+    /// The folder of its files. Created, for this user alone, if it does not exist.
     pub folder: PathBuf,
     /// How much history it keeps.
     pub history: Limits,
-    /// Most writes that wait; who comes then waits to wait.
+    /// The limit of writes in the queue; further callers wait for a place.
     pub queue: usize,
 }
 
 impl Options {
-    /// The usual, in this folder.
+    /// The defaults, in this folder.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self {
@@ -44,7 +44,7 @@ impl Options {
     }
 }
 
-/// Objects, kept on disk and read from memory. Clones are the same store; the last one that is dropped closes it.
+/// Objects, stored on disk and read from memory. Clones are the same store; dropping the last one closes it.
 #[derive(Clone)]
 pub struct Store {
     inner: Arc<Inner>,
@@ -57,7 +57,7 @@ struct Inner {
 }
 
 impl Store {
-    /// Opens the store in a folder, or makes one there. Reads all of it: blocks for as long as that takes.
+    /// Opens the store in a folder, or creates one there. Reads all of it: blocks for as long as that takes.
     ///
     /// # Errors
     /// [`OpenError`]. A folder that has, or had, objects is never opened as an empty one.
@@ -70,11 +70,11 @@ impl Store {
         let (opened, opening) = std::sync::mpsc::sync_channel(1);
         let folder = options.folder.clone();
         let cannot_run = |source| OpenError::Io { path: folder, source };
-        // The thread that writes also reads what is there, so that the memory it frees later is the one it allocated.
+        // The writer thread also loads the data, so that the memory it frees later is memory that it allocated.
         let thread = thread::Builder::new().name("store".to_owned());
         let thread = thread.spawn(move || match start(&options, facts, medium) {
             Ok((shared, writer, runtime)) => {
-                // Who opens waits for this, so that it is taken.
+                // The opener waits for this, so it is received.
                 let _ = opened.send(Ok(shared));
                 runtime.block_on(writer.run(jobs));
             }
@@ -113,14 +113,14 @@ impl Store {
         self.inner.shared.read().history().floor()
     }
 
-    /// How much there is.
+    /// Sizes of the content.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.inner.shared.read().stats()
     }
 
-    /// Why objects cannot be kept at the moment: the disk is full, or fails. `None` when they can, as far as is known from
-    /// the last write or the last try.
+    /// Why objects cannot be stored at the moment: the disk is full, or fails. `None` when they can, as far as the last
+    /// write or attempt shows.
     #[must_use]
     pub fn failing(&self) -> Option<String> {
         self.inner.shared.failing()
@@ -132,8 +132,8 @@ impl Store {
         self.inner.shared.read().get(key).cloned()
     }
 
-    /// The objects of a kind, in a namespace or in all, that `keep` wants; or a page of them. `keep` must not use the
-    /// store: it runs while the state is held.
+    /// The objects of a kind, in a namespace or in all, for which `keep` is true; or a page of them. `keep` must not use the
+    /// store: it runs while the state is locked.
     ///
     /// # Errors
     /// `Compacted` when the page's revision is below the floor.
@@ -168,13 +168,13 @@ impl Store {
         self.inner.shared.read().owned_by(uid)
     }
 
-    /// Whether an object is there that the owner `uid` would wait for.
+    /// Whether an object exists that the owner `uid` would wait for.
     #[must_use]
     pub fn is_blocked(&self, uid: &str) -> bool {
         self.inner.shared.read().is_blocked(uid)
     }
 
-    /// Writes. Returns once it is on disk and visible: the object in its new state, or the last one of a deleted
+    /// Writes. Returns once it is on disk and visible: the object in its new state, or the last state of a deleted
     /// object. A caller that stops waiting does not stop the write.
     ///
     /// # Errors
@@ -185,7 +185,7 @@ impl Store {
         outcome.await.unwrap_or(Err(WriteError::Closed))
     }
 
-    /// The changes of a kind after revision `since`, those to come included.
+    /// The changes of a kind after revision `since`, including future ones.
     ///
     /// # Errors
     /// `Compacted` when `since` is below the floor.
@@ -197,11 +197,11 @@ impl Store {
         Ok(Watch::new(Arc::clone(&self.inner.shared), resource, since))
     }
 
-    /// Finishes the writes that wait, and closes the files. Later writes are refused as `Closed`; reading goes on.
+    /// Finishes the writes in the queue, and closes the files. Later writes are refused as `Closed`; reading continues.
     pub async fn close(self) {
         let (closer, closed) = oneshot::channel();
         if self.ask(Job::Close(closer)).await.is_ok() {
-            // An error says that it is closed as well.
+            // An error means that it is closed as well.
             let _ = closed.await;
         }
     }
@@ -212,7 +212,7 @@ impl Store {
     }
 }
 
-/// Reads what is there and makes a writer of it, ready to run.
+/// Loads the data and creates a writer, ready to run.
 fn start(options: &Options, facts: FactsFn, medium: Medium) -> Result<(Arc<Shared>, Writer, Runtime), OpenError> {
     let mut loaded = load(&options.folder, &medium, &facts)?;
     let shared = Arc::new(Shared::new(mem::replace(&mut loaded.state, State::new(0))));
@@ -235,7 +235,7 @@ impl std::fmt::Debug for Store {
 }
 
 impl Drop for Inner {
-    /// Waits for the writer to finish what it has, so that the folder is free afterwards.
+    /// Waits for the writer to finish, so that the folder is free afterwards.
     fn drop(&mut self) {
         self.queue = None;
         if let Some(Err(_)) = self.writer.take().map(JoinHandle::join) {

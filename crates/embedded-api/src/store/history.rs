@@ -1,32 +1,32 @@
-//! The recent changes, in order: what a watch is told, and from where one can start.
+//! The recent changes, in order: what a watch reads, and from which revision one can start.
 //!
-//! Owns: how long a change is remembered. Must not: know the current objects or the disk.
+//! Owns: how long a change is kept. Must not: know the current objects or the disk.
 
 use super::object::{Event, Object};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What one remembered change costs besides the states it holds on to, in bytes, roughly.
+/// The cost of one kept change besides the states that it references, in bytes, roughly.
 const EVENT_BYTES: usize = 192;
 
-/// What one state costs besides its JSON, in bytes, roughly.
+/// The cost of one state besides its JSON, in bytes, roughly.
 const OBJECT_BYTES: usize = 512;
 
-/// How much is remembered. A change is kept while it is younger than `age` or among the newest `events`, unless all
+/// How much is kept. A change is kept while it is younger than `age` or among the newest `events`, unless all
 /// together exceed `bytes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Younger ones are kept.
     pub age: Duration,
-    /// So many are kept, however old.
+    /// This many are kept, however old.
     pub events: usize,
-    /// Most memory that past states may take, in bytes, roughly.
+    /// The limit of memory for past states, in bytes, roughly.
     pub bytes: usize,
 }
 
 impl Default for Limits {
-    /// Five minutes, as a cluster keeps by default; a thousand changes; 16 MiB.
+    /// Five minutes, the default of a cluster; a thousand changes; 16 MiB.
     fn default() -> Self {
         Self {
             age: Duration::from_secs(300),
@@ -56,12 +56,12 @@ struct Entry {
 #[derive(Debug, Default)]
 struct Line {
     events: VecDeque<Arc<Event>>,
-    /// The newest revision of this kind that is no longer here.
+    /// The newest revision of this kind that is no longer kept.
     lost: u64,
 }
 
 impl History {
-    /// With nothing in it; changes up to `floor` are not remembered.
+    /// An empty history; changes up to `floor` are not kept.
     pub(super) fn new(floor: u64) -> Self {
         Self {
             floor,
@@ -69,22 +69,22 @@ impl History {
         }
     }
 
-    /// The oldest revision after which every change is here.
+    /// The oldest revision after which every change is kept.
     pub(super) fn floor(&self) -> u64 {
         self.floor
     }
 
-    /// How many changes are here.
+    /// The number of kept changes.
     pub(super) fn len(&self) -> usize {
         self.order.len()
     }
 
-    /// What they take, in bytes, roughly.
+    /// Their size, in bytes, roughly.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Remembers a change, newer than all others.
+    /// Adds a change, newer than all others.
     pub(super) fn push(&mut self, event: Arc<Event>, written_ms: u64) {
         let resource = Arc::clone(&event.object.key.resource);
         self.bytes += cost(&event);
@@ -95,7 +95,7 @@ impl History {
         self.lines.entry(resource).or_default().events.push_back(event);
     }
 
-    /// Forgets up to `most` changes that need not be kept. Returns the revisions that nobody can ask for any more.
+    /// Drops up to `most` changes that need not be kept. Returns the revisions that no client can request any more.
     pub(super) fn trim(&mut self, limits: &Limits, now_ms: u64, most: usize) -> Vec<u64> {
         let age_ms = u64::try_from(limits.age.as_millis()).unwrap_or(u64::MAX);
         let mut unneeded = Vec::new();
@@ -122,7 +122,7 @@ impl History {
         Some(event)
     }
 
-    /// Up to `most` changes of a kind after `since`, oldest first. `None`: some of them are no longer here.
+    /// Up to `most` changes of a kind after `since`, oldest first. `None`: some of them are no longer kept.
     pub(super) fn after(&self, resource: &str, since: u64, most: usize) -> Option<Vec<Arc<Event>>> {
         let Some(line) = self.lines.get(resource) else {
             return Some(Vec::new());
@@ -135,13 +135,13 @@ impl History {
     }
 }
 
-/// The revisions whose records nobody needs once `event` is forgotten: the state it replaced, and a deletion itself.
+/// The revisions whose records are not needed once `event` is dropped: the state that it replaced, and a deletion itself.
 pub(super) fn superseded(event: &Event) -> impl Iterator<Item = u64> {
     let previous = event.previous.as_ref().map(|object| object.revision);
     previous.into_iter().chain(event.deleted.then_some(event.revision))
 }
 
-/// What remembering `event` costs beyond the current objects.
+/// The cost of keeping `event` beyond the current objects.
 fn cost(event: &Event) -> usize {
     let state = |object: &Arc<Object>| OBJECT_BYTES + object.json.len();
     let own = if event.deleted { state(&event.object) } else { 0 };

@@ -2,12 +2,12 @@
 //!
 //! Owns: the file and its format. Must not: know what records mean.
 //!
-//! Two tables: `log`, revision to record; `about`, what there is to know of the log as a whole. Every commit is in two
-//! phases: the engine writes the new pages and syncs, then points to them and syncs. It costs a second sync, and with it
-//! the last commit can always be told from a torn one: damage to it is an error instead of a quiet step back.
+//! Two tables: `log`, revision to record; `about`, data on the log as a whole. Every commit is in two
+//! phases: the engine writes the new pages and syncs, then points to them and syncs. It costs a second sync. With it
+//! the last commit can always be distinguished from a torn one: damage to it is an error instead of a silent rollback.
 //!
-//! After a failed commit the engine wants the file to be opened again, and the commit may be in it or not. Who commits
-//! has to look: [`Journal::undo_after`].
+//! After a failed commit the engine requires the file to be opened again, and the commit may be in it or not. The caller
+//! has to check: [`Journal::undo_after`].
 
 use super::error::OpenError;
 use super::folder::cannot_write;
@@ -21,16 +21,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// The format of the file and its records.
 const FORMAT: u64 = 1;
 
-/// The engine's cache, in bytes. It is written through only: everything that is read is in memory.
+/// The engine's cache, in bytes. It is only written through: all reads are from memory.
 const CACHE: usize = 4 << 20;
 
 const LOG: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("log");
 const ABOUT: TableDefinition<'_, &str, u64> = TableDefinition::new("about");
 
-/// What there is to know of the log as a whole.
+/// Data on the log as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Head {
-    /// The newest revision given, also when its record is gone.
+    /// The newest revision given, also when its record was removed.
     pub(super) newest: u64,
     /// Changes up to here are no longer kept one by one.
     pub(super) floor: u64,
@@ -43,7 +43,7 @@ pub(super) struct Head {
 pub(super) struct Commit<'a> {
     /// Records to keep, by revision.
     pub(super) keep: &'a [(u64, Vec<u8>)],
-    /// Revisions whose records nobody needs.
+    /// Revisions whose records are not needed.
     pub(super) remove: &'a [u64],
     /// The newest revision after it.
     pub(super) newest: u64,
@@ -51,7 +51,7 @@ pub(super) struct Commit<'a> {
     pub(super) floor: u64,
 }
 
-/// How a file is opened by the engine: as it is, or in tests on a disk that can be made to fail.
+/// How the engine opens a file: as it is, or in tests on a disk that can be made to fail.
 pub(super) type Medium = Arc<dyn Fn(&Path) -> Result<Database, redb::DatabaseError> + Send + Sync>;
 
 /// The file, open.
@@ -61,7 +61,7 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// A new file with an empty log. The file is there and empty.
+    /// A new file with an empty log. `path` exists and is empty.
     pub(super) fn create(path: &Path) -> Result<(), OpenError> {
         let database = engine(path, |builder| builder.create(path))?;
         let journal = Self {
@@ -77,9 +77,9 @@ impl Journal {
         journal.commit(&Commit::default())
     }
 
-    /// Opens a file, checked whole by the engine: each page against its checksum.
+    /// Opens a file; the engine checks all of it: each page against its checksum.
     pub(super) fn open(path: &Path, medium: &Medium) -> Result<Self, OpenError> {
-        // On some damage the engine panics. Nothing of it is used afterwards.
+        // Some damage makes the engine panic. Nothing of it is used afterwards.
         let opened = panic::catch_unwind(AssertUnwindSafe(|| medium(path)));
         let path = path.to_owned();
         match opened {
@@ -92,7 +92,7 @@ impl Journal {
         }
     }
 
-    /// What is known of the log. Errors: `Format`, or `Damaged` when the log is not as it was left.
+    /// Reads the data on the log. Errors: `Format`, or `Damaged` when the log is not as it was left.
     pub(super) fn head(&self) -> Result<Head, OpenError> {
         let (format, head) = self.look(|look| {
             let about = look.open_table(ABOUT)?;
@@ -125,7 +125,7 @@ impl Journal {
         })?
     }
 
-    /// Puts a commit on disk, whole or not at all. After an error the file has to be opened again.
+    /// Writes a commit to disk, completely or not. After an error the file has to be opened again.
     pub(super) fn commit(&self, commit: &Commit<'_>) -> Result<(), OpenError> {
         self.change(|change| {
             let mut log = change.open_table(LOG)?;
@@ -143,7 +143,7 @@ impl Journal {
         })
     }
 
-    /// Takes out what a failed commit may have left: every record after `newest`.
+    /// Removes what a failed commit may have left: every record after `newest`.
     pub(super) fn undo_after(&self, newest: u64) -> Result<(), OpenError> {
         self.change(|change| {
             let mut log = change.open_table(LOG)?;
@@ -176,7 +176,7 @@ impl Journal {
             make(&change)?;
             Ok(change.commit()?)
         };
-        // On some damage the engine panics here too. Nothing of this journal is used afterwards.
+        // Some damage makes the engine panic here too. Nothing of this journal is used afterwards.
         match panic::catch_unwind(AssertUnwindSafe(run)) {
             Ok(done) => done.map_err(|error| refused(&self.path, error)),
             Err(_) => Err(OpenError::Io {
@@ -186,7 +186,7 @@ impl Journal {
         }
     }
 
-    /// Lets the file go, also where the engine fails once more over it.
+    /// Closes the file, also when the engine fails again doing so.
     pub(super) fn abandon(self) {
         let path = self.path.clone();
         if panic::catch_unwind(AssertUnwindSafe(|| drop(self))).is_err() {
@@ -195,7 +195,7 @@ impl Journal {
     }
 }
 
-/// The medium outside tests: the file itself.
+/// The medium outside tests: the plain file.
 pub(super) fn file() -> Medium {
     Arc::new(|path| open_checked(|builder| builder.open(path)))
 }
@@ -207,7 +207,7 @@ fn engine(
     open_checked(open).map_err(|error| refused(path, error.into()))
 }
 
-/// Opens with the engine. It checks the file itself after a stop without a close; otherwise it is told to.
+/// Opens with the engine. After a stop without a close the engine checks the file itself; otherwise the check is requested here.
 pub(super) fn open_checked(
     open: impl FnOnce(&mut redb::Builder) -> Result<Database, redb::DatabaseError>,
 ) -> Result<Database, redb::DatabaseError> {
@@ -226,7 +226,7 @@ pub(super) fn open_checked(
 fn refused(path: &Path, error: redb::Error) -> OpenError {
     let path = path.to_owned();
     match error {
-        // The engine's word for a file that is not one of its own.
+        // The engine's error for a file that is not one of its own.
         redb::Error::Io(source) if matches!(source.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof) => {
             let what = source.to_string();
             OpenError::Damaged { path, what }

@@ -1,9 +1,9 @@
-//! Lists: whole or in pages, of now or of an older revision.
+//! Lists: complete or in pages, of the present or of an older revision.
 //!
-//! Owns: what is on a page. Must not: change anything.
+//! Owns: the content of a page. Must not: change anything.
 //!
-//! The state at an older revision is the present one with the newer changes undone: what the first newer change of an
-//! object replaced is what was there.
+//! The state at an older revision is the present one with the newer changes undone: the state that the first newer
+//! change of an object replaced.
 
 use super::error::Compacted;
 use super::object::Object;
@@ -18,9 +18,9 @@ pub type Place = (String, String);
 /// Which part of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// The revision to list; the newest if `None`, or if this one is still to come.
+    /// The revision to list; the newest if `None`, or if this one does not exist yet.
     pub at: Option<u64>,
-    /// Only what comes behind this place: the `more` of the page before.
+    /// Only objects after this place: the `more` of the previous page.
     pub after: Option<Place>,
     /// Most objects on the page; `None` for all.
     pub limit: Option<usize>,
@@ -35,14 +35,14 @@ pub struct Listed {
     pub objects: Vec<Arc<Object>>,
     /// Where the next page begins, when there are more.
     pub more: Option<Place>,
-    /// How many objects, wanted or not, come behind this page. `None` on the last one.
+    /// How many objects, selected or not, come after this page. `None` on the last one.
     pub remaining: Option<usize>,
 }
 
-/// Objects of a kind, as they were at an older revision, where that differs from now.
+/// Objects of a kind with their state at an older revision, where it differs from the present one.
 type Undone = BTreeMap<Spot, Option<Arc<Object>>>;
 
-/// One page of the objects of a kind that `keep` wants.
+/// One page of the objects of a kind for which `keep` is true.
 pub(super) fn list(
     state: &State,
     resource: &str,
@@ -102,7 +102,7 @@ fn start(namespace: Option<&str>, page: &Page) -> Bound<Spot> {
     }
 }
 
-/// The objects from `start` on, the undone ones as they were.
+/// The objects from `start` on, with older states from `undone`.
 fn between<'a>(
     objects: &'a Objects,
     undone: &'a Undone,

@@ -1,6 +1,6 @@
 //! From disk to memory: opens the folder, reads the log once, and builds the state.
 //!
-//! Owns: noticing that the log is not what was written. Must not: change it, but for making an empty one in a folder
+//! Owns: detecting that the log is not what was written. Must not: change it, except to create an empty one in a folder
 //! that never had any.
 
 use super::error::OpenError;
@@ -14,17 +14,17 @@ use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What was found.
+/// What was loaded.
 pub(super) struct Loaded {
-    /// The folder, held.
+    /// The locked folder.
     pub(super) folder: Folder,
     /// The log.
     pub(super) journal: Journal,
-    /// What it says.
+    /// Its content.
     pub(super) state: State,
-    /// The texts in it.
+    /// The shared texts in it.
     pub(super) names: Names,
-    /// Revisions whose records nobody needs any more.
+    /// Revisions whose records are not needed any more.
     pub(super) unneeded: Vec<u64>,
 }
 
@@ -45,7 +45,7 @@ pub(super) fn load(path: &Path, medium: &Medium, facts: &FactsFn) -> Result<Load
         records += 1;
         Ok(())
     })?;
-    // The record of the newest revision is there, unless it was a deletion and the floor is above it.
+    // The record of the newest revision exists, unless it was a deletion and the floor is above it.
     if (records, state.revision()) != (head.records, head.newest) {
         let found = format!("{records} records up to revision {}", state.revision());
         let kept = format!("{} up to revision {}", head.records, head.newest);

@@ -1,12 +1,12 @@
 //! One copy of each short text that many objects share: label keys, phases, namespaces.
 //!
-//! Owns: the copies. Must not: hold texts that nobody uses any more for long.
+//! Owns: the copies. Must not: keep unused texts for long.
 
 use super::object::{Facts, Key};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Below this many texts, unused ones are left alone.
+/// Below this many texts, unused ones are kept.
 const FEW: usize = 1024;
 
 /// The texts.
@@ -39,7 +39,7 @@ impl Names {
         }
     }
 
-    /// The facts with everything shared that may be alike among objects.
+    /// The facts with everything shared that objects may have in common.
     pub(super) fn facts(&mut self, mut facts: Facts) -> Facts {
         for (key, value) in facts.labels.iter_mut().chain(facts.fields.iter_mut()) {
             *key = self.one(key);

@@ -1,12 +1,12 @@
-//! One object as the store holds it: where it is, its bytes, and what is asked of it most.
+//! One object in the store: its key, its bytes, and the facts that are read most.
 //!
-//! Owns: these types. Must not: know how they are kept.
+//! Owns: these types. Must not: know how they are stored.
 
 use bytes::Bytes;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Where an object is. Ordered by resource, namespace, name.
+/// The key of an object. Ordered by resource, namespace, name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
     /// Name under which objects of its kind are stored: [`crate::resource::Resource::storage`].
@@ -18,7 +18,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// A key of these three.
+    /// A key from these three.
     #[must_use]
     pub fn new(resource: &str, namespace: &str, name: &str) -> Self {
         Self {
@@ -32,34 +32,34 @@ impl Key {
 /// One state of one object.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Object {
-    /// Where it is.
+    /// Its key.
     pub key: Key,
-    /// The revision that made it so; `metadata.resourceVersion` in `json`.
+    /// The revision of this state; `metadata.resourceVersion` in `json`.
     pub revision: u64,
-    /// The object, serialised.
+    /// The object, serialized.
     pub json: Bytes,
-    /// What is asked of it without reading `json`.
+    /// What can be read without parsing `json`.
     pub facts: Facts,
 }
 
-/// What lists, watches and the garbage collector ask of an object.
+/// What lists, watches and the garbage collector read of an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// `metadata.uid`.
     pub uid: Arc<str>,
     /// Labels, by key.
     pub labels: Box<[(Arc<str>, Arc<str>)]>,
-    /// Values that field selectors may ask for, by path: `spec.nodeName`.
+    /// Values for field selectors, by path: `spec.nodeName`.
     pub fields: Box<[(Arc<str>, Arc<str>)]>,
     /// Uids of its owners.
     pub owners: Box<[Arc<str>]>,
-    /// Uids of those of its owners that wait for it to go, if they wait for anything.
+    /// Uids of those of its owners whose foreground deletion waits for it.
     pub blocks: Box<[Arc<str>]>,
     /// Whether it has a `metadata.deletionTimestamp`.
     pub deleting: bool,
     /// Whether it has finalizers.
     pub finalizers: bool,
-    /// Whether it is going, and waits for what it owns to go first.
+    /// Whether it is being deleted and waits for its dependents first.
     pub waits: bool,
 }
 
@@ -82,7 +82,7 @@ fn value_of<'a>(pairs: &'a [(Arc<str>, Arc<str>)], key: &str) -> Option<&'a str>
     found.map(|(_, value)| &**value)
 }
 
-/// Reads the facts off an object.
+/// Reads the facts of an object.
 pub type FactsFn = Arc<dyn Fn(&Key, &Value) -> Facts + Send + Sync>;
 
 /// One change of one object.
@@ -94,6 +94,6 @@ pub struct Event {
     pub object: Arc<Object>,
     /// The state before, unless there was no object.
     pub previous: Option<Arc<Object>>,
-    /// Whether the object is gone.
+    /// Whether the object was deleted.
     pub deleted: bool,
 }

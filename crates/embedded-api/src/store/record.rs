@@ -1,12 +1,12 @@
-//! One record of the log, as bytes: who, when, what, and a checksum over all of it and its revision.
+//! One record of the log, as bytes: key, time, content, and a checksum over all of it and its revision.
 //!
-//! Owns: the layout. Must not: know where records are kept.
+//! Owns: the layout. Must not: know where records are stored.
 //!
 //! ```text
 //! checksum u32 │ kind u8 │ time u64 │ three lengths u16 │ resource │ namespace │ name │ object as JSON
 //! ```
-//! Numbers are little-endian. The checksum is CRC-32 over the revision and everything behind the checksum, so a record
-//! that is found under another revision is noticed too.
+//! Numbers are little-endian. The checksum is CRC-32 over the revision and everything after the checksum, so a record
+//! that is found under another revision is detected too.
 
 use super::error::WriteError;
 use super::object::Key;
@@ -16,12 +16,12 @@ const PUT: u8 = 1;
 const DELETED: u8 = 2;
 const CHECKSUM: usize = 4;
 
-/// One change, as it is kept.
+/// One change, as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Record {
-    /// Where.
+    /// The object's key.
     pub(super) key: Key,
-    /// Whether the object was taken away.
+    /// Whether the object was deleted.
     pub(super) deleted: bool,
     /// When it was written, in milliseconds since 1970 by this machine's clock.
     pub(super) written_ms: u64,
@@ -35,13 +35,13 @@ pub(super) enum NotARecord {
     /// They are not the bytes that were written.
     #[error("the checksum of revision {0} does not match")]
     Checksum(u64),
-    /// They are, but cannot be read.
+    /// The checksum is right, but they cannot be read.
     #[error("revision {0} cannot be read")]
     Layout(u64),
 }
 
 impl Record {
-    /// Its bytes under `revision`. Errors: `Malformed` when a part of the key is longer than a length can say.
+    /// Its bytes under `revision`. Errors: `Malformed` when a part of the key is longer than its length field allows.
     pub(super) fn encode(&self, revision: u64) -> Result<Vec<u8>, WriteError> {
         let parts = [&self.key.resource, &self.key.namespace, &self.key.name];
         let text: usize = parts.iter().map(|part| part.len()).sum();

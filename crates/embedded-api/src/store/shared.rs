@@ -1,6 +1,6 @@
-//! What readers, watches and the writer have in common: the state, and a bell per kind.
+//! What readers, watches and the writer share: the state, and a notification channel per kind.
 //!
-//! Owns: the locks; nobody holds two. Must not: wait for the disk.
+//! Owns: the locks; no thread holds two. Must not: wait for the disk.
 
 use super::object::Object;
 use super::state::{Change, State};
@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio::sync::watch;
 
-/// The state and its bells.
+/// The state and its notification channels.
 #[derive(Debug)]
 pub(super) struct Shared {
     state: RwLock<State>,
@@ -17,7 +17,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Around a state.
+    /// Wraps a state.
     pub(super) fn new(state: State) -> Self {
         Self {
             state: RwLock::new(state),
@@ -26,18 +26,18 @@ impl Shared {
         }
     }
 
-    /// Why objects cannot be kept at the moment. `None` when they can.
+    /// Why objects cannot be stored at the moment. `None` when they can.
     pub(super) fn failing(&self) -> Option<String> {
         let failing = self.failing.read().unwrap_or_else(PoisonError::into_inner);
         failing.clone()
     }
 
-    /// Says why objects cannot be kept, or that they can.
+    /// Sets why objects cannot be stored, or that they can.
     pub(super) fn set_failing(&self, why: Option<String>) {
         *self.failing.write().unwrap_or_else(PoisonError::into_inner) = why;
     }
 
-    /// The state, to read. Held for a moment only; nothing is awaited and no other lock is taken meanwhile.
+    /// The state, to read. Locked for a moment only; nothing is awaited and no other lock is taken meanwhile.
     pub(super) fn read(&self) -> RwLockReadGuard<'_, State> {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -47,13 +47,13 @@ impl Shared {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A bell that rings after changes of a kind.
+    /// A channel that notifies after changes of a kind.
     pub(super) fn bell(&self, resource: &str) -> watch::Receiver<()> {
         let mut bells = self.bells.write().unwrap_or_else(PoisonError::into_inner);
         bells.entry(resource.into()).or_default().subscribe()
     }
 
-    /// Makes changes visible, all at once, then rings.
+    /// Makes changes visible, all at once, then notifies.
     pub(super) fn publish(&self, changes: impl IntoIterator<Item = Change>) {
         let mut touched = BTreeSet::new();
         let mut state = self.write();
@@ -69,7 +69,7 @@ impl Shared {
         }
     }
 
-    /// No further change will come: every watch ends once it has seen all.
+    /// No further change will come: every watch ends once it has read all.
     pub(super) fn close(&self) {
         self.write().close();
         let bells = self.bells.read().unwrap_or_else(PoisonError::into_inner);

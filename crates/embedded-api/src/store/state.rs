@@ -1,13 +1,13 @@
-//! All objects as they are now, with what is asked of them indexed, and their history.
+//! All present objects, with indexes, and their history.
 //!
-//! Owns: how a change alters them. Must not: know the disk; changes come in when they are on it.
+//! Owns: how a change alters them. Must not: know the disk; changes are applied when they are on it.
 
 use super::history::{History, superseded};
 use super::object::{Event, Key, Object};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// Namespace and name: where an object is among those of its kind.
+/// Namespace and name: the key of an object among those of its kind.
 pub(super) type Spot = (Arc<str>, Arc<str>);
 
 /// The objects of one kind.
@@ -16,15 +16,15 @@ pub(super) type Objects = BTreeMap<Spot, Arc<Object>>;
 /// One change that is on disk.
 #[derive(Debug)]
 pub(super) struct Change {
-    /// The state it leads to; of a deletion the last one.
+    /// The new state; of a deletion the last one.
     pub(super) object: Arc<Object>,
-    /// Whether the object is gone.
+    /// Whether the object was deleted.
     pub(super) deleted: bool,
     /// When it was written.
     pub(super) written_ms: u64,
 }
 
-/// How much there is.
+/// Sizes of the content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// The newest revision.
@@ -35,9 +35,9 @@ pub struct Stats {
     pub objects: usize,
     /// Their JSON, in bytes.
     pub object_bytes: usize,
-    /// Changes remembered.
+    /// Changes in the history.
     pub history_events: usize,
-    /// What they hold on to, in bytes, roughly.
+    /// The size of the states that they reference, in bytes, roughly.
     pub history_bytes: usize,
 }
 
@@ -46,7 +46,7 @@ pub struct Stats {
 pub(super) struct State {
     kinds: HashMap<Arc<str>, Objects>,
     owned: HashMap<Arc<str>, BTreeSet<Key>>,
-    /// How often each owner is blocked.
+    /// How many objects block each owner.
     blocked: HashMap<Arc<str>, usize>,
     history: History,
     revision: u64,
@@ -55,7 +55,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// No objects; changes up to `floor` will not be remembered.
+    /// No objects; changes up to `floor` will not be in the history.
     pub(super) fn new(floor: u64) -> Self {
         Self {
             kinds: HashMap::new(),
@@ -68,7 +68,7 @@ impl State {
         }
     }
 
-    /// Takes in the next change. Returns the revisions that it makes unneeded at once: none above the floor.
+    /// Applies the next change. Returns the revisions that it makes unneeded at once: none above the floor.
     pub(super) fn apply(&mut self, change: Change) -> Vec<u64> {
         let Change {
             object,
@@ -97,7 +97,7 @@ impl State {
                 *self.blocked.entry(Arc::clone(owner)).or_default() += 1;
             }
         }
-        // When the log is read, what is older than the floor comes after it.
+        // When the log is loaded, records older than the floor come after it.
         self.revision = self.revision.max(object.revision);
         let event = Event {
             revision: object.revision,
@@ -153,17 +153,17 @@ impl State {
         keys.filter_map(|key| self.get(key).cloned()).collect()
     }
 
-    /// Whether an object is there that the owner `uid` would wait for.
+    /// Whether an object exists that the owner `uid` would wait for.
     pub(super) fn is_blocked(&self, uid: &str) -> bool {
         self.blocked.contains_key(uid)
     }
 
-    /// What is remembered.
+    /// The history.
     pub(super) fn history(&self) -> &History {
         &self.history
     }
 
-    /// What is remembered, to forget some.
+    /// The history, to remove changes.
     pub(super) fn history_mut(&mut self) -> &mut History {
         &mut self.history
     }
@@ -178,7 +178,7 @@ impl State {
         self.closed = true;
     }
 
-    /// How much there is.
+    /// Sizes of the content.
     pub(super) fn stats(&self) -> Stats {
         Stats {
             revision: self.revision,

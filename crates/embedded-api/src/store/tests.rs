@@ -1,6 +1,6 @@
-//! The store, tested as its users see it.
+//! The store, tested through its public interface.
 //!
-//! Owns: what the tests share. Must not: look inside, but to put a failing disk under it.
+//! Owns: what the tests share. Must not: use internals, except to put a failing disk under it.
 
 pub(super) mod build;
 mod damage;

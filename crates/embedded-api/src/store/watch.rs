@@ -1,7 +1,7 @@
-//! A watch: a position in the history of one kind, moved on by reading.
+//! A watch: a position in the history of one kind, moved forward by reading.
 //!
-//! Owns: that no change is left out, repeated or out of order. Must not: queue changes; a watch that nobody reads costs
-//! nothing but its place.
+//! Owns: that no change is left out, repeated or out of order. Must not: queue changes; a watch that is not read costs
+//! only its position.
 
 use super::error::Ended;
 use super::object::Event;
@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// So many changes are taken out of the history at a time.
+/// How many changes are taken from the history at a time.
 const SIP: usize = 32;
 
 /// The changes of one kind, one after the other.
@@ -41,13 +41,13 @@ impl Watch {
     /// The next change. Waits for one; can be dropped and called again without missing any.
     ///
     /// # Errors
-    /// `Lagged` when changes it had not seen are no longer kept, `Closed` after the last change of a closed store.
+    /// `Lagged` when changes that it had not read are no longer kept, `Closed` after the last change of a closed store.
     pub async fn next(&mut self) -> Result<Arc<Event>, Ended> {
         loop {
             if let Some(event) = self.take()? {
                 return Ok(event);
             }
-            // Rung since it was last waited for, or now: look again. The bells live as long as `shared`.
+            // Notified since the last wait, or now: read again. The channels live as long as `shared`.
             let _ = self.bell.changed().await;
         }
     }
@@ -67,10 +67,10 @@ impl Watch {
         Ok(event)
     }
 
-    /// The revision up to which every change of this kind was returned: what a bookmark says.
+    /// The revision up to which every change of this kind was returned: the revision of a bookmark.
     pub fn progress(&mut self) -> u64 {
         if self.taken.is_empty() {
-            // A watch that has lagged learns it from `next`; until then it has seen no more than before.
+            // A watch that has lagged gets the error from `next`; until then it has read no more than before.
             let _ = self.refill();
             if self.taken.is_empty() {
                 self.seen = self.read;

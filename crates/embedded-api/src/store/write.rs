@@ -1,13 +1,13 @@
-//! What can be written, and what it needs the object to be beforehand.
+//! What can be written, and which state of the object it requires.
 //!
-//! Owns: the check of a write against the state it meets. Must not: touch memory or disk.
+//! Owns: the check of a write against the present state. Must not: change memory or disk.
 
 use super::error::WriteError;
 use super::object::{Key, Object};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// What there has to be for a put.
+/// What must exist for a put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
     /// No object.
@@ -19,28 +19,28 @@ pub enum Expect {
 /// One write.
 #[derive(Clone, Debug)]
 pub enum Write {
-    /// Make or replace an object.
+    /// Create or replace an object.
     Put {
-        /// Where.
+        /// Its key.
         key: Key,
-        /// What there has to be now.
+        /// What must exist now.
         expect: Expect,
         /// The object. Its `metadata.resourceVersion` is set by the store.
         value: Value,
     },
-    /// Take an object away.
+    /// Delete an object.
     Delete {
-        /// Where.
+        /// Its key.
         key: Key,
-        /// The revision it has to have now.
+        /// The revision that it must have now.
         expect: u64,
-        /// Its last state, for those who watch. Its `metadata.resourceVersion` becomes the revision of the deletion.
+        /// Its last state, for watchers. Its `metadata.resourceVersion` becomes the revision of the deletion.
         value: Value,
     },
 }
 
 impl Write {
-    /// Where it writes.
+    /// The key that it writes.
     #[must_use]
     pub fn key(&self) -> &Key {
         match self {
@@ -48,7 +48,7 @@ impl Write {
         }
     }
 
-    /// Whether it may be done to what is there `now`.
+    /// Whether it may be applied to the state `now`.
     pub(super) fn admit(&self, now: Option<&Arc<Object>>) -> Result<(), WriteError> {
         let expect = match self {
             Self::Put { expect, .. } => *expect,
@@ -62,7 +62,7 @@ impl Write {
         }
     }
 
-    /// Its parts: where, the value, and whether it takes the object away.
+    /// Its parts: key, value, and whether it deletes the object.
     pub(super) fn into_parts(self) -> (Key, Value, bool) {
         match self {
             Self::Put { key, value, .. } => (key, value, false),

@@ -1,6 +1,6 @@
-//! The one thread that writes: takes what waits, puts it on disk as one commit, makes it visible, and tidies up.
+//! The only thread that writes: takes queued writes, commits them together, makes them visible, and cleans up.
 //!
-//! Owns: the order disk, state, answer; getting back to work after the disk failed. Must not: be waited for by readers.
+//! Owns: the order disk, state, answer; recovery after the disk failed. Must not: make readers wait.
 //!
 //! ```text
 //! write or idle ─► forget old changes ─► journal open? ─► check, give revisions ─► commit ─► visible ─► answers
@@ -29,31 +29,31 @@ use tracing::{info, warn};
 
 /// Most writes in one commit.
 const MOST_WRITES: usize = 256;
-/// A commit of this many bytes is not made bigger.
+/// A commit of this size, in bytes, is not made bigger.
 const MOST_BYTES: usize = 8 << 20;
-/// Most old changes forgotten, and most records removed, in one go.
+/// The limit of old changes dropped, and of records removed, in one step.
 const STEP: usize = 512;
-/// Records removed along with a write, besides two for each: what a write itself makes unneeded in time.
+/// Records removed along with a write, besides two for each: what a write itself makes unneeded later.
 const FEW: usize = 64;
-/// How long to wait for a write before tidying up: when there is something to remove, and when there is not.
+/// How long to wait for a write before cleaning up: when there is something to remove, and when there is not.
 const BRISK: Duration = Duration::from_millis(50);
 const CALM: Duration = Duration::from_secs(15);
-/// While the disk fails: how long until it is tried again, if nothing is written in the meantime.
+/// While the disk fails: the time until the next attempt, if nothing is written in the meantime.
 const RETRY: Duration = Duration::from_secs(1);
-/// The file is not opened again sooner than this after a failure, and not sooner than so many times as long as opening it
-/// took: all of it is read then, and a disk may be full for hours.
+/// The file is not opened again sooner than this after a failure, and not sooner than a multiple of the time that opening
+/// took: opening reads all of it, and a disk may be full for hours.
 const PAUSE: Duration = Duration::from_millis(100);
 const REST: u32 = 4;
 
-/// What the thread is asked for.
+/// The jobs of the thread.
 pub(super) enum Job {
     /// A write.
     Write(Box<Write>, Answer),
-    /// To finish what waits, close the file and say so.
+    /// Finish the queued writes, close the file and confirm.
     Close(oneshot::Sender<()>),
 }
 
-/// The thread's own.
+/// The state of the thread.
 pub(super) struct Writer {
     journal: Result<Journal, Failure>,
     folder: Folder,
@@ -63,7 +63,7 @@ pub(super) struct Writer {
     names: Names,
     limits: Limits,
     unneeded: VecDeque<u64>,
-    /// How long it took to open the file again, the last time.
+    /// How long the last reopening took.
     reopening: Duration,
     /// The newest revision that is on disk and visible.
     newest: u64,
@@ -95,7 +95,7 @@ impl Writer {
         }
     }
 
-    /// Works until the queue is closed.
+    /// Runs until the queue is closed.
     pub(super) async fn run(mut self, mut queue: mpsc::Receiver<Job>) {
         let mut jobs = Vec::new();
         let mut closers = Vec::new();
@@ -126,7 +126,7 @@ impl Writer {
         }
         drop(self);
         for closer in closers {
-            // Who asked may have gone.
+            // The caller may be gone.
             let _ = closer.send(());
         }
     }
@@ -151,7 +151,7 @@ impl Writer {
             batch.add(write, answer, &mut desk);
         }
         if opened.is_err() {
-            // Nothing is tried, so that these revisions can be given again.
+            // Nothing is attempted, so these revisions can be given again.
             self.given = given;
         }
         match opened.and_then(|()| self.commit(&batch.records)) {
@@ -160,16 +160,16 @@ impl Writer {
         }
     }
 
-    /// Forgets what is too old and removes some of what nobody needs.
+    /// Drops old history and removes some unneeded records.
     pub(super) fn tidy(&mut self) {
         while self.forget(now_ms()) {}
         if !self.unneeded.is_empty() || self.journal.is_err() {
-            // A failure is told with the next write, and in the log.
+            // The next write, and the log, report a failure.
             let _ = self.reopen().and_then(|()| self.commit(&[]));
         }
     }
 
-    /// Forgets some of what is too old. Returns whether there may be more of it.
+    /// Drops some old history. Returns whether there may be more of it.
     fn forget(&mut self, now_ms: u64) -> bool {
         let mut state = self.shared.write();
         let before = state.history().len();
@@ -178,7 +178,7 @@ impl Writer {
         before - state.history().len() == STEP
     }
 
-    /// Puts records on disk, and removes some that nobody needs.
+    /// Writes records to disk, and removes some that are not needed.
     fn commit(&mut self, records: &[(u64, Vec<u8>)]) -> Result<(), String> {
         let journal = self.journal.as_ref().map_err(|failure| failure.why.clone())?;
         let newest = records.last().map_or(self.newest, |(revision, _)| *revision);
@@ -206,7 +206,7 @@ impl Writer {
         Ok(())
     }
 
-    /// After a failure, opens the file again and takes out what was not acknowledged.
+    /// After a failure, opens the file again and removes what was not acknowledged.
     fn reopen(&mut self) -> Result<(), String> {
         let Err(failure) = &self.journal else { return Ok(()) };
         if failure.since.elapsed() < PAUSE.max(self.reopening * REST) {
@@ -260,7 +260,7 @@ impl Writer {
 }
 
 impl Drop for Writer {
-    /// However it ends, nobody waits for it any more.
+    /// When the thread ends for any reason, no caller waits for it.
     fn drop(&mut self) {
         self.shared.close();
     }

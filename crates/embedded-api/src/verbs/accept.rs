@@ -1,6 +1,6 @@
-//! Whether an object is well formed: its types, its rules, and what it says beyond them.
+//! Whether an object is well formed: its types, its rules, and unknown fields.
 //!
-//! Owns: asking the checker, and how a fault is told at each door. Must not: know rules.
+//! Owns: calling the checker, and how a fault is reported for each kind of request. Must not: know rules.
 
 use super::core::Kind;
 use super::meta;
@@ -10,34 +10,34 @@ use crate::schema::checker::strict;
 use crate::schema::{Rejection, Subject, go};
 use serde_json::Value;
 
-/// What an object came with: itself, or a patch that led to it.
+/// How an object was sent: whole, or as a patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Came {
-    /// As a whole.
+    /// Whole.
     Whole,
-    /// As a patch of what was there.
+    /// As a patch of the existing object.
     Patched,
 }
 
-/// How an object is looked at.
+/// How an object is checked.
 #[derive(Clone, Copy)]
 pub(super) struct Look<'a> {
     /// Its kind.
     pub(super) kind: &'a Kind,
-    /// The subresource through which it comes.
+    /// The subresource of the request.
     pub(super) subresource: Option<&'a str>,
-    /// How it came.
+    /// How it was sent.
     pub(super) came: Came,
-    /// What is done about fields that are unknown or stand twice.
+    /// What is done about unknown and duplicate fields.
     pub(super) validation: Validation,
 }
 
 impl Look<'_> {
-    /// Reads an object: what its schema does not know goes, defaults come. `faults` are those that were found in its text:
-    /// fields that stand twice. Returns the object and what the client is to be told.
+    /// Reads an object: unknown fields are removed, defaults filled in. `faults` were found in its text:
+    /// duplicate fields. Returns the object and the warnings for the client.
     ///
     /// # Errors
-    /// 400, or 422 for what a patch led to, when a field has a type that cannot be read or, with strict validation, when
+    /// 400, or 422 for the result of a patch, when a field has a type that cannot be read or, with strict validation, when
     /// there are faults.
     pub(super) fn read(&self, object: Value, mut faults: Vec<String>) -> Result<(Value, Vec<String>), Refusal> {
         let sent = (self.came == Came::Patched).then(|| object.clone());
@@ -61,7 +61,7 @@ impl Look<'_> {
         Ok((read.value, faults))
     }
 
-    /// Judges an object that was read and has what the server sets. Returns what the client is to be told.
+    /// Validates an object that was read and has what the server sets. Returns the warnings for the client.
     ///
     /// # Errors
     /// 422 when a rule is broken.
@@ -75,7 +75,7 @@ impl Look<'_> {
     }
 }
 
-/// 422: the object that a patch leads to cannot be read.
+/// 422: the object that results from a patch cannot be read.
 pub(super) fn patch_fault(shown: &str, why: &str) -> Refusal {
     let cause = Cause {
         reason: "FieldValueInvalid",

@@ -1,6 +1,6 @@
 //! What the server sets on objects, and what a writer cannot change.
 //!
-//! Owns: uid, times, generation, generated names, which part of an object a write may touch. Must not: validate, store.
+//! Owns: uid, times, generation, generated names, which part of an object a write may change. Must not: validate, store.
 
 use super::meta::{self, map_mut, metadata_mut, put};
 use crate::refusal::Refusal;
@@ -9,13 +9,13 @@ use crate::schema::defaults::fill;
 use crate::schema::metadata::keep;
 use serde_json::{Map, Value, json};
 
-/// Letters of generated names: none that could be taken for another, or make a word.
+/// Letters of generated names: none that looks like another, and no vowels, so no words.
 const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
-/// So many letters make a generated name unique.
+/// How many random letters a generated name has.
 const GENERATED: usize = 5;
 /// A generated name is no longer than this.
 const LONGEST_GENERATED: usize = 63;
-/// Keeps a Namespace until everything in it is gone.
+/// Keeps a Namespace until everything in it is deleted.
 pub const NAMESPACE_FINALIZER: &str = "kubernetes";
 /// Label of a Namespace with its own name.
 pub const NAMESPACE_LABEL: &str = "kubernetes.io/metadata.name";
@@ -33,7 +33,7 @@ pub struct Birth<'a> {
     pub random: u64,
 }
 
-/// Gives a new object what the server sets.
+/// Sets what the server sets on a new object.
 pub fn new_object(resource: &Resource, object: &mut Value, birth: &Birth<'_>) {
     let metadata = metadata_mut(object);
     put(metadata, "namespace", birth.namespace.map(Value::from));
@@ -57,7 +57,7 @@ pub fn new_object(resource: &Resource, object: &mut Value, birth: &Birth<'_>) {
     }
 }
 
-/// The status of a new object, which nobody has written: what the schema says of it.
+/// The status of a new object, which has no writer: the schema's defaults.
 fn first_status(resource: &Resource) -> Option<Value> {
     let schema = resource.schema.properties.get("status")?;
     let mut status = schema.default.clone()?;
@@ -65,8 +65,7 @@ fn first_status(resource: &Resource) -> Option<Value> {
     Some(status)
 }
 
-/// Makes of a new object what its writer could have said: without what only the server says, and with what a kind has even
-/// if nobody says it.
+/// Reduces a new object to what its writer may set: removes what only the server sets, and adds what a kind always has.
 pub fn complete(resource: &Resource, object: &mut Value) {
     let metadata = metadata_mut(object);
     for name in [
@@ -80,7 +79,7 @@ pub fn complete(resource: &Resource, object: &mut Value) {
     name_namespace(resource, object);
 }
 
-/// A Namespace that is yet to get its name gets the label with it.
+/// A Namespace whose name is generated later gets the label with it.
 fn name_namespace(resource: &Resource, object: &mut Value) {
     let name = meta::name(object).to_owned();
     if is_namespace(resource) && !name.is_empty() {
@@ -111,7 +110,7 @@ fn generated(start: &str, mut random: u64) -> String {
     name
 }
 
-/// Checks that name and namespace of a body are those of the path, and sets a namespace that the body leaves out.
+/// Checks that name and namespace of a body are those of the path, and sets a namespace that is missing in the body.
 ///
 /// # Errors
 /// 400 when they are others.
@@ -146,7 +145,7 @@ pub fn match_path(
     Ok(())
 }
 
-/// Undoes in `new`, which is to replace `old`, what a write through this door cannot change.
+/// Restores in `new`, which is to replace `old`, what a write to this object or subresource cannot change.
 pub fn keep_what_stays(resource: &Resource, old: &Value, new: &mut Value, subresource: Option<&str>) {
     if subresource == Some("status") && resource.custom {
         let status = new.get("status").cloned();
@@ -177,7 +176,7 @@ pub fn keep_what_stays(resource: &Resource, old: &Value, new: &mut Value, subres
     }
 }
 
-/// Counts one up if the wish has changed: anything but `metadata`, and but `status` where that has its own door.
+/// Increments the generation if anything changed except `metadata`, and except `status` if that is a subresource.
 pub fn count_generation(resource: &Resource, old: &Value, new: &mut Value) {
     let counted = old.pointer("/metadata/generation").and_then(Value::as_u64);
     let Some(counted) = counted else {

@@ -1,4 +1,4 @@
-//! Answers: documents, refusals and warnings as they go out.
+//! Answers: documents, refusals and warnings as they are sent.
 //!
 //! Owns: codes, content types and headers. Must not: know objects.
 
@@ -10,11 +10,11 @@ use http::StatusCode;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-/// At most this many warnings, and not more than so many bytes of them: clients read headers of a limited size.
+/// The limit of warnings, which have a limit in bytes as well: clients read headers of a limited size.
 const MOST_WARNINGS: usize = 30;
 const LONGEST_WARNINGS: usize = 4096;
 
-/// A JSON document, written as the client wants it.
+/// A JSON document in the representation that the client wants.
 pub(super) fn document(code: StatusCode, as_: Representation, json: Bytes) -> Answer {
     let body = match as_.format {
         Format::Json => json,
@@ -70,7 +70,7 @@ pub(super) fn refusal(refusal: &Refusal) -> Answer {
     warned(answer, &refusal.warnings)
 }
 
-/// 404 in the words of a server that knows no such path.
+/// 404 as from a server that does not know the path.
 pub(super) fn no_such_page() -> Answer {
     text(StatusCode::NOT_FOUND, "404 page not found\n")
 }
@@ -84,7 +84,7 @@ pub(super) fn no_such_resource() -> Refusal {
     }
 }
 
-/// 405: not with this path.
+/// 405: not allowed for this path.
 pub(super) fn method_not_allowed() -> Refusal {
     Refusal {
         details: Value::Object(serde_json::Map::new()),
@@ -92,7 +92,7 @@ pub(super) fn method_not_allowed() -> Refusal {
     }
 }
 
-/// 504: the revision is one that is yet to come.
+/// 504: the revision does not exist yet.
 pub(super) fn too_new(asked: u64, now: u64) -> Refusal {
     let message = format!("Timeout: Too large resource version: {asked}, current: {now}");
     let cause = serde_json::json!({"reason": "ResourceVersionTooLarge", "message": "Too large resource version"});
@@ -102,7 +102,7 @@ pub(super) fn too_new(asked: u64, now: u64) -> Refusal {
     }
 }
 
-/// 429: more is being worked on than can be.
+/// 429: too many concurrent requests.
 pub(super) fn too_many() -> Refusal {
     Refusal {
         details: serde_json::json!({"retryAfterSeconds": 1}),
@@ -124,7 +124,7 @@ pub(super) fn warned(mut answer: Answer, warnings: &[String]) -> Answer {
     answer
 }
 
-/// A text in quotes, on one line, without what cannot stand in a header.
+/// A text in quotes, on one line, without characters that a header cannot contain.
 fn header_text(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');

@@ -1,6 +1,6 @@
-//! The body of a write: JSON, YAML or, for built-in kinds, protobuf; and the kind of object that it says it is.
+//! The body of a write: JSON, YAML or, for built-in kinds, protobuf; and the kind that it declares.
 //!
-//! Owns: reading it, and the refusal of what cannot be read. Must not: check the object.
+//! Owns: reading it, and the refusal when it cannot be read. Must not: check the object.
 
 use super::meta::text;
 use super::protobuf;
@@ -13,13 +13,13 @@ use serde_json::Value;
 use serde_saphyr::Error as YamlError;
 use serde_saphyr::options::DuplicateKeyPolicy;
 
-/// So much of a body is shown where it cannot be read.
+/// How many bytes of a body are shown when it cannot be read.
 const SHOWN: usize = 30;
 
-/// How a body is written.
+/// The format of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// `application/json`; also a body that does not say.
+    /// `application/json`; also a body without a content type.
     Json,
     /// `application/yaml`.
     Yaml,
@@ -31,7 +31,7 @@ impl Format {
     /// The format that `Content-Type` names.
     ///
     /// # Errors
-    /// 415 for all others, CBOR among them.
+    /// 415 for all others, including CBOR.
     pub fn of(content_type: &str) -> Result<Self, Refusal> {
         match content_type.split(';').next().unwrap_or_default().trim() {
             "" | "application/json" => Ok(Self::Json),
@@ -48,12 +48,12 @@ fn unsupported() -> Refusal {
     Refusal::new(415, "UnsupportedMediaType", message)
 }
 
-/// A document, and what is wrong with it though it can be read.
+/// A document, and its faults that do not prevent reading.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// The document. A field that stands twice has its last value.
+    /// The document. A duplicate field has its last value.
     pub value: Value,
-    /// `duplicate field "spec.replicas"` for each field that stands twice.
+    /// `duplicate field "spec.replicas"` for each duplicate field.
     pub duplicates: Vec<String>,
 }
 
@@ -94,7 +94,7 @@ fn yaml(body: &Bytes) -> Result<(Value, Vec<String>), String> {
     Ok((value, twice))
 }
 
-/// The first line of what the parser says, without its own way of telling where.
+/// The first line of the parser's message, without its own form of the position.
 fn of_yaml(error: &YamlError) -> String {
     let told = error.without_snippet().to_string();
     let told = told.lines().next().unwrap_or_default();
@@ -114,7 +114,7 @@ fn of_json(error: &serde_json::Error) -> String {
 
 /// Whole numbers without a fraction: `12.0` becomes `12`, as in every answer of an API server.
 fn plain_numbers(value: &mut Value) {
-    /// Up to here, every whole number has a float of its own.
+    /// Up to this number, every whole number has a float of its own.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     match value {
         Value::Number(number) => {
@@ -131,8 +131,8 @@ fn plain_numbers(value: &mut Value) {
     }
 }
 
-/// Reads the object of a creation or an update, and checks that it is of the kind of the path. A built-in kind that the
-/// body does not name is taken from the path.
+/// Reads the object of a creation or an update, and checks that it is of the kind of the path. If the body does not name
+/// a built-in kind, the path does.
 ///
 /// # Errors
 /// 400 when it cannot be read or is of another kind, 415 for unknown formats.
@@ -213,7 +213,7 @@ pub fn name_kind(resource: &Resource, object: &mut Value) {
     fields.insert("kind".to_owned(), resource.kind.as_str().into());
 }
 
-/// 422 when an object says that it is of another kind than that of the path.
+/// 422 when an object declares another kind than that of the path.
 ///
 /// # Errors
 /// That.

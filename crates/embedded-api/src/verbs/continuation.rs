@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 
 const VERSION: &str = "meta.k8s.io/v1";
 
-/// Where a list goes on.
+/// Where a list continues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Continuation {
-    /// The revision of the list; `None` where the client gave up on one moment and takes what is there now.
+    /// The revision of the list; `None` if the client no longer needs one revision and accepts the present state.
     pub(super) revision: Option<u64>,
-    /// The last object that the client has seen.
+    /// The last object that the client has received.
     pub(super) after: Place,
 }
 
@@ -31,7 +31,7 @@ struct Token {
 }
 
 impl Continuation {
-    /// As a token. In a list of one namespace, the namespace is not told.
+    /// As a token. In a list of one namespace, the token does not contain the namespace.
     pub(super) fn token(&self, within: Option<&str>) -> String {
         let (namespace, name) = &self.after;
         let start = match within {
@@ -54,7 +54,7 @@ impl Continuation {
     /// Reads a token.
     ///
     /// # Errors
-    /// 400 when it is none of ours.
+    /// 400 when this server did not create it.
     pub(super) fn read(token: &str, within: Option<&str>) -> Result<Self, Refusal> {
         let bad = |why: &str| Refusal::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(token.trim_end_matches('='));

@@ -1,4 +1,4 @@
-//! What every verb works with: the kinds that are served, and the objects.
+//! Data that every verb uses: the kinds that are served, and the objects.
 //!
 //! Owns: finding a kind, reading an object. Must not: decide anything.
 
@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::sync::Notify;
 
-/// One kind, with what checks its objects.
+/// One kind, with the checker of its objects.
 #[derive(Debug)]
 pub(super) struct Kind {
     /// Its names and schema.
@@ -25,7 +25,7 @@ pub(super) struct Kind {
 }
 
 impl Kind {
-    /// Where an object of it is kept.
+    /// The key of an object of this kind.
     pub(super) fn key(&self, namespace: Option<&str>, name: &str) -> Key {
         Key {
             resource: Arc::clone(&self.resource.storage),
@@ -34,12 +34,12 @@ impl Kind {
         }
     }
 
-    /// 404 for an object of it.
+    /// 404 for an object of this kind.
     pub(super) fn not_found(&self, name: &str) -> Refusal {
         Refusal::not_found(&self.resource.group, &self.resource.plural, name)
     }
 
-    /// 409: it is another than the one that was read.
+    /// 409: it has changed since it was read.
     pub(super) fn modified(&self, name: &str) -> Refusal {
         let why = "the object has been modified; please apply your changes to the latest version and try again";
         Refusal::conflict(&self.resource.group, &self.resource.plural, name, why)
@@ -55,7 +55,7 @@ pub(super) struct Core {
     pub(super) registry: Registry,
     /// Their OpenAPI documents.
     pub(super) openapi: OpenApi,
-    /// Rung when an Event was made.
+    /// Notified when an Event was created.
     pub(super) event_made: Notify,
     kinds: HashMap<Url, Arc<Kind>>,
 }
@@ -103,14 +103,14 @@ impl Core {
         })
     }
 
-    /// A kind that shows what is kept under this name; of several, the one that shows it as it is kept.
+    /// A kind whose objects are stored under this name; of several, the one in whose form they are stored.
     pub(super) fn storing(&self, storage: &str) -> Option<&Arc<Kind>> {
         let all = self.kinds.values().filter(|kind| *kind.resource.storage == *storage);
-        // Of the two kinds of Events, they are kept as the core one has them; of versions, any will do.
+        // Events are stored in the form of the core kind; of several versions, any one is right.
         all.min_by_key(|kind| (&kind.resource.group, &kind.resource.version))
     }
 
-    /// The names under which objects are kept, each once.
+    /// The names under which objects are stored, each once.
     pub(super) fn storages(&self) -> Vec<Arc<str>> {
         let mut names: Vec<Arc<str>> = self
             .kinds
@@ -122,10 +122,10 @@ impl Core {
         names
     }
 
-    /// An object as its kind shows it.
+    /// An object in the form of its kind.
     ///
     /// # Errors
-    /// 500 when what is kept cannot be read: a fault of this program.
+    /// 500 when the stored object cannot be read: a bug of this program.
     pub(super) fn shown(&self, resource: &Resource, object: &Object) -> Result<Value, Refusal> {
         let value = parsed(object)?;
         Ok(match self.registry.stored_as_shown(resource) {
@@ -135,7 +135,7 @@ impl Core {
     }
 }
 
-/// An object as it is kept.
+/// An object as it is stored.
 ///
 /// # Errors
 /// 500 when it cannot be read.

@@ -1,6 +1,6 @@
-//! Making an object.
+//! Creating an object.
 //!
-//! Owns: its name, its identity, the refusal of names that are taken. Must not: change objects that are there.
+//! Owns: its name, its identity, the refusal of names in use. Must not: change existing objects.
 
 use super::accept::Came;
 use super::body::{self, Document};
@@ -20,14 +20,14 @@ use jiff::Timestamp;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// So many generated names are tried.
+/// How many generated names are tried.
 const ATTEMPTS: usize = 8;
 
-/// Makes the object in the body and answers with it.
+/// Creates the object in the body and answers with it.
 ///
 /// # Errors
-/// 400 and 422 for objects that are not well formed, 404 and 403 for namespaces where there is no room, 409 for a name that
-/// is taken.
+/// 400 and 422 for objects that are not well formed, 404 and 403 for namespaces that are missing or terminating, 409 for a
+/// name that is in use.
 pub(super) async fn create(
     core: &Arc<Core>,
     kind: &Arc<Kind>,

@@ -1,6 +1,6 @@
 //! Deleting objects.
 //!
-//! Owns: doing what [`super::deletion`] decides, and the answer. Must not: look after dependents; the garbage collector
+//! Owns: doing what [`super::deletion`] decides, and the answer. Must not: handle dependents; the garbage collector
 //! does.
 
 use super::body::{self, Format};
@@ -21,15 +21,15 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// So often is a deletion tried that others overtake.
+/// How often a deletion is tried when other writers change the object first.
 const ATTEMPTS: usize = 32;
-/// So many objects of a collection are deleted at a time.
+/// How many objects of a collection are deleted at a time.
 const TOGETHER: usize = 64;
 
 /// What a deletion did.
 #[derive(Debug)]
 pub(super) enum Deleted {
-    /// The object is gone. Its uid.
+    /// The object is deleted. Its uid.
     Gone(String),
     /// It waits for its finalizers.
     Waits(Kept),
@@ -38,7 +38,7 @@ pub(super) enum Deleted {
 /// Deletes an object.
 ///
 /// # Errors
-/// 404 when there is none, 409 when it is another than the one that is meant, 403 for what may not be deleted.
+/// 404 when there is none, 409 when it is not the one that was meant, 403 for objects that may not be deleted.
 pub(super) async fn remove(core: &Core, kind: &Kind, key: &Key, options: &DeleteOptions) -> Result<Deleted, Refusal> {
     for _ in 0..ATTEMPTS {
         let object = core.store.get(key).ok_or_else(|| kind.not_found(&key.name))?;
@@ -64,7 +64,7 @@ async fn once(core: &Core, kind: &Kind, object: &Arc<Object>, options: &DeleteOp
     }
 }
 
-/// Deletes the object in the path and answers with what became of it.
+/// Deletes the object in the path and answers with the result.
 ///
 /// # Errors
 /// As [`remove`], and 400 or 422 for bad options.
@@ -83,7 +83,7 @@ pub(super) async fn delete(
     }
 }
 
-/// Deletes the objects that are selected and answers with them as they were.
+/// Deletes the selected objects and answers with their previous states.
 ///
 /// # Errors
 /// As [`remove`], and 400 for bad selectors.
@@ -105,7 +105,7 @@ pub(super) async fn delete_collection(
     while let Some(outcome) = done.next().await {
         match outcome {
             Ok(_) => {}
-            // Someone else was faster.
+            // Another writer deleted it first.
             Err(refusal) if refusal.code == 404 => {}
             Err(refusal) => return Err(refusal),
         }
@@ -123,7 +123,7 @@ fn options(request: &ApiRequest) -> Result<DeleteOptions, Refusal> {
     DeleteOptions::read(request, Some(&document.value))
 }
 
-/// The answer when an object is gone.
+/// The answer when an object is deleted.
 fn gone(face: &Face, kind: &Kind, name: &str, uid: &str) -> Answer {
     let resource = &kind.resource;
     let parts = [

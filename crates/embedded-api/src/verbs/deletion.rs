@@ -1,6 +1,6 @@
-//! What a deletion does to an object: it goes at once, or it waits for its finalizers.
+//! The effect of a deletion on an object: it is removed at once, or it waits for its finalizers.
 //!
-//! Owns: that decision. Must not: store, look at other objects.
+//! Owns: that decision. Must not: store, read other objects.
 
 use super::admission::is_namespace;
 use super::meta::{self, FOREGROUND, ORPHAN, map_mut, metadata_mut};
@@ -12,18 +12,18 @@ use serde_json::{Value, json};
 /// Namespaces that cannot be deleted.
 pub const LASTING: [&str; 3] = ["default", "kube-system", "kube-public"];
 
-/// What becomes of an object that is to be deleted.
+/// The result of deleting an object.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fate {
-    /// It goes at once.
+    /// It is removed at once.
     Gone,
     /// It stays for now, in this state.
     Waits(Value),
-    /// It is waiting already.
+    /// It is already waiting.
     Waiting,
 }
 
-/// What a deletion does to `object`. `now` is the time in RFC 3339 with whole seconds.
+/// The effect of a deletion on `object`. `now` is the time in RFC 3339 with whole seconds.
 #[must_use]
 pub fn fate(resource: &Resource, object: &Value, propagation: Option<Propagation>, now: &str) -> Fate {
     let before = meta::finalizers(object);
@@ -31,7 +31,7 @@ pub fn fate(resource: &Resource, object: &Value, propagation: Option<Propagation
         Some(Propagation::Foreground) => Some(FOREGROUND),
         Some(Propagation::Orphan) => Some(ORPHAN),
         Some(Propagation::Background) => None,
-        // An object that was marked earlier stays as it was marked.
+        // An object that was marked earlier keeps its mark.
         None => [ORPHAN, FOREGROUND].into_iter().find(|mark| before.contains(mark)),
     };
     let others = before
@@ -40,7 +40,7 @@ pub fn fate(resource: &Resource, object: &Value, propagation: Option<Propagation
         .filter(|name| ![ORPHAN, FOREGROUND].contains(name));
     let mut after: Vec<String> = others.map(str::to_owned).collect();
     if let Some(mark) = wanted {
-        // Its place among the others is kept, so that a repeated deletion changes nothing.
+        // It keeps its place among the others, so that a repeated deletion changes nothing.
         let place = before.iter().position(|name| *name == mark).unwrap_or(after.len());
         after.insert(place.min(after.len()), mark.to_owned());
     }
@@ -71,13 +71,13 @@ pub fn fate(resource: &Resource, object: &Value, propagation: Option<Propagation
     Fate::Waits(waits)
 }
 
-/// Whether an object that is being deleted has nothing left to wait for.
+/// Whether an object that is being deleted waits for nothing more.
 #[must_use]
 pub fn is_over(resource: &Resource, object: &Value) -> bool {
     meta::is_deleting(object) && meta::finalizers(object).is_empty() && nothing_holds(resource, object)
 }
 
-/// Whether the object has no finalizers of another kind: those that a Namespace has in its `spec`.
+/// Whether the object has no finalizers in its `spec`, as a Namespace has.
 fn nothing_holds(resource: &Resource, object: &Value) -> bool {
     let finalizers = object.pointer("/spec/finalizers").and_then(Value::as_array);
     !is_namespace(resource) || finalizers.is_none_or(Vec::is_empty)
@@ -86,7 +86,7 @@ fn nothing_holds(resource: &Resource, object: &Value) -> bool {
 /// Whether the object is the one that is to be deleted.
 ///
 /// # Errors
-/// 409 when it has another uid or version, 403 for a Namespace that lasts.
+/// 409 when it has another uid or version, 403 for a Namespace that cannot be deleted.
 pub fn admit(resource: &Resource, object: &Value, options: &DeleteOptions) -> Result<(), Refusal> {
     let name = meta::name(object);
     if is_namespace(resource) && LASTING.contains(&name) {

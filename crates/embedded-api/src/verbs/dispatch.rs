@@ -1,6 +1,6 @@
 //! Which verb a request is, and whether its kind has it.
 //!
-//! Owns: the table of methods and paths, and the refusal of all others. Must not: do the verbs.
+//! Owns: the table of methods and paths, and the refusal of all others. Must not: execute the verbs.
 
 use super::answer;
 use super::core::{Core, Kind};
@@ -20,10 +20,10 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Does what a request asks.
+/// Executes a request.
 ///
 /// # Errors
-/// What is refused.
+/// The refusal.
 pub(super) async fn answer(
     core: &Arc<Core>,
     request: &ApiRequest,
@@ -99,7 +99,7 @@ pub(super) async fn answer(
 fn verb(resource: &Resource, target: &Target, request: &ApiRequest) -> Result<Verb, Refusal> {
     let named = target.name.is_some();
     Ok(match (&request.method, named) {
-        // A watch of one object is asked for in the old way, or by a field selector; `?watch` with a name reads it.
+        // A watch of one object is requested by the deprecated path, or by a field selector; `?watch` with a name reads it.
         (&Method::GET | &Method::HEAD, _) if target.watch => Verb::Watch,
         (&Method::GET | &Method::HEAD, true) => Verb::Get,
         (&Method::GET | &Method::HEAD, false) => match ListOptions::read(request, false)?.watch {
@@ -178,7 +178,7 @@ fn not_with(resource: &Resource, method: &Method) -> Refusal {
     }
 }
 
-/// No such kind. In a group that is built in it is told in another way than elsewhere, as in an API server.
+/// No such kind. In a built-in group the message differs from other groups, as in an API server.
 fn unknown(core: &Core, target: &Target) -> Result<Answer, Refusal> {
     if let Some(part) = target.subresource.as_deref()
         && let Some(refusal) = refused::refusal(&target.group, &target.plural, part)

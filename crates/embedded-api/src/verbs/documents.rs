@@ -1,6 +1,6 @@
-//! What can be read besides objects: discovery, OpenAPI, the version, health.
+//! Documents that are not objects: discovery, OpenAPI, the version, health.
 //!
-//! Owns: which document is at which path. Must not: make it; that is [`crate::documents`].
+//! Owns: which document is at which path. Must not: create it; that is [`crate::documents`].
 
 use super::answer;
 use super::core::Core;
@@ -52,7 +52,7 @@ pub(super) fn answer(core: &Core, route: &Route, request: &ApiRequest) -> Option
     })
 }
 
-/// Whether everything can be done. What is there can be read though the disk fails: the process lives, and is not ready.
+/// Whether writes work. Objects can be read while the disk fails: the process is alive, but not ready.
 fn ready(failing: Option<String>) -> Answer {
     match failing {
         None => answer::text(StatusCode::OK, "ok"),
@@ -87,11 +87,11 @@ fn groups(core: &Core, of_core: bool, request: &ApiRequest) -> Result<Answer, Re
     Ok(answer::document(StatusCode::OK, as_, value.to_string().into()))
 }
 
-/// The older OpenAPI document, with nothing in it: kubectl looks into it for kinds that are in no version 3 document, such
+/// The older OpenAPI document, empty: kubectl searches it for kinds that are in no version 3 document, such
 /// as a `List` in a file, and does not check what it does not find.
 fn openapi_v2(request: &ApiRequest) -> Answer {
     const ASKED: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
-    // The sign in the name that is asked for cannot stand in a `Content-Type`.
+    // The requested name has a character that a `Content-Type` cannot contain.
     const TOLD: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
     if request.accept.contains(ASKED) {
         // An empty document is an empty message.

@@ -1,6 +1,6 @@
-//! One way into an object, for one request: the object itself, its status or its scale.
+//! One request's access to an object: the object itself, its status or its scale.
 //!
-//! Owns: the state that a write leads to. Must not: store it.
+//! Owns: the state that results from a write. Must not: store it.
 
 use super::accept::{Came, Look};
 use super::admission::{Birth, complete, count_generation, keep_what_stays, new_object};
@@ -12,31 +12,31 @@ use crate::apply::{Writer, track};
 use crate::refusal::{Cause, Refusal};
 use serde_json::Value;
 
-/// A way in.
+/// The scope of one write.
 #[derive(Clone, Copy)]
 pub(super) struct Door<'a> {
     /// The kind.
     pub(super) kind: &'a Kind,
     /// `status` or `scale`; `None` for the object itself.
     pub(super) subresource: Option<&'a str>,
-    /// How it is written.
+    /// The options of the write.
     pub(super) options: &'a WriteOptions,
     /// The time, in RFC 3339 with whole seconds.
     pub(super) now: &'a str,
 }
 
-/// The state that a write leads to.
+/// The state that results from a write.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Draft {
-    /// The object, as its kind shows it.
+    /// The object, in the form of its kind.
     pub(super) value: Value,
-    /// What the client is to be told.
+    /// Warnings for the client.
     pub(super) warnings: Vec<String>,
-    /// Whether the writer insists on the revision that it has seen. Else a later one is taken too.
+    /// Whether the writer requires the revision that it has read. Otherwise a later one is accepted too.
     pub(super) insists: bool,
 }
 
-/// Whether owners of fields are still to be recorded.
+/// Whether field owners still have to be recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owners {
     /// Yes: a plain write.
@@ -45,7 +45,7 @@ pub(super) enum Owners {
     Recorded,
 }
 
-/// The random part of a birth.
+/// The random part of a new object.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Identity<'a> {
     /// `metadata.uid`.
@@ -55,7 +55,7 @@ pub(super) struct Identity<'a> {
 }
 
 impl Door<'_> {
-    /// As field owners are recorded.
+    /// The writer, for recording field owners.
     pub(super) fn writer(&self) -> Writer<'_> {
         Writer {
             resource: &self.kind.resource,
@@ -74,10 +74,10 @@ impl Door<'_> {
         }
     }
 
-    /// Reads an object: what its schema does not know goes, defaults come. `faults` were found in its text.
+    /// Reads an object: unknown fields are removed, defaults filled in. `faults` were found in its text.
     ///
     /// # Errors
-    /// 400, or 422 for what a patch led to, when it cannot be read.
+    /// 400, or 422 for the result of a patch, when it cannot be read.
     pub(super) fn read(&self, value: Value, faults: Vec<String>, came: Came) -> Result<Draft, Refusal> {
         let (value, warnings) = self.look(came).read(value, faults)?;
         Ok(Draft {
@@ -135,10 +135,10 @@ impl Door<'_> {
         Ok(draft)
     }
 
-    /// Whether the `resourceVersion` that a writer names is that of the object. Returns whether it insists on it.
+    /// Whether the `resourceVersion` that a writer names is that of the object. Returns whether the writer requires it.
     ///
     /// # Errors
-    /// 409 when it is not, 422 when this kind needs one and none is named, 500 when it is no number, as an API server
+    /// 409 when it is not, 422 when this kind requires one and none is named, 500 when it is not a number, as an API server
     /// answers.
     pub(super) fn insists(&self, old: &Value, named: &str) -> Result<bool, Refusal> {
         let resource = &self.kind.resource;
@@ -165,7 +165,7 @@ impl Door<'_> {
     }
 }
 
-/// Whether objects of this kind may be replaced by who has not read them.
+/// Whether clients may replace objects of this kind without a `resourceVersion`.
 fn updates_blindly(group: &str, plural: &str) -> bool {
     matches!((group, plural), ("", _) | ("events.k8s.io", "events"))
 }

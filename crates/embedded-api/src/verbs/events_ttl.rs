@@ -1,6 +1,6 @@
 //! How long Events are kept: an hour, as in Kubernetes, and never more than a number of them.
 //!
-//! Owns: which Events go. Must not: touch anything else.
+//! Owns: which Events are deleted. Must not: change anything else.
 
 use super::core::{Core, Kind, parsed};
 use super::delete::remove;
@@ -16,20 +16,20 @@ use std::time::Duration;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-/// The name under which Events are kept.
+/// The name under which Events are stored.
 const STORAGE: &str = "events";
 
-/// So many Events are deleted at a time.
+/// How many Events are deleted at a time.
 const TOGETHER: usize = 64;
 
-/// How long, and how many.
+/// How long they are kept, and how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// An Event goes this long after it was last written.
+    /// An Event is deleted this long after it was last written.
     pub age: Duration,
-    /// Of more than these, the ones that were written first go.
+    /// If there are more, those that were written first are deleted.
     pub count: usize,
-    /// How often is looked.
+    /// How often the Events are checked.
     pub sweep: Duration,
 }
 
@@ -44,17 +44,17 @@ impl Default for Limits {
     }
 }
 
-/// An Event: where it is, the revision in which it was last written, and when that was.
+/// An Event: its key, the revision in which it was last written, and the time of that.
 type Written = (Key, u64, Timestamp);
 
-/// Rings when an Event was made, so that a flood of them does not have to wait for the next sweep.
+/// Notifies that an Event was created, so that a flood of them does not wait for the next sweep.
 pub(super) fn made(core: &Core, kind: &Kind) {
     if *kind.resource.storage == *STORAGE {
         core.event_made.notify_one();
     }
 }
 
-/// Deletes old Events until `stop` comes.
+/// Deletes old Events until `stop`.
 pub(super) async fn run(core: Arc<Core>, limits: Limits, stop: CancellationToken) {
     let mut known: HashMap<Key, (u64, Timestamp)> = HashMap::new();
     let flood = limits.count + limits.count / 8;
@@ -70,7 +70,7 @@ pub(super) async fn run(core: Arc<Core>, limits: Limits, stop: CancellationToken
     }
 }
 
-/// Deletes these Events, unless they were written again since; those that are left when `stop` comes stay.
+/// Deletes these Events, unless they were written again since; those that are left at `stop` stay.
 async fn sweep(core: &Core, going: Vec<(Key, u64)>, stop: &CancellationToken) {
     let Some(kind) = core.storing(STORAGE) else { return };
     let going = stream::iter(going).take_until(stop.cancelled());
@@ -102,10 +102,10 @@ async fn too_many(core: &Core, flood: usize) {
     }
 }
 
-/// All Events. When one was written is read off it once, and later seen by its revision.
+/// All Events. The time of the last write is read once per Event, and afterwards found by its revision.
 fn all(core: &Core, known: &mut HashMap<Key, (u64, Timestamp)>, now: Timestamp) -> Vec<Written> {
     let listed = core.store.list(STORAGE, None, &Page::default(), |_| true);
-    // The newest revision is never too old.
+    // The newest revision is always available.
     let objects = listed.map(|listed| listed.objects).unwrap_or_default();
     let mut still = HashMap::with_capacity(objects.len());
     let mut all = Vec::with_capacity(objects.len());
@@ -122,7 +122,7 @@ fn all(core: &Core, known: &mut HashMap<Key, (u64, Timestamp)>, now: Timestamp) 
     all
 }
 
-/// When an Event was last written, by what it says; `now` if it says nothing, or lies in the future.
+/// When an Event was last written, by its own fields; `now` if it has none, or if it is in the future.
 fn last_written(object: &Object, now: Timestamp) -> Timestamp {
     let Ok(value) = parsed(object) else { return now };
     let said = [
@@ -134,7 +134,7 @@ fn last_written(object: &Object, now: Timestamp) -> Timestamp {
     times.max().map_or(now, |time| time.min(now))
 }
 
-/// Which Events go, in which revision: those that are too old, and of too many the first ones.
+/// Which Events are deleted, in which revision: those that are too old, and, if too many, the oldest.
 fn over(mut all: Vec<Written>, limits: Limits, now: Timestamp) -> Vec<(Key, u64)> {
     let age = SignedDuration::try_from(limits.age).unwrap_or(SignedDuration::MAX);
     all.sort_unstable_by_key(|(_, revision, _)| *revision);

@@ -1,6 +1,6 @@
-//! Objects in the shape in which a client wants them: whole, as a table, metadata only.
+//! Objects in the representation that a client wants: whole, as a table, metadata only.
 //!
-//! Owns: choosing the shape. Must not: parse what can go out as it is kept.
+//! Owns: choosing the representation. Must not: parse what can be sent as it is stored.
 
 use super::answer;
 use super::core::{Core, Kind, parsed};
@@ -19,7 +19,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// How objects of a kind are shown to one client.
+/// How objects of a kind are represented for one client.
 pub(super) struct Face {
     core: Arc<Core>,
     kind: Arc<Kind>,
@@ -31,7 +31,7 @@ pub(super) struct Face {
 impl Face {
     /// For a request.
     ///
-    /// # Errors
+    /// 406 when the client accepts nothing that is served.
     /// 406 when the client takes nothing that is served.
     pub(super) fn of(core: &Arc<Core>, kind: &Arc<Kind>, request: &ApiRequest, asked: Asked) -> Result<Self, Refusal> {
         let as_ = choose(&request.accept, asked)?;
@@ -60,7 +60,7 @@ impl Face {
         }
     }
 
-    /// One object that is kept. `described`: whether a table describes its columns.
+    /// One stored object. `described`: whether a table describes its columns.
     pub(super) fn stored(&self, object: &Object, described: bool) -> Result<Bytes, Refusal> {
         if self.as_kept() {
             return Ok(object.json.clone());
@@ -68,7 +68,7 @@ impl Face {
         Ok(self.shown(&self.core.shown(&self.kind.resource, object)?, described))
     }
 
-    /// One object as its storage holds it.
+    /// One object in its stored form.
     pub(super) fn held(&self, value: Value, described: bool) -> Bytes {
         self.shown(&kinds::to_shown(&self.kind.resource, value), described)
     }
@@ -118,8 +118,8 @@ impl Face {
         Ok(answer::document(StatusCode::OK, self.as_, json))
     }
 
-    /// One object of the past as it would have been shown then, but with a later revision: what a watcher is told of an
-    /// object that it no longer sees.
+    /// A past object in its representation of that time, but with a later revision: a watcher gets it for an
+    /// object that it no longer selects.
     pub(super) fn left(&self, object: &Object, revision: u64, described: bool) -> Result<Bytes, Refusal> {
         let mut value = parsed(object)?;
         super::meta::metadata_mut(&mut value).insert("resourceVersion".to_owned(), revision.to_string().into());

@@ -1,6 +1,6 @@
-//! What the store keeps of an object beside its bytes: labels, owners, the fields that select.
+//! What the store keeps of an object beside its bytes: labels, owners, the fields for selectors.
 //!
-//! Owns: reading them off an object. Must not: decide anything by them.
+//! Owns: reading them from an object. Must not: decide by them.
 
 use super::meta;
 use crate::resource::Resource;
@@ -10,16 +10,16 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The paths that select objects, by the name of their storage.
+/// The selectable paths, by the name of their storage.
 type Paths = HashMap<Arc<str>, Vec<Arc<str>>>;
 
-/// The function that reads facts off objects of these kinds.
+/// The function that reads the facts of objects of these kinds.
 #[must_use]
 pub fn reader<'a>(kinds: impl Iterator<Item = &'a Resource>) -> FactsFn {
     let mut paths = Paths::new();
     for resource in kinds {
         let of_kind = paths.entry(Arc::clone(&resource.storage)).or_default();
-        // Another view of the same objects has other names for fields; what it cannot name is not found in any object.
+        // Another representation of the same objects has other field names; fields that it cannot name are not in any object.
         for path in &resource.selectable_fields {
             if !of_kind.iter().any(|known| **known == **path) {
                 of_kind.push(path.as_str().into());
@@ -55,9 +55,9 @@ fn read(paths: &Paths, key: &Key, object: &Value) -> Facts {
     }
 }
 
-/// The value of a field as selectors compare it. `None` where there is nothing, or nothing that could be compared.
+/// The value of a field as selectors compare it. `None` if there is no value, or none that can be compared.
 fn field(object: &Value, path: &str) -> Option<String> {
-    // An Event's source is the component, by whichever of two names it has it.
+    // An Event's source is the component, under either of its two names.
     let value = match path {
         "source" => at(object, "source.component").or_else(|| at(object, "reportingComponent")),
         _ => at(object, path),

@@ -1,9 +1,9 @@
-//! The garbage collector: what becomes of objects when their owners or their namespace go.
+//! The garbage collector: what happens to objects when their owners or their namespace are deleted.
 //!
-//! Owns: the one task that looks at objects and does what [`verdict`] and [`namespace`] decide. Must not: decide.
+//! Owns: the one task that checks objects and does what [`verdict`] and [`namespace`] decide. Must not: decide.
 //!
-//! It starts from what is there, so that a restart in the middle of anything changes nothing: at first every object with
-//! an owner or on its way out is looked at, later those that a change concerns.
+//! It starts from the present objects, so a restart at any point changes nothing: at first it checks every object that
+//! has an owner or is being deleted, later those that a change affects.
 
 mod act;
 mod namespace;
@@ -22,14 +22,14 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use touched::{Touched, touched};
 
-/// So many objects are looked at together.
+/// How many objects are checked together.
 const TOGETHER: usize = 64;
-/// What could not be done is tried again after this time.
+/// What failed is tried again after this time.
 const AGAIN: Duration = Duration::from_secs(2);
 
 type Changes = SelectAll<BoxStream<'static, Result<Arc<Event>, Ended>>>;
 
-/// Objects that are still to be looked at. There are never more of them than there are objects.
+/// Objects that still have to be checked. There are never more of them than there are objects.
 #[derive(Default)]
 struct Queue {
     now: BTreeSet<Key>,
@@ -37,7 +37,7 @@ struct Queue {
     again_at: Option<Instant>,
 }
 
-/// Looks after owners and namespaces until `stop` comes or the store is closed.
+/// Handles owners and namespaces until `stop`, or until the store is closed.
 pub(super) async fn run(core: Arc<Core>, stop: CancellationToken) {
     loop {
         tokio::select! {
@@ -98,11 +98,11 @@ fn changes(core: &Core, since: u64) -> Result<Changes, Ended> {
     Ok(all)
 }
 
-/// What is to be looked at first: everything with owners, on its way out, or in a namespace that is not there
-/// or goes.
+/// Objects to check first: everything that has owners, is being deleted, or is in a namespace that is missing
+/// or being deleted.
 fn concerned(core: &Core) -> Vec<Key> {
     let all = |storage: &str, keep: &dyn Fn(&Object) -> bool| -> Vec<Arc<Object>> {
-        // The newest revision is never too old.
+        // The newest revision is always available.
         let listed = core.store.list(storage, None, &Page::default(), keep);
         listed.map(|listed| listed.objects).unwrap_or_default()
     };
@@ -133,7 +133,7 @@ impl Queue {
         }
     }
 
-    /// Looks at some objects. Whether there were any.
+    /// Checks some objects. Whether there were any.
     async fn work(&mut self, core: &Arc<Core>) -> bool {
         let mut some = Vec::with_capacity(TOGETHER);
         while some.len() < TOGETHER

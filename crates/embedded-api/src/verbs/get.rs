@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Answers with the object of that name.
 ///
 /// # Errors
-/// 404 when there is none, 504 for a revision that is yet to come.
+/// 404 when there is none, 504 for a revision that does not exist yet.
 pub(super) fn get(
     core: &Arc<Core>,
     kind: &Arc<Kind>,
@@ -33,10 +33,10 @@ pub(super) fn get(
     face.object(StatusCode::OK, &*object.ok_or_else(|| kind.not_found(name))?)
 }
 
-/// Whether the revision that is asked for is there.
+/// Checks that the requested revision exists.
 ///
 /// # Errors
-/// 504 when it is yet to come.
+/// 504 when it does not exist yet.
 pub(super) fn at_hand(core: &Core, options: &ListOptions) -> Result<(), Refusal> {
     let now = core.store.revision();
     match options.revision {
@@ -49,7 +49,7 @@ pub(super) fn at_hand(core: &Core, options: &ListOptions) -> Result<(), Refusal>
 pub(super) fn moment(options: &ListOptions) -> Option<u64> {
     match (options.matching, options.revision) {
         (Some(Match::Exact), Some(revision)) => Some(revision),
-        // Pages of a list that was asked for at a revision show that revision.
+        // Pages of a list that was requested at a revision show that revision.
         (None, Some(revision)) if revision > 0 && options.limit.is_some() => Some(revision),
         _ => None,
     }

@@ -1,6 +1,6 @@
-//! Writing an object to the store, and telling why it could not be.
+//! Writing an object to the store, and the error when that fails.
 //!
-//! Owns: size and depth of an object, and what a failed write is called. Must not: decide what is written.
+//! Owns: size and depth of an object, and the refusal for a failed write. Must not: decide what is written.
 
 use super::core::Core;
 use crate::refusal::Refusal;
@@ -17,14 +17,14 @@ pub(super) const LARGEST: usize = 1_572_864;
 pub(super) enum Kept {
     /// It is in the store.
     Stored(Arc<Object>),
-    /// It is not: the run was dry, or it is gone and this is its last state. As its storage holds it.
+    /// It is not: a dry run, or it was deleted and this is its last state. In its stored form.
     Only(Value),
 }
 
 /// A write that was not done.
 #[derive(Debug)]
 pub(super) enum NotKept {
-    /// The object is another by now; look again.
+    /// The object has changed; read it again.
     Changed,
     /// Something else.
     Refused(Refusal),
@@ -37,7 +37,7 @@ impl From<Refusal> for NotKept {
 }
 
 impl Core {
-    /// Makes an object. One that is there already is [`NotKept::Changed`].
+    /// Creates an object. If it exists, the error is [`NotKept::Changed`].
     pub(super) async fn make(&self, key: Key, value: Value, dry: bool) -> Result<Kept, NotKept> {
         fits(&value)?;
         if self.store.get(&key).is_some() {
@@ -68,7 +68,7 @@ impl Core {
         self.store.write(write).await.map(Kept::Stored).map_err(failed)
     }
 
-    /// Takes an object away. `value` is its last state.
+    /// Deletes an object. `value` is its last state.
     pub(super) async fn remove(&self, old: &Arc<Object>, value: Value, dry: bool) -> Result<Kept, NotKept> {
         if !dry {
             let write = Write::Delete {

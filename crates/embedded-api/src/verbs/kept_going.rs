@@ -1,6 +1,6 @@
-//! Work that goes on as long as the server does, also after a fault in it.
+//! Work that continues as long as the server runs, also after a panic in it.
 //!
-//! Owns: noticing a panic, saying so, and beginning again. Must not: know the work; it must be able to begin at any point.
+//! Owns: detecting a panic, reporting it, and restarting. Must not: know the work; it must be able to start at any point.
 
 use futures::FutureExt;
 use std::panic::AssertUnwindSafe;
@@ -8,17 +8,17 @@ use std::time::Duration;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-/// So long after a fault the work begins again. A fault that is met each time fills no log.
+/// The pause before a restart. A panic that repeats each time does not fill the log.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// Does `work` until it ends by itself or `stop` comes; begins it again when it ends in a panic.
+/// Runs `work` until it ends by itself or `stop` is cancelled; restarts it when it panics.
 pub(super) async fn kept_going<F: Future<Output = ()>>(
     what: &str,
     stop: CancellationToken,
     mut work: impl FnMut() -> F,
 ) {
     loop {
-        // Whatever it had in hand is dropped with it. What it shares with others is the store, which no panic of it harms.
+        // What it held is dropped with it. It shares only the store with others, which no panic of it damages.
         if AssertUnwindSafe(work()).catch_unwind().await.is_ok() {
             return;
         }

@@ -1,6 +1,6 @@
 //! Reading many objects.
 //!
-//! Owns: pages, and which moment they show. Must not: change anything.
+//! Owns: pages, and which revision they show. Must not: change anything.
 
 use super::continuation::Continuation;
 use super::core::{Core, Kind};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Answers with the objects of a kind, in a namespace or in all.
 ///
 /// # Errors
-/// 400 for bad selectors and tokens, 410 when the moment that is asked for is no longer kept, 504 when it is yet to come.
+/// 400 for bad selectors and tokens, 410 when the requested revision is no longer kept, 504 when it does not exist yet.
 pub(super) fn list(
     core: &Arc<Core>,
     kind: &Arc<Kind>,
@@ -32,7 +32,7 @@ pub(super) fn list(
     face.list(&objects, &meta)
 }
 
-/// The objects that are selected, and what a list of them says of itself.
+/// The selected objects, and the metadata of their list.
 ///
 /// # Errors
 /// 400 for bad tokens, 410 and 504 as [`list`].
@@ -45,7 +45,7 @@ pub(super) fn found(
 ) -> Result<(Vec<Arc<Object>>, ListMeta), Refusal> {
     at_hand(core, options)?;
     let page = page(options, namespace)?;
-    // A later page of a list that this server has never begun: it had other objects then.
+    // A later page of a list that this server has never started: it had other objects then.
     if page.after.is_some() && page.at.is_some_and(|at| at > core.store.revision()) {
         return Err(too_old(&page, core.store.revision(), namespace));
     }
@@ -79,7 +79,7 @@ fn page(options: &ListOptions, namespace: Option<&str>) -> Result<Page, Refusal>
     })
 }
 
-/// What a list says of itself. How much is left is told only where everything is selected: else nobody has counted.
+/// The metadata of a list. The remaining count is set only if everything is selected: otherwise it is not known.
 fn meta(listed: &Listed, namespace: Option<&str>, selector: &Selector) -> ListMeta {
     let continuation = listed.more.clone().map(|after| Continuation {
         revision: Some(listed.revision),
@@ -93,7 +93,7 @@ fn meta(listed: &Listed, namespace: Option<&str>, selector: &Selector) -> ListMe
     }
 }
 
-/// 410: with a token for the rest of a list as it is now, when it was a later page that was asked for.
+/// 410: with a token for the rest of a list in its present state, if a later page was requested.
 fn too_old(page: &Page, now: u64, namespace: Option<&str>) -> Refusal {
     let Some(after) = &page.after else {
         let asked = page.at.unwrap_or_default();

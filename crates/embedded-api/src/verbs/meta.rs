@@ -1,12 +1,12 @@
-//! The parts of `metadata` that verbs look at and set.
+//! The parts of `metadata` that verbs read and set.
 //!
-//! Owns: reading and writing them. Must not: judge them.
+//! Owns: reading and writing them. Must not: validate them.
 
 use serde_json::{Map, Value};
 
-/// Finalizer of an owner that waits for its dependents to go.
+/// Finalizer of an owner that waits for the deletion of its dependents.
 pub const FOREGROUND: &str = "foregroundDeletion";
-/// Finalizer of an owner whose dependents are to stay.
+/// Finalizer of an owner whose dependents stay.
 pub const ORPHAN: &str = "orphan";
 
 /// One of an object's owners.
@@ -20,7 +20,7 @@ pub struct Owner {
     pub name: String,
     /// Its uid.
     pub uid: String,
-    /// Whether the object keeps the owner from going in a foreground deletion.
+    /// Whether the object blocks the owner's foreground deletion.
     pub blocks: bool,
 }
 
@@ -91,7 +91,7 @@ pub fn owners(object: &Value) -> Vec<Owner> {
     found.into_iter().flatten().map(owner).collect()
 }
 
-/// Takes owners out of `metadata.ownerReferences`.
+/// Removes owners from `metadata.ownerReferences`.
 pub fn remove_owners(object: &mut Value, gone: impl Fn(&str) -> bool) {
     let metadata = metadata_mut(object);
     let Some(references) = metadata.get_mut("ownerReferences").and_then(Value::as_array_mut) else {
@@ -103,7 +103,7 @@ pub fn remove_owners(object: &mut Value, gone: impl Fn(&str) -> bool) {
     }
 }
 
-/// Lets every owner go before the object.
+/// Makes the object block none of its owners.
 pub fn block_no_owner(object: &mut Value) {
     let references = metadata_mut(object).get_mut("ownerReferences");
     for reference in references.and_then(Value::as_array_mut).into_iter().flatten() {
@@ -113,7 +113,7 @@ pub fn block_no_owner(object: &mut Value) {
     }
 }
 
-/// `metadata`, made if it is not there. The object must be a JSON object; another value becomes one.
+/// `metadata`, created if it is missing. The object must be a JSON object; another value becomes one.
 pub fn metadata_mut(object: &mut Value) -> &mut Map<String, Value> {
     map_mut(
         map_mut(object)

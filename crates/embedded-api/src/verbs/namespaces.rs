@@ -1,6 +1,6 @@
-//! Whether there is room for a new object where it is to be.
+//! Whether a new object can be created in its namespace.
 //!
-//! Owns: the refusal of objects in namespaces that are missing or going. Must not: delete anything.
+//! Owns: the refusal of objects in namespaces that are missing or being deleted. Must not: delete anything.
 
 use super::core::{Core, Kind};
 use super::meta;
@@ -8,10 +8,10 @@ use crate::refusal::Refusal;
 use crate::store::Key;
 use serde_json::json;
 
-/// The name under which Namespaces are kept.
+/// The name under which Namespaces are stored.
 pub(super) const STORAGE: &str = "namespaces";
 
-/// Whether an object of this kind can be made in `namespace`.
+/// Whether an object of this kind can be created in `namespace`.
 ///
 /// # Errors
 /// 404 when the namespace is missing, 403 when it is being deleted.
@@ -35,7 +35,7 @@ pub(super) fn room(core: &Core, kind: &Kind, namespace: Option<&str>, name: &str
     Err(refusal)
 }
 
-/// Name or beginning of the name of an object, for messages.
+/// Name or name prefix of an object, for messages.
 pub(super) fn called(object: &serde_json::Value) -> &str {
     meta::name(object)
 }

@@ -1,8 +1,8 @@
 //! The query of a request, read and checked.
 //!
-//! Owns: what options there are, and the refusal of bad ones. Must not: act on them.
+//! Owns: which options there are, and the refusal of bad ones. Must not: act on them.
 //!
-//! Parameters that nobody knows are ignored, as everywhere in this API.
+//! Unknown parameters are ignored, as everywhere in this API.
 
 pub mod delete;
 pub mod list;
@@ -29,12 +29,12 @@ pub(super) fn cause(reason: &'static str, field: &str, message: impl Into<String
     }
 }
 
-/// A parameter that is there and not empty.
+/// A parameter that is present and not empty.
 pub(super) fn given<'a>(request: &'a ApiRequest, name: &str) -> Option<&'a str> {
     request.query(name).filter(|value| !value.is_empty())
 }
 
-/// A flag: there, and neither `false` nor `0`.
+/// A flag: present, and neither `false` nor `0`.
 pub(super) fn flag(request: &ApiRequest, name: &str) -> Option<bool> {
     request
         .query(name)
@@ -44,7 +44,7 @@ pub(super) fn flag(request: &ApiRequest, name: &str) -> Option<bool> {
 /// A whole number.
 ///
 /// # Errors
-/// 400 when it is none.
+/// 400 when it is not a number.
 pub(super) fn number(request: &ApiRequest, name: &str) -> Result<Option<i64>, Refusal> {
     let Some(text) = given(request, name) else {
         return Ok(None);
@@ -55,13 +55,13 @@ pub(super) fn number(request: &ApiRequest, name: &str) -> Result<Option<i64>, Re
         .map_err(|_| Refusal::bad_request(not_a_number("ParseInt", text)))
 }
 
-/// What is said of a text that should have been a number.
+/// The message for a text that should have been a number.
 #[must_use]
 pub(super) fn not_a_number(function: &str, text: &str) -> String {
     format!("strconv.{function}: parsing {text:?}: invalid syntax")
 }
 
-/// All values of `dryRun`, and whether it is asked for.
+/// All values of `dryRun`, and whether a dry run is requested.
 pub(super) fn dry_run(values: &[&str]) -> Result<bool, Cause> {
     match values.iter().all(|value| *value == "All") {
         true => Ok(!values.is_empty()),

@@ -1,4 +1,4 @@
-//! Changing an object by a patch, server-side apply included.
+//! Changing an object by a patch, including server-side apply.
 //!
 //! Owns: reading the patch, and what it may not change. Must not: merge; that is [`crate::patch`] and [`crate::apply`].
 
@@ -23,10 +23,10 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// Patches the object and answers with it. An apply makes an object that is not there.
+/// Patches the object and answers with it. An apply creates a missing object.
 ///
 /// # Errors
-/// 404 when there is no object, 409 on conflicts, 415 for unknown patches, 422 when the patch or what it leads to is not
+/// 404 when there is no object, 409 on conflicts, 415 for unknown patches, 422 when the patch or its result is not
 /// well formed.
 pub(super) async fn patch(
     core: &Arc<Core>,
@@ -72,7 +72,7 @@ pub(super) async fn patch(
     Ok(answer::warned(face.kept(code, settled.kept)?, &settled.warnings))
 }
 
-/// The state that a patch leads to.
+/// The state that results from a patch.
 fn patched(
     door: &Door<'_>,
     old: &Value,
@@ -95,10 +95,10 @@ fn patched(
     next().map_err(|refusal: Refusal| refusal.warned(&warnings))
 }
 
-/// What is applied: JSON or YAML. A name or a namespace that it says is that of the path.
+/// The applied configuration: JSON or YAML. A name or namespace in it must be that of the path.
 fn applied(place: Place<'_>, request: &ApiRequest) -> Result<Value, Refusal> {
     let bad = |why: String| Refusal::bad_request(format!("error decoding YAML: {why}"));
-    // Programs send JSON, which is YAML too and faster to read as what it is.
+    // Programs send JSON, which is also YAML, but faster to read as JSON.
     let read = body::read(Format::Json, &request.body).or_else(|_| body::read(Format::Yaml, &request.body));
     let value = match read.map_err(bad)?.value {
         Value::Null => json!({}),

@@ -1,8 +1,8 @@
 //! Bodies in protobuf, as typed Go clients send built-in kinds: `kubectl create namespace`, `kubectl auth can-i`,
 //! controllers that record Events and hold Leases.
 //!
-//! Owns: the wire format, read by the tables in [`messages`] into the JSON that such a client would have sent instead.
-//! Must not: write protobuf, drop a field that it does not know: that is refused.
+//! Owns: the wire format, read by the tables in [`messages`] into the JSON that the same client could have sent.
+//! Must not: write protobuf, drop an unknown field: that is refused.
 
 mod messages;
 mod wire;
@@ -14,10 +14,10 @@ use wire::{Field, fields};
 /// What Kubernetes writes before a message.
 const MAGIC: &[u8] = b"k8s\0";
 
-/// Why a body is not taken.
+/// Why a body is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProtobufError {
-    /// It is something else.
+    /// It is not protobuf of Kubernetes.
     #[error("the body is not protobuf as Kubernetes writes it")]
     NotProtobuf,
     /// It is cut off or damaged.
@@ -31,12 +31,12 @@ pub enum ProtobufError {
         /// Its kind.
         kind: String,
     },
-    /// A field that has no place in the tables.
+    /// A field that is not in the tables.
     #[error("field {number} in {inside} is not read from protobuf here; send JSON")]
     UnknownField {
-        /// Where: `metadata`.
+        /// The message that contains it: `metadata`.
         inside: String,
-        /// Which one.
+        /// The number of the field.
         number: u32,
     },
 }
@@ -52,7 +52,7 @@ pub fn read(body: &[u8]) -> Result<Value, ProtobufError> {
         match field.ok_or(ProtobufError::Broken)? {
             (1, Field::Bytes(bytes)) => type_ = bytes,
             (2, Field::Bytes(bytes)) => raw = bytes,
-            // Encoding and type of the content, which are the usual ones when they are empty.
+            // Encoding and type of the content; empty means the defaults.
             (3 | 4, Field::Bytes(b"")) => {}
             _ => return Err(ProtobufError::NotProtobuf),
         }
@@ -88,7 +88,7 @@ fn object(message: &Message, bytes: &[u8], inside: &str) -> Result<Map<String, V
     Ok(object)
 }
 
-/// Puts one field into the object. What a Go client leaves out of JSON because it is empty is left out here too.
+/// Sets one field of the object. A field that a Go client leaves out of JSON because it is empty is left out here too.
 fn put(object: &mut Map<String, Value>, name: &str, kind: &Kind, field: Field<'_>) -> Result<(), ProtobufError> {
     let value = match (kind, field) {
         (Kind::Text | Kind::TimeIfAny, Field::Bytes(b"")) | (Kind::Whole | Kind::Flag, Field::Number(0)) => {

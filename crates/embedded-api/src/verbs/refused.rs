@@ -1,17 +1,17 @@
-//! What an API server does and this one does not, on purpose.
+//! What an API server supports and this one does not, on purpose.
 //!
-//! Owns: the list, and what is answered. Must not: refuse anything that is not in the list.
+//! Owns: the list, and the answers. Must not: refuse anything that is not in the list.
 
 use crate::refusal::Refusal;
 
-/// One thing that is not done.
+/// One unsupported operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// Group of the kind.
     pub group: &'static str,
     /// Plural of the kind.
     pub plural: &'static str,
-    /// Part of an object; empty for the kind itself.
+    /// Subresource; empty for the kind itself.
     pub part: &'static str,
     /// Why, and what to do instead.
     pub why: &'static str,
@@ -31,7 +31,7 @@ const fn of_pods(part: &'static str) -> Refused {
     }
 }
 
-/// All of it.
+/// All unsupported operations.
 pub const REFUSED: [Refused; 16] = [
     of_pods(""),
     of_pods("attach"),
@@ -76,7 +76,7 @@ pub const REFUSED: [Refused; 16] = [
     },
 ];
 
-/// 405 with the reason, for what is in the list.
+/// 405 with the reason, for an operation in the list.
 #[must_use]
 pub fn refusal(group: &str, plural: &str, part: &str) -> Option<Refusal> {
     let listed = |entry: &&Refused| (entry.group, entry.plural, entry.part) == (group, plural, part);

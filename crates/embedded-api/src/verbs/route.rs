@@ -1,13 +1,13 @@
-//! Which thing a path asks for.
+//! What a path names.
 //!
-//! Owns: the shapes of paths. Must not: know which kinds are served.
+//! Owns: the forms of paths. Must not: know which kinds are served.
 
-/// What a path asks for.
+/// What a path names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Route {
     /// `/`: the list of paths.
     Paths,
-    /// `/healthz` and `/livez`, and what is below them and below `/readyz`.
+    /// `/healthz` and `/livez`, and the paths below them and below `/readyz`.
     Health,
     /// `/readyz`.
     Ready,
@@ -36,7 +36,7 @@ pub enum Route {
     Unknown,
 }
 
-/// Objects of a kind, or one of them, or a part of one.
+/// Objects of a kind, or one of them, or a subresource of one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Target {
     /// Group; empty for the core one.
@@ -49,9 +49,9 @@ pub struct Target {
     pub namespace: Option<String>,
     /// Name in the path.
     pub name: Option<String>,
-    /// What comes behind the name: `status`, `scale`.
+    /// The part after the name: `status`, `scale`.
     pub subresource: Option<String>,
-    /// Whether the path itself asks for a watch, in the old way: `/api/v1/watch/nodes`.
+    /// Whether the path itself requests a watch, in the deprecated form: `/api/v1/watch/nodes`.
     pub watch: bool,
 }
 
@@ -101,7 +101,7 @@ fn below(group: &str, version: &str, rest: &[&str]) -> Route {
             group: group.to_owned(),
             version: version.to_owned(),
         },
-        // A namespace has parts of its own, which look like kinds within it.
+        // A namespace has subresources of its own, which look like kinds within it.
         ["namespaces", name, part @ ("status" | "finalize")] => target("namespaces", None, &[name, part]),
         ["namespaces", namespace, plural, more @ ..] if more.len() <= 2 => target(plural, Some(namespace), more),
         ["namespaces", _, _, ..] => Route::Unknown,

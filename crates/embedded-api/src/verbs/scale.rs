@@ -1,6 +1,6 @@
-//! The scale of an object: how many there are, and how many there should be.
+//! The scale of an object: the present and the desired number.
 //!
-//! Owns: the `Scale` document of `autoscaling/v1`, and carrying its number into the object. Must not: know what scales.
+//! Owns: the `Scale` document of `autoscaling/v1`, and writing its number into the object. Must not: know what is scaled.
 
 use super::accept::{Came, patch_fault};
 use super::answer;
@@ -25,13 +25,13 @@ use std::sync::Arc;
 
 const VERSION: &str = "autoscaling/v1";
 const KIND: &str = "Scale";
-/// Stands for a number that the object does not say, as a patch sees it.
+/// Represents, for a patch, a number that is not set in the object.
 const UNSAID: i32 = i32::MIN;
 
 /// Answers with the scale of an object, or changes it first.
 ///
 /// # Errors
-/// 404 when there is no object, 409 when it has changed, 422 for numbers that its kind does not take.
+/// 404 when there is no object, 409 when it has changed, 422 for numbers that its kind does not allow.
 pub(super) async fn scale(
     core: &Arc<Core>,
     kind: &Arc<Kind>,
@@ -84,11 +84,11 @@ fn shown(scale: &Scale, object: &Value, as_: Representation) -> Result<Answer, R
     Ok(answer::document(StatusCode::OK, as_, document.to_string().into()))
 }
 
-/// What a client wants of a scale.
+/// The requested change of a scale.
 enum Change {
     /// This document.
     Put(Value),
-    /// What comes of a patch.
+    /// The result of a patch.
     Patch(PatchType),
 }
 
@@ -161,7 +161,7 @@ fn next(door: &Door<'_>, scale: &Scale, old: &Value, asking: &Asking<'_>, place:
     Ok(Draft { insists, ..draft })
 }
 
-/// An apply names the number, or leaves it.
+/// An apply sets the number, or leaves it unchanged.
 fn applied(before: &Value, request: &ApiRequest) -> Result<Value, Refusal> {
     let bad = |why: String| Refusal::bad_request(format!("error decoding YAML: {why}"));
     let given = body::read(Format::Yaml, &request.body).map_err(bad)?.value;
@@ -172,7 +172,7 @@ fn applied(before: &Value, request: &ApiRequest) -> Result<Value, Refusal> {
     Ok(wanted)
 }
 
-/// `spec.replicas` of a scale; nothing is none.
+/// `spec.replicas` of a scale; a missing one is 0.
 fn replicas(scale: &Value) -> Result<i32, Refusal> {
     let given = scale.pointer("/spec/replicas").unwrap_or(&Value::Null);
     let number = match given {
@@ -186,7 +186,7 @@ fn replicas(scale: &Value) -> Result<i32, Refusal> {
     })
 }
 
-/// The `Scale` document of an object that is to have so many.
+/// The `Scale` document of an object with this desired number.
 fn document(scale: &Scale, object: &Value, wished: &Value) -> Value {
     let there = at(object, &scale.status_replicas).cloned().unwrap_or_else(|| 0.into());
     let mut status = Map::new();

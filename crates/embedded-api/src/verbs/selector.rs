@@ -1,6 +1,6 @@
 //! Which objects a request is about: label and field selectors.
 //!
-//! Owns: matching. Must not: read objects; it looks at the facts that the store keeps.
+//! Owns: matching. Must not: read objects; it uses the facts in the store.
 
 mod fields;
 mod labels;
@@ -13,7 +13,7 @@ use crate::store::Object;
 use fields::Field;
 use labels::Requirement;
 
-/// Which objects.
+/// The selection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selector {
     labels: Vec<Requirement>,
@@ -21,10 +21,10 @@ pub struct Selector {
 }
 
 impl Selector {
-    /// Reads the selectors of a list or a watch. A name in the path selects too.
+    /// Reads the selectors of a list or a watch. A name in the path is a selector too.
     ///
     /// # Errors
-    /// 400 for a selector that cannot be read, or for a field that does not select objects of this kind.
+    /// 400 for a selector that cannot be read, or for a field that is not selectable for this kind.
     pub fn of(options: &ListOptions, resource: &Resource, name: Option<&str>) -> Result<Self, Refusal> {
         let mut fields = fields::parse(&options.fields, resource).map_err(Refusal::bad_request)?;
         fields.extend(name.map(Field::name_is));

@@ -1,6 +1,6 @@
-//! Questions about oneself: who am I, and what may I do.
+//! Reviews about the caller: its identity, and its permissions.
 //!
-//! Owns: the answers. Must not: keep anything. Whoever gets this far has the credential, and may do everything.
+//! Owns: the answers. Must not: store anything. A caller that reaches this has the credential, and may do everything.
 
 use super::answer;
 use super::body;
@@ -12,10 +12,10 @@ use crate::request::{Answer, ApiRequest};
 use http::StatusCode;
 use serde_json::{Value, json};
 
-/// What the owner of the data folder is called.
+/// The name of the data folder's owner.
 const OWNER: &str = "owner";
 
-/// The answer to a question of this kind; `None` when it is none.
+/// The answer to a review of this kind; `None` for other kinds.
 pub(super) fn answer(kind: &Kind, request: &ApiRequest) -> Option<Result<Answer, Refusal>> {
     let status = match (&*kind.resource.group, &*kind.resource.plural) {
         ("authorization.k8s.io", "selfsubjectaccessreviews") => json!({"allowed": true}),

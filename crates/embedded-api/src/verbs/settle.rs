@@ -1,6 +1,6 @@
-//! Bringing an object from the state that it has to another one, however often others come in between.
+//! Changing an object from its present state to another one, with retries when other writers change it meanwhile.
 //!
-//! Owns: reading, writing and trying again. Must not: know what the other state is.
+//! Owns: reading, writing and retrying. Must not: know the other state.
 
 use super::core::{Core, Kind, parsed};
 use super::deletion::is_over;
@@ -12,7 +12,7 @@ use crate::store::{Key, Object};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// So often is a change tried that others overtake.
+/// How often a change is tried when other writers change the object first.
 const ATTEMPTS: usize = 32;
 
 /// An object after a change.
@@ -22,15 +22,15 @@ pub(super) struct Settled {
     pub(super) kept: Kept,
     /// Whether it is new.
     pub(super) created: bool,
-    /// What the client is to be told.
+    /// Warnings for the client.
     pub(super) warnings: Vec<String>,
 }
 
-/// Changes the object at `key`, or makes it. `next` gives the state it is to have, from the one that it has; it is asked
+/// Changes the object at `key`, or creates it. `next` returns the new state for the present one; it is called
 /// again when the object has changed in the meantime.
 ///
 /// # Errors
-/// What `next` refuses, and 409 when the writer insists on a revision that is no longer the newest.
+/// The refusals of `next`, and 409 when the writer requires a revision that is no longer the newest.
 pub(super) async fn settle(
     core: &Core,
     kind: &Kind,
@@ -72,7 +72,7 @@ pub(super) async fn settle(
     Err(kind.modified(&key.name))
 }
 
-/// Writes a new state: nothing if it is the old one, the end of the object if it was only waiting for this.
+/// Writes a new state: nothing if it is the old one, a removal if the object waited only for this.
 async fn change(
     core: &Core,
     kind: &Kind,
@@ -82,7 +82,7 @@ async fn change(
     dry: bool,
 ) -> Result<Kept, NotKept> {
     if is_over(&kind.resource, &value) {
-        // Who watches is told the last state that was kept, who writes the one that was wished.
+        // Watchers get the last stored state; the writer gets the one that it requested.
         core.remove(old, before, dry).await?;
         return Ok(Kept::Only(value));
     }

@@ -1,7 +1,7 @@
-//! Opening: the kinds from their definitions, the store, and the objects that are always there.
+//! Opening: the kinds from their definitions, the store, and the objects that always exist.
 //!
-//! Owns: what a fresh folder holds, and keeping the CustomResourceDefinition documents as they were given.
-//! Must not: change objects that users have made.
+//! Owns: the content of a fresh folder, and storing the CustomResourceDefinition documents as they were given.
+//! Must not: change objects that users have created.
 
 use super::admission::{Birth, complete, new_object};
 use super::core::{Core, Kind, parsed, written};
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// Namespaces that are always there.
+/// Namespaces that always exist.
 const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
 /// Why the API cannot be opened.
@@ -27,7 +27,7 @@ pub enum OpenError {
     /// A CustomResourceDefinition cannot be served.
     #[error(transparent)]
     Definition(#[from] CrdError),
-    /// The kinds do not go together.
+    /// The kinds conflict.
     #[error(transparent)]
     Kinds(#[from] KindError),
     /// A schema cannot be used.
@@ -41,7 +41,7 @@ pub enum OpenError {
     /// The store cannot be opened.
     #[error(transparent)]
     Store(#[from] store::OpenError),
-    /// What is always there could not be written.
+    /// The objects that always exist could not be written.
     #[error("the folder can be read, but not written: {0}")]
     NotKept(Refusal),
     /// The runtime ended while the store was opened.
@@ -49,7 +49,7 @@ pub enum OpenError {
     Ended,
 }
 
-/// Kinds and objects, with what is always there.
+/// Kinds and objects, with those that always exist.
 pub(super) async fn core(options: Options) -> Result<Core, OpenError> {
     let custom = options.crds.iter().map(resources).collect::<Result<Vec<_>, _>>()?;
     let registry = Registry::new(custom.into_iter().flatten().collect())?;
@@ -102,7 +102,7 @@ async fn namespaces(core: &Core) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Keeps the documents that were given, and no others.
+/// Stores the documents that were given, and removes others.
 async fn definitions(core: &Core, documents: &[Value]) -> Result<(), OpenError> {
     let Some(kind) = core.at("apiextensions.k8s.io", "v1", "customresourcedefinitions") else {
         return Ok(());
@@ -133,7 +133,7 @@ async fn definitions(core: &Core, documents: &[Value]) -> Result<(), OpenError> 
     let gone = core
         .store
         .list(&kind.resource.storage, None, &Page::default(), |object| !given(object));
-    // The newest revision is never too old.
+    // The newest revision is always available.
     for object in gone.map(|listed| listed.objects).unwrap_or_default() {
         let last = parsed(&object).map_err(OpenError::NotKept)?;
         core.remove(&object, last, false).await.map_err(not_kept)?;
@@ -149,7 +149,7 @@ fn created(document: &Value) -> Timestamp {
 fn not_kept(why: NotKept) -> OpenError {
     match why {
         NotKept::Refused(refusal) => OpenError::NotKept(refusal),
-        // Nobody else is here yet.
+        // No other writer exists yet.
         NotKept::Changed => OpenError::Ended,
     }
 }

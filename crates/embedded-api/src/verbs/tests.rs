@@ -1,4 +1,4 @@
-//! The API as its clients see it, in this process.
+//! The API as its clients use it, in this process.
 
 mod creating;
 mod deleting;

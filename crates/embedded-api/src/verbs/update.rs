@@ -1,4 +1,4 @@
-//! Replacing an object, or its status, by what a client has made of it.
+//! Replacing an object, or its status, by the client's version of it.
 //!
 //! Owns: whether it is the object that the client has read. Must not: merge.
 
@@ -19,7 +19,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// The object, in a path.
+/// The object named by a path.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
     /// The namespace.
@@ -33,7 +33,7 @@ pub(super) struct Place<'a> {
 /// Replaces the object and answers with it.
 ///
 /// # Errors
-/// 400 and 422 for objects that are not well formed, 404 when there is none, 409 when it is another or has changed.
+/// 400 and 422 for objects that are not well formed, 404 when there is none, 409 when it is another one or has changed.
 pub(super) async fn update(
     core: &Arc<Core>,
     kind: &Arc<Kind>,
@@ -81,13 +81,13 @@ pub(super) async fn update(
     Ok(answer::warned(face.kept(code, settled.kept)?, &settled.warnings))
 }
 
-/// Whether a replacement of a missing object makes one.
+/// Whether an update of a missing object creates it.
 fn makes_on_update(kind: &Kind) -> bool {
     let resource = &kind.resource;
     !resource.custom && matches!(&*resource.plural, "leases" | "events")
 }
 
-/// Whether the replacement is for this object, not for an earlier one of the same name.
+/// Checks that the replacement is for this object, not for an earlier one of the same name.
 fn is_the_one(kind: &Kind, old: &Value, new: &Value) -> Result<(), Refusal> {
     let (meant, there) = (meta::uid(new), meta::uid(old));
     if meant.is_empty() || meant == there {

@@ -1,6 +1,6 @@
 //! Following the changes of objects.
 //!
-//! Owns: where a watch begins, how long it goes on, what it is told of what it selects. Must not: make anyone wait; a
+//! Owns: where a watch begins, how long it lasts, which events it sends. Must not: make other clients wait; a
 //! watcher that is too slow loses its watch.
 
 mod frames;
@@ -24,12 +24,12 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Changes that wait for a watcher to read them, besides those that the store keeps anyway.
+/// Changes that wait for a watcher to read them, besides those in the store's history.
 const WAITING: usize = 64;
-/// A watch without a timeout ends after a time from this on, and before twice that.
+/// A watch without a timeout ends after at least this time, and before twice this time.
 const SHORTEST: Duration = Duration::from_secs(1800);
 
-/// No watch goes on for longer: a time that is further away than clocks can say is none.
+/// No watch lasts longer: clocks cannot represent every later time.
 const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
 /// What is watched, and in which namespace.
@@ -45,7 +45,7 @@ pub(super) struct Watched<'a> {
 /// Answers with a watch.
 ///
 /// # Errors
-/// 400 for bad selectors, 504 for a revision that is yet to come. A revision that is no longer known is told in the watch.
+/// 400 for bad selectors, 504 for a revision that does not exist yet. The watch itself reports a revision that is no longer known.
 pub(super) fn watch(
     core: &Arc<Core>,
     watched: &Watched<'_>,

@@ -1,4 +1,4 @@
-//! One change of one object: what it asks for, and what the object must look like once it is done. No network.
+//! One change of one object: its request, and the state of the object after it. No network.
 
 use kube::api::DynamicObject;
 use kube::core::ObjectMeta;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 pub(crate) const FINALIZER: &str = "example.dev/held";
 
-/// What the test looks at of an object.
+/// The part of an object that the test compares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) uid: String,
@@ -14,7 +14,7 @@ pub(crate) struct Seen {
     pub(crate) facts: Facts,
 }
 
-/// What changes change.
+/// The fields that changes change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Facts {
     pub(crate) spec: Option<u64>,
@@ -45,7 +45,7 @@ impl From<&DynamicObject> for Seen {
     }
 }
 
-/// One change. The number is different in each, so that no change is mistaken for another one.
+/// One change. The number is different in each, so that changes cannot be confused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     Create {
@@ -56,12 +56,12 @@ pub(crate) enum Change {
     PatchStatus(u64),
     Replace(u64),
     Delete,
-    /// Takes the finalizer away.
+    /// Removes the finalizer.
     Release,
 }
 
 impl Change {
-    /// What the object is after it; `None`: gone.
+    /// The state of the object after it; `None`: deleted.
     pub(crate) fn after(self, before: Option<&Seen>) -> Option<Facts> {
         let facts = before.map(|seen| seen.facts.clone()).unwrap_or_default();
         match self {
@@ -86,7 +86,7 @@ impl Change {
         }
     }
 
-    /// Whether the object is as this change leaves it, given what it was.
+    /// Whether the object is as this change leaves it, given its previous state.
     pub(crate) fn made(self, before: Option<&Seen>, now: Option<&Seen>) -> bool {
         match (before, now) {
             (Some(before), Some(now)) => {
@@ -100,7 +100,7 @@ impl Change {
         }
     }
 
-    /// The body of the patch, for those that are one.
+    /// The body of the patch, for changes that are one.
     pub(crate) fn patch(self) -> Value {
         match self {
             Self::PatchSpec(count) => json!({"spec": {"count": count}}),

@@ -1,7 +1,7 @@
 //! The whole program under `kill -9`: writers and watchers over HTTPS, the process killed at random moments and started
 //! again on the same folder.
 //!
-//! Nothing that was acknowledged is lost, nothing that was not asked for appears, revisions never go back, and a watch
+//! No acknowledged write is lost, nothing appears that was not requested, revisions never decrease, and a watch
 //! that is resumed sees every change once, in order.
 //!
 //! `SKEIN_CRASH_ROUNDS` sets the number of rounds (20), `SKEIN_CRASH_SEED` repeats the choices of an earlier run.
@@ -45,7 +45,7 @@ fn seeded() -> SmallRng {
     SmallRng::seed_from_u64(seed)
 }
 
-/// All objects there are, and the revision of the list.
+/// All objects, and the revision of the list.
 async fn everything(drones: &Api<DynamicObject>) -> (u64, BTreeMap<String, Seen>) {
     let list = timeout(SOON, drones.list(&ListParams::default()))
         .await
@@ -59,7 +59,7 @@ async fn everything(drones: &Api<DynamicObject>) -> (u64, BTreeMap<String, Seen>
     (revision, objects.collect())
 }
 
-/// What there is, where it is not what was acknowledged: name, what was acknowledged, what there is.
+/// The differences from what was acknowledged: name, acknowledged state, present state.
 fn differences<'a>(known: &'a BTreeMap<String, Seen>, found: &'a BTreeMap<String, Seen>) -> Vec<Difference<'a>> {
     let names: BTreeSet<&String> = known.keys().chain(found.keys()).collect();
     let pairs = names
@@ -96,7 +96,7 @@ async fn nothing_acknowledged_is_lost_and_watches_resume_however_often_it_is_kil
         timeout(SOON, pace.reaches(until))
             .await
             .expect("writes are acknowledged");
-        // A random moment, not a condition that is waited for.
+        // A random moment, not a condition to wait for.
         tokio::time::sleep(Duration::from_micros(random.random_range(0..4000))).await;
         program.kill().await;
         writers = Vec::new();
@@ -133,7 +133,7 @@ async fn nothing_acknowledged_is_lost_and_watches_resume_however_often_it_is_kil
         record
             .check(&events)
             .unwrap_or_else(|wrong| panic!("round {round}: {wrong}"));
-        // Another watch, from before the last crash but one, is told the same.
+        // Another watch, from before the last crash but one, gets the same events.
         let later: Vec<_> = events
             .iter()
             .filter(|event| event.revision > begin_before)
@@ -145,7 +145,7 @@ async fn nothing_acknowledged_is_lost_and_watches_resume_however_often_it_is_kil
         assert_eq!(again.as_ref(), Ok(&later), "round {round}: from {begin_before}");
         begin_before = revision;
     }
-    // From the very beginning: all of it, or an honest refusal once that was compacted.
+    // From the very beginning: all events, or an error once they were compacted.
     let all = watcher.at_least(record.len()).await;
     let told = timeout(SOON, events_since(&drones, first, all.len())).await;
     let compacted = match told.expect("a watch from the beginning is told all or refused") {

@@ -28,7 +28,7 @@ impl Program {
         let mut command = Command::new(env!("CARGO_BIN_EXE_skein-api"));
         command.arg("--data-dir").arg(self.folder.path().join("data"));
         command.arg("--crds").arg(self.folder.path().join("crd.json"));
-        // Should the test die, the program sees the end of its standard input.
+        // If the test dies, the program reads the end of its standard input.
         command
             .arg("--until-stdin-closes")
             .stdin(Stdio::piped())
@@ -36,7 +36,7 @@ impl Program {
         command.kill_on_drop(true).spawn().unwrap()
     }
 
-    /// Starts it, and waits until it says that it is ready.
+    /// Starts it, and waits until it reports that it is ready.
     pub(crate) async fn start(&mut self) {
         let mut child = self.spawn();
         let mut said = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -60,7 +60,7 @@ impl Program {
         timeout(SOON, child.kill()).await.unwrap().unwrap();
     }
 
-    /// A client by the kubeconfig that the program has written. It stays good over restarts.
+    /// A client by the kubeconfig that the program has written. It stays valid over restarts.
     pub(crate) async fn drones(&self) -> Api<DynamicObject> {
         let read = Kubeconfig::read_from(self.folder.path().join("data/kubeconfig")).unwrap();
         let config = kube::Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await;

@@ -1,4 +1,4 @@
-//! What was changed, against what watches told. No network.
+//! The changes made, against the events of watches. No network.
 
 use crate::change::Seen;
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// One change that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Applied {
-    /// The object was this.
+    /// The object had this state.
     State(Seen),
-    /// The object with this uid went. Answers do not say at which revision.
+    /// The object with this uid was deleted. Answers do not contain the revision of that.
     Gone { uid: String },
 }
 
@@ -42,7 +42,7 @@ impl Record {
         }
     }
 
-    /// Every change once, in order, and nothing else. What is wrong, otherwise.
+    /// Checks that every change is there once, in order, and nothing else. Returns what is wrong.
     pub(crate) fn check(&self, events: &[Event]) -> Result<(), String> {
         let mut last = 0;
         let mut gone = BTreeSet::new();
@@ -60,7 +60,7 @@ impl Record {
                 return Err(format!("{event:?}, where there was {state:?}"));
             }
         }
-        // Each event is a change of its own: as many of them are all of them.
+        // Each event is a change of its own: if their number is equal, they are all.
         match events.len() == self.len() {
             true => Ok(()),
             false => Err(format!("{} events of {} changes", events.len(), self.len())),

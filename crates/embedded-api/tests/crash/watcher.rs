@@ -1,4 +1,4 @@
-//! A watch that is taken up again after every crash, from the last revision it was told.
+//! A watch that is resumed after every crash, from the last revision that it received.
 
 use crate::change::Seen;
 use crate::record::Event;
@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 
 /// A watch in a task of its own.
 pub(crate) struct Watcher {
-    /// What it was told.
+    /// The number of received events.
     events: watch::Receiver<usize>,
     log: Arc<Mutex<Vec<Event>>>,
     /// How often the program was started again.
@@ -46,7 +46,7 @@ impl Watcher {
         }
     }
 
-    /// The program is there again.
+    /// The program runs again.
     pub(crate) fn resume(&self) {
         assert!(!self.task.is_finished(), "the watcher has ended");
         self.starts.send_modify(|starts| *starts += 1);
@@ -67,7 +67,7 @@ impl Watcher {
     }
 }
 
-/// Watches until the connection breaks. Returns the last revision that it was told, by an event or a bookmark.
+/// Watches until the connection breaks. Returns the last revision that it received, by an event or a bookmark.
 async fn until_it_breaks(drones: &Api<DynamicObject>, since: u64, mut tell: impl FnMut(Event)) -> u64 {
     let mut last = since;
     let stream = match drones.watch(&WatchParams::default(), &since.to_string()).await {

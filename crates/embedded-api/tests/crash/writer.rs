@@ -1,4 +1,4 @@
-//! One writer: changes objects that nobody else changes, one request at a time, and remembers what it was told.
+//! One writer: changes objects that no other writer changes, one request at a time, and records the answers.
 
 use crate::change::{Change, FINALIZER, Seen};
 use crate::record::Applied;
@@ -13,10 +13,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::watch;
 
 const NAMES: usize = 12;
-/// Bytes that make an object heavy, so that the history is compacted while all this goes on.
+/// Bytes that make an object large, so that the history is compacted meanwhile.
 const PADDING: usize = 4096;
 
-/// How far all writers together are.
+/// The progress of all writers together.
 #[derive(Clone)]
 pub(crate) struct Pace {
     acknowledged: watch::Sender<u64>,
@@ -35,7 +35,7 @@ impl Pace {
         *self.acknowledged.borrow()
     }
 
-    /// The highest revision that anybody was told of.
+    /// The highest revision in any answer.
     pub(crate) fn highest(&self) -> u64 {
         self.highest.load(Ordering::SeqCst)
     }
@@ -73,7 +73,7 @@ impl Writer {
         }
     }
 
-    /// What it knows to be there.
+    /// The objects that it knows to exist.
     pub(crate) fn objects(&self) -> BTreeMap<String, Seen> {
         self.objects.clone()
     }
@@ -141,8 +141,8 @@ impl Writer {
         });
     }
 
-    /// After a restart: whether the change that was under way was made. Anything but that, or nothing, is wrong; that is
-    /// for the caller to see, who compares all objects. Returns whether one was under way.
+    /// After a restart: whether the change in progress was made. Anything but that, or nothing, is wrong; the
+    /// caller, which compares all objects, detects it. Returns whether one was in progress.
     pub(crate) fn settle(&mut self, found: &BTreeMap<String, Seen>) -> bool {
         let Some((name, change)) = self.under_way.take() else {
             return false;
@@ -155,7 +155,7 @@ impl Writer {
     }
 }
 
-/// Sends a change. Outside `None`: no answer. Inside `None`: the object is gone.
+/// Sends a change. Outer `None`: no answer. Inner `None`: the object is deleted.
 async fn send(drones: &Api<DynamicObject>, name: &str, change: Change, before: Option<&Seen>) -> Option<Option<Seen>> {
     let (posting, patching) = (PostParams::default(), PatchParams::default());
     let patch = Patch::Merge(change.patch());
@@ -179,7 +179,7 @@ async fn send(drones: &Api<DynamicObject>, name: &str, change: Change, before: O
     };
     match sent {
         Ok(object) if before.is_some_and(|seen| change.after(Some(seen)).is_none()) => {
-            // The answer is the last state of the object that has gone.
+            // The answer is the last state of the deleted object.
             assert_eq!(object.metadata.uid, before.map(|seen| seen.uid.clone()));
             Some(None)
         }
@@ -189,7 +189,7 @@ async fn send(drones: &Api<DynamicObject>, name: &str, change: Change, before: O
     }
 }
 
-/// A whole object: the one that is there, changed, or a new one.
+/// A whole object: the existing one, changed, or a new one.
 fn body(name: &str, change: Change, before: Option<&Seen>) -> DynamicObject {
     let kind = ApiResource::from_gvk(&GroupVersionKind::gvk("example.dev", "v1", "Drone"));
     let mut object = DynamicObject::new(name, &kind);

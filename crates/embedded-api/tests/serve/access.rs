@@ -1,4 +1,4 @@
-//! Who gets in, and who can look into the files.
+//! Which clients are admitted, and who can read the files.
 
 use crate::world::{SOON, World, body, client, raw};
 use embedded_api::serve::{self, Options, ServeError};

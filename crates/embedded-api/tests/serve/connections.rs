@@ -1,4 +1,4 @@
-//! What a connection carries, and what ends it.
+//! The requests on a connection, and what ends it.
 
 use crate::world::{SOON, World, body, client, connect, raw, rest};
 use bytes::Bytes;
@@ -99,7 +99,7 @@ async fn a_watch_without_events_outlives_the_deadlines() {
     let mut events = Box::pin(namespaces.watch(&WatchParams::default(), "0").await.unwrap());
     assert!(matches!(events.next().await, Some(Ok(WatchEvent::Added(_)))));
     let sender = world.watches.recv().await.unwrap();
-    // Longer than each of them: what must not happen has had its time.
+    // Longer than each of them: what must not happen has had enough time.
     assert!(timeout(short * 5, sender.closed()).await.is_err());
     let event =
         json!({"type": "DELETED", "object": {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}}});
@@ -113,7 +113,7 @@ async fn idle_connections_that_have_shown_nothing_do_not_delay_the_owner() {
     let world = World::new();
     let limits = Limits {
         connections: 16,
-        // Whoever waits for these has waited too long.
+        // A test that waits for these has waited too long.
         handshake: Duration::from_secs(600),
         credential: Duration::from_secs(600),
         ..Limits::default()
@@ -130,7 +130,7 @@ async fn idle_connections_that_have_shown_nothing_do_not_delay_the_owner() {
     for _ in 0..100 {
         crowd.push(TcpStream::connect(serving.address).await.unwrap());
     }
-    // One that was there before keeps its connection, and a new one finds a place.
+    // An earlier connection is kept, and a new one finds a place.
     timeout(SOON, namespaces.get("a")).await.unwrap().unwrap();
     let another = Api::<Namespace>::all(client(&serving.kubeconfig).await);
     timeout(SOON, another.get("a")).await.unwrap().unwrap();
@@ -151,7 +151,7 @@ async fn connections_that_do_not_show_the_credential_in_time_are_ended() {
             ..Options::default()
         })
         .await;
-    // No handshake, nothing after it, half a header, refused requests for ever, an HTTP/2 preface and no more.
+    // No handshake, nothing after it, half a header, refused requests without end, an HTTP/2 preface and no more.
     let mut silent = TcpStream::connect(serving.address).await.unwrap();
     assert!(matches!(
         timeout(SOON, silent.read(&mut [0; 8])).await,

@@ -1,4 +1,4 @@
-//! What ends in order, and what stays over a restart.
+//! The shutdown order, and what stays over a restart.
 
 use crate::world::{SOON, World, client};
 use embedded_api::serve::{self, Limits, Options, ServeError};

@@ -1,4 +1,4 @@
-//! A client that asks for much and takes nothing of it.
+//! A client that requests much data and reads none of it.
 
 use crate::world::{SOON, World, connect};
 use bytes::Bytes;
@@ -10,10 +10,10 @@ use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-/// More than fits between two ends of a connection.
+/// More than fits in the buffers of a connection.
 const MUCH: usize = 64 << 20;
 
-/// Answers with so much, and tells when an answer is no longer kept.
+/// Answers with this many bytes, and notifies when an answer is no longer kept.
 #[derive(Clone)]
 struct Generous {
     dropped: mpsc::Sender<()>,
@@ -26,7 +26,7 @@ struct Much {
 
 impl Drop for Much {
     fn drop(&mut self) {
-        // A test that has ended need not know.
+        // A test that has ended does not need it.
         let _ = self.dropped.try_send(());
     }
 }

@@ -1,4 +1,4 @@
-//! What the tests serve, and clients that look at it from outside.
+//! The server of the tests, and clients that connect from outside.
 
 use bytes::Bytes;
 use embedded_api::request::{Answer, ApiRequest, Body};
@@ -21,7 +21,7 @@ use tokio_rustls::client::TlsStream;
 
 pub(crate) const SOON: Duration = Duration::from_secs(20);
 
-/// A namespace for every request, a watch that stays for `watch=true`; `/slow` answers when it is let go.
+/// A namespace for every request, a watch that stays open for `watch=true`; `/slow` answers when it is released.
 #[derive(Clone)]
 pub(crate) struct Script {
     asked: Arc<AtomicUsize>,
@@ -54,7 +54,7 @@ impl Handler for Script {
     }
 }
 
-/// A data folder, and what is served from it.
+/// A data folder, and its server.
 pub(crate) struct World {
     _kept: tempfile::TempDir,
     pub(crate) folder: Folder,
@@ -134,10 +134,10 @@ pub(crate) async fn connect(serving: &Serving, protocol: &[u8]) -> TlsStream<Tcp
         .unwrap()
 }
 
-/// Everything the server says until it closes the connection.
+/// Everything that the server sends until it closes the connection.
 pub(crate) async fn rest(stream: &mut TlsStream<TcpStream>) -> String {
     let mut said = Vec::new();
-    // A connection that is cut ends with an error: it has ended, and that is the point.
+    // A connection that is cut ends with an error: that it ended is what counts.
     let _ = timeout(SOON, stream.read_to_end(&mut said))
         .await
         .expect("the server ends the connection");

@@ -1,4 +1,4 @@
-//! `skein-differ`: random scripts to a real autopilot and to the simulated one.
+//! `skein-differ`: runs random scripts on a real autopilot and on the simulated one.
 //!
 //! Owns: the command line and what is printed. Must not: compare, or start the autopilot.
 
@@ -12,9 +12,9 @@ use sitl::differ::{Found, Live, Outcome, Report, Session, Settings, Wire, genera
 use sitl::model::Autopilot;
 use sitl::replay::Comparison;
 
-/// Gives random scripts to a running autopilot and to the simulated one and prints what differs. Ends with status 0 when
+/// Runs random scripts on a running autopilot and on the simulated one and prints what differs. Ends with status 0 when
 /// nothing does, 1 when something does, 2 when the command line is wrong, 3 when the autopilot must be started again
-/// before it can go on: the last line then says with which script.
+/// before it can continue: the last line then says with which script.
 #[derive(Parser)]
 #[command(name = "skein-differ", version)]
 struct Args {
@@ -30,7 +30,7 @@ struct Args {
     /// Its MAVLink system id.
     #[arg(long, default_value_t = 1)]
     system: u8,
-    /// How much faster than in life its time runs.
+    /// How much faster than real time its clock runs.
     #[arg(long, default_value_t = 1.0)]
     speedup: f64,
     /// How many scripts.
@@ -48,10 +48,10 @@ struct Args {
     /// How often a script that differs is run again to shorten it; 0: never.
     #[arg(long, default_value_t = 40)]
     tries: usize,
-    /// Keeps what the autopilot did with each script in this folder.
+    /// Saves what the autopilot did with each script in this folder.
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
-    /// Judges again what is kept in this folder, without an autopilot.
+    /// Judges again what is saved in this folder, without an autopilot.
     #[arg(long, value_name = "FOLDER")]
     judge: Option<PathBuf>,
     /// Prints the scripts and runs none.

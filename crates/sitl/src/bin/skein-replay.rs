@@ -1,4 +1,4 @@
-//! `skein-replay FOLDER`: how far the simulated autopilots do what recorded real ones did.
+//! `skein-replay FOLDER`: how well the simulated autopilots reproduce what recorded real ones did.
 //!
 //! Owns: the command line. Must not: compare.
 

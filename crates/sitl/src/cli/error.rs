@@ -1,6 +1,6 @@
 //! What can be wrong with the command line.
 //!
-//! Owns: the error lines, each with what to do. Must not: check anything.
+//! Owns: the error lines, each with what to do. Must not: check flags.
 
 /// What is wrong with a combination of flags.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,7 +26,7 @@ pub enum ArgsError {
         flag: &'static str,
         /// The name in it.
         name: String,
-        /// The names there are.
+        /// The existing names.
         known: String,
     },
     /// Not a number in range.

@@ -1,4 +1,4 @@
-//! Where vehicles are reached and where they stand, as written on the command line.
+//! The endpoints and places of vehicles, as written on the command line.
 //!
 //! Owns: reading and printing both. Must not: open anything.
 
@@ -9,7 +9,7 @@ use std::str::FromStr;
 
 use crate::model::Wgs84;
 
-/// How vehicles are reached.
+/// The endpoints of vehicles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkSpec {
     /// A pseudo-terminal each, with a link FOLDER/NAME.
@@ -18,7 +18,7 @@ pub enum LinkSpec {
     Udp(SocketAddr),
     /// Listens on this address, the port counted up per vehicle.
     Tcp(SocketAddr),
-    /// Nowhere: nobody talks to the vehicle.
+    /// No endpoint: no client can connect.
     None,
 }
 
@@ -54,7 +54,7 @@ impl FromStr for LinkSpec {
 pub struct Home(pub Wgs84);
 
 impl Home {
-    /// The place where simulated vehicles usually stand.
+    /// The usual place of simulated vehicles.
     pub const USUAL: Self = Self(Wgs84 {
         lat_deg: 47.397_742,
         lon_deg: 8.545_594,

@@ -1,6 +1,6 @@
 //! Acts as frames of a ground station.
 //!
-//! Owns: payload layouts of what a script sends (MAVLink common.xml). Must not: choose anything.
+//! Owns: payload layouts of the messages of a script (MAVLink common.xml). Must not: choose values.
 
 use mavlink::Message;
 use mavlink::dialects::ardupilotmega::MavMessage;
@@ -16,14 +16,14 @@ const PARAM_REAL32: u8 = 9;
 /// Where a script takes place.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scene {
-    /// Where the vehicle stood when it began; its altitude is the ground's.
+    /// The vehicle's place when the script began; its altitude is the ground's.
     pub(super) place: Wgs84,
     /// The vehicle's system id.
     pub(super) system: u8,
     pub(super) autopilot: Autopilot,
 }
 
-/// The frame of an act; `None` for what is not sent at once.
+/// The frame of an act; `None` for an act that sends nothing at once.
 pub(super) fn frame(scene: &Scene, sender: &mut Sender, act: &Act) -> Option<Vec<u8>> {
     let (id, payload) = match act {
         Act::Command {
@@ -119,7 +119,7 @@ fn param_set(scene: &Scene, name: &str, value: f32, integer: bool) -> (u32, Vec<
     (23, payload)
 }
 
-/// Degrees × 10⁷ of a point that many metres away.
+/// Degrees × 10⁷ of a point at this distance in metres.
 fn e7(place: Wgs84, north_m: f32, east_m: f32) -> (i32, i32) {
     place.offset_metres(f64::from(north_m), f64::from(east_m)).e7()
 }
@@ -136,7 +136,7 @@ fn command(
         if amsl { up_m + scene.place.amsl_m as f32 } else { up_m }
     };
     let mut payload: Vec<u8> = params.into_iter().flat_map(f32::to_le_bytes).collect();
-    // NaN ends the simulator of ArduPilot.
+    // NaN crashes the simulator of ArduPilot.
     let not_given = match scene.autopilot {
         Autopilot::Px4 => f32::NAN,
         Autopilot::ArduPilot => 0.0,

@@ -1,13 +1,13 @@
 //! Scripts from seeds.
 //!
-//! Owns: how often what is drawn. Must not: hold the lists it draws from, or depend on anything but the seed.
+//! Owns: how often each step is drawn. Must not: hold the lists that it draws from, or depend on anything but the seed.
 
 use super::pools;
 use super::script::{Act, At, Form, Script, Setpoint, Step};
 use crate::faults::chance::Chance;
 use crate::model::Autopilot;
 
-/// Masks of a set-point with only a place, only a velocity, both, and nothing.
+/// Masks of a set-point with only a position, only a velocity, both, and nothing.
 const PLACE: u16 = 0b1101_1111_1000;
 const VELOCITY: u16 = 0b1101_1100_0111;
 const BOTH: u16 = 0b1101_1100_0000;
@@ -50,7 +50,7 @@ impl Draw {
         of[self.chance.below(of.len())]
     }
 
-    /// Seconds between these two, in tenths.
+    /// A duration between these two, in seconds, to a tenth.
     fn span(&mut self, from: f64, to: f64) -> f64 {
         let tenths = ((to - from) * 10.0) as usize + 1;
         from + self.chance.below(tenths) as f64 / 10.0
@@ -60,7 +60,7 @@ impl Draw {
         (from + self.chance.below((to - from + 1) as usize) as i32) as f32
     }
 
-    /// Not a number, where it is a way to say "not given". It ends the simulator of ArduPilot (a floating point exception).
+    /// Not a number, if that can mean "not given". It crashes the simulator of ArduPilot (a floating point exception).
     fn not_given(&self) -> f32 {
         if self.is_px4() { f32::NAN } else { 0.0 }
     }
@@ -92,7 +92,7 @@ impl Draw {
         self.put(wait, Act::Wait);
     }
 
-    /// Parameters first, then a flight in which something is lost.
+    /// Parameters first, then a flight in which something fails.
     fn failsafe(&mut self) {
         for _ in 0..=self.chance.below(3) {
             let act = self.write_parameter();
@@ -151,7 +151,7 @@ impl Draw {
         self.put(lasts, back);
     }
 
-    /// To a place that may lie outside a fence.
+    /// To a place that may be outside a fence.
     fn go_far(&mut self, after: f64) {
         let (north_m, east_m) = (self.metres(20, 60), self.metres(-30, 30));
         let up_m = self.metres(8, 30);
@@ -166,7 +166,7 @@ impl Draw {
         self.put(wait, Act::Wait);
     }
 
-    /// A stream of set-points, PX4's mode for them, and their end.
+    /// A stream of set-points, PX4's mode for them, and the end of the stream.
     fn set_points(&mut self, after: f64) {
         let point = self.set_point();
         self.put(after, Act::Stream(Some(point)));
@@ -429,7 +429,7 @@ impl Draw {
         Act::ParamSet { name, value, integer }
     }
 
-    /// A command to somebody else, or to everybody.
+    /// A command to another system, or to all.
     fn stranger(&mut self) -> Act {
         let (system, component) = self.one(&[
             (Some(0), 0),
@@ -450,7 +450,7 @@ impl Draw {
         }
     }
 
-    /// Commands whose parameters matter.
+    /// Commands whose parameters have an effect.
     fn particular(&mut self, flying: bool) -> Act {
         let zero = At::Plain(0.0, 0.0, 0.0);
         let form = self.any_form();

@@ -1,22 +1,22 @@
-//! What came of a script on both sides.
+//! The verdict on a script from both sides.
 //!
-//! Owns: which statements are dropped, and in how many ways the simulated side is tried. Must not: shrink.
+//! Owns: which statements are dropped, and how many variants of the simulated side are tried. Must not: shrink.
 
 use super::live::Run;
 use super::simulated::{Warp, simulated};
 use crate::replay::{Channel, Comparison, Fact, Heard, compare};
 
-/// Two acks of one command.
+/// The largest time between two acks of one command.
 const TOGETHER_S: f64 = 0.3;
 
 /// See the module text.
 #[derive(Debug)]
 pub enum Outcome {
-    /// The same.
+    /// Equal.
     Same,
-    /// The same when messages near a transition reach the simulated vehicle a little earlier or later.
+    /// Equal when messages near a transition reach the simulated vehicle a little earlier or later.
     SameWarped,
-    /// Another, in every way it was tried. The comparison is that of the plain run.
+    /// Different, in every variant. The comparison is that of the plain run.
     Differs(Comparison),
 }
 
@@ -28,7 +28,7 @@ impl Outcome {
     }
 }
 
-/// Judges a run of the real autopilot against the simulator.
+/// Compares a run of the real autopilot with the simulator.
 #[must_use]
 pub fn judge(run: &Run) -> Outcome {
     let plain = against(run, &Warp::default());
@@ -47,8 +47,8 @@ fn against(run: &Run, warp: &Warp) -> Comparison {
     compare(&real, &simulated, &[], run.end_s)
 }
 
-/// Two acks of the same command that come together are put in order: PX4's link and its commander both answer a change of
-/// mode, and which of them is first is chance.
+/// Two acks of the same command at nearly the same time are put in order: PX4's link and its commander both answer a change
+/// of mode, and which of them is first is random.
 fn in_one_order(mut heard: Vec<Heard>) -> Vec<Heard> {
     let ack = |heard: &Heard| match heard.fact {
         Fact::Ack { command, result } => Some((command, result)),
@@ -69,8 +69,8 @@ fn in_one_order(mut heard: Vec<Heard>) -> Vec<Heard> {
     heard
 }
 
-/// What the real autopilot reported after the last step is dropped where the simulated one has reported less: it may come
-/// later still.
+/// What the real autopilot reported after the last step is dropped if the simulated one has reported less: it may come
+/// later.
 fn without_late(real: &[Heard], simulated: &[Heard], end_s: f64) -> Vec<Heard> {
     let mut kept = Vec::new();
     for channel in Channel::ALL {

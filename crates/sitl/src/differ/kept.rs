@@ -1,4 +1,4 @@
-//! What a real autopilot did with a script, kept in a file, so that it can be judged again without the autopilot.
+//! What a real autopilot did with a script, saved in a file, so that it can be judged again without the autopilot.
 //!
 //! Owns: the form of the file (JSON). Must not: judge.
 
@@ -23,7 +23,7 @@ struct File {
     end_s: f64,
     /// Seconds, and the frame in hexadecimal digits.
     inputs: Vec<(f64, String)>,
-    /// Seconds, what, and one or two numbers.
+    /// Seconds, kind of statement, and one or two numbers.
     heard: Vec<(f64, String, u32, u8)>,
     /// The script, for people.
     script: Vec<String>,
@@ -66,7 +66,7 @@ pub fn keep(folder: &Path, number: u64, run: &Run, script: &str) -> io::Result<(
     fs::write(folder.join(name), serde_json::to_vec(&file).map_err(io::Error::other)?)
 }
 
-/// All runs that are kept in `folder`, by name, with their scripts.
+/// All runs that are saved in `folder`, by name, with their scripts.
 ///
 /// # Errors
 /// The folder or a file in it cannot be read.

@@ -1,6 +1,6 @@
 //! The real side of a script: an autopilot on a stream of bytes, by its own clock.
 //!
-//! Owns: pace, what is remembered, and bringing the vehicle to a known state. Must not: judge, or start the autopilot.
+//! Owns: pace, what is recorded, and bringing the vehicle to a known state. Must not: judge, or start the autopilot.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -16,7 +16,7 @@ use crate::model::{Autopilot, Wgs84};
 use crate::replay::Heard;
 use crate::wire::{Fields, Frame, FrameReader, Sender};
 
-/// A real autopilot is listened to for this long after the last step.
+/// Messages of a real autopilot are recorded for this long after the last step.
 pub(super) const TAIL_S: f64 = 6.0;
 /// What the comparison and the clock need: message and interval in microseconds.
 pub(super) const STREAMS: [(u32, f32); 8] = [
@@ -24,7 +24,7 @@ pub(super) const STREAMS: [(u32, f32); 8] = [
     (1, 500_000.0),
     (33, 200_000.0),
     (245, 200_000.0),
-    // PX4 sends these often unless it is told not to.
+    // PX4 sends these often unless they are switched off.
     (30, -1.0),
     (31, -1.0),
     (83, -1.0),
@@ -38,29 +38,29 @@ const FENCE: u16 = 207;
 const SET_HOME: u16 = 179;
 const FORCE: f32 = 21196.0;
 const POINTS_EVERY_S: f64 = 0.2;
-/// Silence of the clock, in our own time.
+/// Silence of the autopilot's clock, in real time.
 const SILENT: Duration = Duration::from_secs(15);
-/// A landing from the greatest height, and everything that must be well again after it.
+/// A landing from the greatest height, and the time until the vehicle is ready again.
 const SETTLES_S: f64 = 150.0;
 
-/// Why the autopilot is of no use any more.
+/// Why the autopilot cannot be used any more.
 #[derive(Debug, Error)]
 pub enum LiveError {
     /// The link broke.
     #[error("the link to the autopilot failed; start it again")]
     Link(#[from] io::Error),
-    /// Its clock stands still.
+    /// Its clock does not advance.
     #[error("nothing was received from the autopilot for 15 s; start it again")]
     Silent,
-    /// It cannot be brought back.
+    /// It cannot be brought back to a known state.
     #[error("the vehicle is not ready on the ground {SETTLES_S} s after a script ({what}); start the autopilot again")]
     Unsettled {
-        /// In which state it is.
+        /// Its state.
         what: String,
     },
 }
 
-/// A stream to an autopilot. Reading gives up after about a millisecond.
+/// A stream to an autopilot. A read times out after about a millisecond.
 pub enum Wire {
     /// As of ArduPilot.
     Tcp(TcpStream),
@@ -104,17 +104,17 @@ impl Wire {
     }
 }
 
-/// What came of a script on the real autopilot.
+/// The record of a script on the real autopilot.
 pub struct Run {
-    /// Where.
+    /// The place and the ids.
     pub(super) scene: Scene,
-    /// What the vehicle was sent, in seconds since the script began.
+    /// What was sent to the vehicle, in seconds since the script began.
     pub(super) inputs: Vec<(f64, Vec<u8>)>,
-    /// When each step came.
+    /// When each step was executed.
     pub(super) steps_s: Vec<f64>,
-    /// What it said.
+    /// What it reported.
     pub heard: Vec<Heard>,
-    /// When the last step came.
+    /// When the last step was executed.
     pub end_s: f64,
     /// Parameters as they were before the script.
     pub(super) parameters: Vec<(String, f32)>,
@@ -138,7 +138,7 @@ pub struct Live {
     recording: Option<Recording>,
     /// By name: bits and type.
     values: BTreeMap<String, (u32, u8)>,
-    /// As they were at the beginning.
+    /// The values at the beginning.
     originals: BTreeMap<String, (u32, u8)>,
     written: BTreeSet<&'static str>,
 }
@@ -247,7 +247,7 @@ impl Live {
         Ok(())
     }
 
-    /// Parameters that the simulated vehicle has and the real one has not.
+    /// Parameters that the simulated vehicle has and the real one lacks.
     #[must_use]
     pub fn unknown_parameters(&self) -> Vec<String> {
         let names = super::simulated::parameter_names(&self.scene);
@@ -388,7 +388,7 @@ impl Live {
     }
 
     fn now_s(&self) -> f64 {
-        // The clock is read 20 times a second; it is not believed to have run on for long without being read.
+        // The clock is read 20 times a second; it is assumed not to have run long without being read.
         self.boot_s + (self.boot_read.elapsed().as_secs_f64() * self.speedup).min(0.2)
     }
 

@@ -1,4 +1,4 @@
-//! A script: what is sent to a vehicle, and when.
+//! A script: the messages to a vehicle, and their times.
 //!
 //! Owns: the steps and how they are printed. Must not: know a frame's bytes, or draw anything.
 
@@ -9,9 +9,9 @@ use crate::model::Autopilot;
 /// See the module text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
-    /// For which stack.
+    /// The stack.
     pub autopilot: Autopilot,
-    /// What it was drawn from.
+    /// The seed that it was drawn from.
     pub seed: u64,
     /// In order.
     pub steps: Vec<Step>,
@@ -24,11 +24,11 @@ pub struct Step {
     pub place: usize,
     /// Seconds of the vehicle's time since the step before.
     pub after_s: f64,
-    /// What then.
+    /// The act.
     pub act: Act,
 }
 
-/// What is sent, or changes.
+/// A message, or a change of what is sent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Act {
     /// COMMAND_LONG or COMMAND_INT.
@@ -41,7 +41,7 @@ pub enum Act {
         at: At,
         /// Which of the two messages.
         form: Form,
-        /// Target system, relative to the vehicle's: 0 is the vehicle, 1 the next system; `None` is everybody.
+        /// Target system, relative to the vehicle's: 0 is the vehicle, 1 the next system; `None` is all.
         system: Option<u8>,
         /// Target component.
         component: u8,
@@ -69,7 +69,7 @@ pub enum Act {
     },
     /// One set-point.
     Point(Setpoint),
-    /// A set-point five times a second from now on, or none any more.
+    /// A set-point five times a second from now on, or none.
     Stream(Option<Setpoint>),
     /// A ground station's heartbeats once a second: on or off.
     Heartbeats(bool),
@@ -89,9 +89,9 @@ pub enum Form {
 /// Parameters 5 to 7.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum At {
-    /// As they stand. In COMMAND_INT, 5 and 6 are whole numbers.
+    /// Plain values. In COMMAND_INT, 5 and 6 are whole numbers.
     Plain(f32, f32, f32),
-    /// Not given: NaN, or INT32_MAX, with this altitude above the ground (NaN: none), above mean sea level if so.
+    /// Not given: NaN, or INT32_MAX, with this altitude above the ground (NaN: none); `amsl`: above mean sea level.
     Here {
         /// Metres above the ground.
         up_m: f32,
@@ -120,7 +120,7 @@ pub enum Setpoint {
         frame: u8,
         /// POSITION_TARGET_TYPEMASK.
         mask: u16,
-        /// Metres north of where the script began, east of it, above the ground.
+        /// Metres north of where the script began, metres east of it, metres above the ground.
         place: [f32; 3],
         /// Metres a second, north, east, down.
         velocity: [f32; 3],
@@ -139,14 +139,14 @@ pub enum Setpoint {
 }
 
 impl Script {
-    /// Seconds from its beginning to its last step.
+    /// The duration from its beginning to its last step, in seconds.
     #[must_use]
     pub fn length_s(&self) -> f64 {
         self.steps.iter().map(|step| step.after_s).sum()
     }
 
-    /// The same without the steps at `left_out` (indices now, not places as drawn). Pauses stay, so that what is left comes
-    /// when it came before.
+    /// The same without the steps at `left_out` (present indices, not places as drawn). Pauses stay, so that the remaining
+    /// steps keep their times.
     #[must_use]
     pub fn without(&self, left_out: &[usize]) -> Self {
         let mut steps = Vec::new();

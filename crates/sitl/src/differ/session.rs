@@ -1,6 +1,6 @@
 //! Many scripts on one autopilot.
 //!
-//! Owns: the count, and when a difference is looked at again. Must not: print.
+//! Owns: the count, and when a difference is checked again. Must not: print.
 
 use std::path::PathBuf;
 
@@ -19,18 +19,18 @@ pub struct Settings {
     pub autopilot: Autopilot,
     /// The first script's seed; the others follow.
     pub seed: u64,
-    /// Where what the real autopilot did with each script is kept.
+    /// The folder for the records of the real autopilot.
     pub keep: Option<PathBuf>,
-    /// Runs of shortened scripts for each that differs; 0 shrinks nothing.
+    /// Runs of shortened scripts for each that differs; 0: no shrinking.
     pub tries: usize,
 }
 
-/// What came of one script.
+/// The result of one script.
 #[derive(Debug)]
 pub struct Report {
     /// The script as it was drawn.
     pub script: Script,
-    /// What was found.
+    /// The comparison's result.
     pub found: Found,
 }
 
@@ -39,9 +39,9 @@ pub struct Report {
 pub enum Found {
     /// No difference.
     Same,
-    /// No difference within what may differ in time.
+    /// No difference within the tolerance of time.
     SameWarped,
-    /// A difference that did not come again on the real autopilot: not counted as one.
+    /// A difference that did not occur again on the real autopilot: it does not count.
     Once(Comparison),
     /// A difference, and the shortest script that still shows one.
     Differs {
@@ -67,13 +67,13 @@ impl Session {
     /// Runs the script with this number, and shortens it if it differs.
     ///
     /// # Errors
-    /// The autopilot must be started again. What was found before comes first.
+    /// The autopilot must be started again. The report so far comes first.
     pub fn run(&self, live: &mut Live, number: u64) -> (Option<Report>, Result<(), LiveError>) {
         let script = generate(self.settings.autopilot, self.settings.seed.wrapping_add(number));
         self.run_script(live, script, number)
     }
 
-    /// The same with a script of one's own.
+    /// The same with a given script.
     ///
     /// # Errors
     /// As above.

@@ -1,11 +1,11 @@
 //! Fewer steps that still differ.
 //!
-//! Owns: what is left out next. Must not: know why a script differs.
+//! Owns: which step is left out next. Must not: know why a script differs.
 
 use super::script::{Act, Script};
 
-/// Leaves out steps as long as `differs` says that the rest still does, at most `tries` times. `differs` may fail, which
-/// ends it with what was found so far.
+/// Leaves out steps as long as `differs` is true for the rest, at most `tries` times. When `differs` fails, it returns
+/// the result so far.
 pub(super) fn shrink<E>(
     script: &Script,
     tries: usize,

@@ -1,4 +1,4 @@
-//! The simulated side of a script: a vehicle that booted a while ago hears the same bytes at the same seconds.
+//! The simulated side of a script: a vehicle that booted before gets the same bytes at the same seconds.
 //!
 //! Owns: its state before the script, and warped times. Must not: judge.
 
@@ -12,17 +12,17 @@ use crate::model::{Port, Vehicle, VehicleConfig};
 use crate::replay::{Fact, Heard, facts};
 use crate::wire::{Frame, FrameReader, Incoming, Outgoing, Sender};
 
-/// It has everything that it needs for arming by then.
+/// After this time it is ready to arm.
 const WARM_UP_S: f64 = 60.0;
 /// One step of the model, so that each statement has its time.
 const STEP_S: f64 = 0.02;
-/// It goes on for this long after the real one, so that it may be late.
+/// It runs this much longer than the real one, so that it may be late.
 const LATER_S: f64 = 6.0;
 /// Times are shifted by these.
 const SHIFTS_S: [f64; 6] = [-1.5, -0.8, -0.3, 0.3, 0.8, 1.5];
 /// Pauses are stretched by these.
 const SHARES: [f64; 4] = [0.9, 0.95, 1.05, 1.1];
-/// And each message is moved at random, so many times.
+/// And each message is moved at random, in this many variants.
 const JITTERED: u64 = 16;
 
 /// A map from the real vehicle's seconds to the simulated one's.
@@ -30,7 +30,7 @@ const JITTERED: u64 = 16;
 pub struct Warp(Vec<(f64, f64)>);
 
 impl Warp {
-    /// All that are tried when the plain run differs.
+    /// All variants to try when the plain run differs.
     pub fn all(run: &Run) -> impl Iterator<Item = Self> + '_ {
         let shifted = SHIFTS_S.into_iter().map(|shift| Self::of(run, |at, _| at + shift));
         let stretched = SHARES.into_iter().map(|share| Self::of(run, move |at, _| at * share));
@@ -76,7 +76,7 @@ impl Warp {
     }
 }
 
-/// What the simulated vehicle says to the inputs of `run`, in seconds of the real one.
+/// The simulated vehicle's answers to the inputs of `run`, in seconds of the real one.
 #[must_use]
 pub fn simulated(run: &Run, warp: &Warp) -> Vec<Heard> {
     let mut bench = Bench::new(&run.scene, &run.parameters);
@@ -111,7 +111,7 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    /// What of `frame` counts.
+    /// The facts in `frame` that count.
     pub(super) fn take(&mut self, frame: &Frame) -> Vec<Fact> {
         if frame.id == 77 && !matches!(frame.payload.get(8).copied().unwrap_or(0), 0 | 255) {
             return Vec::new();
@@ -157,7 +157,7 @@ impl Bench {
         }
     }
 
-    /// As the real one was brought to: streams, heartbeats, mode.
+    /// Brings it to the real one's state: streams, heartbeats, mode.
     fn warm_up(&mut self, scene: &Scene) {
         let mut station = Sender::new(255, 190);
         self.pass(5.0);
@@ -174,7 +174,7 @@ impl Bench {
             self.pass(self.now_s + 1.0);
         }
         self.pass(WARM_UP_S);
-        // Both sides begin in the same state: only what changes counts.
+        // Both sides begin in the same state: only changes count.
         self.heard.clear();
     }
 

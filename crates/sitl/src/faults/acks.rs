@@ -1,6 +1,6 @@
 //! Faults of commands: which acks they change, and how.
 //!
-//! Owns: the faults that wait for an ack, and the acks that wait for their time. Must not: count arrivals.
+//! Owns: the faults that apply to an ack, and delayed acks. Must not: count arrivals.
 
 use super::script::CommandFault;
 use crate::wire::{Address, CommandAck};
@@ -9,20 +9,20 @@ const IN_PROGRESS: u8 = 5;
 /// IN_PROGRESS is repeated this often.
 const PROGRESS_EVERY_S: f64 = 0.5;
 
-/// More acks than this do not wait; those that come then are lost.
+/// The limit of delayed acks; further ones are lost.
 const MOST_LATER: usize = 10_000;
 
 /// See the module text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Acks {
-    /// The fault that the present arrival of a command suffers.
+    /// The faults of the present arrival of a command.
     faults: Vec<(u16, CommandFault)>,
     /// Acks and when they are due.
     later: Vec<(f64, CommandAck)>,
 }
 
 impl Acks {
-    /// A command arrived and suffers `fault`, or none. True when the vehicle hears it.
+    /// A command arrived and has `fault`, or none. True when the vehicle receives it.
     pub(super) fn arrived(&mut self, command: u16, from: Address, fault: Option<CommandFault>, now_s: f64) -> bool {
         self.faults.retain(|(other, _)| *other != command);
         let ack = CommandAck {
@@ -51,7 +51,7 @@ impl Acks {
         }
     }
 
-    /// What becomes of an ack of the vehicle now.
+    /// What is sent now for an ack of the vehicle.
     pub(super) fn said(&mut self, ack: CommandAck, now_s: f64) -> Vec<CommandAck> {
         let fault = self.faults.iter().find(|(command, _)| *command == ack.command);
         let to = |Address { system, component }: Address| CommandAck {
@@ -82,7 +82,7 @@ impl Acks {
         }
     }
 
-    /// Acks whose time has come, in order.
+    /// Delayed acks that are due, in order.
     pub(super) fn due(&mut self, now_s: f64) -> Vec<CommandAck> {
         if self.later.is_empty() {
             return Vec::new();
@@ -93,7 +93,7 @@ impl Acks {
         due.into_iter().map(|(_, ack)| ack).collect()
     }
 
-    /// The board restarted: what it had to say is gone.
+    /// The board restarted: its pending acks are lost.
     pub(super) fn clear(&mut self) {
         self.faults.clear();
         self.later.clear();

@@ -1,11 +1,11 @@
-//! Damage to bytes: lost, changed, put in, cut off.
+//! Damage to bytes: lost, changed, inserted, truncated.
 //!
 //! Owns: what each kind does to a run of bytes. Must not: know when.
 
 use super::chance::Chance;
 use super::script::Bytes;
 
-/// How bytes suffer now, in percent.
+/// The present damage to bytes, in percent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Damage {
     lost: f64,

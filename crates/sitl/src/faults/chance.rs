@@ -1,13 +1,13 @@
-//! Chance that is the same in every run: a seeded generator of numbers (SplitMix64).
+//! Randomness that is the same in every run: a seeded generator of numbers (SplitMix64).
 //!
-//! Owns: its one number of state. Must not: be used where an enemy may guess.
+//! Owns: its one number of state. Must not: be used where an attacker may guess.
 
 /// See the module text.
 #[derive(Clone, Debug)]
 pub(crate) struct Chance(u64);
 
 impl Chance {
-    /// Of this seed, for the vehicle of this name.
+    /// For this seed and the vehicle of this name.
     pub(crate) fn new(seed: u64, name: &str) -> Self {
         let mix = |state: u64, byte: u8| (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
         Self(name.bytes().fold(seed ^ 0xCBF2_9CE4_8422_2325, mix))

@@ -1,6 +1,6 @@
-//! Others on the same wire: a second autopilot, a gimbal, a ground station, and frames that nobody understands.
+//! Other senders on the same wire: a second autopilot, a gimbal, a ground station, and frames with unknown ids.
 //!
-//! Owns: what they say and when. Must not: say it in the vehicle's name, but for unknown ids.
+//! Owns: what they send and when. Must not: send it in the vehicle's name, except for unknown ids.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ const STATION_KIND: u8 = 6;
 /// Ids from here on are in no dialect.
 const FIRST_UNKNOWN: u32 = 60_000;
 
-/// Who it is.
+/// The kind of sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Who {
     SecondAutopilot {
@@ -36,7 +36,7 @@ pub(super) enum Who {
     GroundStation,
 }
 
-/// Somebody who speaks once a second.
+/// A sender with a message once a second.
 #[derive(Clone, Debug)]
 pub(super) struct Neighbour {
     who: Who,
@@ -122,19 +122,19 @@ impl Neighbour {
         }
     }
 
-    /// The heartbeat that the vehicle hears from it, if it hears one: address and MAV_TYPE.
+    /// The heartbeat that the vehicle receives from it, if any: address and MAV_TYPE.
     pub(super) fn heard(&self) -> Option<(Address, u8)> {
         (self.who == Who::GroundStation).then_some((STATION, STATION_KIND))
     }
 }
 
-/// A place as GLOBAL_POSITION_INT has it.
+/// A place as in GLOBAL_POSITION_INT.
 pub(super) fn numbers(place: Wgs84) -> (i32, i32, i32) {
     let (lat, lon) = place.e7();
     (lat, lon, place.amsl_mm())
 }
 
-/// A frame of the vehicle with an id that no dialect knows, so that nobody can check it.
+/// A frame of the vehicle with an id that is in no dialect, so that its checksum cannot be verified.
 pub(super) fn unknown(sender: &mut Sender, chance: &mut Chance) -> Vec<u8> {
     let id = FIRST_UNKNOWN + chance.below(1000) as u32;
     let length = 1 + chance.below(60);
@@ -146,7 +146,7 @@ pub(super) fn unknown(sender: &mut Sender, chance: &mut Chance) -> Vec<u8> {
 const BOOT_MS: &[u32] = &[29, 30, 31, 32, 33, 83, 85, 87, 89, 116, 129, 132];
 const BOOT_US: &[u32] = &[27, 63, 105, 106, 141, 230, 231, 241, 290, 291, 331];
 
-/// A frame of the vehicle with this message, every byte of its payload 1 but for the time since boot, without extension
+/// A frame of the vehicle with this message, every byte of its payload 1 except the time since boot, without extension
 /// fields.
 pub(super) fn meaningless(sender: &mut Sender, id: u32, uptime: Duration) -> Vec<u8> {
     let mut payload = [0; 255];

@@ -1,6 +1,6 @@
 //! Reading a script from text, line by line.
 //!
-//! Owns: the grammar and its error lines. Must not: open files: whoever calls reads keys.
+//! Owns: the grammar and its error lines. Must not: open files: the caller reads keys.
 
 use mavlink::dialects::ardupilotmega::MavMessage;
 
@@ -22,7 +22,7 @@ pub struct ScriptError {
 /// What is wrong with a line.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// It does not say when.
+    /// It does not say when the fault begins.
     #[error("begin with `at SECONDS`, `on COMMAND` or `seed NUMBER`, not with `{0}`")]
     When(String),
     /// No such command.
@@ -31,24 +31,24 @@ pub enum Problem {
     /// No such fault.
     #[error("`{word}` is no fault; faults are {}", words::FAULTS.join(", "))]
     Fault {
-        /// What is written instead.
+        /// The word in its place.
         word: String,
     },
     /// The line ends too early.
     #[error("{0} is missing at the end")]
     Missing(&'static str),
-    /// Not what belongs there.
+    /// A word that is not allowed there.
     #[error("`{word}` is not {wanted}")]
     Not {
-        /// What is written.
+        /// The word.
         word: String,
-        /// What belongs there.
+        /// What is expected there.
         wanted: &'static str,
     },
     /// A fault of one command needs a command.
     #[error("{0} happens to a command; write `on COMMAND {0}`, without + and without `at`")]
     NeedsCommand(String),
-    /// It has no end.
+    /// The fault has no duration.
     #[error("{0} happens at once; leave `for` out")]
     NoSpan(String),
     /// Words are left over.
@@ -57,14 +57,14 @@ pub enum Problem {
     /// The key cannot be used.
     #[error("key file `{file}`: {why}")]
     Key {
-        /// As written.
+        /// The file as written.
         file: String,
         /// Why.
         why: String,
     },
 }
 
-/// Reads the key in a file, or says why not.
+/// Reads the key in a file, or returns why that fails.
 pub(super) type ReadKey<'a> = &'a dyn Fn(&str) -> Result<Key, String>;
 
 impl Script {
@@ -119,7 +119,7 @@ impl Script {
     }
 }
 
-/// The words of a line that are left.
+/// The remaining words of a line.
 struct Words<'a>(std::collections::VecDeque<&'a str>);
 
 impl<'a> Words<'a> {

@@ -1,7 +1,7 @@
 //! Playing a script for one vehicle.
 //!
 //! Owns: when each fault begins and ends, and what passes meanwhile in each direction. Must not: carry bytes; the caller
-//! does, in the order of the methods: [`Player::pass`], then what is heard and said.
+//! does, in the order of the methods: [`Player::pass`], then received and sent messages.
 
 use std::time::Duration;
 
@@ -15,27 +15,27 @@ use super::signing::Signer;
 use crate::model::{Autopilot, Fault, Vehicle, VehicleConfig};
 use crate::wire::{Address, Frame, Incoming, Outgoing, Request, Sender};
 
-/// More bytes than this are not held back for later.
+/// The limit of bytes that are held back for later.
 const BACKLOG_LIMIT: usize = 64 * 1024;
-/// A pilot's transmitter is no MAVLink component; its wishes carry this id here, and acks to it are not said.
+/// A pilot's transmitter is not a MAVLink component; its inputs have this id here, and acks to it are not sent.
 const PILOT: u8 = 0;
 const EXTENDED_SYS_STATE: u32 = 245;
 
 /// What the caller does with its link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkChange {
-    /// The vehicle restarted: connections end, and may come again at once.
+    /// The vehicle restarted: connections end, and may be opened again at once.
     PowerCycle,
-    /// The link is gone.
+    /// The link is down.
     HangUp,
-    /// The link is there again.
+    /// The link is up again.
     Back,
 }
 
-/// What becomes of a message to the vehicle.
+/// What happens to a message to the vehicle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heard {
-    /// The vehicle hears it.
+    /// The vehicle receives it.
     Yes,
     /// It does not.
     No,
@@ -46,7 +46,7 @@ pub enum Heard {
 struct Lasting<T> {
     fault: T,
     until_s: f64,
-    /// When it speaks next, if it speaks.
+    /// When it sends next, if it sends.
     next_s: f64,
 }
 
@@ -56,9 +56,9 @@ pub struct Player {
     system: u8,
     autopilot: Autopilot,
     near: (i32, i32, i32),
-    /// Lines that wait for a command, and how often it came.
+    /// Lines that wait for a command, and how often it arrived.
     triggers: Vec<(Line, u32)>,
-    /// What begins at a time.
+    /// Faults that begin at a given time.
     timed: Vec<(f64, What)>,
     bytes: Vec<Lasting<Bytes>>,
     around: Vec<Lasting<Around>>,
@@ -100,7 +100,7 @@ impl Player {
         }
     }
 
-    /// Nothing goes wrong and nothing will.
+    /// No fault is active or pending.
     pub fn is_idle(&self) -> bool {
         self.triggers.is_empty() && self.timed.is_empty() && self.bytes.is_empty() && self.around.is_empty()
     }
@@ -133,7 +133,7 @@ impl Player {
         }
     }
 
-    /// Something befalls `vehicle` now that no script has foreseen.
+    /// A fault of `vehicle` now that is not in the script.
     pub fn befall(&mut self, what: What, vehicle: &mut Vehicle) {
         self.begin(what, vehicle);
     }
@@ -141,7 +141,7 @@ impl Player {
     fn begin(&mut self, what: What, vehicle: &mut Vehicle) {
         let until_s = |lasts_s: Option<f64>| lasts_s.map_or(f64::INFINITY, |lasts_s| self.now_s + lasts_s);
         match what {
-            // Only arrivals trigger these.
+            // Only arriving commands trigger these.
             What::Command(_) => {}
             What::Bytes(fault, lasts_s) => {
                 begin_or_go_on(&mut self.bytes, fault, until_s(lasts_s), self.now_s);
@@ -210,7 +210,7 @@ impl Player {
         self.damage().run(bytes, &mut self.chance)
     }
 
-    /// A whole frame arrived: does the vehicle hear it?
+    /// A whole frame arrived: does the vehicle receive it?
     pub fn hears(&mut self, frame: &Frame, incoming: &Incoming) -> Heard {
         for lasting in &self.around {
             if let Around::Signed { key, only: true } = &lasting.fault
@@ -233,7 +233,7 @@ impl Player {
         }
     }
 
-    /// Counts the arrival; what follows later is noted, what happens to the command itself is returned.
+    /// Counts the arrival; schedules faults that follow later, and returns the fault of the command itself.
     fn triggered(&mut self, arrived: u16) -> Option<CommandFault> {
         let mut own = None;
         for (line, count) in &mut self.triggers {
@@ -255,7 +255,7 @@ impl Player {
         own
     }
 
-    /// What is said in place of what the vehicle says.
+    /// What is sent instead of the vehicle's message.
     pub fn says(&mut self, said: Outgoing) -> Vec<Outgoing> {
         match said {
             Outgoing::Ack(ack) if (ack.target_system, ack.target_component) == (self.system, PILOT) => Vec::new(),
@@ -272,7 +272,7 @@ impl Player {
         self.acks.due(self.now_s).into_iter().map(Outgoing::Ack).collect()
     }
 
-    /// The frame of the vehicle as it goes onto the wire; `None` when it does not.
+    /// The frame of the vehicle as it is sent on the wire; `None` when it is lost.
     pub fn framed(&mut self, mut frame: Vec<u8>) -> Option<Vec<u8>> {
         for lasting in &self.around {
             match &lasting.fault {
@@ -286,8 +286,8 @@ impl Player {
         Some(frame)
     }
 
-    /// Frames of others that are due now, and those of the vehicle that only a script makes it say, `uptime` after its boot;
-    /// and what the vehicle hears of them.
+    /// Frames of other senders that are due now, and the vehicle's frames that come only from a script, `uptime` after its boot;
+    /// and which of them the vehicle receives.
     pub fn others(&mut self, sender: &mut Sender, uptime: Duration) -> (Vec<Vec<u8>>, Vec<Incoming>) {
         let (mut frames, mut heard) = (Vec::new(), Vec::new());
         for (_, neighbour) in &mut self.neighbours {
@@ -315,7 +315,7 @@ impl Player {
         (frames, heard)
     }
 
-    /// Takes a frame that is on the wire; what reaches the other end of it now.
+    /// Takes a frame from the wire; returns what reaches the other end now.
     pub fn carried(&mut self, frame: &[u8]) -> Option<Vec<u8>> {
         let arrives = self.damage().frame(frame, &mut self.chance);
         if self.suffers(&Around::Backlog) {
@@ -328,7 +328,7 @@ impl Player {
         self.link_is_up().then_some(arrives)
     }
 
-    /// What was held back, once nothing holds it any more.
+    /// Frames that were held back, once nothing holds them any more.
     pub fn released(&mut self) -> Vec<Vec<u8>> {
         if self.backlog.is_empty() || self.suffers(&Around::Backlog) || !self.link_is_up() {
             return Vec::new();
@@ -345,7 +345,7 @@ impl Player {
     }
 }
 
-/// A fault that is there already lasts until the later of both ends.
+/// A fault that is already active lasts until the later of both ends.
 fn begin_or_go_on<T: PartialEq>(lasting: &mut Vec<Lasting<T>>, fault: T, until_s: f64, now_s: f64) {
     match lasting.iter_mut().find(|lasting| lasting.fault == fault) {
         Some(present) => present.until_s = present.until_s.max(until_s),
@@ -357,7 +357,7 @@ fn begin_or_go_on<T: PartialEq>(lasting: &mut Vec<Lasting<T>>, fault: T, until_s
     }
 }
 
-/// EXTENDED_SYS_STATE with another landed_state; any other frame as it is.
+/// EXTENDED_SYS_STATE with another landed_state; any other frame unchanged.
 fn with_landed_state(frame: Vec<u8>, state: u8) -> Vec<u8> {
     let (Some(system), Some(component), Some(sequence)) = (frame.get(5), frame.get(6), frame.get(4)) else {
         return frame;

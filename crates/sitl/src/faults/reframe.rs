@@ -1,6 +1,6 @@
-//! A frame of MAVLink 2 said in MAVLink 1.
+//! Converting a frame of MAVLink 2 to MAVLink 1.
 //!
-//! Owns: what fits. Must not: know what a message means.
+//! Owns: which messages fit. Must not: know what a message means.
 
 use mavlink::dialects::ardupilotmega::MavMessage;
 use mavlink::{MavlinkVersion, Message, calculate_crc};

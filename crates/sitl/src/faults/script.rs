@@ -6,12 +6,12 @@ use super::signing::Key;
 use crate::model::Autopilot;
 use crate::wire::Address;
 
-/// Everything that is to go wrong in one run.
+/// All faults of one run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Script {
-    /// From which all chance is drawn, for each vehicle its own.
+    /// The seed of all randomness, which differs for each vehicle.
     pub seed: u64,
-    /// The faults, in no order.
+    /// The faults, in any order.
     pub lines: Vec<Line>,
 }
 
@@ -22,14 +22,14 @@ pub struct Line {
     pub vehicle: Option<String>,
     /// When it begins.
     pub when: When,
-    /// What goes wrong.
+    /// The fault.
     pub what: What,
 }
 
 /// When a fault begins.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum When {
-    /// Simulated seconds after the vehicle was switched on first; reboots do not set them back.
+    /// Simulated seconds after the vehicle was first switched on; reboots do not reset them.
     At(f64),
     /// When a command to the vehicle's autopilot arrives.
     On {
@@ -45,116 +45,116 @@ pub enum When {
 /// Which arrival of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// Only this one, counted from 1.
+    /// Only this arrival, counted from 1.
     Nth(u32),
-    /// Each.
+    /// Each arrival.
     Every,
 }
 
-/// What goes wrong.
+/// A fault.
 #[derive(Clone, Debug, PartialEq)]
 pub enum What {
-    /// With the command that triggered it.
+    /// Of the command that triggered it.
     Command(CommandFault),
-    /// With the bytes on the wire, for so many seconds; `None` for ever.
+    /// Of the bytes on the wire, for this many seconds; `None`: until the end.
     Bytes(Bytes, Option<f64>),
-    /// With what is said and heard, for so many seconds; `None` for ever.
+    /// Of messages in either direction, for this many seconds; `None`: until the end.
     Around(Around, Option<f64>),
-    /// At once, with the vehicle itself.
+    /// Of the vehicle itself, at once.
     Sudden(Sudden),
 }
 
-/// With one command and its acks.
+/// Of one command and its acks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CommandFault {
     /// The vehicle never gets it.
     LoseCommand,
-    /// It is carried out, the ack does not come.
+    /// It is executed, the ack is lost.
     LoseAck,
-    /// The ack comes once more, so many times.
+    /// The ack is repeated this many times.
     DuplicateAck(u32),
-    /// The ack comes so many seconds late.
+    /// The ack is this many seconds late.
     DelayAck(f64),
-    /// It is not carried out; the ack says this MAV_RESULT.
+    /// It is not executed; the ack has this MAV_RESULT.
     Deny(u8),
-    /// It is carried out; the ack says this MAV_RESULT.
+    /// It is executed; the ack has this MAV_RESULT.
     Answer(u8),
-    /// IN_PROGRESS at once and twice a second for so many seconds, then the ack.
+    /// IN_PROGRESS at once and twice a second for this many seconds, then the ack.
     InProgress(f64),
-    /// The ack names somebody else as the one who asked.
+    /// The ack names another target than the sender of the command.
     AckTo(Address),
-    /// The ack names nobody, as old firmware's does.
+    /// The ack names no target, like that of old firmware.
     AckUntargeted,
 }
 
-/// With the bytes in both directions. Percentages are of bytes, but for `Truncate`.
+/// Of the bytes in both directions. Percentages are of bytes, except for `Truncate`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bytes {
-    /// So many are lost.
+    /// This percentage is lost.
     Lose(f64),
-    /// So many are changed.
+    /// This percentage is changed.
     Noise(f64),
-    /// Before so many a stray 0xFD or 0xFE is put in.
+    /// A stray 0xFD or 0xFE is inserted before this percentage.
     Stray(f64),
-    /// So many frames of the vehicle, in percent, end early.
+    /// This percentage of the vehicle's frames is truncated.
     Truncate(f64),
 }
 
-/// With what is said, by whom, and what is heard.
+/// Of messages in either direction.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Around {
-    /// The vehicle says nothing.
+    /// The vehicle sends nothing.
     Silence,
-    /// The vehicle hears nothing.
+    /// The vehicle receives nothing.
     Deaf,
-    /// The link hangs up: a pseudo-terminal is made anew, a TCP connection is closed.
+    /// The link is closed: a pseudo-terminal is created anew, a TCP connection is closed.
     HangUp,
-    /// What the vehicle says is held back, and then comes all at once.
+    /// The vehicle's messages are held back, and then sent all at once.
     Backlog,
-    /// Frames of MAVLink 1; what does not fit in them is not said.
+    /// Frames of MAVLink 1; what does not fit in them is not sent.
     MavLink1,
     /// Signed frames.
     Signed {
         /// The shared key.
         key: Key,
-        /// Frames to the vehicle that are not signed with it are not heard.
+        /// Frames to the vehicle that are not signed with it are ignored.
         only: bool,
     },
-    /// So many frames a second with ids that no dialect knows.
+    /// This many frames a second with ids that are in no dialect.
     UnknownIds(f64),
-    /// The vehicle also sends this message so many times a second; every byte of it is 1, but for the time since boot.
+    /// The vehicle also sends this message this many times a second; every byte of it is 1, except the time since boot.
     Extra {
         /// Message id of the dialect.
         id: u32,
         /// Times a second.
         hertz: f64,
     },
-    /// EXTENDED_SYS_STATE says this MAV_LANDED_STATE, whatever is so.
+    /// EXTENDED_SYS_STATE has this MAV_LANDED_STATE, whatever the real state.
     LandedState(u8),
     /// Another autopilot with this system id is on the wire, armed and in the air.
     SecondAutopilot(u8),
     /// The vehicle's own gimbal is on the wire.
     Gimbal,
-    /// A ground station (255/190) is on the wire; the vehicle hears it, too.
+    /// A ground station (255/190) is on the wire; the vehicle receives its messages, too.
     GroundStation,
     /// The satellite receiver has no fix.
     NoGps,
 }
 
-/// With the vehicle itself, at one moment.
+/// Of the vehicle itself, at one moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sudden {
-    /// The board restarts, in the air too: then its motors stop, and it boots where it has fallen.
+    /// The board restarts, in the air too: then its motors stop, and it boots where it fell.
     Reboot,
     /// A motor stops.
     MotorFailure,
     /// The charge is this many percent.
     Battery(f64),
-    /// A pilot changes the mode with his own transmitter.
+    /// A pilot changes the mode with the transmitter.
     Mode(ModeNumber),
 }
 
-/// A flight mode as each autopilot numbers it in HEARTBEAT.custom_mode; an autopilot that lacks it is left alone.
+/// A flight mode as each autopilot numbers it in HEARTBEAT.custom_mode; an autopilot that lacks it ignores it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ModeNumber {
     /// PX4's.

@@ -1,4 +1,4 @@
-//! MAVLink 2 signing from the vehicle's side: 13 bytes more, and what is not signed is not believed.
+//! MAVLink 2 signing on the vehicle's side: 13 more bytes, and unsigned frames are ignored.
 //!
 //! Owns: the key, the signature, the last time stamp of each peer. Must not: read a file or a clock.
 //!
@@ -15,14 +15,14 @@ const SIGNATURE: usize = 13;
 const PROOF: usize = 6;
 /// The vehicle's link id.
 const LINK: u8 = 0;
-/// Time stamps count these in a second.
+/// Units of time stamps in a second.
 const PER_SECOND: f64 = 100_000.0;
 
 /// A shared key.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key([u8; 32]);
 
-/// Why a text is no key.
+/// Why a text is not a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a key is 32 bytes or 64 hexadecimal digits; write one with `openssl rand -hex 32`")]
 pub struct KeyError;
@@ -82,7 +82,7 @@ impl Signer {
         let mut signed = head.to_vec();
         signed[2] |= SIGNED;
         let id = u32::from_le_bytes([id[0], id[1], id[2], 0]);
-        // The frame's own checksum covers the flag.
+        // The flag is part of the frame's own checksum.
         let crc = calculate_crc(&signed[1..], extra_crc(id));
         signed.extend(crc.to_le_bytes());
         self.last = (self.last + 1).max((now_s * PER_SECOND) as u64);
@@ -94,7 +94,7 @@ impl Signer {
         signed
     }
 
-    /// Whether a frame carries a good signature that is newer than its sender's last.
+    /// Whether a frame has a valid signature that is newer than its sender's last.
     pub(super) fn believes(&mut self, key: &Key, frame: &[u8]) -> bool {
         let signed = frame.first() == Some(&0xFD) && frame.get(2).is_some_and(|flags| flags & SIGNED != 0);
         if !signed || frame.len() < 12 + SIGNATURE {

@@ -4,7 +4,7 @@
 
 use super::script::ModeNumber;
 
-/// What `--help` says of a script.
+/// The `--help` text on scripts.
 pub const HELP: &str = "\
 Faults (--faults FILE): a fault per line; # begins a comment. Seconds are simulated ones.
 
@@ -163,7 +163,7 @@ pub(super) fn landed_state(word: &str) -> Option<u8> {
     number(LANDED_STATES, word)
 }
 
-/// A flight mode; a number is meant for either autopilot.
+/// A flight mode; a number may be for either autopilot.
 pub(super) fn mode(word: &str) -> Option<ModeNumber> {
     if let Ok(number) = word.parse() {
         return Some(ModeNumber {

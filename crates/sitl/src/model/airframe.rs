@@ -6,7 +6,7 @@ use super::geo::Neu;
 
 const GRAVITY_M_S2: f64 = 9.8;
 
-/// What the autopilot wants of the airframe in one step.
+/// The autopilot's demand on the airframe in one step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Demand {
     /// Vertical speed, up positive, metres per second.
@@ -24,14 +24,14 @@ pub struct Demand {
 /// See the module text. Coordinates are metres from the place of boot, up from the ground.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Airframe {
-    /// Where it is.
+    /// Its place.
     pub position: Neu,
-    /// How it moves, metres per second.
+    /// Its velocity, metres per second.
     pub velocity: Neu,
 }
 
 impl Airframe {
-    /// Stands still on the ground.
+    /// Sets it at rest on the ground.
     pub fn rest(&mut self) {
         self.position.up = 0.0;
         self.velocity = Neu::default();
@@ -42,7 +42,7 @@ impl Airframe {
         self.position.up <= 0.0
     }
 
-    /// Where it comes to rest over the ground when it brakes now, at the height it has.
+    /// The point over the ground where it stops if it brakes now, at its present height.
     pub fn stopping_point(&self, accel_m_s2: f64) -> Neu {
         let seconds = self.velocity.north.hypot(self.velocity.east) / (2.0 * accel_m_s2.max(0.01));
         Neu {
@@ -52,7 +52,7 @@ impl Airframe {
         }
     }
 
-    /// Motors off: falls.
+    /// Motors off: it falls.
     pub fn fall(&mut self, dt_s: f64) {
         self.velocity.up -= GRAVITY_M_S2 * dt_s;
         self.advance(dt_s);

@@ -1,6 +1,6 @@
 //! The ArduCopter profile (4.7-dev), from recordings of the real one.
 //!
-//! Owns: its state, its clockwork and the verbs that change it (arm, disarm, set mode, say).
+//! Owns: its state, its schedule and the verbs that change it (arm, disarm, set mode, send).
 //! Must not: share decisions with the PX4 profile.
 
 mod arming;
@@ -45,7 +45,7 @@ use super::telemetry::id;
 use super::vehicle::{Fault, Pilot};
 use crate::wire::Incoming;
 
-/// After lift-off the compasses are aligned anew, this much later.
+/// After lift-off the compasses are aligned again, this much later.
 const YAW_ALIGNED_S: f64 = 2.16;
 /// The first stream heartbeat, besides those of the boot.
 const FIRST_STREAM_HEARTBEAT_S: f64 = 1.02;
@@ -55,7 +55,7 @@ pub(super) struct ArduPilot {
     mode: u32,
     announced_mode: u32,
     armed_s: Option<f64>,
-    /// Motors may leave idle: a take-off was accepted or a mission started.
+    /// Motors may leave idle: a takeoff was accepted or a mission started.
     auto_armed: bool,
     flight: Flight,
     speeds: Speeds,
@@ -66,7 +66,7 @@ pub(super) struct ArduPilot {
     home_set_us: u64,
     prearm_ok: bool,
     prearm_got_worse: bool,
-    /// The check with which reasons are told next.
+    /// The check that reports reasons next.
     next_prearm_text: u32,
     checks_run: u32,
     boot_beats: u32,
@@ -78,11 +78,11 @@ pub(super) struct ArduPilot {
     fence: FenceWatch,
     plans: Plans,
     run: MissionRun,
-    /// Next parameter of a list that goes out.
+    /// The next parameter of a list that is being sent.
     listing: Option<usize>,
     yaw_text_s: Option<f64>,
     voice: Voice,
-    /// Components of its own system that it heard: commands to them are theirs.
+    /// Components of its own system that it received messages from: commands to them are theirs.
     components: BTreeSet<u8>,
 }
 

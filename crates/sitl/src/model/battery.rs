@@ -1,6 +1,6 @@
 //! A battery that drains while the motors run, and the estimate of its charge, which follows a second later.
 //!
-//! Owns: charge. Must not: know what an autopilot thinks of a charge.
+//! Owns: charge. Must not: know how an autopilot judges a charge.
 
 /// An autopilot measures the charge by the voltage and smooths it with this time constant (recorded from PX4).
 const ESTIMATE_S: f64 = 1.0;
@@ -30,7 +30,7 @@ impl Battery {
         self.use_up(self.percent_per_minute / 60.0 * dt_s, 0.0);
     }
 
-    /// Uses `percent` of a full pack, but leaves `floor_percent`, to which a lower charge is also lifted.
+    /// Uses `percent` of a full pack, but leaves `floor_percent`, to which a lower charge is also raised.
     pub(super) fn use_up(&mut self, percent: f64, floor_percent: f64) {
         let left = (self.percent - percent).max(floor_percent.clamp(0.0, 100.0));
         self.consumed_percent += (self.percent - left).max(0.0);
@@ -42,7 +42,7 @@ impl Battery {
         self.percent = 100.0;
     }
 
-    /// Lets the estimate follow for `dt_s`.
+    /// Updates the estimate for `dt_s`.
     pub(super) fn measure(&mut self, dt_s: f64) {
         self.estimate += (self.percent - self.estimate) * (dt_s / ESTIMATE_S).min(1.0);
     }

@@ -1,4 +1,4 @@
-//! What is fixed about one simulated vehicle before it boots.
+//! The settings of one simulated vehicle before it boots.
 //!
 //! Owns: the settings. Must not: change while the vehicle runs.
 
@@ -23,7 +23,7 @@ impl Autopilot {
     }
 }
 
-/// What a port is set up for; only PX4 tells the difference, in what it sends unasked and how fast.
+/// What a port is configured for; only PX4 depends on it, in what it sends unrequested and how fast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Port {
     /// A telemetry radio: mode Normal, 1200 bytes a second.
@@ -41,27 +41,27 @@ pub struct VehicleConfig {
     pub autopilot: Autopilot,
     /// MAVLink system id; the component is always 1.
     pub system_id: u8,
-    /// Where it stands at boot; its altitude is the ground's, above mean sea level.
+    /// Its place at boot; its altitude is the ground's, above mean sea level.
     pub home: Wgs84,
     /// Battery at boot, 0 to 100.
     pub battery_percent: f64,
     /// Drain while armed, percent per minute.
     pub battery_percent_per_minute: f64,
-    /// A preflight check fails for ever, with the reason text of the real autopilot.
+    /// A preflight check always fails, with the reason text of the real autopilot.
     pub never_ready: bool,
     /// Seconds of simulated time that pass in one second of the peers' time (1.0 without time-lapse).
     /// Peers send heartbeats once in *their* second, so every timeout on them is stretched by this.
     pub seconds_per_peer_second: f64,
-    /// Parameters as they were stored before boot; names that the autopilot does not have are left out.
+    /// Parameters that were stored before boot; names that the autopilot does not have are left out.
     pub parameters: Vec<(String, f32)>,
     /// The pack is full again whenever the motors stop, as in PX4's own battery simulation.
     pub battery_refills: bool,
-    /// What the autopilot's port is set up for.
+    /// What the autopilot's port is configured for.
     pub port: Port,
-    /// Take-off and reposition are judged as PX4 after 1.17 does: COMMAND_LONG gets COMMAND_INT_ONLY, a frame that is not
+    /// Takeoff and reposition are checked as PX4 after 1.17 does: COMMAND_LONG gets COMMAND_INT_ONLY, a frame that is not
     /// global UNSUPPORTED_MAV_FRAME, a value in an unused parameter DENIED.
     pub strict_positions: bool,
-    /// The board restarts when it is told to. An autopilot that runs as a process of a computer cannot.
+    /// The board restarts on command. An autopilot that runs as a process of a computer cannot.
     pub can_reboot: bool,
 }
 

@@ -1,6 +1,6 @@
-//! What both profiles share while they run: time, airframe, battery, parameters, streams, and the outbox.
+//! The state that both profiles share: time, airframe, battery, parameters, streams, and the outbox.
 //!
-//! Owns: the shared state and the small verbs on it (say, acknowledge). Must not: decide as an autopilot does.
+//! Owns: the shared state and the small verbs on it (send, acknowledge). Must not: make an autopilot's decisions.
 
 use mavlink::dialects::ardupilotmega::MavMessage;
 
@@ -68,7 +68,7 @@ pub(super) struct Core {
     pub(super) streams: Streams,
     /// Anything was received on the link since boot.
     pub(super) heard_peer: bool,
-    /// Set by the pilot: start over as after a power cycle once this uptime is reached.
+    /// Set by the pilot: restart as after a power cycle at this uptime.
     pub(super) reboot_at_s: Option<f64>,
     outbox: Vec<Outgoing>,
 }
@@ -89,7 +89,7 @@ impl Core {
         }
     }
 
-    /// Takes the parameters that the configuration says were stored before boot.
+    /// Sets the parameters that the configuration lists as stored before boot.
     pub(super) fn load_stored_parameters(&mut self) {
         for (name, value) in &self.config.parameters {
             self.params.set(name, *value);
@@ -118,7 +118,7 @@ impl Core {
         std::mem::take(&mut self.outbox)
     }
 
-    /// Where the vehicle is on the globe.
+    /// The vehicle's place on the globe.
     pub(super) fn place(&self) -> Wgs84 {
         self.config.home.offset(self.airframe.position)
     }

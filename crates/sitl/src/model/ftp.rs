@@ -1,9 +1,9 @@
-//! A MAVLink FTP server over a fixed set of files (FILE_TRANSFER_PROTOCOL, message 110), as an autopilot has one.
+//! A MAVLink FTP server over a fixed set of files (FILE_TRANSFER_PROTOCOL, message 110), like that of an autopilot.
 //!
-//! Owns: the one session, bursts, and the answers. Must not: know what the files mean, or write any.
+//! Owns: the one session, bursts, and the answers. Must not: know the files' content, or write any.
 //!
-//! As on PX4: one session at a time; a request that comes again is answered with the same answer; a burst streams until
-//! the end of the file, which is told by a refusal with "end of file".
+//! As on PX4: one session at a time; a repeated request gets the same answer; a burst streams until
+//! the end of the file, which is signalled by a refusal with "end of file".
 
 mod files;
 mod packet;
@@ -19,16 +19,16 @@ use mavlink::dialects::ardupilotmega::MavMessage;
 use self::packet::{DATA, Packet, Refusal, opcode};
 use crate::wire::Address;
 
-/// The number of the one session.
+/// The number of the only session.
 const SESSION: u8 = 0;
 /// Packets of a burst that go out in one step of 20 ms.
 const BURST_PACKETS: usize = 3;
-/// A burst pauses after this much; the packet says that it is complete and the client asks on.
+/// A burst pauses after this many bytes; the packet says that it is complete and the client requests the rest.
 const BURST_BYTES: usize = 35 * 1024;
-/// Answers with at most this much data are kept for a request that comes again.
+/// Answers with at most this much data are kept for a repeated request.
 const KEPT_BYTES: u8 = 4;
 
-/// A file that is being sent unasked, packet by packet.
+/// A file that is being streamed, packet by packet.
 #[derive(Clone, Copy, Debug)]
 struct Burst {
     to: Address,
@@ -56,7 +56,7 @@ impl FileServer {
         }
     }
 
-    /// A request came; `payload` is that of the message, with trailing zeros cut or not.
+    /// A request was received; `payload` is that of the message, with or without trailing zeros.
     pub(super) fn hear(&mut self, from: Address, payload: &[u8]) -> Option<MavMessage> {
         let request = Packet::decode(payload);
         if let Some(last) = self
@@ -75,7 +75,7 @@ impl FileServer {
             Err(refusal) => request.refused(refusal),
         };
         if request.opcode == opcode::OPEN_FILE_RO {
-            // Whatever number the client had in mind, this is the one there is.
+            // Whatever number the client sent, this is the only session.
             answer.session = SESSION;
         }
         self.last = (answer.size <= KEPT_BYTES).then(|| answer.clone());

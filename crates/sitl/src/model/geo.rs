@@ -1,4 +1,4 @@
-//! Positions on the globe and metres around a reference point, good for a few kilometres.
+//! Positions on the globe and metres around a reference point, valid for a few kilometres.
 //!
 //! Owns: conversion between WGS 84 degrees and local metres. Must not: know a vehicle.
 

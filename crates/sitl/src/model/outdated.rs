@@ -1,4 +1,4 @@
-//! Messages that the MAVLink dialect marks as outdated but that the imitated autopilots send and peers still ask for.
+//! Messages that the MAVLink dialect marks as outdated but that the imitated autopilots send and peers still request.
 //!
 //! Owns: PING (4), PROTOCOL_VERSION (300) and COMPONENT_INFORMATION (395). Must not: hold messages that are not outdated.
 #![allow(deprecated, reason = "the real autopilots of these versions still send them")]
@@ -10,7 +10,7 @@ use mavlink::types::CharArray;
 use super::core::Core;
 use crate::wire::Address;
 
-/// A PING that asks, as PX4 sends it now and then.
+/// A PING request, which PX4 sends now and then.
 pub(super) fn ping(core: &Core) -> MavMessage {
     MavMessage::PING(apm::PING_DATA {
         time_usec: core.boot_us(),

@@ -33,7 +33,7 @@ pub(super) struct Param {
     pub(super) name: &'static str,
     pub(super) kind: ParamKind,
     pub(super) value: f32,
-    /// Another value than the default was written once: the storage holds it, with its type.
+    /// A value other than the default was written once: the storage contains it, with its type.
     pub(super) stored: bool,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Param {
 pub(super) struct Params(Vec<Param>);
 
 impl Params {
-    /// A table from (name, type, default) rows; sorted by name as real lists are.
+    /// A table from (name, type, default) rows; sorted by name, like real lists.
     pub(super) fn new(rows: &[(&'static str, ParamKind, f32)]) -> Self {
         let mut table: Vec<Param> = rows
             .iter()
@@ -68,14 +68,14 @@ impl Params {
         self.0.binary_search_by(|param| param.name.cmp(name)).ok()
     }
 
-    /// The value of a parameter that is in the table by construction; 0 otherwise.
+    /// The value of a parameter that is known to be in the table; 0 otherwise.
     pub(super) fn get(&self, name: &str) -> f32 {
         self.index_of(name)
             .and_then(|index| self.at(index))
             .map_or(0.0, |param| param.value)
     }
 
-    /// Sets a value and tells where it is; `None` for an unknown name.
+    /// Sets a value and returns its index; `None` for an unknown name.
     pub(super) fn set(&mut self, name: &str, value: f32) -> Option<usize> {
         let index = self.index_of(name)?;
         let param = self.0.get_mut(index)?;

@@ -1,8 +1,8 @@
-//! The mission protocol as a vehicle speaks it: upload, download and clearing of missions, fences and rally points.
+//! The vehicle's side of the mission protocol: upload, download and clearing of missions, fences and rally points.
 //!
 //! Owns: the stored plans, open uploads and their timers, and the answers. Must not: fly a mission, check a fence in
-//! flight, send texts; what the profile has to say or do comes back as [`PlanEvent`]. How the two autopilots differ is
-//! data: [`PlanRules`].
+//! flight, send texts; what the profile has to report or do is returned as [`PlanEvent`]. The differences between the two
+//! autopilots are data: [`PlanRules`].
 //!
 //!   idle --COUNT--> asks item 0 --ITEM 0--> asks item 1 … --last ITEM--> stored, ACK --> idle
 //!                   asks again after `repeat_s`; gives up after `give_up_s`
@@ -29,7 +29,7 @@ pub(super) enum PlanSays {
         kind: PlanKind,
         reply: PlanReply,
     },
-    /// Something the profile speaks about or acts on.
+    /// An event that the profile reports or acts on.
     Event(PlanEvent),
 }
 
@@ -38,30 +38,30 @@ pub(super) enum PlanSays {
 pub(super) enum PlanEvent {
     /// An upload is complete and stored.
     Received(PlanKind),
-    /// An upload was complete but does not hold together; nothing is stored. The reasons, as texts.
+    /// An upload was complete but is not consistent; nothing is stored. The reasons, as texts.
     Invalid(PlanKind, Vec<String>),
     /// An item was refused with this MAV_MISSION_RESULT.
     Refused(PlanKind, u8),
-    /// Nothing came for too long.
+    /// Nothing was received for too long.
     TimedOut(PlanKind),
-    /// More items than fit; how many do.
+    /// More items than fit; the limit.
     TooMany(PlanKind, usize),
     /// A plan was cleared.
     Cleared(PlanKind),
-    /// A peer wants the mission to go on with this item.
+    /// A peer wants the mission to continue with this item.
     SetCurrent(u16),
 }
 
-/// What the protocol must know of the vehicle when a message comes.
+/// What the protocol needs to know of the vehicle when a message is received.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlanNow {
     /// Seconds since boot.
     pub(super) now_s: f64,
-    /// Requests for items go out; before the boot ends they wait on ArduPilot.
+    /// Requests for items are sent; before the boot ends they wait on ArduPilot.
     pub(super) asks: bool,
     /// The mission is being flown: it cannot be cleared.
     pub(super) flying_mission: bool,
-    /// Item 0 of the mission where that is home.
+    /// Item 0 of the mission if that is home.
     pub(super) home: PlanItem,
     /// Item of the mission that is being flown.
     pub(super) current: u16,
@@ -73,7 +73,7 @@ pub(super) struct Plans {
     rules: &'static PlanRules,
     stored: [Vec<PlanItem>; 3],
     uploads: [Option<Upload>; 3],
-    /// Who is downloading which plan, where that matters.
+    /// The peer that downloads, and which plan, where that matters.
     download: Option<(Address, PlanKind)>,
 }
 
@@ -92,7 +92,7 @@ impl Plans {
         &self.stored[kind.index()]
     }
 
-    /// Identity of a plan by its content; 0 for an empty plan, or where the autopilot does not know such.
+    /// Identity of a plan by its content; 0 for an empty plan, or if the autopilot has no such identities.
     pub(super) fn opaque_id(&self, kind: PlanKind) -> u32 {
         if self.rules.opaque_ids {
             rules::opaque_id(self.items(kind))
@@ -106,12 +106,12 @@ impl Plans {
         self.uploads.iter().any(Option::is_some)
     }
 
-    /// An upload is open whose first request could not go out yet.
+    /// An upload is open whose first request could not be sent yet.
     pub(super) fn waits_to_ask(&self) -> bool {
         self.uploads.iter().flatten().any(|upload| !upload.was_asked())
     }
 
-    /// A message came from `from`.
+    /// A message was received from `from`.
     pub(super) fn hear(&mut self, now: PlanNow, from: Address, message: &PlanMessage) -> Vec<PlanSays> {
         let mut says = Vec::new();
         match (PlanKind::from_number(message.kind), message.ask) {
@@ -157,7 +157,7 @@ impl Plans {
                 .into_iter()
                 .find(|open| *open != kind && self.uploads[open.index()].is_some())
         {
-            // The open upload is asked on with, and lives longer.
+            // The open upload gets its next request, and its timer starts again.
             if let Some(upload) = &mut self.uploads[other.index()] {
                 let seq = upload.revive(now.now_s);
                 reply(says, upload.from, other, self.rules.request(seq));
@@ -278,7 +278,7 @@ impl Plans {
                 reply(says, from, kind, PlanReply::Item { seq, current, item });
             }
             None => {
-                // The peer is told how many there are.
+                // The answer to the peer is the number of items.
                 reply(says, from, kind, self.count(kind));
                 reply(says, from, kind, ack(verdict::INVALID_SEQUENCE));
             }

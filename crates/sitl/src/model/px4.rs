@@ -1,6 +1,6 @@
 //! The PX4 profile (1.17 multicopter), from recordings of the real one.
 //!
-//! Owns: its state, its clockwork and the words it says. Must not: share decisions with the ArduPilot profile.
+//! Owns: its state, its schedule and the messages it sends. Must not: share decisions with the ArduPilot profile.
 
 mod ack_queue;
 mod arming;
@@ -55,11 +55,11 @@ use super::plan::{Fence, Plans};
 use super::vehicle::{Fault, Pilot};
 use crate::wire::Incoming;
 
-/// The link begins to listen and to speak.
+/// The link begins to receive and to send.
 const LINK_UP_S: f64 = 0.5;
-/// The first HEARTBEAT. (The process starts 0.4 s before its clock, so that a recorder sees it at 1.5 s.)
+/// The first HEARTBEAT. (The process starts 0.4 s before its clock, so that a recorder receives it at 1.5 s.)
 const FIRST_HEARTBEAT_S: f64 = 1.17;
-/// After a kill in the air, landed_state becomes ON_GROUND this soon, still falling.
+/// After a kill in the air, landed_state becomes ON_GROUND this soon, although it still falls.
 const KILLED_LOOKS_LANDED_S: f64 = 0.4;
 
 /// See the module text.
@@ -92,15 +92,15 @@ pub(super) struct Px4 {
     plans: Plans,
     mission: Mission,
     offboard: Offboard,
-    /// A place that lifts it off the ground, and when.
+    /// A place that makes it lift off, and when.
     lifts: Option<(f64, Neu)>,
     fence: Fence,
     in_fence: bool,
     files: FileServer,
-    /// Parameters that were written and are told of once more.
+    /// Parameters that were written and are reported once more.
     told_params: Vec<usize>,
     refusal_said_s: f64,
-    /// How much longer than nominal the intervals of streams are.
+    /// The factor by which the intervals of streams are longer than nominal.
     slower: f64,
     due: Vec<u32>,
 }
@@ -154,7 +154,7 @@ impl Px4 {
         }
     }
 
-    /// Motors run and it is off the ground as the land detector sees it.
+    /// Motors run and it is off the ground according to the land detector.
     fn flying(&self) -> bool {
         self.armed_s.is_some() && !self.flight.landed()
     }
@@ -162,7 +162,7 @@ impl Px4 {
     fn landed_number(&self, core: &Core) -> u8 {
         match self.killed_s {
             Some(at) if core.uptime_s - at >= KILLED_LOOKS_LANDED_S => 1,
-            // A descent without a position is no landing to it until it lies on the ground.
+            // A descent without a position is not reported as landing until it is on the ground.
             _ if self.mode == Mode::Descend && !self.flight.landed() => 2,
             _ => self.flight.landed_state(),
         }
@@ -197,7 +197,7 @@ impl Px4 {
         match stepped {
             Outcome::Nothing => {}
             Outcome::TakeoffDetected => self.lift_off(core),
-            // A mission sees for itself that the item is done.
+            // A mission detects by itself that the item is done.
             Outcome::HeightReached if self.mode == Mode::Mission => {}
             Outcome::HeightReached => self.change_mode(core, Mode::Hold),
             Outcome::ReturnLands => {

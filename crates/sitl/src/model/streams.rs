@@ -1,4 +1,4 @@
-//! Which messages are sent unasked or by request, and when each is due.
+//! Which messages are sent by default or on request, and when each is due.
 //!
 //! Owns: intervals and due times of one link. Must not: build messages.
 
@@ -27,8 +27,8 @@ impl Streams {
         );
     }
 
-    /// Sends `id` every `interval_s` seconds, in step with the stream that already has this interval, but for those
-    /// `apart`; else from one interval after `now_s` on.
+    /// Sends `id` every `interval_s` seconds, in step with a stream that already has this interval, except those in
+    /// `apart`; otherwise from one interval after `now_s` on.
     pub(super) fn in_step(&mut self, id: u32, interval_s: f64, now_s: f64, apart: &[u32]) {
         const SAME_S: f64 = 1e-6;
         let interval_s = interval_s.max(0.001);
@@ -39,7 +39,7 @@ impl Streams {
         self.0.insert(id, Stream { interval_s, next_s });
     }
 
-    /// Sends `id` every `interval_s` seconds, counted from when it was last sent; if never, from the start of the clock.
+    /// Sends `id` every `interval_s` seconds, counted from its last message; if there was none, from the start of the clock.
     pub(super) fn retime(&mut self, id: u32, interval_s: f64) {
         let interval_s = interval_s.max(0.001);
         let last_s = self.0.get(&id).map_or(0.0, |stream| stream.next_s - stream.interval_s);
@@ -68,8 +68,8 @@ impl Streams {
         }
     }
 
-    /// Ids due at `now_s` with intervals `slower` times as long, but for streams `apart`; each moves on by its interval
-    /// and never piles up.
+    /// Ids due at `now_s` with intervals `slower` times as long, except streams in `apart`; each advances by its interval
+    /// and missed messages are not sent later.
     pub(super) fn take_due_slowed(&mut self, now_s: f64, due: &mut Vec<u32>, slower: f64, apart: &[u32]) {
         for (&id, stream) in &mut self.0 {
             let factor = if apart.contains(&id) { 1.0 } else { slower };

@@ -159,7 +159,7 @@ pub(super) fn gps_fix(core: &Core, fix_type: apm::GpsFixType, eph: u16) -> MavMe
     })
 }
 
-/// GPS_RAW_INT of a receiver that sees nothing.
+/// GPS_RAW_INT of a receiver without satellites.
 pub(super) fn no_gps_fix(core: &Core) -> MavMessage {
     MavMessage::GPS_RAW_INT(apm::GPS_RAW_INT_DATA {
         time_usec: core.boot_us(),
@@ -180,7 +180,7 @@ pub(super) fn message_interval(message: u32, interval_us: i32) -> MavMessage {
     })
 }
 
-/// STATUSTEXT of at most 50 bytes; `id` and `chunk` as the protocol has them.
+/// STATUSTEXT of at most 50 bytes; `id` and `chunk` as in the protocol.
 pub(super) fn status_text(severity: apm::MavSeverity, text: &[u8], id: u16, chunk: u8) -> MavMessage {
     let mut bytes = [0u8; 50];
     let len = text.len().min(50);

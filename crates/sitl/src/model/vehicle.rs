@@ -1,6 +1,6 @@
 //! One vehicle: the shared core and the profile that flies it, driven with explicit time.
 //!
-//! Owns: cutting time into steps of 20 ms, and reboots. Must not: contain behaviour of one autopilot.
+//! Owns: cutting time into steps of 20 ms, and reboots. Must not: contain behavior of one autopilot.
 
 use std::time::Duration;
 
@@ -27,9 +27,9 @@ pub(super) trait Pilot: Send {
     fn landed_state(&self, core: &Core) -> u8;
     /// A parameter was written on the vehicle itself, not over the link.
     fn parameter_written(&mut self, _place: usize) {}
-    /// Something breaks, or is whole again. A profile that does not model it stays as it is.
+    /// A fault begins or ends. A profile that does not model it ignores it.
     fn suffer(&mut self, _core: &mut Core, _fault: Fault) {}
-    /// The link takes nothing more, or takes again. A profile that does not model it talks on.
+    /// The link is blocked, or free again. A profile that does not model it continues to send.
     fn block(&mut self, _core: &mut Core, _blocked: bool) {}
 }
 
@@ -44,7 +44,7 @@ pub enum Fault {
     MotorStops,
 }
 
-/// What is so, whatever the messages say; for tests.
+/// The true state, independent of messages; for tests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Truth {
     /// Time since boot.
@@ -57,7 +57,7 @@ pub struct Truth {
     pub landed_state: u8,
     /// Metres above the ground.
     pub height_m: f64,
-    /// Where it is.
+    /// Its place.
     pub place: Wgs84,
     /// Battery, 0 to 100.
     pub battery_percent: f64,
@@ -69,7 +69,7 @@ pub struct Vehicle {
     pilot: Box<dyn Pilot>,
     left_over_s: f64,
     reboots: u32,
-    /// Switched off in the air: the board boots once the vehicle lies on the ground.
+    /// Switched off in the air: the board boots once the vehicle is on the ground.
     dark: bool,
 }
 
@@ -86,7 +86,7 @@ impl Vehicle {
         }
     }
 
-    /// Lets `dt` of simulated time pass; returns what the vehicle said meanwhile, in order.
+    /// Lets `dt` of simulated time pass; returns what the vehicle sent meanwhile, in order.
     pub fn step(&mut self, dt: Duration) -> Vec<Outgoing> {
         self.left_over_s += dt.as_secs_f64();
         while self.left_over_s + 1e-9 >= STEP_S {
@@ -115,30 +115,30 @@ impl Vehicle {
         self.core.take_outbox()
     }
 
-    /// Writes a parameter as on the vehicle's own console; a name that it does not have changes nothing.
+    /// Writes a parameter as on the vehicle's own console; an unknown name has no effect.
     pub fn write_parameter(&mut self, name: &str, value: f32) {
         if let Some(place) = self.core.params.set(name, value) {
             self.pilot.parameter_written(place);
         }
     }
 
-    /// Something breaks now, or is whole again.
+    /// A fault begins or ends now.
     pub fn suffer(&mut self, fault: Fault) {
         self.pilot.suffer(&mut self.core, fault);
     }
 
-    /// The link takes nothing more, or takes again; returns what waited for that.
+    /// The link is blocked, or free again; returns the messages that waited.
     pub fn set_link_blocked(&mut self, blocked: bool) -> Vec<Outgoing> {
         self.pilot.block(&mut self.core, blocked);
         self.core.take_outbox()
     }
 
-    /// Switched off and on: it boots again where it is, with the parameters and the charge it had.
+    /// Switched off and on: it boots again at its place, with its parameters and charge.
     pub fn power_cycle(&mut self) {
         self.reboot();
     }
 
-    /// The board restarts where it is. In the air its motors stop, it falls, and it boots where it came down.
+    /// The board restarts at its place. In the air its motors stop, it falls, and it boots where it fell.
     pub fn brown_out(&mut self) {
         self.reboot();
         self.dark = !self.core.airframe.on_ground();
@@ -149,19 +149,19 @@ impl Vehicle {
         self.core.battery.use_up(100.0, percent);
     }
 
-    /// A wish of a pilot with a transmitter. It is no message on the link: what the vehicle says comes with the next step.
+    /// The input of a pilot with a transmitter. It is not a message on the link: the vehicle's messages come with the next step.
     pub fn hear_pilot(&mut self, wish: &Incoming) {
         if !self.dark {
             self.pilot.receive(&mut self.core, wish);
         }
     }
 
-    /// How often the vehicle rebooted by command. A change means: its link went down.
+    /// How often the vehicle rebooted by command. A change means that its link went down.
     pub fn reboots(&self) -> u32 {
         self.reboots
     }
 
-    /// What is so.
+    /// The true state.
     pub fn truth(&self) -> Truth {
         Truth {
             uptime: Duration::from_secs_f64(self.core.uptime_s),
@@ -174,7 +174,7 @@ impl Vehicle {
         }
     }
 
-    /// Parameters, place and charge survive; everything else starts over.
+    /// Parameters, place and charge survive; everything else is reset.
     fn reboot(&mut self) {
         let (mut core, pilot) = boot(self.core.config.clone());
         core.params = self.core.params.clone();

@@ -1,7 +1,7 @@
-//! Which parameters the peers of a recording asked for.
+//! Which parameters the peers of a recording requested.
 //!
-//! Owns: telling an answer from what an autopilot says of its parameters by itself (what it stores on its own, such as its
-//! hours of flight, is told to everybody and says nothing about the protocol). Must not: compare.
+//! Owns: distinguishing an answer from an unrequested PARAM_VALUE (parameters that an autopilot stores on its own, such as
+//! its hours of flight, are sent to all peers and are not part of the protocol). Must not: compare.
 
 use super::fact::Fact;
 use crate::wire::{Incoming, Request};
@@ -9,14 +9,14 @@ use crate::wire::{Incoming, Request};
 /// See the module text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Asked {
-    /// When the whole list was first asked for, or one by its index.
+    /// When the whole list was first requested, or one parameter by its index.
     any_s: Option<f64>,
-    /// Names, and when each was first asked for or written.
+    /// Names, and when each was first requested or written.
     names: Vec<(f64, [u8; 16])>,
 }
 
 impl Asked {
-    /// What `inputs` ask for.
+    /// The requests in `inputs`.
     #[must_use]
     pub fn of(inputs: &[(f64, Incoming)]) -> Self {
         let mut asked = Self::default();
@@ -35,7 +35,7 @@ impl Asked {
         asked
     }
 
-    /// The value is told at `at_s` because somebody asked for it before.
+    /// Whether a value sent at `at_s` was requested before.
     #[must_use]
     pub fn is_answer(&self, at_s: f64, fact: &Fact) -> bool {
         match fact {

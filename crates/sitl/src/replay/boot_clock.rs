@@ -1,13 +1,13 @@
-//! The autopilot's own clock in a recording: what it says of the time since its boot.
+//! The autopilot's own clock in a recording: the time since boot in its messages.
 //!
-//! Owns: turning the recorder's time into the autopilot's. Must not: read a clock.
+//! Owns: converting the recorder's time into the autopilot's. Must not: read a clock.
 //!
-//! A simulation that recorded an autopilot may have run a little slower than life, and its process some time before it
-//! booted. `time_boot_ms` in its messages tells what time it was for the autopilot itself.
+//! A recorded simulation may have run a little slower than real time, and its process some time before it
+//! booted. `time_boot_ms` in its messages is the autopilot's own time.
 
 use crate::wire::Frame;
 
-/// Two readings closer than this say nothing about the pace.
+/// Two readings closer than this are not used to compute the pace.
 const APART_S: f64 = 0.4;
 
 /// A step back by more than this is a reboot.
@@ -17,21 +17,21 @@ const REBOOT_S: f64 = 1.0;
 #[derive(Clone, Debug, Default)]
 pub struct BootClock {
     readings: Vec<(f64, f64)>,
-    /// What a reboot took from `time_boot_ms`.
+    /// The part of `time_boot_ms` that a reboot reset.
     before_boot_s: f64,
-    /// Reboots: the last word before, and the boot.
+    /// Reboots: the last message before, and the boot.
     restarts: Vec<(f64, f64)>,
 }
 
 impl BootClock {
-    /// Takes what `frame`, received at `at_s`, says.
+    /// Uses the time in `frame`, received at `at_s`.
     pub fn hear(&mut self, at_s: f64, frame: &Frame) {
         let Some(said_s) = time_boot_s(frame) else { return };
         match self.readings.last() {
             Some((last_at_s, last_s)) => {
                 let passed_s = at_s - last_at_s;
                 if said_s + self.before_boot_s < last_s - REBOOT_S {
-                    // Its clock stood still from the last word to the first of its new life, as far as we know.
+                    // We assume that its clock did not advance from the last message to the first one after the reboot.
                     self.before_boot_s = last_s + passed_s - said_s;
                     self.restarts.push((*last_s, self.before_boot_s));
                 }
@@ -43,13 +43,13 @@ impl BootClock {
         }
     }
 
-    /// Reboots that were heard: when the autopilot fell silent, and when it booted again, on its own clock.
+    /// Reboots that were detected: when the autopilot stopped sending, and when it booted again, on its own clock.
     #[must_use]
     pub fn restarts(&self) -> &[(f64, f64)] {
         &self.restarts
     }
 
-    /// The autopilot's time at the recorder's `at_s`; `None` if it never told it.
+    /// The autopilot's time at the recorder's `at_s`; `None` if it never sent it.
     #[must_use]
     pub fn at(&self, at_s: f64) -> Option<f64> {
         let (first, last) = (self.readings.first()?, self.readings.last()?);

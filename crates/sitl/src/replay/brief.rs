@@ -1,18 +1,18 @@
-//! States so short that only one side of a comparison told of them.
+//! States so short that only one side of a comparison reported them.
 //!
-//! Owns: what counts as so short, and where both accounts go on after one. Must not: judge.
+//! Owns: which states are that short, and where both accounts continue after one. Must not: judge.
 //!
-//! States are told once a second, by HEARTBEAT and the like, each side in its own rhythm. One that lasts no longer falls
-//! between two tellings of one side and not of the other: a disarm and the next arming half a second later, say.
+//! States are reported once a second, by HEARTBEAT and similar messages, each side with its own phase. A shorter one may
+//! fall between two reports of one side and not of the other: a disarm and the next arming half a second later, say.
 
 use super::channel::Channel;
 use super::fact::Heard;
 
-/// As long as from one telling to the next, and a little for the clocks.
+/// The interval between two reports, with a margin for the clocks.
 const BRIEF_S: f64 = 1.1;
 
-/// The places in both accounts after a brief state at one of these two places; `None` when there is none. When both could
-/// be, the one is taken after which the accounts agree.
+/// The places in both accounts after a brief state at one of these two places; `None` when there is none. If both are
+/// possible, the one is chosen after which the accounts agree.
 pub(super) fn skipped(recorded: &[Heard], place: usize, simulated: &[Heard], other: usize) -> Option<(usize, usize)> {
     let without_real = after(recorded, place).map(|place| (place, other));
     let without_model = after(simulated, other).map(|other| (place, other));
@@ -28,7 +28,7 @@ pub(super) fn skipped(recorded: &[Heard], place: usize, simulated: &[Heard], oth
         .or(without_real)
 }
 
-/// Past a brief state, and past the return to the state before it.
+/// After a brief state, and after the return to the state before it.
 fn after(account: &[Heard], place: usize) -> Option<usize> {
     let (now, next) = (account.get(place)?, account.get(place + 1)?);
     if Channel::of(now.fact).is_said_once() || next.at_s - now.at_s > BRIEF_S {

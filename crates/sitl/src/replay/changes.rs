@@ -1,4 +1,4 @@
-//! Which statements of a vehicle count: all answers, and of a state only its changes.
+//! Which statements of a vehicle count: all answers, and only the changes of a state.
 //!
 //! Owns: leaving repetitions out. Must not: compare.
 
@@ -8,8 +8,8 @@ use super::fact::{Fact, Heard, facts};
 use crate::wire::Frame;
 
 /// Keeps every ack and text, of each kind of state only the changes, and of the other answers (plans, parameters) each
-/// one once when it comes several times in a row: how often a request is repeated hangs on the load of the machine, and
-/// PX4 tells a parameter two or three times.
+/// one once when it is repeated: how often a request is repeated depends on the load of the machine, and
+/// PX4 sends a parameter two or three times.
 #[derive(Debug)]
 pub struct Changes<'a> {
     asked: &'a Asked,
@@ -24,7 +24,7 @@ enum Kind {
 }
 
 impl<'a> Changes<'a> {
-    /// Nothing was said so far. Parameters count only where they were `asked` for.
+    /// Nothing was sent so far. Parameters count only if they were requested (`asked`).
     #[must_use]
     pub fn new(asked: &'a Asked) -> Self {
         Self {
@@ -34,7 +34,7 @@ impl<'a> Changes<'a> {
         }
     }
 
-    /// Takes what `frame` states.
+    /// Uses the statements in `frame`.
     pub fn hear(&mut self, at_s: f64, frame: &Frame) {
         for fact in facts(frame) {
             if !self.asked.is_answer(at_s, &fact) {
@@ -55,7 +55,7 @@ impl<'a> Changes<'a> {
         }
     }
 
-    /// All of it, in order.
+    /// All kept statements, in order.
     #[must_use]
     pub fn done(self) -> Vec<Heard> {
         self.kept

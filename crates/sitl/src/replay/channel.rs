@@ -1,4 +1,4 @@
-//! What is compared on its own, so that a difference in one thing does not hide the others.
+//! Statements that are compared separately, so that a difference in one kind does not hide the others.
 //!
 //! Owns: which statements belong together. Must not: compare.
 
@@ -65,7 +65,7 @@ impl Channel {
         }
     }
 
-    /// Each statement is an answer that is not repeated by itself: when it is lost, it stays unknown.
+    /// Each statement is an answer that is not repeated by itself: a lost one stays unknown.
     #[must_use]
     pub fn is_said_once(self) -> bool {
         matches!(self, Self::Acks | Self::Plans | Self::Params | Self::Texts)
@@ -77,7 +77,7 @@ impl Channel {
         self != Self::Texts
     }
 
-    /// The word for it in tables and lists of explanations.
+    /// Its name in tables and lists of explanations.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {

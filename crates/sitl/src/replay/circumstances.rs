@@ -1,9 +1,9 @@
-//! What a recording says of the circumstances it was made in, so that the simulated vehicle starts in the same ones.
+//! The conditions under which a recording was made, so that the simulated vehicle starts under the same ones.
 //!
-//! Owns: parameters that were set before the start, power cycles, and times at which nothing reached the autopilot.
-//! Must not: know a recording by name, or take anything from how the autopilot answered a command.
+//! Owns: parameters that were set before the start, power cycles, and times in which nothing reached the autopilot.
+//! Must not: know a recording by name, or use the autopilot's answers to commands.
 //!
-//! Sources, strongest first: the value that the autopilot itself tells of a parameter before anybody set it; a failing
+//! Sources, strongest first: the value of a parameter that the autopilot itself sends before a peer set it; a failing
 //! check of its first reports, which names the parameter's effect; the notes of the transcript; the notes of the set.
 
 use super::boot_clock::BootClock;
@@ -11,7 +11,7 @@ use crate::model::{Autopilot, Port};
 use crate::wire::{Fields, Frame};
 use serde_json::Value;
 
-/// Start-up values that all recordings of PX4 share, as their notes say: a simulated sky that satisfies the estimator
+/// Start-up values that all recordings of PX4 share, according to their notes: a simulated sky that satisfies the estimator
 /// at once, failures that can be injected, and the battery simulation at its own default.
 const PX4_SET: &[(&str, f32)] = &[
     ("COM_LOW_BAT_ACT", 3.0),
@@ -22,16 +22,16 @@ const PX4_SET: &[(&str, f32)] = &[
     ("SYS_FAILURE_EN", 1.0),
 ];
 
-/// A note with the first words begins a time in which nothing we send is heard: PX4 on UDP hears only the first port
-/// that spoke to it. A note with the second words ends it.
+/// A note with the first words begins a time in which the autopilot receives nothing from us: PX4 on UDP accepts only the
+/// first port that sent to it. A note with the second words ends it.
 const OTHER_PORT: (&str, &str) = ("another source port", "first source port");
 
 /// Events that begin and end a time in which the recorder was not connected.
 const CLOSED: (&str, &str) = ("tcp_connection_closed_by_us", "tcp_connection_reopened");
 
-/// A word in the note of the link that means a serial line, on which the recorded PX4 was set up for a companion.
+/// A word in the note on the link that means a serial line, on which the recorded PX4 was configured for a companion.
 const SERIAL: &str = "pty";
-/// A link that carried more than this, in bytes a second, had room for everything.
+/// A link with a higher throughput, in bytes a second, had room for everything.
 const ROOM_BYTES_PER_S: f64 = 5000.0;
 
 const PARAM_REQUEST_READ: u32 = 20;
@@ -46,7 +46,7 @@ const GPS_UNSATISFYING: u16 = 1024;
 /// Events of the arming checks that name a parameter's effect.
 const COMPASS_MISSING: u32 = 22_720_449;
 const NO_GROUND_STATION: u32 = 23_579_003;
-/// Log level "error" in the low half: the check stands against arming.
+/// Log level "error" in the low half: the check prevents arming.
 const LEVEL_ERROR: u8 = 3;
 
 /// See the module text.
@@ -54,23 +54,23 @@ const LEVEL_ERROR: u8 = 3;
 pub struct Circumstances {
     /// Parameters as they were before the start.
     pub parameters: Vec<(String, f32)>,
-    /// When the autopilot told of one of them although nobody had asked: it was written on its console.
+    /// When the autopilot sent one of them although no peer had requested it: it was written on its console.
     pub console: Vec<(f64, String, f32)>,
     /// PX4's own battery simulation: full again whenever the motors stop.
     pub battery_refills: bool,
     /// The autopilot is a process, which cannot restart itself.
     pub is_process: bool,
-    /// What the autopilot's port was set up for.
+    /// What the autopilot's port was configured for.
     pub port: Option<Port>,
-    /// Switched off and on again: when it fell silent, and when it booted.
+    /// Switched off and on again: when it stopped sending, and when it booted.
     pub power_cycles: Vec<(f64, f64)>,
-    /// From and to when nothing we sent was heard.
+    /// The start and end of times in which it received nothing from us.
     pub unheard: Vec<(f64, f64)>,
-    /// From and to when the recorder was not connected, so that nothing of the autopilot was heard.
+    /// The start and end of times in which the recorder was not connected, so that it received nothing from the autopilot.
     pub deaf: Vec<(f64, f64)>,
 }
 
-/// Everything that was on the wire, from where, in the autopilot's time.
+/// All frames on the wire, with their senders, in the autopilot's time.
 pub struct Wire<'a> {
     /// Seconds, and the frame.
     pub frames: &'a [(f64, Frame)],
@@ -87,7 +87,7 @@ impl Wire<'_> {
 }
 
 impl Circumstances {
-    /// Reads them. `clock` turns the transcript's seconds into the autopilot's.
+    /// Reads them. `clock` converts the transcript's seconds into the autopilot's.
     #[must_use]
     pub fn read(autopilot: Autopilot, wire: &Wire<'_>, transcript: &[Value], clock: &BootClock) -> Self {
         let notes = Notes { transcript, clock };
@@ -120,7 +120,7 @@ impl Circumstances {
         }
     }
 
-    /// A check that fails before anybody set the parameter it looks at.
+    /// A check that fails before a peer set the parameter that it uses.
     fn take_checks(&mut self, wire: &Wire<'_>) {
         let before_set = |name: &str| {
             let set = wire.frames.iter().position(|(_, frame)| sets(frame, name));
@@ -139,12 +139,12 @@ impl Circumstances {
             fields.u32(0) == NO_GROUND_STATION && fields.u8(12) & 0x0F == LEVEL_ERROR
         });
         if station {
-            // Return; which of the actions it is shows only when it is taken.
+            // Return; which action it is shows only when it is executed.
             self.set("NAV_DLL_ACT", 2.0);
         }
     }
 
-    /// The estimator says at first that the fix does not satisfy it: then it looked at it for this long.
+    /// The estimator first reports that the fix does not satisfy it: the duration of that is its check time.
     fn take_sky(&mut self, wire: &Wire<'_>) {
         let mut looks = wire
             .frames
@@ -160,7 +160,7 @@ impl Circumstances {
         }
     }
 
-    /// Values that the autopilot tells before anybody set them.
+    /// Values that the autopilot sends before a peer set them.
     fn take_told_values(&mut self, autopilot: Autopilot, wire: &Wire<'_>) {
         let mut set = Vec::new();
         let mut asked_for_all = false;
@@ -199,7 +199,7 @@ struct Notes<'a> {
 }
 
 impl Notes<'_> {
-    /// How the autopilot was connected, as the notes say.
+    /// How the autopilot was connected, according to the notes.
     fn port(&self) -> Option<Port> {
         let carried = self.transcript.iter().filter_map(|row| row["bytes_per_s"].as_f64());
         let link = self.transcript.iter().find_map(|row| row["link"].as_str())?;

@@ -1,19 +1,19 @@
-//! Two accounts of the same flight, side by side.
+//! Comparing two accounts of the same flight.
 //!
-//! Owns: what counts as the same. Must not: excuse a difference; what is known and why stands with the test.
+//! Owns: what counts as equal. Must not: excuse a difference; known ones and their reasons are with the test.
 //!
-//! Answers (acks, plans, parameters) must be equal in what they say and in order. States must be equal in kind and order.
+//! Answers (acks, plans, parameters) must be equal in content and order. States must be equal in kind and order.
 //! Each statement must come within [`Tolerance`] of the recorded one.
 //!
-//! Three things are no difference, and the table counts the first two:
+//! Three things are not a difference, and the table counts the first two:
 //!
-//! - A state that lasts no longer than from one telling to the next, a second, and that only one side told of.
+//! - A state that lasts no longer than the interval between two reports, a second, and that only one side reported.
 //! - An answer that only the simulated vehicle gave, at a time at which the recording itself shows by its sequence numbers
 //!   that a frame of the autopilot was lost. A lost ack and one that was never sent look the same to the recorder. Each
 //!   lost frame excuses one answer.
-//! - What the simulated vehicle says after the recording ended: it flies on for a few seconds so that it can be late.
+//! - What the simulated vehicle sends after the recording ended: it flies on for a few seconds so that it can be late.
 //!
-//! Texts are counted but not judged: their order hangs on queues, they hold measured numbers, and the simulated vehicles
+//! Texts are counted but not judged: their order depends on queues, they contain measured numbers, and the simulated vehicles
 //! know only a part of them. Numbers and order do not count.
 
 use std::fmt;
@@ -26,7 +26,7 @@ use super::gaps::Gap;
 /// How far apart two equal changes may lie.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerance {
-    /// Both sides tell of a change with their next periodic message, once a second at the slowest; two such clocks
+    /// Both sides report a change with their next periodic message, once a second at the slowest; two such timers
     /// differ by up to two seconds.
     pub fixed_s: f64,
     /// Climbs, descents and spool-ups of two flights of the same real vehicle differ by about a tenth; the time since
@@ -44,24 +44,24 @@ impl Default for Tolerance {
 }
 
 /// A simulated answer may come this much before or after the frames around a gap: the real ones answer within 25 ms, and
-/// the rest is for reading the autopilot's clock between two of its words.
+/// the rest is for reading the autopilot's clock between two of its messages.
 const GAP_S: f64 = 0.1;
 
-/// How a channel compares.
+/// The result for one channel.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// All `count` statements are the same, in order and in time; `worst_s` is the largest difference in time.
+    /// All `count` statements are equal, in order and in time; `worst_s` is the largest difference in time.
     Same {
         /// How many.
         count: usize,
         /// Acks of the simulated vehicle that the recorder may have lost.
         lost: usize,
-        /// States so short that only one side told of them.
+        /// States so short that only one side reported them.
         brief: usize,
         /// Seconds.
         worst_s: f64,
     },
-    /// Not judged: so many of the recorded texts were said by the simulated one too, and so many it said besides.
+    /// Not judged: how many of the recorded texts the simulated one sent too, and how many it sent besides.
     Texts {
         /// Recorded.
         recorded: usize,
@@ -70,22 +70,22 @@ pub enum Verdict {
         /// Simulated only.
         besides: usize,
     },
-    /// The statement at `place` is another, or is missing on one side.
+    /// The statement at `place` differs, or is missing on one side.
     Differs {
         /// Index.
         place: usize,
-        /// What the real autopilot said.
+        /// What the real autopilot reported.
         recorded: Option<Heard>,
-        /// What the simulated one said.
+        /// What the simulated one reported.
         simulated: Option<Heard>,
     },
-    /// The statement at `place` is the same but came too early or too late.
+    /// The statement at `place` is equal but came too early or too late.
     OutOfTime {
         /// Index.
         place: usize,
-        /// What the real autopilot said.
+        /// What the real autopilot reported.
         recorded: Heard,
-        /// Seconds that the simulated one was later.
+        /// How much later the simulated one was, in seconds.
         late_s: f64,
     },
 }
@@ -154,7 +154,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// How a replay compares, channel by channel, in the order of [`Channel::ALL`].
+/// The result of a replay, channel by channel, in the order of [`Channel::ALL`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison(pub Vec<(Channel, Verdict)>);
 
@@ -165,7 +165,7 @@ impl Comparison {
         self.differences().next().is_none()
     }
 
-    /// What differs, of what is judged.
+    /// The judged channels that differ.
     pub fn differences(&self) -> impl Iterator<Item = &(Channel, Verdict)> {
         self.0
             .iter()
@@ -173,7 +173,7 @@ impl Comparison {
     }
 }
 
-/// Compares what a real and a simulated vehicle said. `gaps`: where the recorder lost frames of the real one; `end_s`: when
+/// Compares the statements of a real and a simulated vehicle. `gaps`: where the recorder lost frames of the real one; `end_s`: when
 /// the recording ends, after which the simulated vehicle went on for a while.
 #[must_use]
 pub fn compare(recorded: &[Heard], simulated: &[Heard], gaps: &[Gap], end_s: f64) -> Comparison {
@@ -181,7 +181,7 @@ pub fn compare(recorded: &[Heard], simulated: &[Heard], gaps: &[Gap], end_s: f64
         let belongs = |heard: &&Heard| Channel::of(heard.fact) == channel;
         heard.iter().filter(belongs).copied().collect()
     };
-    // One pool: a lost frame excuses one statement of whatever channel.
+    // One pool: a lost frame excuses one statement of any channel.
     let mut gaps = gaps.to_vec();
     let verdict = |channel: Channel| {
         let usable: &mut [Gap] = if channel.is_said_once() { &mut gaps } else { &mut [] };
@@ -195,7 +195,7 @@ pub fn compare(recorded: &[Heard], simulated: &[Heard], gaps: &[Gap], end_s: f64
     Comparison(Channel::ALL.into_iter().map(verdict).collect())
 }
 
-/// How many texts both said.
+/// How many texts both sent.
 fn count_texts(recorded: &[Heard], simulated: &[Heard]) -> Verdict {
     let mut left: Vec<Option<[u8; 50]>> = simulated.iter().map(|heard| without_numbers(heard.fact)).collect();
     let mut common = 0;
@@ -220,7 +220,7 @@ fn without_numbers(fact: Fact) -> Option<[u8; 50]> {
     }
 }
 
-/// Goes through both accounts side by side.
+/// Compares both accounts statement by statement.
 fn judge(recorded: &[Heard], simulated: &[Heard], gaps: &mut [Gap], end_s: f64) -> Verdict {
     let tolerance = Tolerance::default();
     let (mut worst_s, mut before_s) = (0.0_f64, 0.0);
@@ -231,7 +231,7 @@ fn judge(recorded: &[Heard], simulated: &[Heard], gaps: &mut [Gap], end_s: f64) 
         let (Some(said), Some(model)) = (real, model) else {
             match (real, model) {
                 (None, None) => break,
-                // The recording ends before it could tell.
+                // The recording ends before it could report it.
                 (None, Some(model)) if model.at_s > end_s => break,
                 (None, Some(model)) if take_gap(gaps, model.at_s) => {
                     lost += 1;
@@ -295,7 +295,7 @@ fn judge(recorded: &[Heard], simulated: &[Heard], gaps: &mut [Gap], end_s: f64) 
     }
 }
 
-/// Whether a frame may have been lost at `at_s`; it is used up.
+/// Whether a frame may have been lost at `at_s`; if so, it is used up.
 fn take_gap(gaps: &mut [Gap], at_s: f64) -> bool {
     let around = |gap: &&mut Gap| gap.missing > 0 && (gap.from_s - GAP_S..=gap.to_s + GAP_S).contains(&at_s);
     match gaps.iter_mut().find(around) {

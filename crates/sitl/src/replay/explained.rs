@@ -1,6 +1,6 @@
 //! Deviations that are known, each with its reason: `explained.json` beside the recordings.
 //!
-//! Owns: reading the list, and finding what in it explains nothing any more. Must not: make a deviation disappear
+//! Owns: reading the list, and finding entries that match no deviation any more. Must not: hide a deviation
 //! from the table.
 //!
 //! ```json
@@ -22,11 +22,11 @@ pub const FILE: &str = "explained.json";
 pub struct Explanation {
     /// NAME of the recording.
     pub recording: String,
-    /// Word of the channel.
+    /// Name of the channel.
     pub channel: String,
     /// Which statement of the channel differs first, from 1, as the table shows it.
     pub place: usize,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
@@ -36,25 +36,25 @@ pub enum ExplainedError {
     /// The file cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Unreadable {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
     /// It is not a list of explanations.
     #[error("{}: {source}; it must be a list of {{recording, channel, place, reason}}", path.display())]
     Strange {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: serde_json::Error,
     },
     /// A reason is empty.
     #[error("{}: the entry for {recording} has no reason; say why the deviation is right", path.display())]
     NoReason {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Of which recording.
+        /// The recording.
         recording: String,
     },
 }
@@ -99,7 +99,7 @@ impl Explained {
         }
     }
 
-    /// The reason why `recording` differs first at `place` (from 1) of the channel with this word.
+    /// The reason why `recording` differs first at `place` (from 1) of the channel with this name.
     #[must_use]
     pub fn reason(&self, recording: &str, channel: &str, place: usize) -> Option<&str> {
         let fits =
@@ -107,7 +107,7 @@ impl Explained {
         self.0.iter().find(fits).map(|entry| entry.reason.as_str())
     }
 
-    /// Entries that explain nothing in `comparisons`: the deviation is gone, or is another one.
+    /// Entries that match nothing in `comparisons`: the deviation is gone, or has changed.
     #[must_use]
     pub fn idle<'a>(&'a self, comparisons: &[(&str, &Comparison)]) -> Vec<&'a Explanation> {
         let explains = |entry: &&Explanation| {

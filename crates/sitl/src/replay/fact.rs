@@ -1,4 +1,4 @@
-//! What a vehicle says that a replay compares: answers, its state, its plans, its parameters and its words.
+//! The statements of a vehicle that a replay compares: answers, its state, its plans, its parameters and its texts.
 //!
 //! Owns: reading these from frames, the same way for a recording and for the simulator. Must not: judge them.
 
@@ -11,9 +11,9 @@ use crate::wire::{Fields, Frame};
 pub enum Fact {
     /// COMMAND_ACK (77): MAV_CMD and MAV_RESULT.
     Ack {
-        /// Which command.
+        /// The command.
         command: u16,
-        /// The verdict.
+        /// The result.
         result: u8,
     },
     /// HEARTBEAT (0): the safety-armed bit of `base_mode`.
@@ -32,7 +32,7 @@ pub enum Fact {
     Mission {
         /// The current item.
         seq: u16,
-        /// How many there are.
+        /// The number of items.
         total: u16,
         /// MISSION_STATE.
         state: u8,
@@ -52,7 +52,7 @@ pub enum Fact {
     Item {
         /// MAV_MISSION_TYPE.
         kind: u8,
-        /// Place in the plan.
+        /// Index in the plan.
         seq: u16,
         /// MAV_CMD.
         command: u16,
@@ -84,14 +84,14 @@ pub enum Fact {
 pub struct Heard {
     /// Seconds.
     pub at_s: f64,
-    /// What.
+    /// The statement.
     pub fact: Fact,
 }
 
 const ARMED_BIT: u8 = 128;
 const PREARM_BIT: u32 = 0x1000_0000;
 
-/// What `frame` states, if anything that is compared.
+/// The statements in `frame` that are compared.
 #[must_use]
 pub fn facts(frame: &Frame) -> Vec<Fact> {
     let p = Fields(&frame.payload);
@@ -172,7 +172,7 @@ impl fmt::Display for Fact {
             Self::Param { name, bits, kind } => {
                 let name = until_zero(name);
                 let value = f32::from_bits(*bits);
-                // PX4 keeps the bits of an integer: as a float that is hardly more than nothing.
+                // PX4 keeps the bits of an integer: as a float that is almost zero.
                 if value.is_subnormal() {
                     write!(f, "{name} = integer {}, type {kind}", *bits as i32)
                 } else {

@@ -1,19 +1,19 @@
-//! Frames of the autopilot that the recorder did not get, seen in the sequence numbers.
+//! Frames of the autopilot that the recorder missed, detected by the sequence numbers.
 //!
-//! Owns: counting them, and where. Must not: know what was in them.
+//! Owns: counting them, and where. Must not: know their content.
 //!
 //! Each frame of a sender has the number of the one before plus one (MAVLink guide, packet loss). A number that is
-//! missing between two frames was sent and lost: what it said is not known, but that something was said is.
+//! missing between two frames was sent and lost: its content is not known, but that it was sent is.
 
-/// A frame may come this many numbers late and still be a late one.
+/// A frame may arrive this many numbers late and still count as late.
 const LATE: u8 = 16;
 
 /// Numbers missing between two frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gap {
-    /// When the frame before it came, in seconds.
+    /// When the frame before it arrived, in seconds.
     pub from_s: f64,
-    /// When the frame after it came.
+    /// When the frame after it arrived.
     pub to_s: f64,
     /// How many are missing.
     pub missing: u8,
@@ -27,7 +27,7 @@ pub struct Gaps {
 }
 
 impl Gaps {
-    /// Takes the number of a frame of the autopilot.
+    /// Uses the number of a frame of the autopilot.
     pub fn hear(&mut self, at_s: f64, number: u8) {
         let Some((last_s, last)) = self.last else {
             self.last = Some((at_s, number));
@@ -35,13 +35,13 @@ impl Gaps {
         };
         let missing = number.wrapping_sub(last).wrapping_sub(1);
         if missing >= u8::MAX - LATE {
-            // Overtaken by others: it was counted as missing.
+            // Overtaken by other frames: it was counted as missing.
             if let Some(gap) = self.found.iter_mut().rev().find(|gap| gap.missing > 0) {
                 gap.missing -= 1;
             }
             return;
         }
-        // Half of the numbers and more is not a loss but a restart.
+        // Half of the numbers or more is not a loss but a restart.
         if (1..128).contains(&missing) {
             self.found.push(Gap {
                 from_s: last_s,

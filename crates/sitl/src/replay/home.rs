@@ -1,20 +1,20 @@
-//! Where a recorded vehicle stood at the start.
+//! The place of a recorded vehicle at the start.
 //!
-//! Owns: reading it from the positions it told. Must not: follow the flight.
+//! Owns: reading it from the reported positions. Must not: follow the flight.
 
 use super::circumstances::Wire;
 use crate::model::Wgs84;
 use crate::wire::Fields;
 
-/// Where the simulations of both projects stand by default. It is also taken for a vehicle that told no position, and
-/// for one that stood here as far as its noise lets one see: then this is the exact place.
+/// The default place in the simulations of both projects. It is also used for a vehicle that reported no position, and
+/// for one whose positions equal it within their noise: then this is the exact place.
 const USUAL: Wgs84 = Wgs84 {
     lat_deg: 47.397742,
     lon_deg: 8.545594,
     amsl_m: 488.0,
 };
 
-/// Degrees and metres that are noise.
+/// Noise in degrees and metres.
 const NOISE_DEG: f64 = 0.001;
 const NOISE_M: f64 = 10.0;
 

@@ -1,10 +1,10 @@
 //! A recorded flight: `NAME.tlog` with both directions, and `NAME.jsonl`, which has the time at which it began.
 //!
-//! Owns: reading the two files, and telling the autopilot's frames from its peers'. Must not: compare.
+//! Owns: reading the two files, and separating the autopilot's frames from its peers'. Must not: compare.
 //!
-//! A tlog has Unix time. The autopilot's own clock is taken where it tells it; elsewhere the transcript's seconds since
-//! the link opened, which is about the boot: the same message in both, an input or the first heartbeat, gives the
-//! difference.
+//! A tlog has Unix time. The autopilot's own clock is used where its messages contain it; elsewhere the transcript's seconds
+//! since the link opened, which is about the boot: the same message in both files, an input or the first heartbeat, gives
+//! the difference.
 
 use super::asked::Asked;
 use super::boot_clock::BootClock;
@@ -28,18 +28,18 @@ pub enum RecordingError {
     /// A file cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Unreadable {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
     /// There is nothing to replay.
     #[error("{} has no recordings; give a folder with NAME.tlog and NAME.jsonl files", .0.display())]
     Empty(PathBuf),
-    /// The files do not hold what they should.
+    /// The files do not have the expected content.
     #[error("{}: {why}", path.display())]
     Strange {
-        /// Which.
+        /// The file.
         path: PathBuf,
         /// What is wrong.
         why: String,
@@ -49,7 +49,7 @@ pub enum RecordingError {
 /// One flight.
 #[derive(Clone, Debug)]
 pub struct Recording {
-    /// Which stack flew it.
+    /// The stack that flew it.
     pub autopilot: Autopilot,
     /// System and component id of the autopilot.
     pub vehicle: (u8, u8),
@@ -57,15 +57,15 @@ pub struct Recording {
     pub home: Wgs84,
     /// What its peers sent, with seconds since boot.
     pub inputs: Vec<(f64, Incoming)>,
-    /// What the autopilot said.
+    /// The autopilot's statements.
     pub heard: Vec<Heard>,
-    /// Which parameters its peers asked for.
+    /// Which parameters its peers requested.
     pub asked: Asked,
     /// When it ends, in seconds.
     pub end_s: f64,
     /// Where frames of the autopilot were lost.
     pub gaps: Vec<Gap>,
-    /// What else there was.
+    /// The other conditions.
     pub circumstances: Circumstances,
 }
 
@@ -181,7 +181,7 @@ fn rows(transcript: &[u8]) -> Result<Vec<Value>, String> {
 
 /// Unix seconds of the transcript's zero.
 fn zero(frames: &[(f64, Frame)], rows: &[Value], is_vehicle: impl Fn(&Frame) -> bool) -> Option<f64> {
-    // Before the link is open nothing is in the tlog, so an input counts only once the autopilot was heard.
+    // Before the link is open nothing is in the tlog, so an input counts only once something was received from the autopilot.
     let heard = rows.iter().position(|row| row["dir"] == "rx").unwrap_or(0);
     let first_row = |direction: &str, messages: &[(&str, u32)]| {
         rows.iter().skip(heard).find_map(|row| {

@@ -1,6 +1,6 @@
-//! The simulated side: a fresh vehicle hears the same messages at the same seconds after its boot.
+//! The simulated side: a fresh vehicle receives the same messages at the same seconds after its boot.
 //!
-//! Owns: the pace. Must not: shift an input in time, or leave one out that reached the real autopilot.
+//! Owns: the pace. Must not: shift an input in time, or omit one that reached the real autopilot.
 
 use super::changes::Changes;
 use super::fact::Heard;
@@ -9,7 +9,7 @@ use crate::model::{Vehicle, VehicleConfig};
 use crate::wire::{FrameReader, Outgoing, Sender};
 use std::time::Duration;
 
-/// What a simulated vehicle of the same stack says to the inputs of `recording`.
+/// The answers of a simulated vehicle of the same stack to the inputs of `recording`.
 #[must_use]
 pub fn simulate(recording: &Recording) -> Vec<Heard> {
     let circumstances = &recording.circumstances;
@@ -49,7 +49,7 @@ pub fn simulate(recording: &Recording) -> Vec<Heard> {
     replay.changes.done()
 }
 
-/// It flies on for this long, so that what ends the recording may come late.
+/// It continues for this long, so that the statements at the end of the recording may be late.
 const LATER_S: f64 = 5.0;
 
 /// One step of the model at a time, so that each statement has its time.
@@ -59,7 +59,7 @@ struct Replay<'a> {
     vehicle: Vehicle,
     sender: Sender,
     changes: Changes<'a>,
-    /// When the recorder was not connected: the link takes nothing then.
+    /// Times in which the recorder was not connected: the link is blocked then.
     deaf: &'a [(f64, f64)],
     is_deaf: bool,
     now_s: f64,

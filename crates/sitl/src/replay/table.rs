@@ -1,6 +1,6 @@
 //! The conformance table.
 //!
-//! Owns: its look. Must not: compare.
+//! Owns: its layout. Must not: compare.
 
 use std::fmt::Write;
 

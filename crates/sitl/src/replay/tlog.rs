@@ -1,22 +1,22 @@
 //! The binary half of a recording: each packet is Unix time in microseconds (8 bytes, big-endian) and the MAVLink frame.
 //!
-//! Owns: cutting a tlog into frames. Must not: know who sent them.
+//! Owns: cutting a tlog into frames. Must not: know their senders.
 
 use crate::wire::{Frame, FrameReader};
 
-/// What is in a tlog.
+/// The content of a tlog.
 #[derive(Clone, Debug, Default)]
 pub struct Tlog {
-    /// Frames of the dialect whose checksum is right, with Unix seconds.
+    /// Frames of the dialect with a valid checksum, with Unix seconds.
     pub frames: Vec<(f64, Frame)>,
-    /// Of every frame, also of unknown ones: Unix seconds, sender, sequence number.
+    /// For every frame, including unknown ones: Unix seconds, sender, sequence number.
     pub numbers: Vec<(f64, (u8, u8), u8)>,
 }
 
 /// Cuts a tlog.
 ///
 /// # Errors
-/// Where it does not hold a frame, as a text.
+/// The position without a frame, as a text.
 pub fn read(tlog: &[u8]) -> Result<Tlog, String> {
     let (mut rest, mut found) = (tlog, Tlog::default());
     while let Some((stamp, after)) = rest.split_first_chunk::<8>() {
@@ -26,14 +26,14 @@ pub fn read(tlog: &[u8]) -> Result<Tlog, String> {
                 (12 + usize::from(*length) + signature, (*system, *component), *number)
             }
             [0xFE, length, number, system, component, ..] => (8 + usize::from(*length), (*system, *component), *number),
-            // Cut off.
+            // Truncated.
             [0xFD | 0xFE, ..] | [] => break,
             [other, ..] => {
                 let place = tlog.len() - rest.len() + stamp.len();
                 return Err(format!("byte {place}: no frame begins with {other:#04x}"));
             }
         };
-        // The last frame may be half written.
+        // The last frame may be incomplete.
         let Some((frame, after)) = after.split_at_checked(length) else {
             break;
         };

@@ -1,6 +1,6 @@
-//! One vehicle's link, whatever carries it.
+//! One vehicle's link, on any carrier.
 //!
-//! Owns: the choice between carriers and what they have in common. Must not: look into frames.
+//! Owns: the choice between carriers and what they have in common. Must not: read frames.
 
 use std::io;
 
@@ -17,12 +17,12 @@ pub(super) enum Link {
     Udp(UdpLink),
     /// A listening socket and its client.
     Tcp(TcpLink),
-    /// Nobody at the other end.
+    /// No peer.
     Nowhere,
 }
 
 impl Link {
-    /// Waits for bytes from the peer; 0 when none came but something changed. Safe to cancel.
+    /// Waits for bytes from the peer; 0 when there are none but something changed. Safe to cancel.
     pub(super) async fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Pty(link) => link.receive(buffer).await,
@@ -32,7 +32,7 @@ impl Link {
         }
     }
 
-    /// Sends a frame with the next [`Self::flush`] if it can go then or soon; drops it otherwise.
+    /// Sends a frame with the next [`Self::flush`] if that is possible then or soon; drops it otherwise.
     pub(super) fn send(&mut self, frame: &[u8]) {
         match self {
             Self::Pty(link) => link.send(frame),
@@ -42,7 +42,7 @@ impl Link {
         }
     }
 
-    /// Hands over what was sent since the last time, at once.
+    /// Writes everything that was sent since the last flush, at once.
     pub(super) fn flush(&mut self) {
         match self {
             Self::Pty(link) => link.flush(),
@@ -51,7 +51,7 @@ impl Link {
         }
     }
 
-    /// What happens to the vehicle's end of the link. Errors: it cannot come back.
+    /// Changes the vehicle's end of the link. Errors: it cannot be opened again.
     pub(super) fn change(&mut self, change: LinkChange) -> anyhow::Result<()> {
         match (self, change) {
             (Self::Nowhere, _) | (Self::Pty(_), LinkChange::PowerCycle) => {}
@@ -66,7 +66,7 @@ impl Link {
         Ok(())
     }
 
-    /// What a client opens.
+    /// The endpoint for clients.
     pub(super) fn endpoint(&self) -> String {
         match self {
             Self::Pty(link) => link.endpoint(),

@@ -1,11 +1,11 @@
-//! Bytes that a stream did not take yet. When too many wait, whole frames are dropped, never parts of one.
+//! Bytes that a stream did not accept yet. When too many wait, whole frames are dropped, never parts of one.
 //!
 //! Owns: the bound. Must not: wait.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 
-/// More than this never waits: a reader that is away gets gaps, the vehicle never blocks.
+/// The limit of waiting bytes: a reader that is away gets gaps, the vehicle never blocks.
 const LIMIT: usize = 8 * 1024;
 
 /// See the module text.
@@ -13,7 +13,7 @@ const LIMIT: usize = 8 * 1024;
 pub(super) struct OutBuffer(VecDeque<u8>);
 
 impl OutBuffer {
-    /// Takes a frame unless too much waits; tells whether it was taken.
+    /// Takes a frame unless too much waits; returns whether it was taken.
     pub(super) fn push(&mut self, frame: &[u8]) -> bool {
         let fits = self.0.len() + frame.len() <= LIMIT;
         if fits {
@@ -22,7 +22,7 @@ impl OutBuffer {
         fits
     }
 
-    /// Hands waiting bytes to `write` until it takes no more. `WouldBlock` is not an error.
+    /// Passes waiting bytes to `write` until it accepts no more. `WouldBlock` is not an error.
     pub(super) fn flush(&mut self, mut write: impl FnMut(&[u8]) -> io::Result<usize>) -> io::Result<()> {
         while !self.0.is_empty() {
             let (front, _) = self.0.as_slices();

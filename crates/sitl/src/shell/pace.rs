@@ -1,4 +1,4 @@
-//! How late the steps of all vehicles are, to tell whether this process still keeps real time.
+//! How late the steps of all vehicles are, which shows whether this process still keeps real time.
 //!
 //! Owns: a count per millisecond of lateness. Must not: slow a vehicle down: a count is one atomic addition.
 
@@ -16,7 +16,7 @@ pub(super) struct Pace {
     late_ms: Vec<AtomicU64>,
 }
 
-/// Lateness of all steps of a while.
+/// Lateness of all steps in a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PaceSeen {
     /// Steps taken.
@@ -27,7 +27,7 @@ pub struct PaceSeen {
     pub late_p99_ms: u64,
     /// 99.9 % of all steps.
     pub late_p999_ms: u64,
-    /// All steps; a second and more counts as a second.
+    /// All steps; more than a second counts as a second.
     pub late_max_ms: u64,
 }
 
@@ -40,7 +40,7 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// A step was this late.
+    /// Counts a step with this lateness.
     pub(super) fn stepped(&self, late: Duration) {
         let ms = usize::try_from(late.as_millis()).unwrap_or(LONGEST_MS);
         if let Some(count) = self.late_ms.get(ms.min(LONGEST_MS)) {
@@ -48,7 +48,7 @@ impl Pace {
         }
     }
 
-    /// All since the last time this was asked.
+    /// All steps since the last call.
     pub(super) fn take(&self) -> PaceSeen {
         let counts: Vec<u64> = self.late_ms.iter().map(|count| count.swap(0, Relaxed)).collect();
         let steps: u64 = counts.iter().sum();

@@ -34,7 +34,7 @@ struct Pair {
 }
 
 impl PtyLink {
-    /// Makes the pair and the link FOLDER/NAME. A stale link of an earlier run is replaced, anything else is not.
+    /// Creates the pair and the link FOLDER/NAME. A stale link of an earlier run is replaced, anything else is not.
     pub(super) fn open(folder: &Path, name: &str) -> anyhow::Result<Self> {
         fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
         let path = std::path::absolute(folder.join(name))
@@ -51,7 +51,7 @@ impl PtyLink {
         self.path.display().to_string()
     }
 
-    /// Takes the terminal away, as a pulled plug does: who has it open gets an error, and its name is gone.
+    /// Removes the terminal, like a pulled plug: a client that has it open gets an error, and its name is removed.
     pub(super) fn hang_up(&mut self) {
         self.out.clear();
         if let Some(pair) = self.pair.take() {
@@ -59,7 +59,7 @@ impl PtyLink {
         }
     }
 
-    /// Makes a new terminal of the same name.
+    /// Creates a new terminal of the same name.
     pub(super) fn come_back(&mut self) -> anyhow::Result<()> {
         if self.pair.is_none() {
             self.pair = Some(Pair::open(&self.path)?);
@@ -80,10 +80,10 @@ impl PtyLink {
         }
     }
 
-    /// Takes whole frames for the next [`Self::flush`].
+    /// Accepts whole frames for the next [`Self::flush`].
     pub(super) fn send(&mut self, frame: &[u8]) {
         if self.pair.is_some() && !self.out.push(frame) {
-            // What waited may fit now.
+            // Waiting bytes may fit now.
             self.flush();
             self.out.push(frame);
         }
@@ -92,7 +92,7 @@ impl PtyLink {
     pub(super) fn flush(&mut self) {
         let Some(pair) = &self.pair else { return };
         let mut end = &pair.to_client;
-        // An error here means the terminal is gone, which cannot be while both ends are held.
+        // An error here means that the terminal is gone, which cannot happen while both ends are open.
         let _ = self.out.flush(|bytes: &[u8]| end.write(bytes));
     }
 }

@@ -1,4 +1,4 @@
-//! `skein-sitl` itself: prints the list of vehicles, runs until SIGTERM or SIGINT, or the end of standard input if asked.
+//! `skein-sitl` itself: prints the list of vehicles, runs until SIGTERM or SIGINT, or the end of standard input if requested.
 //!
 //! Owns: the printed lines, the signals. Must not: know vehicles or links.
 
@@ -31,7 +31,7 @@ pub async fn run(args: Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Waits for the end of standard input, or for ever when that is not asked for. A thread of its own reads, because
+/// Waits for the end of standard input, or for ever when that was not requested. A thread of its own reads, because
 /// a read of standard input cannot be cancelled; it ends with the process.
 async fn stdin_closed(asked: bool) {
     if !asked {

@@ -1,4 +1,4 @@
-//! The vehicles of one run, in whatever process they live.
+//! The vehicles of one run, in any process.
 //!
 //! Owns: opening every vehicle's endpoint, the tasks of the vehicles, their end. Must not: print, catch signals, know how a
 //! link works.
@@ -38,7 +38,7 @@ pub struct Listed {
     pub endpoint: String,
 }
 
-/// Vehicles that run. Dropping it switches them off.
+/// Running vehicles. Dropping it switches them off.
 #[derive(Debug)]
 pub struct Simulation {
     tasks: JoinSet<()>,
@@ -49,16 +49,16 @@ pub struct Simulation {
 
 /// 2015-01-01 UTC in Unix time, from which MAVLink counts the time stamps of signatures.
 const SIGNING_EPOCH: Duration = Duration::from_secs(1_420_070_400);
-/// So much may befall a vehicle between two of its steps.
+/// The limit of faults of a vehicle between two of its steps.
 const MOST_BEFALLS: usize = 8;
-/// Steps of vehicles are spread over this much time.
+/// The steps of vehicles are spread over this much time.
 const SPREAD_MS: usize = 25;
 
 impl Simulation {
-    /// Switches on the vehicles that `args` ask for; `tell` is told of each once its endpoint can be opened.
+    /// Switches on the vehicles of `args`; calls `tell` for each once its endpoint can be opened.
     ///
     /// # Errors
-    /// What is wrong with the flags, what could not be opened, with what to do; or what `tell` says.
+    /// What is wrong with the flags, what could not be opened, with what to do; or an error of `tell`.
     pub async fn start(args: &Args, tell: impl FnMut(Listed) -> anyhow::Result<()>) -> anyhow::Result<Self> {
         let script = fault_file::read(args.faults.as_deref())?;
         Self::start_with(args, &script, tell).await
@@ -87,12 +87,12 @@ impl Simulation {
         Ok(simulation)
     }
 
-    /// How late steps were since this was asked last.
+    /// How late steps were since the last call.
     pub fn pace(&self) -> PaceSeen {
         self.pace.take()
     }
 
-    /// Lets `what` befall the vehicle of that name now. `false`: there is none, its link has failed, or too much befalls it at once.
+    /// Applies the fault `what` to the named vehicle now. `false`: no such vehicle, its link has failed, or too many faults at once.
     pub fn befall(&self, name: &str, what: What) -> bool {
         self.befalls
             .get(name)
@@ -132,12 +132,12 @@ impl Simulation {
         Ok(listed)
     }
 
-    /// Done once every vehicle's link has failed, which the log tells. Safe to cancel.
+    /// Returns once every vehicle's link has failed, which is logged. Safe to cancel.
     pub async fn all_failed(&mut self) {
         while self.tasks.join_next().await.is_some() {}
     }
 
-    /// Switches them off, wherever they are.
+    /// Switches them off, in the air too.
     pub async fn end(mut self) {
         self.stop.cancel();
         self.all_failed().await;
@@ -155,7 +155,7 @@ async fn open(spec: &LinkSpec, index: usize, name: &str) -> anyhow::Result<Link>
 
 fn counted_up(first: SocketAddr, index: usize) -> SocketAddr {
     let mut address = first;
-    // Port 0 lets the system choose, for every vehicle anew.
+    // Port 0 lets the system choose, for each vehicle.
     if first.port() != 0 {
         address.set_port(first.port().saturating_add(index as u16));
     }

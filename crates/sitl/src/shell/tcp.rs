@@ -1,4 +1,4 @@
-//! A listening TCP port with one client at a time, as ArduPilot SITL has it.
+//! A listening TCP port with one client at a time, like that of ArduPilot SITL.
 //!
 //! Owns: the listener and the present client. Must not: wait for a reader.
 
@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 use super::out_buffer::OutBuffer;
 
-/// Clients that may wait to be served.
+/// The limit of clients in the accept queue.
 const WAITING: u32 = 16;
 
 /// See the module text. Without a client, frames are dropped.
@@ -63,10 +63,10 @@ impl TcpLink {
         Ok(0)
     }
 
-    /// Takes whole frames for the next [`Self::flush`].
+    /// Accepts whole frames for the next [`Self::flush`].
     pub(super) fn send(&mut self, frame: &[u8]) {
         if self.client.is_some() && !self.out.push(frame) {
-            // What waited may fit now.
+            // Waiting bytes may fit now.
             self.flush();
             self.out.push(frame);
         }
@@ -74,17 +74,17 @@ impl TcpLink {
 
     pub(super) fn flush(&mut self) {
         let Some(client) = &self.client else { return };
-        // A broken connection is noticed by the reading side.
+        // The reading side detects a broken connection.
         let _ = self.out.flush(|bytes: &[u8]| client.try_write(bytes));
     }
 
-    /// Ends the connection; the next client may come at once.
+    /// Ends the connection; the next client may connect at once.
     pub(super) fn drop_client(&mut self) {
         self.client = None;
         self.out.clear();
     }
 
-    /// Ends the connection, and nobody can connect.
+    /// Ends the connection, and refuses new ones.
     pub(super) fn hang_up(&mut self) {
         self.drop_client();
         self.listener = None;
@@ -105,7 +105,7 @@ fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
         SocketAddr::V6(_) => TcpSocket::new_v6(),
     };
     let opened = socket.and_then(|socket| {
-        // Connections of the last run, or of before a hang-up, may linger.
+        // Connections of the last run, or from before a hang-up, may still exist.
         socket.set_reuseaddr(true)?;
         socket.bind(address)?;
         socket.listen(WAITING)

@@ -1,6 +1,6 @@
 //! Datagrams to a ground station's port, as PX4 SITL sends them to 14540.
 //!
-//! Owns: the socket and who the peer is: the configured address until somebody writes, then that first source alone,
+//! Owns: the socket and the peer's address: the configured one until a first datagram arrives, then only that source,
 //! as PX4 does. Must not: wait for a reader.
 
 use std::io;
@@ -42,7 +42,7 @@ impl UdpLink {
             Ok(_) if !self.up => Ok(0),
             Ok((len, from)) if from == *self.peer.get_or_insert(from) => Ok(len),
             Ok(_) => Ok(0),
-            // Nobody listens there yet; the socket reports it on the next read.
+            // No program listens there yet; the socket reports it on the next read.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(0),
             Err(error) => Err(error),
         }
@@ -52,7 +52,7 @@ impl UdpLink {
         if !self.up {
             return;
         }
-        // A datagram that cannot go now is lost, as on the air.
+        // A datagram that cannot be sent now is lost, as on a radio.
         let _ = self.socket.try_send_to(frame, self.peer.unwrap_or(self.configured));
     }
 

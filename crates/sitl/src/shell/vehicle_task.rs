@@ -17,7 +17,7 @@ use crate::wired::{Event, WiredVehicle};
 
 /// Real time between steps of the model.
 const TICK: Duration = Duration::from_millis(25);
-/// A longer gap (a suspended machine) is not caught up with.
+/// A longer gap (a suspended machine) is not made up for.
 const LONGEST_STEP: Duration = Duration::from_millis(500);
 
 /// See the module text.
@@ -32,7 +32,7 @@ pub(super) struct VehicleTask {
 }
 
 impl VehicleTask {
-    /// Runs until `stop`. Its steps begin `offset` from now, so that vehicles that start together do not step together.
+    /// Runs until `stop`. Its steps begin `offset` from now, so that vehicles that start together do not step at the same time.
     pub(super) async fn run(mut self, offset: Duration, stop: CancellationToken) {
         let mut stepped = Instant::now();
         let mut tick = interval_at(stepped + offset, TICK);
@@ -84,7 +84,7 @@ impl VehicleTask {
         }
         for event in events {
             match event {
-                // Logged even when nobody takes it: the log tells what the vehicle said, not who listened.
+                // Logged even without a client: the log contains what the vehicle sent, not who received it.
                 Event::Said(frame) => {
                     self.log.record(&frame);
                     self.link.send(&frame);
@@ -92,7 +92,7 @@ impl VehicleTask {
                 Event::Frame(frame) => self.log.record(&frame),
                 Event::Bytes(bytes) => self.link.send(&bytes),
                 Event::Link(change) => {
-                    // What was said before belongs to the old connection.
+                    // Earlier messages belong to the old connection.
                     self.link.flush();
                     self.link.change(change)?;
                 }

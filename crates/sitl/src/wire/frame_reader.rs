@@ -9,10 +9,10 @@ use std::io::{self, Read};
 use mavlink::dialects::ardupilotmega::MavMessage;
 use mavlink::{MAVLinkMessageRaw, MavlinkReader};
 
-/// Input that was not cut into frames yet; a peer that sends only noise cannot make it grow past this.
+/// Input that was not cut into frames yet; a peer that sends only noise cannot make it larger than this.
 const QUEUE_LIMIT: usize = 64 * 1024;
 
-/// One checked frame: who sent it, which message, the payload, and the bytes as they came.
+/// One checked frame: the sender, the message, the payload, and the bytes as received.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
     /// MAVLink system id of the sender.
@@ -60,7 +60,7 @@ impl FrameReader {
         queue.extend(&bytes[..bytes.len().min(room)]);
     }
 
-    /// The next whole frame, or `None` until more bytes come.
+    /// The next whole frame, or `None` until more bytes arrive.
     pub fn next_frame(&mut self) -> Option<Frame> {
         let raw = self.reader.read_any_raw_message::<MavMessage>().ok()?;
         let bytes = match &raw {

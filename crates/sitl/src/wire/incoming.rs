@@ -1,6 +1,6 @@
-//! What a peer asked for, decoded leniently: enum values outside the dialect must reach the vehicle, which refuses them.
+//! A peer's message, decoded leniently: enum values outside the dialect must reach the vehicle, which refuses them.
 //!
-//! Owns: payload layouts of the messages a vehicle listens to (MAVLink common.xml).
+//! Owns: payload layouts of the messages that a vehicle handles (MAVLink common.xml).
 //! Must not: judge a request, or filter by target: vehicles differ in what they answer.
 
 use super::fields::Fields;
@@ -19,13 +19,13 @@ pub struct Address {
 /// One message from a peer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Incoming {
-    /// Who sent it.
+    /// The sender.
     pub from: Address,
-    /// What it asks.
+    /// Its request.
     pub request: Request,
 }
 
-/// The messages a vehicle listens to. Everything else is `Other`.
+/// The messages that a vehicle handles. Everything else is `Other`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
     /// HEARTBEAT (0): `kind` is the MAV_TYPE number, 6 for a ground station.
@@ -64,7 +64,7 @@ pub enum Request {
         to: Address,
         /// Name.
         name: String,
-        /// The 32 bits of the value field, meaning by the type and autopilot.
+        /// The 32 bits of the value field; their meaning depends on the type and autopilot.
         value: f32,
         /// MAV_PARAM_TYPE.
         kind: u8,
@@ -75,7 +75,7 @@ pub enum Request {
     Goto(GotoTarget),
     /// SET_POSITION_TARGET_LOCAL_NED (84).
     Steer(LocalTarget),
-    /// REQUEST_DATA_STREAM (66), the old way to ask for telemetry.
+    /// REQUEST_DATA_STREAM (66), the old request for telemetry.
     DataStream {
         /// Target.
         to: Address,
@@ -100,16 +100,16 @@ pub enum Request {
         /// The packet inside; trailing zeros may be cut off.
         packet: Vec<u8>,
     },
-    /// TIMESYNC (111) that asks (`tc1` = 0).
+    /// TIMESYNC (111) request (`tc1` = 0).
     TimesyncAsk {
-        /// The asker's time, to be returned.
+        /// The sender's time, to be returned.
         ts1: i64,
     },
-    /// PING (4) that asks.
+    /// PING (4) request.
     PingAsk {
-        /// The asker's time.
+        /// The sender's time.
         time_usec: u64,
-        /// The asker's number.
+        /// The sender's number.
         seq: u32,
     },
     /// Any other message of the dialect.
@@ -121,11 +121,11 @@ pub enum Request {
 pub struct Command {
     /// Target.
     pub to: Address,
-    /// MAV_CMD number; may be one that no dialect knows.
+    /// MAV_CMD number; may be in no dialect.
     pub id: u16,
     /// Parameters 1 to 4.
     pub params: [f32; 4],
-    /// How parameters 5 to 7 came.
+    /// The form of parameters 5 to 7.
     pub form: CommandForm,
 }
 
@@ -197,7 +197,7 @@ impl Command {
 }
 
 impl Incoming {
-    /// Decodes a frame. Never fails: what is not understood is `Request::Other`.
+    /// Decodes a frame. Never fails: an unknown message is `Request::Other`.
     pub fn decode(frame: &Frame) -> Self {
         let from = Address {
             system: frame.system,

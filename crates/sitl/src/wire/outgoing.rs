@@ -1,7 +1,7 @@
-//! What a vehicle says, and its encoding as MAVLink 2 frames.
+//! The messages of a vehicle, and their encoding as MAVLink 2 frames.
 //!
-//! Owns: numbering of frames, the two messages whose command number may lie outside the dialect's enum.
-//! Must not: decide what is said.
+//! Owns: numbering of frames, the two messages whose command number may be outside the dialect's enum.
+//! Must not: decide what is sent.
 
 use mavlink::dialects::ardupilotmega::MavMessage;
 use mavlink::{MavlinkVersion, Message, calculate_crc};
@@ -19,9 +19,9 @@ pub struct CommandAck {
     pub command: u16,
     /// MAV_RESULT number.
     pub result: u8,
-    /// Who asked.
+    /// System of the command's sender.
     pub target_system: u8,
-    /// Who asked.
+    /// Component of the command's sender.
     pub target_component: u8,
 }
 
@@ -45,15 +45,15 @@ pub enum Outgoing {
     Message(Box<MavMessage>),
     /// An answer to a command.
     Ack(CommandAck),
-    /// A command of the vehicle's own.
+    /// A command that the vehicle itself sends.
     Command(CommandLong),
-    /// A message of the mission protocol, whose numbers may lie outside the dialect's enums.
+    /// A message of the mission protocol, whose numbers may be outside the dialect's enums.
     Plan {
-        /// Who is answered.
+        /// The receiver.
         to: Address,
         /// MAV_MISSION_TYPE.
         kind: u8,
-        /// What.
+        /// The content.
         reply: PlanReply,
     },
 }

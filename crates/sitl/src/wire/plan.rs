@@ -30,7 +30,7 @@ pub struct PlanItem {
     pub y: i32,
     /// Altitude in `frame`, metres.
     pub z: f32,
-    /// Go on to the next item when this one is done: 1.
+    /// Continue with the next item when this one is done: 1.
     pub autocontinue: u8,
 }
 
@@ -41,11 +41,11 @@ pub struct PlanMessage {
     pub to: Address,
     /// MAV_MISSION_TYPE: 0 mission, 1 fence, 2 rally, 255 all.
     pub kind: u8,
-    /// What it asks or brings.
+    /// Its request or content.
     pub ask: PlanAsk,
 }
 
-/// What a peer asks or brings.
+/// A peer's request or content.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PlanAsk {
     /// MISSION_COUNT (44): an upload of that many items begins.
@@ -75,7 +75,7 @@ pub enum PlanAsk {
     },
 }
 
-/// What a vehicle says in the mission protocol.
+/// A vehicle's message in the mission protocol.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PlanReply {
     /// MISSION_REQUEST_INT (51), or MISSION_REQUEST (40) when `old`.
@@ -89,7 +89,7 @@ pub enum PlanReply {
     Count {
         /// Items in the plan.
         count: u16,
-        /// Identity of the plan; 0 when the vehicle does not know such.
+        /// Identity of the plan; 0 when the vehicle has no such identities.
         opaque_id: u32,
     },
     /// MISSION_ITEM_INT (73).
@@ -105,7 +105,7 @@ pub enum PlanReply {
     Ack {
         /// MAV_MISSION_RESULT.
         verdict: u8,
-        /// Identity of the plan; 0 when the vehicle does not know such.
+        /// Identity of the plan; 0 when the vehicle has no such identities.
         opaque_id: u32,
     },
 }

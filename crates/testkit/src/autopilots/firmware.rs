@@ -1,6 +1,6 @@
 //! Where the programs of real autopilots are, and how to get them.
 //!
-//! Owns: looking for them, and the words when there is none. Must not: download or build anything.
+//! Owns: finding them, and the message when there is none. Must not: download or build anything.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -47,9 +47,9 @@ pub struct Firmware {
 }
 
 impl Firmware {
-    /// Looks in the environment, then beside the workspace.
+    /// Searches the environment, then the folder beside the workspace.
     ///
-    /// Errors: it is not there, or not whole; with the way to get it.
+    /// Errors: it is missing or incomplete; with the way to get it.
     pub fn find(stack: Stack) -> Result<Self, Missing> {
         let variable = match stack {
             Stack::ArduPilot => "SKEIN_ARDUCOPTER",
@@ -87,7 +87,7 @@ impl Firmware {
         &self.data
     }
 
-    /// Puts PX4 and a link for each of its commands into `folder`; the program looks at the name by which it is called.
+    /// Puts PX4 and a link for each of its commands into `folder`; the program checks the name by which it is called.
     pub(super) fn link_commands(&self, folder: &Path) -> anyhow::Result<()> {
         if folder.is_dir() {
             return Ok(());
@@ -126,7 +126,7 @@ fn beside_the_workspace(stack: Stack) -> PathBuf {
     }
 }
 
-/// Beside the program, else where they are in ArduPilot's sources, seen from `build/sitl/bin/arducopter`.
+/// Beside the program, else where they are in ArduPilot's sources, relative to `build/sitl/bin/arducopter`.
 fn copter_defaults(program: &Path) -> PathBuf {
     let beside = program.with_file_name("copter.parm");
     if beside.is_file() {

@@ -1,16 +1,16 @@
-//! Instance numbers of simulated autopilots: from each follow its ports and its MAVLink system id.
+//! Instance numbers of simulated autopilots, which determine their ports and MAVLink system ids.
 //!
-//! Owns: that no two that run at the same time have one number, nor ports that somebody else listens on.
+//! Owns: that no two running ones have the same number, nor ports that another program listens on.
 //! Must not: start anything.
 
 use std::fs::File;
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::ops::Range;
 
-/// The numbers that are taken, unless `SKEIN_AUTOPILOT_INSTANCES=FIRST-LAST` says otherwise.
+/// The range of numbers, unless `SKEIN_AUTOPILOT_INSTANCES=FIRST-LAST` sets another.
 const USUAL: Range<u8> = 100..200;
 
-/// One number, ours for as long as this lives.
+/// One number, reserved while this lives.
 #[derive(Debug)]
 pub struct Instance {
     number: u8,
@@ -18,9 +18,9 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// A number that nobody uses.
+    /// A number that is not in use.
     ///
-    /// Errors: all are in use, or the environment names no range.
+    /// Errors: all are in use, or the environment has no valid range.
     pub fn claim() -> anyhow::Result<Self> {
         let range = match std::env::var("SKEIN_AUTOPILOT_INSTANCES") {
             Ok(text) => parse(&text)?,
@@ -41,7 +41,7 @@ impl Instance {
     fn try_claim(number: u8) -> anyhow::Result<Option<Self>> {
         let path = std::env::temp_dir().join(format!("skein-autopilot-{number}.lock"));
         let lock = File::options().create(true).truncate(false).write(true).open(path);
-        // One of another user cannot be opened; it is not ours, then.
+        // A file of another user cannot be opened; the number is not ours then.
         let Ok(lock) = lock else { return Ok(None) };
         if lock.try_lock().is_err() || !ports_are_free(number) {
             return Ok(None);
@@ -55,7 +55,7 @@ impl Instance {
     }
 }
 
-/// Whether nobody listens on the ports of either firmware.
+/// Whether no program listens on the ports of either firmware.
 fn ports_are_free(number: u8) -> bool {
     let number = u16::from(number);
     let tcp = [0, 2, 3].map(|port| 5760 + 10 * number + port);
@@ -70,7 +70,7 @@ fn ports_are_free(number: u8) -> bool {
 fn parse(text: &str) -> anyhow::Result<Range<u8>> {
     let numbers = text.split_once('-').and_then(|(first, last)| {
         let (first, last) = (first.parse::<u8>().ok()?, last.parse::<u8>().ok()?);
-        // The system id is the number and one, and 255 is a ground station's.
+        // The system id is the number plus one, and 255 is a ground station's.
         (first <= last && last < 250).then_some(first..last + 1)
     });
     numbers.ok_or_else(|| anyhow::anyhow!("SKEIN_AUTOPILOT_INSTANCES={text} is no range below 250, such as 100-199"))

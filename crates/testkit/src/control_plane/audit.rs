@@ -1,26 +1,26 @@
-//! What was asked of the API server, by whom: the basis for tests of least privilege.
+//! The requests to the API server and their users: the basis for tests of least privilege.
 //!
-//! Owns: the audit policy and reading the audit log. Must not: judge the requests.
+//! Owns: the audit policy and reading the audit log. Must not: assess the requests.
 
 use std::collections::HashSet;
 use std::path::Path;
 
 use serde::Deserialize;
 
-/// Every request when its answer begins (only those that go on, such as watches) and when it is complete, without bodies.
+/// Every request when its answer begins (only long-running ones, such as watches) and when it is complete, without bodies.
 pub(super) const POLICY: &str = r#"{"apiVersion": "audit.k8s.io/v1", "kind": "Policy",
  "omitStages": ["RequestReceived", "Panic"], "rules": [{"level": "Metadata"}]}"#;
 
 /// A request that the API server answered; a watch from its beginning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// Who asked, such as `system:serviceaccount:skein-system:skein-coordinator`.
+    /// The user, such as `system:serviceaccount:skein-system:skein-coordinator`.
     pub user: String,
     /// The RBAC verb: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`.
     pub verb: String,
-    /// The API group; empty for the core group and for requests that are about no resource.
+    /// The API group; empty for the core group and for requests without a resource.
     pub group: String,
-    /// The resource with its subresource as RBAC writes them (`drones`, `drones/status`); empty when it is about none.
+    /// The resource with its subresource as RBAC writes them (`drones`, `drones/status`); empty if there is none.
     pub resource: String,
     /// The namespace; empty for a request across namespaces or for a cluster-scoped object.
     pub namespace: String,
@@ -64,7 +64,7 @@ struct Event {
 
 #[derive(Deserialize)]
 struct User {
-    /// Nobody's where the request ended before anybody was authenticated.
+    /// Empty if the request ended before it was authenticated.
     #[serde(default)]
     username: String,
 }

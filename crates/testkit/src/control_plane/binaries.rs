@@ -1,4 +1,4 @@
-//! The control plane's binaries: where they are, and how they come to be.
+//! The control plane's binaries: where they are, and how they are built.
 //!
 //! Owns: the per-user cache, keyed by what the binaries are built from, and the build. Must not: run them.
 //!
@@ -17,7 +17,7 @@ use super::workspace_root;
 use crate::prerequisites::{self, Missing};
 use crate::spawner;
 
-/// Each binary, and the Go package that it is built from; the quick one first, so that something is seen to work.
+/// Each binary, and the Go package that it is built from; the quick one first, so that progress is visible.
 const BINARIES: [(&str, &str); 5] = [
     ("etcd", "go.etcd.io/etcd/server/v3"),
     ("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver"),
@@ -29,7 +29,7 @@ const BINARIES: [(&str, &str); 5] = [
     ("kubectl", "k8s.io/kubernetes/cmd/kubectl"),
 ];
 
-/// What real nodes need besides, of the same release. Built apart, as most machines cannot run nodes.
+/// The further binaries of real nodes, of the same release. Built separately, as most machines cannot run nodes.
 const NODE_BINARIES: [(&str, &str); 4] = [
     ("pause", "skein.dev/tests/cluster/pause"),
     ("coredns", DNS),
@@ -40,10 +40,10 @@ const NODE_BINARIES: [(&str, &str); 4] = [
 /// A Go module of its own.
 const DNS: &str = "skein.dev/tests/cluster/dns";
 
-/// Goes into the cache key: raise it when the way of building changes.
+/// Part of the cache key: increase it when the way of building changes.
 const RECIPE: &str = "1";
 
-/// How often a running build says how far it is.
+/// How often a running build reports its progress.
 const REPORT_EVERY: Duration = Duration::from_secs(15);
 
 /// A folder that has every binary of the control plane.
@@ -51,7 +51,7 @@ const REPORT_EVERY: Duration = Duration::from_secs(15);
 pub struct Binaries(PathBuf);
 
 impl Binaries {
-    /// Finds the binaries, building them first if need be. Progress goes to standard error.
+    /// Finds the binaries, building them first if needed. Progress is printed on standard error.
     ///
     /// Errors: `KUBEBUILDER_ASSETS` lacks one; Go is missing or too old; the build fails.
     pub fn find_or_build() -> anyhow::Result<Self> {
@@ -66,7 +66,7 @@ impl Binaries {
         Ok(Self(folder))
     }
 
-    /// `kubectl` alone, for whoever needs no control plane: of the binaries if they are there, else from the PATH.
+    /// `kubectl` alone, for callers without a control plane: of the binaries if they exist, else from the PATH.
     ///
     /// Errors: there is none, and it cannot be built.
     pub fn kubectl() -> anyhow::Result<PathBuf> {
@@ -78,7 +78,7 @@ impl Binaries {
         Ok(Self::find_or_build()?.path("kubectl"))
     }
 
-    /// Finds the programs of a real node (kubelet, kube-proxy, CoreDNS, pause), building them first if need be.
+    /// Finds the programs of a real node (kubelet, kube-proxy, CoreDNS, pause), building them first if needed.
     ///
     /// Errors: Go is missing or too old; the build fails.
     pub fn find_or_build_for_nodes() -> anyhow::Result<Self> {
@@ -90,7 +90,7 @@ impl Binaries {
         Ok(Self(folder))
     }
 
-    /// Checks that the tools for a build are there; says so when none is needed.
+    /// Checks that the tools for a build exist; returns a note when none is needed.
     ///
     /// Errors: Go is missing or too old.
     pub fn check_tools() -> Result<Option<String>, Missing> {
@@ -158,7 +158,7 @@ impl Recipe {
         })
     }
 
-    /// The same, and what the programs besides those of Kubernetes are built from.
+    /// The same, and what the programs that are not part of Kubernetes are built from.
     fn read_for_nodes() -> anyhow::Result<Self> {
         let mut recipe = Self::read()?;
         let files = ["pause/main.go", "dns/main.go", "dns/go.mod", "dns/go.sum"];
@@ -237,7 +237,7 @@ fn build_into(folder: &Path, recipe: &Recipe, binaries: &[(&str, &str)]) -> anyh
         "the first build takes some minutes (6 for the control plane, 3 for nodes, on 2 cores) and downloads about 300 MB; later runs reuse it",
     );
     let start = Instant::now();
-    // We hold the lock, so what lies here is left over from a build that was interrupted.
+    // We hold the lock, so what is here is left from an interrupted build.
     let unfinished = folder.with_added_extension("building");
     if unfinished.exists() {
         std::fs::remove_dir_all(&unfinished)?;
@@ -252,7 +252,7 @@ fn build_into(folder: &Path, recipe: &Recipe, binaries: &[(&str, &str)]) -> anyh
     Ok(())
 }
 
-/// One `go build`, with a line now and then that says how far it is.
+/// One `go build`, with regular lines on its progress.
 fn go_build(recipe: &Recipe, package: &str, out: &Path, title: &str, start: Instant) -> anyhow::Result<()> {
     say(&format!("{title}: started ({} so far)", elapsed(start)));
     let go = Path::new("go");
@@ -296,9 +296,9 @@ fn go_build(recipe: &Recipe, package: &str, out: &Path, title: &str, start: Inst
     Ok(())
 }
 
-/// To the person who waits, past the test runner's capture.
+/// Prints for the person who waits, bypassing the test runner's capture.
 fn say(line: &str) {
-    // If standard error is closed, nobody waits for it.
+    // If standard error is closed, no one reads it.
     let _ = writeln!(std::io::stderr(), "control plane: {line}");
 }
 
@@ -317,7 +317,7 @@ pub(crate) fn version_of(go_mod: &str, name: &str) -> Option<String> {
     })
 }
 
-/// A stable hash (FNV-1a, 64 bits) for the cache key; nothing here guards against an adversary.
+/// A stable hash (FNV-1a, 64 bits) for the cache key; it is not safe against an attacker.
 pub(crate) fn fnv1a(parts: &[&str]) -> u64 {
     let bytes = parts.iter().flat_map(|part| part.bytes().chain([0]));
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {

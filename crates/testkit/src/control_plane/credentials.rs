@@ -1,4 +1,4 @@
-//! Who may speak to a test control plane, and with what.
+//! The users of a test control plane, and their credentials.
 //!
 //! Owns: the first users' tokens, the key that signs ServiceAccount tokens, kubeconfig files.
 //! Must not: grant anything: groups and RBAC do.
@@ -20,7 +20,7 @@ pub struct FirstUser {
     pub token: String,
 }
 
-/// The administrator and the two control-plane components, whose RBAC bindings the API server makes itself; then
+/// The administrator and the two control-plane components, whose RBAC bindings the API server creates itself; then
 /// `more`, each a name and its groups.
 pub fn first_users(more: &[(String, String)]) -> io::Result<Vec<FirstUser>> {
     let own = [
@@ -47,11 +47,11 @@ pub fn write_token_file(path: &Path, users: &[FirstUser]) -> io::Result<()> {
 
 /// Writes a new private key (elliptic curve P-256) for signing ServiceAccount tokens.
 ///
-/// The form is RFC 5915 `ECPrivateKey` without the optional public key, which a reader works out: a fixed frame
-/// around 32 random bytes. So no cryptographic library is needed to make one.
+/// The form is RFC 5915 `ECPrivateKey` without the optional public key, which a reader computes: a fixed frame
+/// around 32 random bytes. So no cryptographic library is needed to create one.
 pub fn write_signing_key(path: &Path) -> io::Result<()> {
     let mut scalar = random::<32>()?;
-    // Any number from 1 up to the curve's order will do. The order starts with the bits 1111…; this keeps us below it.
+    // Any number from 1 up to the curve's order is valid. The order starts with the bits 1111…; this keeps us below it.
     scalar[0] &= 0x7f;
     scalar[31] |= 1;
     let head = [0x30, 0x31, 0x02, 0x01, 0x01, 0x04, 0x20];
@@ -64,9 +64,9 @@ pub fn write_signing_key(path: &Path) -> io::Result<()> {
     write_private(path, &pem)
 }
 
-/// Writes a kubeconfig for one user, who `shows` this, such as a token. It is JSON, which is YAML too.
+/// Writes a kubeconfig for one user with these credentials (`shows`), such as a token. It is JSON, which is YAML too.
 ///
-/// The name that the server has to prove is given, as it is also reached by addresses that its certificate lacks.
+/// The server name for TLS is given, as the server is also reached by addresses that are not in its certificate.
 pub fn write_kubeconfig(path: &Path, server: &str, ca_pem: &[u8], user: &str, shows: &Value) -> io::Result<()> {
     let config = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "test",
@@ -89,7 +89,7 @@ fn random<const N: usize>() -> io::Result<[u8; N]> {
     Ok(bytes)
 }
 
-/// Writes a file that nobody else can read.
+/// Writes a file that only its owner can read.
 pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
     let mut file = File::options()
         .write(true)

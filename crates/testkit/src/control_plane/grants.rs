@@ -1,6 +1,6 @@
-//! What RBAC grants to a ServiceAccount, taken apart into single permissions, so that unused ones can be found.
+//! The RBAC permissions of a ServiceAccount, split into single ones, so that unused ones can be found.
 //!
-//! Owns: reading roles and bindings, and matching them with requests. Must not: look at groups: only bindings that
+//! Owns: reading roles and bindings, and matching them with requests. Must not: read groups: only bindings that
 //! name the ServiceAccount itself count.
 
 use std::collections::BTreeSet;
@@ -21,12 +21,12 @@ pub struct Grant {
     pub resource: String,
     /// The object's name, when the rule names one.
     pub name: Option<String>,
-    /// The namespace that it holds in; `None` when it holds everywhere.
+    /// The namespace in which it is valid; `None` for all.
     pub namespace: Option<String>,
 }
 
 impl Grant {
-    /// Whether a request made use of it. A wildcard covers what it allows.
+    /// Whether a request used it. A wildcard covers what it allows.
     pub fn covers(&self, request: &Request) -> bool {
         let allows = |pattern: &str, value: &str| pattern == "*" || pattern == value;
         allows(&self.verb, &request.verb)
@@ -40,7 +40,7 @@ impl Grant {
     }
 }
 
-/// All that is granted to a ServiceAccount by bindings that name it.
+/// All permissions of a ServiceAccount by bindings that name it.
 pub(super) fn of(kubectl: &Kubectl, namespace: &str, name: &str) -> anyhow::Result<BTreeSet<Grant>> {
     let mut grants = BTreeSet::new();
     for kind in ["clusterrolebindings", "rolebindings"] {

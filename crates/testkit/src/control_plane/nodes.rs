@@ -1,6 +1,6 @@
-//! Nodes that are only objects: what a scheduler and a DaemonSet controller need to see, without a kubelet.
+//! Nodes that are only objects: what a scheduler and a DaemonSet controller need, without a kubelet.
 //!
-//! Owns: making them, marking them ready or not, removing them. Must not: keep a heartbeat (see the builder's
+//! Owns: creating them, marking them ready or not, removing them. Must not: keep a heartbeat (see the builder's
 //! [`node_lifecycle`](super::Builder::node_lifecycle)).
 
 use serde_json::{Value, json};
@@ -9,12 +9,12 @@ use super::ControlPlane;
 use crate::Kubectl;
 
 impl ControlPlane {
-    /// Makes one Ready node with these labels.
+    /// Creates one Ready node with these labels.
     pub fn create_node(&self, name: &str, labels: &[(&str, &str)]) -> anyhow::Result<()> {
         self.create_nodes(&[name], labels)
     }
 
-    /// Makes Ready nodes, each with these labels and `kubernetes.io/hostname`. A node that exists gets the labels.
+    /// Creates Ready nodes, each with these labels and `kubernetes.io/hostname`. A node that exists gets the labels.
     pub fn create_nodes<N: AsRef<str>>(&self, names: &[N], labels: &[(&str, &str)]) -> anyhow::Result<()> {
         create(self.kubectl(), names, labels)
     }
@@ -30,7 +30,7 @@ impl ControlPlane {
     }
 }
 
-/// Makes Ready nodes, each with these labels and `kubernetes.io/hostname`. A node that exists gets the labels.
+/// Creates Ready nodes, each with these labels and `kubernetes.io/hostname`. A node that exists gets the labels.
 pub(crate) fn create<N: AsRef<str>>(kubectl: &Kubectl, names: &[N], labels: &[(&str, &str)]) -> anyhow::Result<()> {
     if names.is_empty() {
         return Ok(());
@@ -38,7 +38,7 @@ pub(crate) fn create<N: AsRef<str>>(kubectl: &Kubectl, names: &[N], labels: &[(&
     let items: Vec<Value> = names.iter().map(|name| node(name.as_ref(), labels)).collect();
     kubectl.apply(&json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string())?;
     set_ready(kubectl, names, true)?;
-    // The API server taints every new node as not ready; the controller that would take that off may be left out.
+    // The API server taints every new node as not ready; the controller that would remove the taint may be left out.
     patch(kubectl, names, &[], &json!({"spec": {"taints": null}}))
 }
 

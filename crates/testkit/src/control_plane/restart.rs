@@ -1,6 +1,6 @@
-//! What happens to a control plane in life: etcd is killed and comes back, the API server too, history is compacted.
+//! What happens to a control plane in practice: etcd is killed and restarted, the API server too, history is compacted.
 //!
-//! Owns: doing it, and waiting until the API server answers again. Must not: know who notices.
+//! Owns: doing it, and waiting until the API server answers again. Must not: know the clients.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -13,10 +13,10 @@ use super::{ControlPlane, PATIENCE};
 use crate::process::wait_while_running;
 use crate::{Launch, Process};
 
-/// One call to etcd may take this long.
+/// The deadline of one call to etcd.
 const CALL: Duration = Duration::from_secs(20);
 
-/// How the two that keep the state were started.
+/// How the two processes that keep the state were started.
 #[derive(Debug)]
 pub(super) struct Again {
     etcd: Launch,
@@ -45,7 +45,7 @@ impl ControlPlane {
         self.etcd.kill();
     }
 
-    /// Starts an etcd that was killed again, on its data, and waits until the API server is ready.
+    /// Restarts a killed etcd on its data, and waits until the API server is ready.
     pub fn start_etcd(&mut self) -> anyhow::Result<()> {
         self.etcd = self.again.etcd.clone().start()?;
         self.wait_ready()
@@ -56,13 +56,13 @@ impl ControlPlane {
         self.api_server.kill();
     }
 
-    /// Starts an API server that was killed again and waits until it is ready.
+    /// Restarts a killed API server and waits until it is ready.
     pub fn start_api_server(&mut self) -> anyhow::Result<()> {
         self.api_server = self.again.api_server.clone().start()?;
         self.wait_ready()
     }
 
-    /// Drops all history from etcd, so that nobody can resume from a resourceVersion of before.
+    /// Drops all history from etcd, so that no client can resume from an earlier resourceVersion.
     pub fn compact(&self) -> anyhow::Result<()> {
         let now = self.ask_etcd("/v3/kv/range", &json!({"key": "AA=="}))?;
         let revision = &now["header"]["revision"];
@@ -86,7 +86,7 @@ impl ControlPlane {
         .map(drop)
     }
 
-    /// Asks etcd by its JSON gateway.
+    /// Calls etcd by its JSON gateway.
     fn ask_etcd(&self, path: &str, question: &Value) -> anyhow::Result<Value> {
         let body = question.to_string();
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.again.etcd_port))?;

@@ -1,6 +1,6 @@
-//! The control groups below which the nodes' containers live.
+//! The control groups of the nodes' containers.
 //!
-//! Owns: making them and removing them, also when we are killed. Must not: set limits; kubelets do.
+//! Owns: creating them and removing them, also when this process is killed. Must not: set limits; kubelets do.
 
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-/// Removes the groups once standard input closes, which is at the latest when we die. Processes that are being killed
-/// keep their group for a moment.
+/// Removes the groups once standard input closes, which is at the latest when this process dies. Processes that are being
+/// killed keep their group for a moment.
 const SWEEP: &str = r#"cat >/dev/null
 for turn in $(seq 100); do
     find "$@" -depth -type d -exec rmdir {} + 2>/dev/null
@@ -22,12 +22,12 @@ done
 echo "these control groups could not be removed: $*" >&2
 exit 1"#;
 
-/// The share of the processor for all nodes together, as version 1 and version 2 count it, in files of these names. In life
-/// nothing runs on a node beside its Pods; here one group competes with every process of the machine, and with the
-/// usual share a build beside it would leave the Pods next to nothing.
+/// The processor share of all nodes together, for version 1 and version 2, in files of these names. In practice only Pods
+/// run on a node; here one group competes with every process of the machine, and with the default share a build beside it
+/// would leave almost nothing for the Pods.
 const SHARES: [(&str, &str); 2] = [("cpu.shares", "65536"), ("cpu.weight", "6400")];
 
-/// A group of this name in every hierarchy. Dropping it removes it and all below it, so end what runs in it first.
+/// A group of this name in every hierarchy. Dropping it removes it and all below it, so end its processes first.
 #[derive(Debug)]
 pub struct Cgroups {
     name: String,
@@ -36,7 +36,7 @@ pub struct Cgroups {
 }
 
 impl Cgroups {
-    /// Makes a group `name` with one group for each of `below`.
+    /// Creates a group `name` with one group for each of `below`.
     pub fn make(name: &str, below: &[&str]) -> anyhow::Result<Self> {
         let hierarchies = hierarchies(&std::fs::read_to_string("/proc/mounts")?);
         anyhow::ensure!(!hierarchies.is_empty(), "no control groups are mounted");

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::{Machine, prerequisites, switch};
 use crate::Process;
 
-/// What holds a Pod's network open; see tests/cluster/pause.
+/// The container that keeps a Pod's network open; see tests/cluster/pause.
 pub const PAUSE: &str = "skein.dev/pause:1";
 
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -1,6 +1,6 @@
-//! The cluster's DNS: CoreDNS as a process beside the API server, which every Pod is told to ask.
+//! The cluster's DNS: CoreDNS as a process beside the API server, configured in every Pod.
 //!
-//! Owns: its configuration and start. Must not: answer for names outside the cluster; there is no way out of it.
+//! Owns: its configuration and start. Must not: answer for names outside the cluster; they cannot be reached.
 
 use std::path::Path;
 
@@ -8,13 +8,13 @@ use super::{HUB, Switch};
 use crate::control_plane::Binaries;
 use crate::{ControlPlane, Process};
 
-/// The domain that Services are found in, as nearly every cluster has it.
+/// The domain of Services, the same as in nearly every cluster.
 pub const DOMAIN: &str = "cluster.local";
 
-/// The user that it is to the API server.
+/// Its user at the API server.
 pub const USER: &str = "coredns";
 
-/// Starts it. It answers as soon as it has seen the Services once.
+/// Starts it. It answers as soon as it has listed the Services once.
 pub fn start(switch: &Switch, plane: &ControlPlane, binaries: &Binaries, root: &Path) -> anyhow::Result<Process> {
     let file = root.join("Corefile");
     let kubeconfig = plane.user_kubeconfig(USER);
@@ -31,7 +31,7 @@ pub fn start(switch: &Switch, plane: &ControlPlane, binaries: &Binaries, root: &
         .start()
 }
 
-/// The part of a kubelet's configuration that tells Pods of it.
+/// The part of a kubelet's configuration that makes Pods use it.
 pub fn kubelet_part() -> serde_json::Value {
     serde_json::json!({"clusterDNS": [HUB.to_string()], "clusterDomain": DOMAIN})
 }

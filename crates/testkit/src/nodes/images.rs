@@ -1,6 +1,6 @@
 //! Container images that need no registry and no builder: a tar file with one program and the libraries it needs.
 //!
-//! Owns: writing such files. Must not: be what anybody installs; `cargo xtask image` makes those images.
+//! Owns: writing such files. Must not: be used for installations; `cargo xtask image` builds those images.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,17 +11,17 @@ use serde_json::json;
 
 use crate::run;
 
-/// This machine's processor as images name it.
+/// This machine's architecture by its name in images.
 pub const ARCHITECTURE: &str = if cfg!(target_arch = "aarch64") {
     "arm64"
 } else {
     "amd64"
 };
 
-/// Copying and packing some tens of megabytes.
+/// The deadline for copying and packing some tens of megabytes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Writes an image called `name` that runs `program`, which is found on its PATH by its file name, as user 65532.
+/// Writes an image called `name` that runs `program`, found on its PATH by its file name, as user 65532.
 /// `folder` must be empty; returns the tar file.
 pub fn write(name: &str, program: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
     let file_name = program.file_name().context("a program has a name")?.to_string_lossy();
@@ -53,7 +53,7 @@ pub fn write(name: &str, program: &Path, folder: &Path) -> anyhow::Result<PathBu
     Ok(folder.join("image.tar"))
 }
 
-/// What the dynamic loader would load, with the loader itself; nothing for a static program.
+/// The libraries that the dynamic loader would load, with the loader itself; nothing for a static program.
 fn libraries(program: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut command = Command::new("ldd");
     command.arg(program);
@@ -67,7 +67,7 @@ fn libraries(program: &Path) -> anyhow::Result<Vec<PathBuf>> {
         .collect())
 }
 
-/// Debug information is most of a program's size. Where there is no `strip`, it is copied as it is.
+/// Debug information is most of a program's size. Without `strip`, it is copied unchanged.
 fn copy_stripped(from: &Path, to: &Path) -> anyhow::Result<()> {
     let stripped = succeed(Command::new("strip").arg("-o").arg(to).arg(from));
     if stripped.is_err() {

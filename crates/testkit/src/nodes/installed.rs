@@ -1,8 +1,8 @@
 //! Skein on real nodes, installed with its Helm chart, with a simulated vehicle on the serial port of each drone node.
 //!
-//! Owns: the nodes' names and labels, the vehicles, the images, the installation. Must not: fly; whoever asked for it does.
+//! Owns: the nodes' names and labels, the vehicles, the images, the installation. Must not: fly; the caller does.
 //!
-//! `ground` carries the coordinator, `drone-1`, `drone-2`, … an agent each.
+//! `ground` runs the coordinator, `drone-1`, `drone-2`, … an agent each.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,18 +20,18 @@ pub const SYSTEM: &str = manifests::NAMESPACE;
 /// were just built.
 pub const IMAGES: &str = "SKEIN_TEST_IMAGES";
 
-/// How long Pods may take to start on a machine that is busy with something else.
+/// The deadline for Pods to start on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// Where the agent's manifest looks for the autopilot.
+/// The autopilot's port in the agent's manifest.
 const PORT: &str = "ttyACM0";
 
-/// How it is to be.
+/// The settings of an installation.
 #[derive(Debug, Clone)]
 pub struct ClusterSetup {
-    /// How many drone nodes.
+    /// The number of drone nodes.
     pub drones: u8,
-    /// How much faster than in life the vehicles' time runs.
+    /// How much faster than real time the vehicles' clock runs.
     pub speedup: f32,
     /// More arguments for the simulator.
     pub vehicles: Vec<String>,
@@ -56,7 +56,7 @@ impl Default for ClusterSetup {
     }
 }
 
-/// A running one. Dropping it ends everything: vehicles in the air are simulated.
+/// A running installation. Dropping it ends everything: vehicles in the air are simulated.
 #[derive(Debug)]
 pub struct Installed {
     cluster: RealCluster,
@@ -98,8 +98,8 @@ impl Installed {
         Ok(installed)
     }
 
-    /// Installs the chart with these values, each `path=value`, or upgrades to them, and waits as Helm does; not for agents, whose
-    /// Pods are replaced when they are deleted.
+    /// Installs the chart with these values, each `path=value`, or upgrades to them, and waits as Helm does, except for agents,
+    /// whose Pods are replaced when they are deleted.
     pub fn install(&self, values: &[&str]) -> anyhow::Result<()> {
         let (chart, timeout) = (manifests::chart(), format!("--timeout={}s", PATIENCE.as_secs()));
         let mut command = self.helm.command(["upgrade", "--install", "skein"]);
@@ -134,7 +134,7 @@ impl Installed {
         self.drones.iter().map(String::as_str).collect()
     }
 
-    /// The simulator's log of all that crossed the wire of a vehicle.
+    /// The simulator's log of everything on the wire of a vehicle.
     pub fn wire_log(&self, drone: &str) -> PathBuf {
         self.scratch.path().join("wire").join(format!("{drone}.tlog"))
     }
@@ -144,7 +144,7 @@ impl Installed {
         self.cluster.plane().kubeconfig()
     }
 
-    /// Runs `kubectl` as the administrator; what it printed. Errors: it failed.
+    /// Runs `kubectl` as the administrator and returns its output. Errors: it failed.
     pub fn kubectl(&self, args: &[&str]) -> anyhow::Result<String> {
         self.cluster.plane().kubectl().run(args)
     }
@@ -181,7 +181,7 @@ impl Installed {
             .with_context(|| format!("no agent on {node}"))
     }
 
-    /// `error`, with what kubectl and the programs' logs tell.
+    /// `error`, with the output of kubectl and the programs' logs.
     pub fn explain(&self, error: anyhow::Error) -> anyhow::Error {
         let questions: [&[&str]; 5] = [
             &["get", "pods", "-A", "-o", "wide"],
@@ -243,7 +243,7 @@ fn vehicles(names: &[String], setup: &ClusterSetup, scratch: &Path) -> anyhow::R
     Ok(simulator)
 }
 
-/// The image archives in a folder, but for those of another processor, whose names end with it.
+/// The image archives in a folder, except those of another architecture, whose names end with it.
 fn archives(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let shown = folder.display();
     let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read the images in {shown}"))?;

@@ -1,9 +1,9 @@
-//! One machine that is none: namespaces of its own for mounts, processes, network and host name, on this kernel.
+//! A simulated machine: namespaces of its own for mounts, processes, network and host name, on this kernel.
 //!
-//! Owns: making it, running programs inside, its end. Must not: know what runs in it.
+//! Owns: creating it, running programs inside, its end. Must not: know what runs in it.
 //!
-//! Everything inside hangs on one process. When that ends, by whatever signal, the kernel ends every process inside,
-//! and with the last of them go its mounts, its network and its addresses. So nothing can be left behind.
+//! Everything inside depends on one process. When that ends, by any signal, the kernel ends every process inside,
+//! and with the last of them its mounts, its network and its addresses are removed. So nothing can be left behind.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::{Launch, Process, run};
 
 const SCRIPT: &str = include_str!("machine.sh");
 
-/// Making namespaces and mounts takes milliseconds.
+/// The deadline for creating namespaces and mounts, which takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A serial port that the machine has in its `/dev`, for root and group `dialout`.
@@ -24,17 +24,17 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Device {
     /// Its name there, such as `ttyACM0`.
     pub name: String,
-    /// What it is.
+    /// The device behind it.
     pub source: Source,
 }
 
-/// What a serial port is.
+/// The device behind a serial port.
 #[derive(Debug, Clone)]
 pub enum Source {
-    /// A simulator's pseudo-terminal, by its path outside.
+    /// A simulator's pseudo-terminal, by its path outside the machine.
     Terminal(PathBuf),
     /// A character device of this kernel, by its numbers. USB modems (`ttyACM`) have major number 166, USB serial
-    /// converters (`ttyUSB`) 188, built-in ports (`ttyS`) 4. None need be there: who may open it finds that it is not.
+    /// converters (`ttyUSB`) 188, built-in ports (`ttyS`) 4. The device need not exist: a program that opens it gets an error.
     Numbers {
         /// The driver's number.
         major: u16,
@@ -43,7 +43,7 @@ pub enum Source {
     },
 }
 
-/// A running one. Dropping it ends all that runs inside.
+/// A running machine. Dropping it ends everything inside.
 #[derive(Debug)]
 pub struct Machine {
     first: Process,
@@ -54,7 +54,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Starts one. `root` is its folder: what it writes to `/var/lib` and `/var/log` lies there.
+    /// Starts one. `root` is its folder, which contains what it writes to `/var/lib` and `/var/log`.
     pub fn start(name: &str, root: &Path, logs: &Path, devices: &[Device]) -> anyhow::Result<Self> {
         std::fs::create_dir_all(root)?;
         let script = root.join("machine.sh");
@@ -96,12 +96,12 @@ impl Machine {
         &self.name
     }
 
-    /// Its folder, seen from outside.
+    /// Its folder, as a path outside the machine.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The process id of its first process, seen from outside.
+    /// The process id of its first process, outside the machine.
     pub fn pid(&self) -> &str {
         &self.pid
     }
@@ -111,11 +111,11 @@ impl Machine {
         &self.first
     }
 
-    /// A program to be started inside. Killing its [`Process`] kills it; other signals do not reach it.
+    /// A program to start inside. Killing its [`Process`] kills it; other signals do not reach it.
     pub fn launch(&self, program: impl AsRef<Path>) -> Launch {
         let program = program.as_ref();
         let file_name = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy();
-        // What enters a process namespace stays outside and waits for its child, so the child is told to end with it.
+        // `nsenter` stays outside the process namespace and waits for its child, so the child is set to end with it.
         Launch::program("nsenter")
             .named(format!("{file_name}-{}", self.name))
             .args(self.entry())
@@ -124,9 +124,9 @@ impl Machine {
             .logs_in(&self.logs)
     }
 
-    /// Runs a program inside to its end and returns what it printed.
+    /// Runs a program inside until it ends and returns what it printed.
     ///
-    /// Errors: it fails, with its own words, or is not done within `deadline`.
+    /// Errors: it fails, with its own message, or does not end within `deadline`.
     pub fn run(&self, command: &[&str], deadline: Duration) -> anyhow::Result<String> {
         let mut entry = Command::new("nsenter");
         entry.args(self.entry()).args(command);

@@ -1,6 +1,6 @@
 //! One real node: a machine with containerd, kubelet and kube-proxy.
 //!
-//! Owns: their configuration, their start, and killing and restarting the kubelet. Must not: make Kubernetes objects.
+//! Owns: their configuration, their start, and killing and restarting the kubelet. Must not: create Kubernetes objects.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,18 +12,18 @@ use super::{Device, Machine, Switch, containers, dns, switch};
 use crate::control_plane::Binaries;
 use crate::{ControlPlane, Process};
 
-/// How one node is to be.
+/// The settings of one node.
 #[derive(Debug, Clone, Default)]
 pub struct Spec {
     /// Its name.
     pub name: String,
     /// Labels besides those that kubelets set.
     pub labels: Vec<(String, String)>,
-    /// What it sees in its `/dev`.
+    /// The devices in its `/dev`.
     pub devices: Vec<Device>,
 }
 
-/// What all nodes of a cluster share.
+/// Data that all nodes of a cluster share.
 #[derive(Debug)]
 pub(super) struct Surroundings<'a> {
     pub plane: &'a ControlPlane,
@@ -34,7 +34,7 @@ pub(super) struct Surroundings<'a> {
     pub logs: &'a Path,
 }
 
-/// A running one. Dropping it ends it with all its containers, as pulling the plug does.
+/// A running node. Dropping it ends it with all its containers, like a power loss.
 #[derive(Debug)]
 pub struct Node {
     kubelet: Option<Process>,
@@ -66,7 +66,7 @@ impl Node {
             .arg(format!("--hostname-override={}", spec.name))
             .arg(format!("--cluster-cidr={}", switch::PODS))
             .arg("--proxy-mode=iptables")
-            // These limits belong to the machine that the nodes share.
+            // These limits are those of the machine that the nodes share.
             .args(["--conntrack-max-per-core=0", "--conntrack-min=0"])
             .args([
                 "--conntrack-tcp-timeout-established=0s",
@@ -89,12 +89,12 @@ impl Node {
         self.machine.name()
     }
 
-    /// The machine that it is, for a look inside.
+    /// Its machine, for inspection.
     pub fn machine(&self) -> &Machine {
         &self.machine
     }
 
-    /// Kills the kubelet (SIGKILL); containers go on.
+    /// Kills the kubelet (SIGKILL); containers continue to run.
     pub fn kill_kubelet(&mut self) {
         if let Some(kubelet) = self.kubelet.take() {
             kubelet.kill();
@@ -110,7 +110,7 @@ impl Node {
         self.start_kubelet(&address)
     }
 
-    /// An error that shows the end of the log of what has died.
+    /// Returns an error with the end of the log of a process that has died.
     pub fn ensure_running(&self) -> anyhow::Result<()> {
         let processes = [self.machine.process(), &self._proxy, &self._containerd];
         processes
@@ -150,7 +150,7 @@ fn kubelet_configuration(cgroup: &str) -> String {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
         "containerRuntimeEndpoint": "unix:///run/containerd/containerd.sock",
-        // Works with both versions of control groups, and leaves the machine's own groups alone.
+        // Works with both versions of control groups, and does not change the machine's own groups.
         "failCgroupV1": false,
         "cgroupDriver": "cgroupfs",
         "cgroupRoot": cgroup,
@@ -158,7 +158,7 @@ fn kubelet_configuration(cgroup: &str) -> String {
         "enforceNodeAllocatable": [],
         "failSwapOn": false,
         "evictionHard": {"memory.available": "50Mi", "nodefs.available": "1%", "imagefs.available": "1%"},
-        // Nobody but the nodes is on their network.
+        // Only the nodes are on their network.
         "authentication": {"anonymous": {"enabled": true}, "webhook": {"enabled": false}},
         "authorization": {"mode": "AlwaysAllow"},
         "resolvConf": "",

@@ -1,6 +1,6 @@
-//! What a machine needs in order to run real nodes.
+//! The requirements for real nodes on this machine.
 //!
-//! Owns: looking for it, and the one line that says what is missing and how to get it. Must not: install anything.
+//! Owns: checking them, and the one line that says what is missing and how to get it. Must not: install anything.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ const PROGRAMS: [(&str, &str); 9] = [
     ("mount", "mount"),
 ];
 
-/// Where distributions and the upstream archive put the CNI plugins.
+/// Where distributions and the upstream archive install the CNI plugins.
 const PLUGIN_FOLDERS: [&str; 3] = ["/usr/lib/cni", "/opt/cni/bin", "/usr/libexec/cni"];
 
 /// Why this machine cannot run real nodes, in one line that says what to do; `None` when it can.
@@ -61,7 +61,7 @@ pub fn cni_plugins() -> anyhow::Result<PathBuf> {
         .ok_or_else(|| anyhow::anyhow!("no CNI plugins in {}", PLUGIN_FOLDERS.join(", ")))
 }
 
-/// Root in a container often may not make namespaces or mounts.
+/// Root in a container often may not create namespaces or mounts.
 fn namespaces() -> Option<String> {
     let mut command = std::process::Command::new("unshare");
     command.args(["--mount", "--net", "--pid", "--fork", "--mount-proc", "--"]);

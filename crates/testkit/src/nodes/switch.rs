@@ -1,7 +1,7 @@
-//! The network that the nodes are on: a bridge in a network namespace of its own. The machine's own network is not touched.
+//! The network of the nodes: a bridge in a network namespace of its own. The machine's own network is not changed.
 //!
-//! Owns: the bridge, the addresses, who is plugged in, and the way in from this machine's loopback.
-//! Must not: know what nodes are. It is gone with the last process in it.
+//! Owns: the bridge, the addresses, the connected machines, and the forwarding from this machine's loopback.
+//! Must not: know what nodes are. It is removed with the last process in it.
 
 use std::io;
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -14,7 +14,7 @@ use anyhow::Context;
 use super::Machine;
 use crate::{Launch, Process, run};
 
-/// The control plane's address, and the way from each node to the others' Pods.
+/// The control plane's address, and the route from each node to the others' Pods.
 pub const HUB: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 
 /// All addresses of Pods.
@@ -28,10 +28,10 @@ const BRIDGE: &str = "ip link set lo up
     echo up
     exec sleep infinity";
 
-/// A few calls of `ip`.
+/// The deadline for a few calls of `ip`.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A running one. Dropping it takes the bridge away.
+/// A running network. Dropping it removes the bridge.
 #[derive(Debug)]
 pub struct Switch {
     holder: Process,
@@ -49,7 +49,7 @@ pub fn pods(number: u8) -> String {
 }
 
 impl Switch {
-    /// Makes the bridge.
+    /// Creates the bridge.
     pub fn start(logs: &Path) -> anyhow::Result<Self> {
         let holder = Launch::program("unshare")
             .named("switch")
@@ -66,7 +66,7 @@ impl Switch {
         &self.namespace
     }
 
-    /// A program to be started on its network, at address [`HUB`].
+    /// A program to start on its network, at address [`HUB`].
     pub fn launch(&self, program: impl AsRef<Path>) -> Launch {
         enter(&self.namespace, program.as_ref())
     }
@@ -76,7 +76,7 @@ impl Switch {
         &self.holder
     }
 
-    /// Gives a machine its address, and the others the way to its Pods.
+    /// Gives a machine its address, and the others the route to its Pods.
     pub fn plug_in(&self, machine: &Machine, number: u8) -> anyhow::Result<()> {
         let (port, address, hub) = (format!("port{number}"), address(number).to_string(), HUB.to_string());
         let within = format!("{address}/24");
@@ -114,7 +114,7 @@ impl Switch {
     }
 }
 
-/// A program to be started in the network namespace `namespace`. The process enters it and becomes the program.
+/// A program to start in the network namespace `namespace`. The process enters it and becomes the program.
 pub fn enter(namespace: &Path, program: &Path) -> Launch {
     let name = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy();
     Launch::program("nsenter")
@@ -124,7 +124,7 @@ pub fn enter(namespace: &Path, program: &Path) -> Launch {
         .arg(program)
 }
 
-/// Lets programs on this machine reach `to` inside the network namespace `namespace`, at the loopback port it returns.
+/// Lets programs on this machine reach `to` inside the network namespace `namespace`, at the returned loopback port.
 /// Ends with this process.
 pub fn way_in(namespace: &Path, to: SocketAddr) -> anyhow::Result<u16> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
@@ -134,7 +134,7 @@ pub fn way_in(namespace: &Path, to: SocketAddr) -> anyhow::Result<u16> {
         for client in listener.incoming().map_while(Result::ok) {
             let namespace = namespace.clone();
             std::thread::spawn(move || {
-                // A client whose connection cannot be passed on finds it closed, and says so itself.
+                // A client whose connection cannot be forwarded finds it closed, and reports that itself.
                 let _ = dial(&namespace, to).and_then(|server| Ok(join(&client, &server)?));
             });
         }
@@ -149,10 +149,10 @@ fn dial(namespace: &Path, to: SocketAddr) -> anyhow::Result<TcpStream> {
     Ok(TcpStream::connect_timeout(&to, Duration::from_secs(5))?)
 }
 
-/// Copies both ways until both sides are done.
+/// Copies in both directions until both sides are done.
 fn join(client: &TcpStream, server: &TcpStream) -> io::Result<()> {
     let one_way = |mut from: &TcpStream, mut to: &TcpStream| {
-        // However it ended, the reader of this direction has to hear that it did.
+        // After any end, the reader of this direction has to be notified.
         let _ = io::copy(&mut from, &mut to);
         let _ = to.shutdown(Shutdown::Write);
     };

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// What to look for.
+/// What to search for.
 #[derive(Debug, Clone)]
 pub struct Traces {
     folders: Vec<PathBuf>,
@@ -12,7 +12,7 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// Of a cluster with these folders and control groups.
+    /// The traces of a cluster with these folders and control groups.
     pub(super) fn new(folders: Vec<PathBuf>, groups: Vec<PathBuf>) -> Self {
         Self { folders, groups }
     }
@@ -30,7 +30,7 @@ impl Traces {
         left.extend(mounts.lines().filter(|line| named(line)).map(str::to_owned));
         let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
         let commands = processes.filter_map(|process| command_line(&process.path()));
-        // The shells that remove the folders name them too, and are gone when they have.
+        // The shells that remove the folders name them too, and end when they have.
         left.extend(commands.filter(|command| named(command) && !command.contains("rm -rf")));
         left
     }

@@ -1,6 +1,6 @@
 //! `cargo xtask cluster up --nodes N`: real nodes with Skein on them and a simulated vehicle on each.
 //!
-//! Owns: what is said about it. Must not: start anything itself; the `tests` library does.
+//! Owns: the messages about it. Must not: start anything itself; `testkit` does.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use crate::say;
 /// The programs that run there.
 const PROGRAMS: [&str; 3] = ["skein-coordinator", "skein-agent", "skein-sitl"];
 
-/// What is to run on nodes.
+/// What runs on nodes.
 #[derive(clap::Args)]
 pub struct Args {
     /// Adds this many real nodes, each with an agent and a simulated vehicle, and one for the coordinator. Needs root,
@@ -28,7 +28,7 @@ pub struct Args {
     /// Sets a value of the chart.
     #[arg(long, value_name = "PATH=VALUE", requires = "nodes")]
     set: Vec<String>,
-    /// How much faster than in life the vehicles' time runs.
+    /// How much faster than real time the vehicles' clock runs.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, requires = "nodes")]
     speedup: f32,
 }
@@ -42,7 +42,7 @@ pub fn up(manifests: &[PathBuf], args: &Args) -> anyhow::Result<()> {
     if let Some(why) = why_not() {
         anyhow::bail!("no real nodes here: {why}");
     }
-    // Until all is there Ctrl-C ends this at once, and the kernel and the sweepers end the rest; later it ends in order.
+    // Until everything is started, Ctrl-C ends this at once, and the kernel and the sweepers end the rest; later it ends in order.
     say::heading("building the programs");
     let mut build = cargo();
     build

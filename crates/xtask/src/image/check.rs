@@ -1,4 +1,4 @@
-//! Whether the same sources make the same image wherever they are built.
+//! Whether the same sources give the same image wherever they are built.
 //!
 //! Owns: two copies of the sources, built from nothing, and the comparison. Must not: build in the developer's folders.
 
@@ -16,7 +16,7 @@ use super::revision::Revision;
 use super::{layout, make, output};
 use crate::say;
 
-/// Two folders whose paths differ in length too, as a path's length can move what follows it.
+/// Two folders whose paths also differ in length, as a path's length can shift the bytes after it.
 const FOLDERS: [&str; 2] = ["one", "another/of-a-longer-name"];
 
 /// Builds each image in both folders and compares the archives.
@@ -62,7 +62,7 @@ pub fn run(
     Ok(())
 }
 
-/// Copies what git knows or would add, as it is now.
+/// Copies the files that git tracks or would add, in their present state.
 fn copy(from: &Path, to: &Path) -> anyhow::Result<Tree> {
     let mut git = Command::new("git");
     git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
@@ -71,7 +71,7 @@ fn copy(from: &Path, to: &Path) -> anyhow::Result<Tree> {
     let (root, target) = (to.join("sources"), to.join("built"));
     for name in names.split('\0').filter(|name| !name.is_empty()) {
         let (source, copy) = (from.join(name), root.join(name));
-        // Deleted, and git has not been told yet.
+        // Deleted, but still in git's index.
         if !source.is_file() {
             continue;
         }

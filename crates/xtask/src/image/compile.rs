@@ -1,6 +1,6 @@
-//! Building a program for an image, such that the folder it is built in does not show in it.
+//! Building a program for an image so that it does not depend on the folder of the build.
 //!
-//! Owns: the flags, and what cargo says was linked. Must not: look at what comes out; see `elf.rs`.
+//! Owns: the flags, and the linked packages as cargo reports them. Must not: read the result; see `elf.rs`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use super::program::{Arch, Program};
 /// The profile in Cargo.toml.
 const PROFILE: &str = "image";
 
-/// What a developer or a CI may have set for other builds, and that would change this one.
+/// Variables that a developer or a CI may have set for other builds, and that would change this one.
 const NOT_OURS: [&str; 14] = [
     "RUSTFLAGS",
     "CARGO_BUILD_RUSTFLAGS",
@@ -33,7 +33,7 @@ const NOT_OURS: [&str; 14] = [
     "TARGET_ARFLAGS",
 ];
 
-/// The same, by how their names begin: settings of the profile and of the one below it, and of the one library that is built from C.
+/// The same, by prefix: settings of the profile and of the one below it, and of the one library that is built from C.
 const NOT_OURS_EITHER: [&str; 3] = ["CARGO_PROFILE_IMAGE_", "CARGO_PROFILE_RELEASE_", "AWS_LC_SYS_"];
 
 fn is_ours(name: &str) -> bool {
@@ -66,7 +66,7 @@ impl Tree {
         command
     }
 
-    /// Builds `program`. `commit` is what it says with `--version`, `packages` where the sources of others lie.
+    /// Builds `program`. `commit` is printed by `--version`, `packages` are the folders of other packages' sources.
     pub fn compile(
         &self,
         program: Program,
@@ -94,7 +94,7 @@ impl Tree {
         built(&String::from_utf8_lossy(&output.stdout), program, arch)
     }
 
-    /// Flags for the machine of the image only; as a target is named, build scripts and macros do not see them.
+    /// Flags for the machine of the image only; as a target is named, build scripts and macros do not get them.
     fn flags(&self, compiler: &Compiler, packages: &[PathBuf]) -> Vec<String> {
         let mut flags = vec!["-Clinker=rust-lld".to_owned(), "-Clink-self-contained=yes".to_owned()];
         let mut put = |from: &Path, to: &str| flags.push(format!("--remap-path-prefix={}={to}", from.display()));
@@ -103,13 +103,13 @@ impl Tree {
         }
         put(&compiler.rust_sources, &compiler.rust_sources_name());
         put(&self.root, "/skein");
-        // Of several that fit, the last counts: the target folder may lie inside the workspace.
+        // If several match, the last counts: the target folder may be inside the workspace.
         put(&self.target, "/target");
         flags
     }
 }
 
-/// A line that cargo prints for each thing that it made, or found made.
+/// A line that cargo prints for each artifact that it built, or that was up to date.
 #[derive(Deserialize)]
 struct Message {
     reason: String,
@@ -118,7 +118,7 @@ struct Message {
     executable: Option<PathBuf>,
 }
 
-/// Reads cargo's messages. What lies in the target's own folder was compiled for the image; the rest was for building.
+/// Reads cargo's messages. Files in the target's own folder were compiled for the image; the others were for building.
 fn built(messages: &str, program: Program, arch: Arch) -> anyhow::Result<Built> {
     let (mut path, mut linked) = (None, BTreeSet::new());
     for line in messages.lines().filter(|line| line.starts_with('{')) {

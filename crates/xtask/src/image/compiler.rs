@@ -1,8 +1,8 @@
 //! The tools that images are built with: Rust with the targets, and zig as the C compiler for both of them.
 //!
-//! Owns: finding and setting them up, and the words when one is missing. Must not: build programs.
+//! Owns: finding and setting them up, and the message when one is missing. Must not: build programs.
 //!
-//! Rust brings its linker, its C library (musl) and start files, so that zig only compiles C sources.
+//! Rust includes its linker, its C library (musl) and start files, so that zig only compiles C sources.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,7 +16,7 @@ use super::program::Arch;
 use crate::say;
 use crate::test::venv::{self, Venv};
 
-/// Where zig is installed, from its packages for Python: they are pinned and there for all systems.
+/// Where zig is installed, from its packages for Python: they are pinned and exist for all systems.
 const VENV: Venv = Venv {
     folder: "images-venv",
     requirements: "deploy/images/requirements.txt",
@@ -30,21 +30,21 @@ const RUSTUP: &str = "Rust from https://rustup.rs";
 pub struct Compiler {
     /// `rustc --version --verbose`, as name and value.
     rustc: Vec<(String, String)>,
-    /// Where the sources of the standard library lie, if they are installed.
+    /// The folder of the standard library's sources, if they are installed.
     pub rust_sources: PathBuf,
-    /// Licences of the standard library, as Rust brings them.
+    /// Licences of the standard library, as included in Rust.
     pub rust_notices: PathBuf,
-    /// Texts of common licences, as Rust brings them.
+    /// Texts of common licences, as included in Rust.
     pub licence_texts: PathBuf,
-    /// The licence of musl, as zig brings it.
+    /// The licence of musl, as included in zig.
     pub musl_notice: PathBuf,
     scripts: PathBuf,
-    /// Where zig keeps what it made for itself.
+    /// Zig's cache.
     cache: PathBuf,
 }
 
 impl Compiler {
-    /// Checks for Rust's parts, all that are missing at once, and installs zig if it is not there yet.
+    /// Checks for Rust's parts, reporting all that are missing, and installs zig if it is missing.
     pub fn set_up(arches: &[Arch]) -> anyhow::Result<Self> {
         let rust = |args: &[&str]| {
             let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
@@ -100,12 +100,12 @@ impl Compiler {
         value(&self.rustc, "release")
     }
 
-    /// What programs call the sources of the standard library, wherever they lie.
+    /// The name of the standard library's sources in programs, wherever they are.
     pub fn rust_sources_name(&self) -> String {
         format!("/rustc/{}", value(&self.rustc, "commit-hash").unwrap_or("unknown"))
     }
 
-    /// What build scripts that compile C need to know.
+    /// The environment of build scripts that compile C.
     pub fn environment(&self, arch: Arch) -> [(String, PathBuf); 5] {
         let target = arch.target().replace('-', "_");
         [
@@ -136,8 +136,8 @@ fn compiler_name(arch: Arch) -> String {
     format!("zig-cc-{}", arch.name())
 }
 
-/// Zig as the programs `cc` and `ar`. It has names of its own for targets, so the one that Rust's builds name is dropped.
-/// What is undefined in C is left to the hardware, as other compilers do unless they are asked.
+/// Zig as the programs `cc` and `ar`. Its names for targets differ, so the one that Rust's builds name is dropped.
+/// Undefined behavior in C is left to the hardware, as other compilers do by default.
 fn write_scripts(folder: &Path, zig: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let zig = zig.display();
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn zig_is_not_told_the_targets_name_that_it_cannot_read() {
         let folder = tempfile::tempdir().unwrap();
-        // `echo` shows what zig would be told.
+        // `echo` prints the arguments that zig would get.
         write_scripts(folder.path(), Path::new("echo")).unwrap();
         let mut command = Command::new(folder.path().join("zig-cc-arm64"));
         command.args(["--target=aarch64-unknown-linux-musl", "-c", "a file.c"]);

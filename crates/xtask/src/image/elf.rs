@@ -1,4 +1,4 @@
-//! What a program's file says of itself: its machine, whether it is static, whose paths are in it.
+//! Checks of a program's file: its machine, whether it is static, which paths are in it.
 //!
 //! Owns: these checks. Must not: know how the program was made.
 //!
@@ -12,28 +12,28 @@ const PT_INTERP: u32 = 3;
 /// What is wrong with a program for an image.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
-    /// It does not start as such a file does, or ends early.
+    /// It does not start like such a file, or is truncated.
     #[error("the program is not a 64-bit ELF file")]
     NotElf,
     /// It is for another machine.
     #[error("the program is for ELF machine {found}, not {wanted}")]
     Machine {
-        /// What it says.
+        /// The machine in the file.
         found: u16,
-        /// What the image is for.
+        /// The machine of the image.
         wanted: u16,
     },
     /// It needs libraries that an image does not have.
     #[error("the program asks for a dynamic loader: it must be linked statically")]
     Dynamic,
-    /// It would differ when built elsewhere.
+    /// It would differ if it were built elsewhere.
     #[error(
         "the program holds a path of this machine, {0}: give it to --remap-path-prefix, or it is another program elsewhere"
     )]
     Path(String),
 }
 
-/// Checks that `program` is a static one for `arch` in which none of `paths` occurs.
+/// Checks that `program` is a static one for `arch` and contains none of `paths`.
 pub fn check(program: &[u8], arch: Arch, paths: &[String]) -> Result<(), Unfit> {
     if !program.starts_with(b"\x7fELF\x02\x01") {
         return Err(Unfit::NotElf);

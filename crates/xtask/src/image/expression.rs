@@ -1,22 +1,22 @@
-//! Licence expressions as SPDX writes them (SPDX 2.3, annex D): `MIT OR Apache-2.0`.
+//! Licence expressions in SPDX form (SPDX 2.3, annex D): `MIT OR Apache-2.0`.
 //!
-//! Owns: putting several into one. Must not: know licences.
+//! Owns: joining several into one. Must not: know licences.
 
 use std::collections::BTreeSet;
 
-/// What a package says; older ones put a slash for "or".
+/// A package's licence; older packages write a slash for "or".
 pub fn of_package(licence: &str) -> String {
     let words = licence.split('/').map(str::trim);
     words.collect::<Vec<_>>().join(" OR ")
 }
 
-/// One expression for things that are all in the same box. What is said twice, or in another order, stands once.
+/// One expression for several things together. Duplicates, also in another order, are written once.
 pub fn all_of<'a>(licences: impl IntoIterator<Item = &'a str>) -> String {
     let terms: BTreeSet<String> = licences.into_iter().flat_map(terms).collect();
     Vec::from_iter(terms).join(" AND ")
 }
 
-/// What must all be kept, each either one licence or a choice in brackets.
+/// The terms that must all be kept, each either one licence or a choice in parentheses.
 fn terms(expression: &str) -> Vec<String> {
     let expression = unwrapped(expression.trim());
     // "And" binds more tightly than "or".
@@ -30,7 +30,7 @@ fn terms(expression: &str) -> Vec<String> {
     }
 }
 
-/// The parts between `word`, but for what stands in brackets.
+/// The parts between `word`, outside parentheses.
 fn split<'a>(expression: &'a str, word: &str) -> Vec<&'a str> {
     let (mut parts, mut from) = (Vec::new(), 0);
     for (at, _) in expression.match_indices(word) {
@@ -43,7 +43,7 @@ fn split<'a>(expression: &'a str, word: &str) -> Vec<&'a str> {
     parts
 }
 
-/// Without the brackets around all of it.
+/// Without the outer parentheses.
 fn unwrapped(expression: &str) -> &str {
     let inner = expression.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
     let closes_early = |inner: &str| inner.match_indices(')').any(|(at, _)| depth(&inner[..=at]) < 0);

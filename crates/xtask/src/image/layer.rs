@@ -1,6 +1,6 @@
-//! Files as a tar archive that depends on nothing but the files: sorted, owned by root, all of one time.
+//! Files as a tar archive that depends only on the files: sorted, owned by root, all with the same time.
 //!
-//! Owns: the bytes of archives. Must not: read files, know what is in them.
+//! Owns: the bytes of archives. Must not: read files, know their content.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -12,18 +12,18 @@ use tar::{Builder, EntryType, Header};
 /// A file to pack.
 #[derive(Debug, Clone)]
 pub struct File {
-    /// Where it goes, without a slash in front.
+    /// Its path, without a leading slash.
     pub path: String,
     /// Its permissions.
     pub mode: u32,
-    /// What is in it.
+    /// Its content.
     pub content: Vec<u8>,
 }
 
-/// The archive of `files` and the folders that they are in, as of `time` (seconds since 1970). The order of `files` does
+/// The archive of `files` and their folders, with `time` (seconds since 1970). The order of `files` does
 /// not matter.
 pub fn tar(files: &[File], time: u64) -> std::io::Result<Vec<u8>> {
-    // A folder's name ends with a slash, so it sorts before what is in it.
+    // A folder's name ends with a slash, so it sorts before its content.
     let mut entries: BTreeMap<String, Option<&File>> = BTreeMap::new();
     for file in files {
         for (end, _) in file.path.match_indices('/') {
@@ -51,7 +51,7 @@ pub fn tar(files: &[File], time: u64) -> std::io::Result<Vec<u8>> {
     archive.into_inner()
 }
 
-/// `bytes`, compressed; the header says neither when nor on which system.
+/// `bytes`, compressed; the header contains neither time nor system.
 pub fn gzip(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
     const UNKNOWN_SYSTEM: u8 = 255;
     let mut writer = GzBuilder::new()

@@ -1,7 +1,7 @@
 //! Images as OCI image layouts in one tar file each (image-spec 1.1: image-layout, manifest, config, image-index), with
-//! docker's own list beside it, so that `ctr`, `skopeo` and `docker load` take the same file.
+//! docker's own list beside it, so that `ctr`, `skopeo` and `docker load` accept the same file.
 //!
-//! Owns: these formats. Must not: know how the files of an image are made.
+//! Owns: these formats. Must not: know how the files of an image are built.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 const LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
 
-/// The user that programs in images run as; `nonroot` by convention of images without a shell.
+/// The user of programs in images; `nonroot` by convention of images without a shell.
 const USER: &str = "65532:65532";
 
-/// What an image is made of.
+/// The content of an image.
 #[derive(Debug)]
 pub struct Contents {
     /// The machine that it is for.
@@ -30,9 +30,9 @@ pub struct Contents {
     pub files: Vec<File>,
     /// Labels of the config and annotations of the manifest.
     pub labels: BTreeMap<String, String>,
-    /// When, as RFC 3339; left out where it is not known.
+    /// Time of creation, as RFC 3339; left out if it is not known.
     pub created: Option<String>,
-    /// The same in seconds since 1970, 0 where it is not known.
+    /// The same in seconds since 1970, 0 if it is not known.
     pub time: u64,
 }
 
@@ -97,7 +97,7 @@ impl Image {
         })
     }
 
-    /// `sha256:…` of the manifest: what a registry calls the image.
+    /// `sha256:…` of the manifest: the image's name in a registry.
     pub fn digest(&self) -> &str {
         &self.manifest.digest
     }
@@ -105,7 +105,7 @@ impl Image {
 
 /// The archive of an image for one or several architectures, named `name:tag`.
 ///
-/// Docker's list can name one architecture only, so it is there for one image only.
+/// Docker's list can name one architecture only, so it is included for a single image only.
 pub fn archive(images: &[&Image], name: &str, tag: &str) -> anyhow::Result<Vec<u8>> {
     let mut blobs: Vec<&Blob> = Vec::new();
     let mut manifests = Vec::new();
@@ -137,7 +137,7 @@ pub fn archive(images: &[&Image], name: &str, tag: &str) -> anyhow::Result<Vec<u
             (several.descriptor(), None)
         }
     };
-    // containerd takes the first as the full name, skopeo and podman the second as the tag.
+    // containerd reads the first as the full name, skopeo and podman the second as the tag.
     named.annotations = BTreeMap::from([
         (
             "io.containerd.image.name".to_owned(),

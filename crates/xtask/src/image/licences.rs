@@ -1,6 +1,6 @@
-//! The licences of everything that is linked into a program, as one text that goes into its image.
+//! The licences of everything that is linked into a program, as one text for its image.
 //!
-//! Owns: finding the texts in the packages, and which package may lack one, and why. Must not: judge licences; deny.toml
+//! Owns: finding the texts in the packages, and which package may lack one, and why. Must not: assess licences; deny.toml
 //! does.
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::packages::{Package, Packages};
 
-/// What stands in for a text that a package lacks.
+/// The replacement for a text that a package lacks.
 enum Instead {
     /// The common text of this SPDX id.
     Common(&'static str),
@@ -17,7 +17,7 @@ enum Instead {
     Sibling(&'static str),
 }
 
-/// Packages without the text of their licence, each with what is given instead and why that will do.
+/// Packages without the text of their licence, each with its replacement and the reason why that is sufficient.
 const WITHOUT: [(&str, Instead, &str); 9] = [
     ("cel", Instead::Common("MIT"), "says MIT and names its authors"),
     (
@@ -42,16 +42,16 @@ const WITHOUT: [(&str, Instead, &str); 9] = [
     ),
 ];
 
-/// How names of files with licences begin.
+/// Prefixes of the names of licence files.
 const BEGINNINGS: [&str; 6] = ["licence", "license", "copying", "copyright", "notice", "unlicense"];
 
-/// The folder with one file per licence that https://reuse.software asks for.
+/// The folder with one file per licence that https://reuse.software requires.
 const LICENCE_FOLDER: &str = "LICENSES";
 
-/// What else is linked, of which cargo does not know.
+/// Other linked parts, which cargo does not know.
 #[derive(Debug)]
 pub struct Part<'a> {
-    /// What it is.
+    /// Its name.
     pub name: &'a str,
     /// The text of its licence.
     pub text: &'a str,
@@ -68,10 +68,10 @@ pub enum Incomplete {
         name: String,
         /// Its version.
         version: String,
-        /// What it says.
+        /// Its licence.
         licence: String,
     },
-    /// The list says to take a text that is not there.
+    /// The list names a text that does not exist.
     #[error("{name} is to have the licence text of {sibling}, which is not linked")]
     NoSibling {
         /// The package.
@@ -89,9 +89,9 @@ pub enum Incomplete {
     },
 }
 
-/// The licences of `packages` that are not ours, and of `parts`. `common` is a folder of texts, named by SPDX id.
+/// The licences of published `packages`, and of `parts`. `common` is a folder of texts, named by SPDX id.
 pub fn text(packages: &Packages, parts: &[Part<'_>], common: &Path) -> Result<String, Incomplete> {
-    // By its words: packages wrap the same text differently.
+    // Keyed by the words: packages wrap the same text differently.
     let mut texts: BTreeMap<String, (String, Vec<String>)> = BTreeMap::new();
     let mut add = |owner: String, text: &str| {
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -165,7 +165,7 @@ fn texts_of(package: &Package, packages: &Packages, common: &Path) -> Result<Vec
     }
 }
 
-/// All files below `folder` that are named as files with licences are, in order.
+/// All files below `folder` that have the name of a licence file, in order.
 fn licence_files(folder: &Path) -> Result<Vec<PathBuf>, Incomplete> {
     let unreadable = |source| Incomplete::Unreadable {
         path: folder.to_owned(),
@@ -188,7 +188,7 @@ fn licence_files(folder: &Path) -> Result<Vec<PathBuf>, Incomplete> {
     Ok(found)
 }
 
-/// Whether a file with this path in its package is for all of the package. One deeper down is for a part.
+/// Whether a file with this path in its package applies to all of the package. A deeper one is for a part.
 fn is_of_all(path: &Path) -> bool {
     let folder = path.parent().unwrap_or(Path::new(""));
     folder == Path::new("") || folder == Path::new(LICENCE_FOLDER)

@@ -1,6 +1,6 @@
-//! The packages that programs are made of: names, versions, licences, and who uses whom.
+//! The packages of programs: names, versions, licences, and their dependencies.
 //!
-//! Owns: reading them from cargo and its lock file. Must not: decide which are linked; cargo's build tells that.
+//! Owns: reading them from cargo and its lock file. Must not: decide which are linked; cargo's build reports that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -22,17 +22,17 @@ pub struct Package {
     pub version: String,
     /// Its licence as an SPDX expression.
     pub licence: Option<String>,
-    /// Who wrote it, as it says itself.
+    /// Its authors, as it names them.
     pub authors: Vec<String>,
-    /// Where its sources lie.
+    /// The folder of its sources.
     pub folder: PathBuf,
-    /// Whether it is published; else it is ours.
+    /// Whether it is published; otherwise it belongs to this workspace.
     pub published: bool,
     /// SHA-256 of the package file, from Cargo.lock.
     pub checksum: Option<String>,
     /// Whether it runs in the compiler only.
     pub is_macro: bool,
-    /// Ids of what it uses.
+    /// Ids of its dependencies.
     pub uses: BTreeSet<String>,
 }
 
@@ -49,7 +49,7 @@ impl Package {
 pub struct Packages(BTreeMap<String, Package>);
 
 impl Packages {
-    /// Asks cargo for the packages of a tree as they are for `arch`.
+    /// Reads the packages of a tree for `arch` from cargo.
     pub fn of(tree: &Tree, arch: Arch) -> anyhow::Result<Self> {
         let mut command = tree.cargo();
         command.args([
@@ -88,7 +88,7 @@ impl Packages {
         self.0.get(id)
     }
 
-    /// The folders in which sources from a registry lie.
+    /// The folders of sources from a registry.
     pub fn folders(&self) -> Vec<PathBuf> {
         let published = self.0.values().filter(|package| package.published);
         let folders: BTreeSet<PathBuf> = published
@@ -131,7 +131,7 @@ impl Packages {
 
 #[cfg(test)]
 impl Packages {
-    /// All that a program may be made of, by what its packages ask for. A build may link less.
+    /// All packages that a program may contain, by the dependencies. A build may link fewer.
     pub fn reachable(&self, program: &str) -> Self {
         let mut found = BTreeMap::new();
         let mut open: Vec<&String> = self.0.keys().filter(|id| self.0[*id].name == program).collect();

@@ -1,6 +1,6 @@
-//! What there are images of, and for which machines.
+//! The programs that have images, and their machines.
 //!
-//! Owns: names, descriptions and the words that Rust, zig, OCI and ELF have for an architecture. Must not: build.
+//! Owns: names, descriptions and the names of an architecture in Rust, zig, OCI and ELF. Must not: build.
 
 use clap::ValueEnum;
 
@@ -37,7 +37,7 @@ impl Program {
         }
     }
 
-    /// One sentence for people who look at the image.
+    /// One sentence for people who read about the image.
     pub fn description(self) -> &'static str {
         match self {
             Self::Coordinator => "Gives each Drone a vehicle and tells the agents what should fly.",
@@ -47,7 +47,7 @@ impl Program {
     }
 }
 
-/// What the command line can ask for.
+/// The values of the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Programs {
     /// The controller that runs once in a cluster.
@@ -61,7 +61,7 @@ pub enum Programs {
 }
 
 impl Programs {
-    /// Which programs that means.
+    /// The programs of this value.
     pub fn list(self) -> &'static [Program] {
         match self {
             Self::Coordinator => &[Program::Coordinator],
@@ -72,7 +72,7 @@ impl Programs {
     }
 }
 
-/// A kind of machine.
+/// A machine architecture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Arch {
     /// x86-64.
@@ -91,7 +91,7 @@ impl Arch {
         }
     }
 
-    /// OCI's name, which is Go's.
+    /// OCI's name, which is also Go's.
     pub fn name(self) -> &'static str {
         match self {
             Self::Amd64 => "amd64",
@@ -132,19 +132,19 @@ impl Arch {
     }
 }
 
-/// What the command line can ask for.
+/// The values of the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Arches {
     /// x86-64.
     Amd64,
     /// ARMv8.
     Arm64,
-    /// Both, and one archive that holds both.
+    /// Both, and one archive that contains both.
     All,
 }
 
 impl Arches {
-    /// Which architectures that means.
+    /// The architectures of this value.
     pub fn list(self) -> &'static [Arch] {
         match self {
             Self::Amd64 => &[Arch::Amd64],

@@ -1,6 +1,6 @@
-//! What an image is built from: the commit, and its time as the time of everything in the image.
+//! The sources of an image: the commit, and its time as the time of everything in the image.
 //!
-//! Owns: asking git. Must not: read the clock, or the same commit would make another image each day.
+//! Owns: calling git. Must not: read the clock, or the same commit would give another image each day.
 
 use std::path::Path;
 
@@ -9,23 +9,23 @@ use jiff::Timestamp;
 
 use crate::image::output;
 
-/// Follows the commit where files differ from it.
+/// The suffix of the commit if files differ from it.
 const CHANGED: &str = "-dirty";
 
-/// How many digits of the commit a program names.
+/// The number of digits of the commit in a program.
 const SHORT: usize = 12;
 
-/// Where sources come from, as far as it is known.
+/// The origin of the sources, as far as it is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revision {
-    /// The commit, with `-dirty` behind it where files differ from it.
+    /// The commit, with the suffix `-dirty` if files differ from it.
     pub commit: Option<String>,
     /// Seconds since 1970: `SOURCE_DATE_EPOCH` if that is set, else the time of the commit.
     pub time: Option<u64>,
 }
 
 impl Revision {
-    /// That of the sources in `root`; unknown where it is no git repository.
+    /// That of the sources in `root`; unknown if it is not a git repository.
     pub fn of(root: &Path) -> anyhow::Result<Self> {
         let asked = std::env::var("SOURCE_DATE_EPOCH").ok();
         let git = |args: &[&str]| {
@@ -52,7 +52,7 @@ impl Revision {
         Ok(Self { commit, time })
     }
 
-    /// The commit as programs name it, shorter.
+    /// The shorter commit that programs show.
     pub fn short(&self) -> Option<String> {
         let commit = self.commit.as_deref()?;
         let (digits, mark) = match commit.strip_suffix(CHANGED) {
@@ -62,7 +62,7 @@ impl Revision {
         Some(format!("{}{mark}", digits.get(..SHORT).unwrap_or(digits)))
     }
 
-    /// The time as RFC 3339 has it.
+    /// The time in RFC 3339.
     pub fn created(&self) -> anyhow::Result<Option<String>> {
         let text = |time: u64| anyhow::Ok(Timestamp::from_second(i64::try_from(time)?)?.to_string());
         self.time

@@ -1,4 +1,4 @@
-//! What a program is made of, as an SPDX 2.3 document in JSON (https://spdx.github.io/spdx-spec/v2.3).
+//! The parts of a program, as an SPDX 2.3 document in JSON (https://spdx.github.io/spdx-spec/v2.3).
 //!
 //! Owns: that format. Must not: find out what is linked.
 
@@ -9,7 +9,7 @@ use super::packages::{Package, Packages};
 
 const NO_ASSERTION: &str = "NOASSERTION";
 
-/// 1970, where nothing tells when a program was made: SPDX wants a time.
+/// 1970, if the time of the build is not known: SPDX requires a time.
 const UNKNOWN_TIME: &str = "1970-01-01T00:00:00Z";
 
 /// The program that the document is about.
@@ -23,7 +23,7 @@ pub struct Subject<'a> {
     pub arch: &'a str,
     /// Its bytes.
     pub program: &'a [u8],
-    /// When it was made, as RFC 3339.
+    /// The time of the build, as RFC 3339.
     pub created: Option<&'a str>,
     /// The version of Rust, whose standard library is linked.
     pub rust: &'a str,
@@ -73,7 +73,7 @@ pub fn document(subject: &Subject<'_>, packages: &Packages) -> serde_json::Resul
     })
 }
 
-/// A name for this document and no other: a UUID (version 8, RFC 9562) made of the program's hash.
+/// A name for only this document: a UUID (version 8, RFC 9562) computed from the program's hash.
 fn namespace(hash: &str) -> String {
     let part = |from: usize, to: usize| hash.get(from..to).unwrap_or_default();
     format!(
@@ -108,7 +108,7 @@ fn id_of(package: &Package) -> String {
     id("Package", &package.name, &package.version)
 }
 
-/// An id of letters, digits, dots and dashes, which is all that SPDX allows.
+/// An id of letters, digits, dots and dashes, the only characters that SPDX allows.
 fn id(kind: &str, name: &str, version: &str) -> String {
     let allowed = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
     format!("SPDXRef-{kind}-{name}-{version}")

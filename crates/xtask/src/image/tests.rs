@@ -1,4 +1,4 @@
-//! Tests of what an image is called and told.
+//! Tests of an image's name and labels.
 
 use super::*;
 

@@ -1,6 +1,6 @@
 //! The Kubernetes clients for Python and JavaScript, from their registries, pinned in tests/clients.
 //!
-//! Owns: installing them in `target/`, and anew when the pinned lists change. Must not: run them.
+//! Owns: installing them in `target/`, and again when the pinned lists change. Must not: run them.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -21,7 +21,7 @@ pub const VENV: Venv = Venv {
 /// The oldest Node.js that the client for JavaScript supports.
 const OLDEST_NODE: &str = "20.0.0";
 
-/// What the client for JavaScript is installed from.
+/// The package lists of the client for JavaScript.
 const LISTS: [&str; 2] = ["package.json", "package-lock.json"];
 
 /// Checks for Node.js with npm.
@@ -41,7 +41,7 @@ pub fn node_folder() -> PathBuf {
     workspace_root().join("target/clients-node")
 }
 
-/// Installs both unless they are there already.
+/// Installs both unless they are installed already.
 pub fn set_up() -> anyhow::Result<()> {
     VENV.set_up()?;
     let pinned = workspace_root().join("tests/clients");

@@ -1,11 +1,11 @@
 //! Compiles the workspace once: programs, tests and benches, with clippy in the compiler's place.
 //!
-//! Owns: that one build, and what came out of it. Must not: run anything that was built.
+//! Owns: that one build, and its results. Must not: run anything that was built.
 //!
 //! `cargo clippy` puts `clippy-driver` in the place of rustc for a *check*, whose results no build can use. The same driver in a
 //! *build* gives the same lints and the programs too, so everything is compiled once. Dependencies are compiled by rustc itself.
-//! A `cargo build` beside it would compile all again, without what tests alone need; so each crate with a program has a folder of
-//! tests, for which cargo builds the program.
+//! A separate `cargo build` would compile everything again, without what only tests need; so each crate with a program has a
+//! folder of tests, for which cargo builds the program.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -17,7 +17,7 @@ use testkit::prerequisites;
 
 use crate::generate::cargo;
 
-/// How `cargo clippy -- -D warnings` hands its arguments to the driver.
+/// How `cargo clippy -- -D warnings` passes its arguments to the driver.
 const DENY_WARNINGS: &str = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
 
 /// A test program that was built.
@@ -29,15 +29,15 @@ pub struct TestProgram {
     pub target: String,
     /// The file.
     pub executable: PathBuf,
-    /// What it is always given.
+    /// Its fixed arguments.
     pub args: Vec<String>,
     /// The folder of its crate, in which cargo would run it.
     pub folder: PathBuf,
 }
 
-/// Builds all of it, warnings denied, and returns the test programs.
+/// Builds everything, warnings denied, and returns the test programs.
 ///
-/// Errors: something does not compile or lint; the compiler has said what.
+/// Errors: something does not compile or lint; the compiler has printed what.
 pub fn run() -> anyhow::Result<Vec<TestProgram>> {
     let mut command = cargo();
     command
@@ -54,7 +54,7 @@ pub fn run() -> anyhow::Result<Vec<TestProgram>> {
     Ok(output.lines().filter_map(test_program).chain([examples()]).collect())
 }
 
-/// The environment in which cargo finds all that [`run`] has compiled.
+/// The environment in which cargo finds everything that [`run`] has compiled.
 pub fn as_clippy() -> anyhow::Result<[(&'static str, PathBuf); 2]> {
     Ok([
         ("RUSTC_WORKSPACE_WRAPPER", clippy_driver()?),
@@ -73,7 +73,7 @@ fn examples() -> TestProgram {
     }
 }
 
-/// The driver of the toolchain that compiles, which lies beside its rustc.
+/// The driver of the toolchain that compiles, which is beside its rustc.
 fn clippy_driver() -> anyhow::Result<PathBuf> {
     let sysroot = prerequisites::answer("rustc", &["--print", "sysroot"]).context("rustc does not say where it is")?;
     let beside = Path::new(sysroot.trim()).join("bin/clippy-driver");
@@ -84,7 +84,7 @@ fn clippy_driver() -> anyhow::Result<PathBuf> {
     })
 }
 
-/// The test program that one message of cargo is about, if it is about one.
+/// The test program of one message of cargo, if it has one.
 fn test_program(message: &str) -> Option<TestProgram> {
     let message: Value = serde_json::from_str(message).ok()?;
     let target = &message["target"];

@@ -1,6 +1,6 @@
-//! Runs the test programs side by side, as many at once as the machine carries.
+//! Runs the test programs in parallel, as many at once as the machine can run.
 //!
-//! Owns: starting them, what they print, the account of it. Must not: decide which goes next (see [`super::needs`]), or forgive.
+//! Owns: starting them, their output, the report. Must not: decide which is next (see [`super::needs`]), or ignore a failure.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{IsTerminal, Write};
@@ -16,19 +16,19 @@ use super::compile::TestProgram;
 use super::needs::{self, Machine, Needs, Unit};
 use crate::say;
 
-/// How often programs are looked after.
+/// How often running programs are checked.
 const POLL: Duration = Duration::from_millis(100);
 
-/// A program that takes this many seconds shows what it takes of the machine before the next one starts.
+/// The load of a program that takes this many seconds is measured before the next one starts.
 const LONG: u32 = 20;
 
-/// For how long the load of the machine is measured before it counts as calm.
+/// How long the load of the machine is measured before it counts as calm.
 const LOOKED_AT: Duration = Duration::from_secs(4);
 
-/// Up to this part of its time, in percent, the cores of a calm machine are busy.
+/// The cores of a calm machine are busy for at most this part of their time, in percent.
 const CALM_PERCENT: u64 = 85;
 
-/// Where there is no terminal, a line says this often what runs and how much is left.
+/// Without a terminal, a line reports this often what runs and how much is left.
 const TOLD_EVERY: Duration = Duration::from_secs(60);
 
 /// How many tests ended in which way.
@@ -63,10 +63,10 @@ struct Ended {
     output: Option<String>,
 }
 
-/// Runs all of `programs` with `env`. `set_up` says once whether what [`Needs::Peers`] stands for could be set up; until then those
-/// programs wait, and if it could not they fail.
+/// Runs all of `programs` with `env`. `set_up` reports once whether the requirements of [`Needs::Peers`] could be set up; until
+/// then those programs wait, and if it failed they fail.
 ///
-/// Errors: a test failed, or a program ended in another way than by its tests' word.
+/// Errors: a test failed, or a program ended without the result of its tests.
 pub fn run(
     programs: &[TestProgram],
     chosen: impl Fn(&TestProgram) -> bool,
@@ -110,7 +110,7 @@ pub fn run(
         let mut index = 0;
         while index < running.len() {
             let one = &mut running[index];
-            // Read before we ask how it ended: once that is known, the kernel has forgotten it.
+            // Read before the exit status: afterwards the kernel no longer has it.
             one.cpu = cpu(one.process.pid()).unwrap_or(one.cpu);
             let Some(status) = one.process.exit_status()? else {
                 index += 1;
@@ -172,7 +172,7 @@ impl Ended {
     fn of(one: &Running, success: bool) -> Self {
         let output = one.process.stdout();
         let count = count(&output);
-        // A part whose tests are not all accounted for has not passed.
+        // A part has not passed if a test of it has no result.
         let named = one.unit.args.iter().skip_while(|arg| *arg != "--exact").skip(1).count();
         let ran = usize::try_from(count.passed + count.failed + count.ignored).unwrap_or(usize::MAX);
         let failed = !success || count.failed > 0 || (named > 0 && ran != named);
@@ -196,7 +196,7 @@ impl Ended {
     }
 }
 
-/// What the tests of one program said: libtest's closing lines, else the lines of the tests themselves.
+/// The result of one program's tests: libtest's closing lines, else the lines of the tests themselves.
 fn count(output: &str) -> Count {
     let mut count = Count::default();
     let closing: Vec<&str> = output
@@ -236,7 +236,7 @@ fn count(output: &str) -> Count {
 /// The processor time of a process and of those of its children that have ended.
 fn cpu(pid: u32) -> Option<Duration> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // Behind the name, which may hold anything: state is field 3, utime, stime, cutime and cstime are 14 to 17.
+    // After the name, which may contain any character: state is field 3, utime, stime, cutime and cstime are 14 to 17.
     let (_, fields) = stat.rsplit_once(") ")?;
     let ticks: u64 = fields
         .split(' ')
@@ -247,15 +247,15 @@ fn cpu(pid: u32) -> Option<Duration> {
     Some(Duration::from_millis(ticks * 10))
 }
 
-/// How busy the machine was of late.
+/// The recent load of the machine.
 #[derive(Default)]
 struct Load {
-    /// When it was looked at, and what [`ticks`] said.
+    /// The time of each measurement, and the result of [`ticks`].
     looks: VecDeque<(Instant, (u64, u64))>,
 }
 
 impl Load {
-    /// Whether its cores were idle for a part of the last seconds. Where the system does not tell, the table alone decides.
+    /// Whether its cores were idle for a part of the last seconds. If the system does not report it, the table alone decides.
     fn is_calm(&mut self) -> bool {
         let Some(now) = std::fs::read_to_string("/proc/stat").ok().as_deref().and_then(ticks) else {
             return true;
@@ -270,22 +270,22 @@ impl Load {
         })
     }
 
-    /// Something began that changes it.
+    /// A program was started, which changes it.
     fn forget(&mut self) {
         self.looks.clear();
     }
 }
 
-/// What the cores have done since the system started, in ticks of all of them: busy ones, and all. `stat` is /proc/stat.
+/// The work of the cores since the system started, in ticks of all of them: busy ones, and all. `stat` is /proc/stat.
 fn ticks(stat: &str) -> Option<(u64, u64)> {
     let line = stat.lines().next()?.strip_prefix("cpu ")?;
     let fields: Vec<u64> = line.split_whitespace().map_while(|field| field.parse().ok()).collect();
-    // user, nice, system, idle, iowait, irq, softirq, steal; what guests take is in user already.
+    // user, nice, system, idle, iowait, irq, softirq, steal; the time of guests is already in user.
     let all: u64 = fields.get(..8)?.iter().sum();
     Some((all - fields[3] - fields[4], all))
 }
 
-/// Prints what failed, where the time went, and how many passed.
+/// Prints what failed, how long each part took, and how many passed.
 fn account(ended: &[Ended], took: Duration, logs: &Path) -> anyhow::Result<()> {
     let mut total = Count::default();
     for one in ended {
@@ -329,7 +329,7 @@ fn account(ended: &[Ended], took: Duration, logs: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The state of the run on one line of a terminal; elsewhere a line for each program, and one each minute.
+/// The state of the run on one line of a terminal; without one, a line for each program, and one each minute.
 struct Screen {
     terminal: bool,
     told: Instant,

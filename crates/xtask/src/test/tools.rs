@@ -1,6 +1,6 @@
-//! What the machine must have for the tests, and where to get what is missing.
+//! The tools that the machine needs for the tests, and how to get missing ones.
 //!
-//! Owns: the list. Must not: install anything. All that is missing is named at once.
+//! Owns: the list. Must not: install anything. All missing tools are named at once.
 
 use testkit::control_plane::Binaries;
 use testkit::prerequisites::{self, Missing};

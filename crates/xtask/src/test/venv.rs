@@ -1,6 +1,6 @@
-//! A Python virtual environment made from a list of pinned packages.
+//! A Python virtual environment created from a list of pinned packages.
 //!
-//! Owns: making it in `target/`, and making it anew when the list changes. Must not: know what the packages are for.
+//! Owns: creating it in `target/`, and again when the list changes. Must not: know what the packages are for.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +11,7 @@ use testkit::prerequisites::{self, Missing};
 
 use crate::say;
 
-/// Says which list the environment was made from; written last.
+/// Names the list that the environment was created from; written last.
 const MARKER: &str = "made-from.txt";
 
 /// The oldest Python that all packages support.
@@ -31,7 +31,7 @@ impl Venv {
         self.place().join("bin/python")
     }
 
-    /// Makes the environment unless it is there already, and returns its Python.
+    /// Creates the environment unless it exists, and returns its Python.
     pub fn set_up(&self) -> anyhow::Result<PathBuf> {
         let requirements = workspace_root().join(self.requirements);
         let wanted = std::fs::read_to_string(&requirements)
@@ -68,7 +68,7 @@ impl Venv {
     }
 }
 
-/// Checks for a Python that can make virtual environments; `purpose` is what for.
+/// Checks for a Python that can create virtual environments; `purpose` is the reason in the message.
 pub fn check_tools(purpose: &str) -> Result<Option<String>, Missing> {
     let get = "https://www.python.org/downloads, or your distribution's package `python3`";
     let found =

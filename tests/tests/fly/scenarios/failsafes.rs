@@ -1,4 +1,4 @@
-//! What the autopilot does for the safety of the vehicle by itself, and Skein has to leave alone, notice and tell.
+//! What the autopilot itself does for the safety of the vehicle, and Skein must not disturb, must detect and report.
 //!
 //! Owns: failsafes of the autopilot, batteries, falls. Must not: break programs or lines.
 
@@ -121,7 +121,7 @@ pub const ALL: &[Scenario] = &[
 
 const NODE: &str = NODES[0];
 
-/// What the objects say of a Drone that its autopilot has taken away: it must not be Ready, and the reason is the autopilot's.
+/// The status of a Drone whose autopilot has taken control: it must not be Ready, and the reason is the autopilot's.
 fn wait_reason(field: &Field, since: u64, words: &[&str]) -> anyhow::Result<String> {
     field.wait("the autopilot's reason on the Drone", 0, || {
         let drone = field.objects().of(NODE).context("there is none")?;
@@ -145,7 +145,7 @@ fn set_height(field: &Field, metres: f64) -> anyhow::Result<()> {
         .map(drop)
 }
 
-/// Waits until the vehicle says that it is in one of these modes.
+/// Waits until the vehicle reports one of these modes.
 fn wait_mode(field: &Field, modes: &[u32], seconds: u32) -> anyhow::Result<u32> {
     field.wait(&format!("mode {modes:?}"), seconds, || {
         let mode = field.record(NODE).mode().context("no heartbeat")?;
@@ -158,7 +158,7 @@ fn wait_mode(field: &Field, modes: &[u32], seconds: u32) -> anyhow::Result<u32> 
     })
 }
 
-/// From the first sign of a failsafe to its end nothing may be sent, whatever is asked for meanwhile.
+/// From the first sign of a failsafe to its end nothing may be sent, whatever is requested meanwhile.
 fn left_alone(field: &Field, figures: &mut Figures, since: u64, modes: &[u32]) -> anyhow::Result<()> {
     let begun = field.wait("the failsafe", 40, || {
         let record = field.record(NODE);
@@ -167,7 +167,7 @@ fn left_alone(field: &Field, figures: &mut Figures, since: u64, modes: &[u32]) -
         Ok(now())
     })?;
     figures.took("failsafe after", since, begun);
-    // Into the wait of five seconds that PX4 makes before it acts.
+    // During the wait of five seconds that PX4 makes before it acts.
     set_height(field, 14.0)?;
     wait_mode(field, modes, 15).map_err(|error| {
         let sent = field.record(NODE).orders_since(begun);
@@ -186,7 +186,7 @@ fn gcs_loss(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     field.vehicle(NODE).pilot.beats(false);
     left_alone(field, figures, since, &[RETURN.number(field.stack)])?;
     wait_reason(field, since, &["gcs", "ground station", "ground control"])?;
-    // The ground station is back: what the autopilot does goes on, and ends on the ground.
+    // The ground station is back: the autopilot's action continues, and ends on the ground.
     field.vehicle(NODE).pilot.beats(true);
     field.wait_down(NODE)?;
     let sent = field.record(NODE).orders_since(since);
@@ -219,7 +219,7 @@ fn fence(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     field.vehicle(NODE).pilot.beats(true);
     field.take_off(20.0)?;
     let since = now();
-    // The fence sinks below it: a height above the fence is refused by either autopilot.
+    // The fence is lowered below it: either autopilot refuses a height above the fence.
     let vehicle = field.vehicle(NODE);
     match field.stack {
         Stack::ArduPilot => vehicle.pilot.parameter("FENCE_ALT_MAX", 12.0)?,
@@ -373,7 +373,7 @@ fn motors_cut(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     field.take_off(30.0)?;
     let since = now();
     match field.stack {
-        // The engine goes on with this share of its thrust, which does not carry.
+        // The motors continue with this share of their thrust, which is too little to hover.
         Stack::ArduPilot => {
             let pilot = &field.vehicle(NODE).pilot;
             pilot.parameter("SIM_ENGINE_MUL", 0.0)?;
@@ -409,7 +409,7 @@ fn failover(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     let (since, hold) = (now(), HOLD.number(field.stack));
     field.kill_coordinator();
     field.start_coordinator()?;
-    // Taking over the Lease takes ten seconds; then the autopilot's own time would have run out.
+    // Taking over the Lease takes ten seconds; after that the autopilot's own time would be over.
     std::thread::sleep(Duration::from_secs(30));
     let record = field.record(NODE);
     let (sent, mode) = (record.orders_since(since), record.mode());

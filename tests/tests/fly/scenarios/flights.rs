@@ -1,4 +1,4 @@
-//! Flights in which nothing goes wrong.
+//! Flights without faults.
 //!
 //! Owns: boot, scaling, heights, ground orders, many flights in a row. Must not: break anything.
 
@@ -40,7 +40,7 @@ pub const ALL: &[Scenario] = &[
 
 const NODE: &str = NODES[0];
 
-/// The height that all start with, metres.
+/// The height of the first takeoffs, metres.
 const START: f64 = 10.0;
 
 fn arms_with_its_checks_passed(message: &MavMessage) -> bool {
@@ -61,7 +61,7 @@ fn cold_boot(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         .context("it was never sent an arm command")?;
     let armed = record.first_reported(0, is_armed).context("it never armed")?;
     figures.took("armable after", since, armable);
-    // A PX4 may be armable before anybody wants a flight.
+    // A PX4 may be armable before a flight is ordered.
     figures.took_at_most("arm command after that", armable.max(since), sent, 5.0)?;
     figures.took("armed to Ready", armed, ready);
     figures.note(format!("at {:.1} m", record.height().unwrap_or_default()));

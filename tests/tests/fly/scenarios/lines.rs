@@ -1,6 +1,6 @@
-//! Lines that are cut, lose, delay, or are too slow.
+//! Lines that are cut, lossy, delayed, or too slow.
 //!
-//! Owns: faults of the wire. Must not: touch programs or autopilots.
+//! Owns: faults of the wire. Must not: change programs or autopilots.
 
 use std::time::Duration;
 
@@ -131,7 +131,7 @@ fn loss(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Messages that ask for others: COMMAND_LONG is 76, COMMAND_INT 75, PARAM_REQUEST_READ 20.
+/// Messages that request others: COMMAND_LONG is 76, COMMAND_INT 75, PARAM_REQUEST_READ 20.
 fn requests(field: &Field) -> u64 {
     let record = field.record(NODE);
     [75, 76, 20].map(|id| record.passed_to_autopilot(id)).iter().sum()
@@ -139,7 +139,7 @@ fn requests(field: &Field) -> u64 {
 
 fn slow(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     field.take_off(START)?;
-    // What is asked for at the start may take its time.
+    // The requests at the start may take some time.
     std::thread::sleep(Duration::from_secs(15));
     let (since, before) = (now(), requests(field));
     let [_, bytes] = field.record(NODE).passed_to_agent();

@@ -1,6 +1,6 @@
-//! People: pilots who take over, fly a vehicle by themselves, or stop its motors.
+//! People: pilots who take over, fly a vehicle themselves, or stop its motors.
 //!
-//! Owns: what a ground station of somebody else does. Must not: break programs or lines.
+//! Owns: what another person's ground station does. Must not: break programs or lines.
 
 use std::time::Duration;
 
@@ -73,7 +73,7 @@ fn takeover(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         .kubectl()
         .run(["patch", "swarm", SWARM, "--type=merge", "-p", &patch])?;
     std::thread::sleep(Duration::from_secs(4));
-    // The pilot hands it back in the mode in which Skein holds; that alone is no word of theirs.
+    // The pilot hands it back in the mode in which Skein holds; that alone is not a resume.
     field.vehicle(NODE).pilot.mode(HOLD.0, HOLD.1)?;
     std::thread::sleep(Duration::from_secs(3));
     let sent = field.record(NODE).orders_since(since);
@@ -102,7 +102,7 @@ fn pilot_lands(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     field.pass(30, Duration::from_secs(10));
     let sent = field.record(NODE).orders_since(since);
     ensure!(sent.is_empty(), "it was sent {sent:?}");
-    // As the Drone says: it is resumed, then grounded and released.
+    // As the Drone's status says: it is resumed, then grounded and released.
     field.skein(&["resume", &drone_name(field)?])?;
     std::thread::sleep(Duration::from_secs(5));
     let sent = field.record(NODE).orders_since(since);
@@ -116,7 +116,7 @@ fn pilot_lands(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The least time from the end of somebody else's flight to ours, seconds.
+/// The least time from the end of another person's flight to ours, seconds.
 const SETTLED: f64 = 10.0;
 
 fn settle(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
@@ -222,7 +222,7 @@ fn ground_latch(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> 
 fn kill(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     field.take_off(START)?;
     let (since, name) = (now(), drone_name(field)?);
-    // It ends with an error when the vehicle is not seen to stop.
+    // It ends with an error if the vehicle is not observed to stop.
     let said = field.skein(&["kill", &name, "--confirm", &name, "--yes-stop-the-motors"])?;
     let record = field.record(NODE);
     let sent = record.commands_since(since);

@@ -1,6 +1,6 @@
-//! Autopilots that refuse to arm: the reason is shown in their own words, and what is cured flies by itself.
+//! Autopilots that refuse to arm: the reason is shown in their own words, and when it is fixed the vehicle flies without a command.
 //!
-//! Owns: what keeps a vehicle on the ground. Must not: break anything in the air.
+//! Owns: reasons that keep a vehicle on the ground. Must not: break anything in the air.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ pub const ALL: &[Scenario] = &[
 const NODE: &str = NODES[0];
 const START: f64 = 6.0;
 
-/// What is set, to what, what cures it, and words of the autopilot's own, any of them.
+/// What is set, to which value, which value fixes it, and words of the autopilot's text, any of them.
 type Break = (&'static str, f32, f32, &'static [&'static str]);
 
 const ARDUPILOT: &[Break] = &[
@@ -118,7 +118,7 @@ fn refused(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
 }
 
 fn refused_text(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
-    // A throttle stick that is up is looked at only when arming.
+    // A raised throttle stick is checked only when arming.
     field.wait("a vehicle that may arm", 60, || {
         let status: serde_json::Value = serde_json::from_str(&field.skein(&["status", "-o", "json"])?)?;
         let vehicles = status["vehicles"].as_array();

@@ -1,6 +1,6 @@
 //! Programs and autopilots that end without warning and come back, in each phase of a flight.
 //!
-//! Owns: SIGKILL and power cuts. Must not: touch the line.
+//! Owns: SIGKILL and power cuts. Must not: change the line.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ pub const ALL: &[Scenario] = &[
 
 const NODE: &str = NODES[0];
 
-/// Every program can be killed in a climb to here.
+/// The height of a climb in which every program can be killed.
 const HIGH: f64 = 20.0;
 
 enum Program {
@@ -63,7 +63,7 @@ impl Program {
 }
 
 fn killed(field: &mut Field, figures: &mut Figures, program: &Program) -> anyhow::Result<()> {
-    // In the climb.
+    // While climbing.
     field.fly(1, HIGH)?;
     field.wait("the climb", 90, || {
         let height = field.record(NODE).height().unwrap_or_default();
@@ -81,7 +81,7 @@ fn killed(field: &mut Field, figures: &mut Figures, program: &Program) -> anyhow
         "in the climb it was sent {sent:?}"
     );
 
-    // In the hold.
+    // While holding.
     let since = now();
     program.restart(field)?;
     knows_again(field, since)?;
@@ -94,7 +94,7 @@ fn killed(field: &mut Field, figures: &mut Figures, program: &Program) -> anyhow
     );
     drop(record);
 
-    // In the landing.
+    // While landing.
     let since = now();
     field.kubectl().run(["delete", "swarm", SWARM, "--wait=false"])?;
     field.wait("a command to land", 5, || {
@@ -121,7 +121,7 @@ fn killed(field: &mut Field, figures: &mut Figures, program: &Program) -> anyhow
     Ok(())
 }
 
-/// The objects say again that the vehicle flies, by a state that was written since then or is confirmed by `skein status`.
+/// The objects report again that the vehicle flies, by a state that was written since then or is confirmed by `skein status`.
 fn knows_again(field: &Field, since: u64) -> anyhow::Result<()> {
     field.wait("Skein to know of the flight again", 30, || {
         let status: serde_json::Value = serde_json::from_str(&field.skein(&["status", "-o", "json"])?)?;
@@ -166,7 +166,7 @@ fn reboot_air(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     figures.took_at_most("not Ready after", since, now(), 5.0)?;
     let booted = now();
     field.vehicle_mut(NODE)?.autopilot.power_on()?;
-    // ArduCopter needs 42 s to be able to arm.
+    // ArduCopter needs 42 s until it can arm.
     field.pass(75, Duration::from_secs(15));
     let record = field.record(NODE);
     ensure!(

@@ -1,6 +1,6 @@
 //! The person of the simulation, who scales, deletes, cordons and grounds, and reads the status.
 //!
-//! Owns: what the person does, at random. Must not: break anything; the mishaps do.
+//! Owns: the person's random actions. Must not: break anything; the faults do.
 
 use super::{Run, SWARM};
 use crate::station::PersonOrder;
@@ -72,7 +72,7 @@ impl Run<'_> {
         self.ask(Method::DELETE, &path, &Value::Null);
     }
 
-    /// What its failsafe has brought down stays down, and its status says that it has to be deleted to fly again.
+    /// A vehicle that its failsafe has landed stays on the ground, and its status says that the Drone has to be deleted to fly again.
     pub(super) fn delete_what_came_down_by_itself(&self) {
         for drone in self.drones() {
             let conditions = drone["status"]["conditions"].as_array();

@@ -17,7 +17,7 @@ pub enum FieldsError {
 }
 
 impl FieldSet {
-    /// The set that a `fieldsV1` holds. Kinds of steps that are not known are left out.
+    /// The set that a `fieldsV1` holds. Unknown kinds of steps are left out.
     ///
     /// # Errors
     /// [`FieldsError`] when it is not FieldsV1.
@@ -104,7 +104,7 @@ fn json(value: &Scalar) -> String {
     }
 }
 
-/// A text in the escapes that API servers use here, so that a key is the same letter by letter.
+/// A text with the escapes that API servers use here, so that a key is the same byte for byte.
 fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

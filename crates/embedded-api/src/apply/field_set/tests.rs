@@ -1,4 +1,4 @@
-//! What holds for sets of field paths, in examples and for sets in general.
+//! Properties of sets of field paths, by examples and by generated sets.
 
 use super::{FieldSet, FieldsError, Scalar, Step, shown};
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
-//! What is expected of choosing a representation.
+//! Tests of choosing a representation.
 //!
-//! Owns: these expectations. Must not: need a server.
+//! Owns: the expected choices. Must not: need a server.
 
 use super::*;
 

@@ -1,6 +1,6 @@
-//! What is expected of the discovery documents.
+//! Tests of the discovery documents.
 //!
-//! Owns: these expectations. Must not: need a server.
+//! Owns: the expected documents. Must not: need a server.
 
 use super::*;
 use crate::kinds::custom;

@@ -171,7 +171,7 @@ fn document(schema: &Schema) -> Value {
     Value::Object(out)
 }
 
-/// A definition as OpenAPI 3.0 writes it: a reference stands alone, or in `allOf` beside what else is said.
+/// A definition in OpenAPI 3.0 form: a reference is alone, or in `allOf` beside the other fields.
 fn standard(name: &str, definition: Value) -> Value {
     let either = json!([{"type": "integer"}, {"type": "string"}]);
     let mut schema = beside(definition);

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-/// Parameters of writing requests. Clients look for `dryRun` and `fieldValidation` to see whether they can be used.
+/// Parameters of write requests. Clients search for `dryRun` and `fieldValidation` to see whether they can be used.
 pub(super) fn writing() -> Vec<Value> {
     vec![
         query(
@@ -101,7 +101,7 @@ pub(super) fn namespace() -> Value {
     path("namespace", "Namespace of the object.")
 }
 
-/// What every request takes.
+/// Parameters that every request takes.
 pub(super) fn pretty() -> Value {
     query("pretty", "string", "Accepted, and without effect.")
 }

@@ -1,18 +1,18 @@
 //! The requests of a kind, as an OpenAPI document lists them.
 //!
-//! Owns: paths and operations. Must not: know what objects look like beyond a reference.
+//! Owns: paths and operations. Must not: describe objects beyond a reference.
 
 use super::{components, parameters};
 use crate::resource::{Resource, Verb};
 use serde_json::{Map, Value, json};
 
-/// Media types of patches. Clients look here for the best one that a kind takes.
+/// Media types of patches. Clients search here for the best one that a kind supports.
 const PATCHES: [&str; 3] = [
     "application/apply-patch+yaml",
     "application/json-patch+json",
     "application/merge-patch+json",
 ];
-/// A further one, which only built-in kinds take.
+/// One more, which only built-in kinds support.
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
 
 /// Adds the paths of `kind` below `root`, as in `apis/sea.dev/v1`.
@@ -60,7 +60,7 @@ struct Operations<'a> {
     scope: &'a str,
 }
 
-/// One request: its HTTP method, the verb that names it, and the action as Kubernetes calls it.
+/// One request: its HTTP method, the verb that names it, and the action under its Kubernetes name.
 struct Request {
     method: &'static str,
     verb: &'static str,

@@ -1,6 +1,6 @@
-//! What is expected of the OpenAPI documents.
+//! Tests of the OpenAPI documents.
 //!
-//! Owns: these expectations. Must not: repeat what `k8s-openapi` describes.
+//! Owns: the expected documents. Must not: repeat what `k8s-openapi` describes.
 
 use super::*;
 use crate::kinds::{REFERENCE, custom};

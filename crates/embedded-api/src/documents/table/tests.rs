@@ -1,6 +1,6 @@
-//! What is expected of tables.
+//! Tests of tables.
 //!
-//! Owns: these expectations. Must not: repeat what the cells of each kind show.
+//! Owns: the expected tables. Must not: repeat the tests of each kind's cells.
 
 use super::*;
 use crate::kinds::custom;

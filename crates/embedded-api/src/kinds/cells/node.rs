@@ -1,6 +1,6 @@
 //! What `kubectl get nodes` shows of a Node.
 //!
-//! Owns: its cells. Must not: judge a Node's health beyond its Ready condition.
+//! Owns: its cells. Must not: assess a Node's health beyond its Ready condition.
 
 use super::{AGE, Cells, NAME, items, made, name, or, text, title, wide};
 use serde_json::Value;

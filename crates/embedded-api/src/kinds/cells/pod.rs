@@ -1,7 +1,7 @@
 //! What `kubectl get pods` shows of a Pod.
 //!
-//! Owns: its cells. Must not: explain why a container waits: nothing runs Pods here, so there is no more to tell than
-//! the phase.
+//! Owns: its cells. Must not: explain why a container waits: nothing runs Pods here, so only the phase is
+//! known.
 
 use super::{AGE, Cells, NAME, items, made, name, or, text, title, wide};
 use serde_json::Value;

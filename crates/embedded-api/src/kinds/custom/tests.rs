@@ -1,6 +1,6 @@
-//! What is expected of reading CustomResourceDefinitions.
+//! Tests of reading CustomResourceDefinitions.
 //!
-//! Owns: these expectations. Must not: need files.
+//! Owns: the expected kinds and errors. Must not: need files.
 
 use super::*;
 use std::error::Error as _;

@@ -1,11 +1,11 @@
-//! What JSON patches do and how they are refused, as a real API server (1.36.3) did it.
+//! The effect of JSON patches and their refusals, as recorded from a real API server (1.36.3).
 
 use crate::apply::seen::widget;
 use crate::patch::{PatchType, apply};
 use crate::refusal::Refusal;
 use serde_json::{Value, json};
 
-/// What an API server says of a patch that cannot be made.
+/// The message of an API server for a patch that cannot be applied.
 const GENERIC: &str = "the server rejected our request due to an error in our request";
 
 fn done(patch: Value) -> Result<Value, Refusal> {

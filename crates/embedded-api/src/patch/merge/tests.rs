@@ -1,4 +1,4 @@
-//! What merge patches do and how they are refused, as a real API server (1.36.3) did it.
+//! The effect of merge patches and their refusals, as recorded from a real API server (1.36.3).
 
 use crate::apply::seen::widget;
 use crate::patch::{PatchType, apply};

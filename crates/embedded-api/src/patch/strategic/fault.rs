@@ -1,6 +1,6 @@
-//! What can be wrong with a strategic merge patch, in the words and codes of an API server.
+//! The faults of a strategic merge patch, with the messages and codes of an API server.
 //!
-//! Owns: the wording. Must not: look for faults.
+//! Owns: the messages. Must not: detect faults.
 
 use crate::apply::typed::{shown, type_name};
 use crate::patch::does_not_fit;
@@ -37,7 +37,7 @@ pub(super) enum Fault {
     /// Items of several types.
     #[error("list element types are not identical: [{} {}]", shown(.0), shown(.1))]
     MixedTypes(Value, Value),
-    /// The patch has an order of its own.
+    /// The order in the patch differs from the given one.
     #[error("The order in patch list:\n{}\n doesn't match $setElementOrder list:\n{}\n", shown(.0), shown(.1))]
     OtherOrder(Value, Value),
     /// A value of another type.

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use std::collections::HashSet;
 use std::mem::discriminant;
 
-/// A list with a patch of it. A list that is not merged becomes the patch.
+/// A list with a patch of it. A list that is not merged is replaced by the patch.
 pub(super) fn merge(view: View<'_>, live: Vec<Value>, patch: Vec<Value>) -> Result<Vec<Value>, Fault> {
     let Some(key) = view.schema.patch_merge_key.as_deref() else {
         return Ok(patch);

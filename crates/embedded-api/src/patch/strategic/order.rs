@@ -1,8 +1,8 @@
 //! The order of a merged list.
 //!
-//! Owns: what comes first. Must not: add or remove items.
+//! Owns: the order of items. Must not: add or remove items.
 //!
-//! Items that the patch orders come in its order. Each other one stays before the first of them that it stood before in
+//! Items that the patch orders come in its order. Each other item stays before the first of them that it preceded in
 //! the object, and keeps its place among the others.
 
 use super::PATCH;
@@ -10,7 +10,7 @@ use super::fault::Fault;
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// `items` in the order of `wanted`, then of `live`. Items are told apart by `key`, or by their value where that is
+/// `items` in the order of `wanted`, then of `live`. Items are identified by `key`, or by their value if `key` is
 /// empty.
 pub(super) fn by(items: Vec<Value>, wanted: &[Value], live: &[Value], key: &str) -> Result<Vec<Value>, Fault> {
     for item in items.iter().chain(wanted) {
@@ -54,7 +54,7 @@ impl<'a> Places<'a> {
         places
     }
 
-    /// Notes where an item is, unless it was there before.
+    /// Records the place of an item, unless it is recorded already.
     pub(super) fn add(&mut self, item: &Value, place: usize) {
         if let Ok(id) = identity(item, self.key) {
             self.first.entry(id.to_string()).or_insert(place);

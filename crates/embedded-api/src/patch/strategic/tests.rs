@@ -1,4 +1,4 @@
-//! What strategic merge patches do and how they are refused, as a real API server (1.36.3) did it.
+//! The effect of strategic merge patches and their refusals, as recorded from a real API server (1.36.3).
 
 use crate::apply::seen::{keyed, list, object, of, text, widget};
 use crate::patch::{PatchType, apply};
@@ -8,10 +8,10 @@ use crate::schema::{Schema, Type};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// What an API server says of a patch that cannot be made.
+/// The message of an API server for a patch that cannot be applied.
 const GENERIC: &str = "the server rejected our request due to an error in our request";
 
-/// The part of a Node that is interesting here.
+/// The part of a Node that these tests need.
 fn node() -> Resource {
     let merged = |key: &str, schema: Schema| Schema {
         patch_merge_key: Some(key.to_owned()),

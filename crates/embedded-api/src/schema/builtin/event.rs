@@ -1,9 +1,9 @@
-//! Rules of Events, in both of their shapes.
+//! Rules of Events, in both of their forms.
 //!
-//! Owns: what an Event must say, and what a change of one may not touch. Must not: convert between the shapes.
+//! Owns: what an Event must contain, and what an update of one may not change. Must not: convert between the forms.
 //!
-//! An Event of the old form need only be about something in its own namespace. One of the new form, told by its `eventTime`,
-//! says who reports what. The group `events.k8s.io` takes the new form only, and lets nothing but the series change.
+//! An Event of the old form only has to be about an object in its own namespace. An Event of the new form, which has an
+//! `eventTime`, names its reporter. The group `events.k8s.io` accepts the new form only; only the series may change.
 
 use super::{say, text};
 use crate::refusal::Cause;
@@ -11,14 +11,14 @@ use crate::resource::Resource;
 use crate::schema::{cause, go, metadata::names};
 use serde_json::Value;
 
-/// Namespaces in which an Event may be about something that lives in none.
+/// Namespaces in which an Event may be about an object without a namespace.
 const FOR_ALL: [&str; 2] = ["default", "kube-system"];
 /// The longest note, in bytes.
 const LONGEST_NOTE: usize = 1024;
 /// The longest action, reason and name of a reporter, in bytes.
 const LONGEST_WORD: usize = 128;
 
-/// What the fields of an Event are called in its shape.
+/// The names of an Event's fields in its form.
 struct Names {
     about: &'static str,
     reporter: &'static str,
@@ -49,7 +49,7 @@ const NEWER: Names = Names {
     count: "deprecatedCount",
 };
 
-/// What is wrong with an Event; `old` is what it was, on an update.
+/// What is wrong with an Event; `old` is its previous state, on an update.
 pub(super) fn check(resource: &Resource, event: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
     let newer = resource.group == "events.k8s.io";
     let names = if newer { &NEWER } else { &CORE };
@@ -143,7 +143,7 @@ fn is_new(names: &Names, event: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-/// A field that does not change: as messages call it, as the Event does, and how messages show it.
+/// A field that does not change: its name in messages, its name in the Event, and how messages print it.
 type Kept<'a> = (&'static str, &'a str, fn(&Value) -> String);
 
 fn is_kept(names: &Names, event: &Value, old: &Value, causes: &mut Vec<Cause>) {
@@ -201,7 +201,7 @@ fn source(value: &Value) -> String {
     written(value, &[("Component", "component"), ("Host", "host")])
 }
 
-/// An object in the words and the order of the API's own type.
+/// An object with the names and the order of the API's own type.
 fn written(value: &Value, names: &[(&str, &str)]) -> String {
     let field = |(shown, key): &(&str, &str)| format!("\"{shown}\":{}", go::json(&text(value, key).into()));
     let fields: Vec<String> = names.iter().map(field).collect();

@@ -1,4 +1,4 @@
-//! Rules of Nodes: taints, addresses, what there is of a resource, and what is set once.
+//! Rules of Nodes: taints, addresses, quantities of a resource, and fields that are set once.
 //!
 //! Owns: those. Must not: know what a Node's agent does with them.
 
@@ -11,7 +11,7 @@ use std::net::IpAddr;
 
 const POD_CIDRS: &str = "spec.podCIDRs";
 
-/// What is wrong with a Node; `old` is what it was, on an update.
+/// What is wrong with a Node; `old` is its previous state, on an update.
 pub(super) fn check(node: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
     taints(node, causes);
     pod_cidrs(node, causes);
@@ -19,13 +19,13 @@ pub(super) fn check(node: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) 
         addresses(node, causes);
         is_bound(node, old, causes);
     }
-    // What can be allocated is all that there is, unless something else is said.
+    // Allocatable is the whole capacity, unless it is set.
     let capacity = amounts(node, "capacity");
     resources("capacity", capacity, causes);
     resources("allocatable", amounts(node, "allocatable").or(capacity), causes);
 }
 
-/// The API blames `metadata.taints`, though they are in the spec.
+/// The API reports `metadata.taints`, though they are in the spec.
 fn taints(node: &Value, causes: &mut Vec<Cause>) {
     const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
     let taints = list(node, "/spec/taints");
@@ -80,7 +80,7 @@ fn addresses(node: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-/// The networks of a Node: the list, or else the one that older clients name.
+/// The networks of a Node: the list, or else the single one that older clients set.
 fn networks(node: &Value) -> Vec<&str> {
     let networks = list(node, "/spec/podCIDRs")
         .iter()
@@ -134,7 +134,7 @@ fn has_more_bits(address: IpAddr, length: u32) -> bool {
     }
 }
 
-/// Networks and provider are given once. A new Node has none, so that whoever makes it need not know them.
+/// Networks and provider are set once. A new Node has none, so the client that creates it need not know them.
 fn is_bound(node: &Value, old: &Value, causes: &mut Vec<Cause>) {
     let before = networks(old);
     if !before.is_empty() && before != networks(node) {
@@ -183,7 +183,7 @@ fn resources(key: &str, amounts: Option<&Map<String, Value>>, causes: &mut Vec<C
     }
 }
 
-/// Whether there are only whole ones of a resource: of what others than Kubernetes have named, and of some that it has.
+/// Whether a resource has only whole units: resources not defined by Kubernetes, and some of its own.
 fn is_counted(name: &str) -> bool {
     const COUNTED: [&str; 9] = [
         "configmaps",

@@ -1,6 +1,6 @@
 //! Amounts of a resource, such as `4`, `1.5`, `500m` and `8Gi`.
 //!
-//! Owns: sign, wholeness, and how a message shows one. Must not: read what is no quantity: that was refused before.
+//! Owns: sign, wholeness, and how a message prints one. Must not: read what is not a quantity: that was refused before.
 
 use std::fmt;
 
@@ -9,11 +9,11 @@ use std::fmt;
 pub(super) struct Quantity<'a> {
     text: &'a str,
     negative: bool,
-    /// In billionths; smaller parts are rounded away from nothing, as the API does.
+    /// In billionths; smaller parts are rounded away from zero, as the API does.
     billionths: i128,
 }
 
-/// `None` for what is no quantity, and for what is too large to be counted here.
+/// `None` for what is not a quantity, and for what is too large for this type.
 pub(super) fn parse(text: &str) -> Option<Quantity<'_>> {
     let number = |each: char| each.is_ascii_digit() || matches!(each, '+' | '-' | '.');
     let end = text.find(|each| !number(each)).unwrap_or(text.len());
@@ -72,7 +72,7 @@ fn scale(suffix: &str) -> Option<(i128, i32)> {
 }
 
 impl Quantity<'_> {
-    /// Whether it is less than nothing.
+    /// Whether it is below zero.
     pub(super) fn is_negative(&self) -> bool {
         self.negative
     }
@@ -86,7 +86,7 @@ impl Quantity<'_> {
 }
 
 impl fmt::Display for Quantity<'_> {
-    /// Without a decimal point: `1500m` for 1.5. What has none is shown as it was written.
+    /// Without a decimal point: `1500m` for 1.5. A quantity without one is printed as it was written.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.text.contains('.') {
             return out.write_str(self.text);

@@ -1,4 +1,4 @@
-//! Rules of built-in kinds, against what the API server said.
+//! Rules of built-in kinds, against the answers of an API server.
 
 use super::*;
 use crate::resource::Verb;
@@ -159,7 +159,7 @@ fn a_new_event_says_who_reports_what() {
     assert_eq!(told[0], "reportingComponent: Required value");
 }
 
-/// An Event of the new form that is as it must be.
+/// A valid Event of the new form.
 fn newer() -> Value {
     json!({"metadata": {"namespace": "default"}, "eventTime": "2020-01-01T00:00:00.000000Z", "type": "Normal",
         "reportingController": "a.b/c", "reportingInstance": "i", "action": "x", "reason": "r", "note": "n",

@@ -5,7 +5,7 @@
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// Units by their beginnings, the short ones as a whole, with their length in nanoseconds.
+/// Units by their prefixes, the short ones in full, with their length in nanoseconds.
 const UNITS: [(&[&str], &str, i64); 8] = [
     (&["ns"], "nano", 1),
     (&["us", "µs"], "micro", 1_000),
@@ -20,7 +20,7 @@ const UNITS: [(&[&str], &str, i64); 8] = [
 static PARTS: LazyLock<Regex> =
     LazyLock::new(|| Regex::new("([0-9]+)\\s*([A-Za-zµ]+)").expect("the expression is fixed, and a test uses it"));
 
-/// The duration in a form that CEL reads. `None` for what is none, or too long.
+/// The duration in a form that CEL reads. `None` for what is not a duration, or too long.
 pub(super) fn plain(text: &str) -> Option<String> {
     let mut total: Option<i64> = None;
     for part in PARTS.captures_iter(text) {

@@ -1,10 +1,10 @@
-//! The `fieldPath` of a rule: which field of the value is to blame.
+//! The `fieldPath` of a rule: which field of the value the message names.
 //!
-//! Owns: reading `.spec.nodeName` and `.labels['a.b']` against the schema. Must not: look at objects.
+//! Owns: reading `.spec.nodeName` and `.labels['a.b']` against the schema. Must not: read objects.
 
 use crate::schema::Schema;
 
-/// The path as messages write it, without a leading point; or what is wrong with it.
+/// The path as messages write it, without a leading dot; or what is wrong with it.
 pub(super) fn within(path: &str, schema: &Schema) -> Result<String, String> {
     let mut rest = path;
     let mut schema = schema;
@@ -30,7 +30,7 @@ pub(super) fn within(path: &str, schema: &Schema) -> Result<String, String> {
     Ok(out)
 }
 
-/// The first name of a path, and what comes behind it.
+/// The first name of a path, and the text after it.
 fn step(path: &str) -> Option<(String, &str)> {
     if let Some(behind) = path.strip_prefix('.') {
         let end = behind.find(['.', '[']).unwrap_or(behind.len());

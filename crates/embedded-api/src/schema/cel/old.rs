@@ -1,10 +1,10 @@
-//! What stood in the place of a value before an update, as rules are told it.
+//! The previous value at a place, as rules get it on an update.
 //!
-//! Owns: following both objects down the schema. Must not: evaluate.
+//! Owns: walking both objects along the schema. Must not: evaluate.
 //!
-//! Two things are followed. `oldSelf` is found through fields, and through items of lists with keys. Whether a value is as
-//! it was is asked of the nearest place that can be found in both objects: an item of a plain list is as it was when the
-//! whole list is.
+//! Two things are followed. `oldSelf` is found through fields, and through items of lists with keys. Whether a value is
+//! unchanged is decided at the nearest place that can be found in both objects: an item of a plain list is unchanged when
+//! the whole list is.
 
 use super::same;
 use crate::schema::node::Node;
@@ -27,7 +27,7 @@ struct Pair<'a> {
 }
 
 impl<'a> Old<'a> {
-    /// The objects themselves; nothing before a creation.
+    /// The objects themselves; on a creation there is no old one.
     pub(super) fn root(new: &'a Value, old: Option<&'a Value>, node: &'a Node) -> Self {
         Self {
             value: old,
@@ -41,7 +41,7 @@ impl<'a> Old<'a> {
         self.value.filter(|value| !value.is_null())
     }
 
-    /// The same place, without saying whether it is as it was.
+    /// The same place, without the information whether it is unchanged.
     pub(super) fn uncorrelated(self) -> Self {
         Self { here: None, ..self }
     }
@@ -79,7 +79,7 @@ impl<'a> Old<'a> {
         }
     }
 
-    /// Whether the value is as it was.
+    /// Whether the value is unchanged.
     pub(super) fn unchanged(self) -> bool {
         let pair = self.here.or(self.above);
         pair.is_some_and(|pair| same::same(pair.new, pair.old, pair.node))
@@ -94,7 +94,7 @@ pub(super) struct Items<'a> {
 }
 
 impl<'a> Items<'a> {
-    /// What stood in the place of an item.
+    /// The previous value of an item.
     pub(super) fn item(&self, new: &'a Value, node: &'a Node) -> Old<'a> {
         let of = |items: &Option<same::Items<'a>>| items.as_ref().and_then(|items| items.counterpart(new));
         self.list.below(of(&self.of_value), |_| of(&self.of_here), new, node)

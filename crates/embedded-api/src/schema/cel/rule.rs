@@ -17,13 +17,13 @@ const MAX_MESSAGE: usize = 5 * 1024;
 pub struct Rule {
     /// The expression.
     pub program: Program,
-    /// Whether it looks at `oldSelf`.
+    /// Whether it reads `oldSelf`.
     pub uses_old: bool,
     /// Whether `oldSelf` may be missing: `optionalOldSelf`.
     pub optional_old: bool,
-    /// Kubernetes' word for what is wrong, if another than `FieldValueInvalid`.
+    /// Kubernetes' reason for the fault, if it is not `FieldValueInvalid`.
     pub reason: Option<String>,
-    /// The field to blame, within the value: `nodeName`.
+    /// The field that the message names, within the value: `nodeName`.
     pub field_path: Option<String>,
     source: String,
     message: String,
@@ -86,7 +86,7 @@ impl Rule {
         })
     }
 
-    /// What it is called where it cannot be evaluated: its message, or else the expression.
+    /// The rule's name in the message when it cannot be evaluated: its own message, or else the expression.
     #[must_use]
     pub fn name(&self) -> &str {
         if self.message.is_empty() {
@@ -96,7 +96,7 @@ impl Rule {
         }
     }
 
-    /// What is told when it refuses.
+    /// The message when it refuses.
     #[must_use]
     pub fn message(&self, context: &Context<'_>) -> String {
         let made = self

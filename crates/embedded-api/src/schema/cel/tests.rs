@@ -1,4 +1,4 @@
-//! Rules: what the recorded answers (see `checker/tests.rs`) do not show.
+//! Rules: cases that the recorded answers (see `checker/tests.rs`) do not cover.
 
 use super::*;
 use crate::schema::Schema;
@@ -101,7 +101,7 @@ fn a_number_that_stops_the_evaluation_is_refused_and_nothing_else_happens() {
     let told_of_list = told(list, json!({"a": [i64::MAX, 1]}));
     let text = "quantity(self).isGreaterThan(quantity('1'))";
     let told_of_text = told(rule("string", text), json!({"a": "9e70"}));
-    // In a release numbers wrap instead, and the evaluation goes on.
+    // In a release build numbers wrap instead, and the evaluation continues.
     if cfg!(debug_assertions) {
         let wanted = format!("a: Invalid value: \"array\": {}", detail(rule_of_list));
         assert_eq!(told_of_list, [wanted]);

@@ -1,8 +1,8 @@
-//! JSON values as rules see them.
+//! JSON values as rules get them.
 //!
-//! Owns: the types that schemas give to texts and numbers, and the names of fields. Must not: evaluate rules.
+//! Owns: the types that schemas give to strings and numbers, and the names of fields. Must not: evaluate rules.
 //!
-//! A rule sees the fields that the schema has. Of an object's metadata it sees `name` and `generateName` only.
+//! A rule sees the fields that the schema has. Of an object's metadata it sees only `name` and `generateName`.
 
 use super::FUNCTIONS;
 use super::duration;
@@ -19,7 +19,7 @@ use serde_json::{Number, Value};
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
-/// Names that CEL keeps for itself.
+/// Names that CEL reserves.
 const RESERVED: [&str; 21] = [
     "true",
     "false",
@@ -44,13 +44,13 @@ const RESERVED: [&str; 21] = [
     "while",
 ];
 
-/// Bits that are too many for the last byte mean nothing.
+/// Surplus bits of the last byte are ignored.
 const BYTES: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
 );
 
-/// A value as a rule sees it.
+/// A value as a rule gets it.
 pub(super) fn convert(value: &Value, node: &Node, root: bool) -> CelValue {
     match value {
         Value::Null => CelValue::Null,
@@ -89,7 +89,7 @@ pub(super) fn optional(value: Option<CelValue>) -> CelValue {
     }))
 }
 
-/// Types as values: `type(self) == int`, which rules on numbers-or-texts ask. Here a type is the text of its name.
+/// Types as values: `type(self) == int`, which rules on int-or-string values use. Here a type is the text of its name.
 pub(super) fn add_types(functions: &mut Context<'_>) {
     functions.add_function("type", type_of);
     for name in [
@@ -189,7 +189,7 @@ fn made(program: &Option<Program>, text: &str) -> Option<CelValue> {
     run(program.as_ref()?, &scope).ok()
 }
 
-/// The name by which rules call a field.
+/// The name of a field in rules.
 fn escaped(name: &str) -> String {
     if RESERVED.contains(&name) {
         return format!("__{name}__");

@@ -1,6 +1,6 @@
 //! The numbers of the scale subresource, in the object itself.
 //!
-//! Owns: that they are numbers that the subresource can show. Must not: serve the subresource.
+//! Owns: that the subresource can show these numbers. Must not: serve the subresource.
 
 use super::Subject;
 use crate::refusal::Cause;
@@ -24,7 +24,7 @@ pub(super) fn check(scale: Option<&Scale>, object: &Value, subject: Subject, cau
     }
 }
 
-/// What is told when something above the value is neither an object nor nothing.
+/// The message when a value above it is neither an object nor absent.
 fn no_map(object: &Value, path: &str) -> Option<String> {
     let mut value = object;
     for part in path.split('.').filter(|part| !part.is_empty()) {

@@ -1,6 +1,6 @@
 //! The checker against what an API server (1.36) answered: `recorded.json` has schemas, objects and answers.
 //!
-//! Owns: the replay, and the order of things. Must not: test single rules; their own files do.
+//! Owns: the replay, and the order of the checks. Must not: test single rules; their own files do.
 
 use super::*;
 use crate::resource::{Scale, Verb};
@@ -74,7 +74,7 @@ fn checkers() -> Vec<Checker> {
     all.map(|resource| Checker::new(&resource).unwrap()).collect()
 }
 
-/// What the checker makes of a recorded request: code, message or causes, warnings, and the object.
+/// The checker's result for a recorded request: code, message or causes, warnings, and the object.
 fn replay(checker: &Checker, case: &Value) -> (i64, String, Vec<String>, Vec<String>, Value) {
     let read = match checker.read(case["new"].clone()) {
         Ok(read) => read,
@@ -158,7 +158,7 @@ fn every_recorded_object_is_answered_as_the_api_server_answered() {
             })
             .collect()
         };
-        // The API server walks fields in no order.
+        // The API server visits fields in random order.
         let mut wanted = texts("causes");
         wanted.sort();
         causes.sort();

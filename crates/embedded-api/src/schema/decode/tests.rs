@@ -1,4 +1,4 @@
-//! Decoding, against what the API server said.
+//! Decoding, against the answers of an API server.
 
 use super::*;
 use serde_json::json;

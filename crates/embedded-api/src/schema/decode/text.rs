@@ -1,6 +1,6 @@
-//! Texts that built-in types read closely: times and quantities.
+//! Texts that built-in types parse: times and quantities.
 //!
-//! Owns: their forms, and the words when they have another. Must not: know fields.
+//! Owns: their forms, and the error messages for other forms. Must not: know fields.
 
 use super::DecodeError;
 use crate::schema::go;
@@ -16,11 +16,11 @@ const NANOS: i128 = 1_000_000_000;
 static QUANTITIES: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(QUANTITY).expect("the expression is fixed, and a test uses it"));
 
-/// Reads a `Time`, `MicroTime` or `Quantity` in place, in the form in which the API writes it. A value that is no text is
-/// left alone.
+/// Reads a `Time`, `MicroTime` or `Quantity` in place, in the form in which the API writes it. A value that is not a text
+/// is not changed.
 ///
 /// # Errors
-/// When it is none.
+/// When it has another form.
 pub(super) fn special(value: &mut Value, definition: &str) -> Result<(), DecodeError> {
     if let (Value::Number(number), "Quantity") = (&*value, definition) {
         *value = Value::String(go::json(&Value::Number(number.clone())));
@@ -47,7 +47,7 @@ pub(super) fn special(value: &mut Value, definition: &str) -> Result<(), DecodeE
     }
 }
 
-/// Whether what follows the number is a unit or an exponent: the regular expression above lets more pass.
+/// Whether the text after the number is a unit or an exponent: the regular expression above accepts more.
 fn has_suffix(quantity: &str) -> bool {
     const UNITS: [&str; 16] = [
         "", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei",
@@ -57,7 +57,7 @@ fn has_suffix(quantity: &str) -> bool {
     UNITS.contains(&suffix) || exponent.is_some_and(|exponent| exponent.parse::<i32>().is_ok())
 }
 
-/// The time in UTC, in whole seconds, or with as many digits behind the point as it must have.
+/// The time in UTC, in whole seconds, or with the required number of decimal digits.
 fn time(text: &str, digits: Option<usize>) -> Result<String, DecodeError> {
     let layout = match digits {
         Some(_) => "2006-01-02T15:04:05.000000Z07:00",
@@ -85,7 +85,7 @@ fn time(text: &str, digits: Option<usize>) -> Result<String, DecodeError> {
     })
 }
 
-/// Where the text leaves RFC 3339, and what should stand there.
+/// Where the text is not RFC 3339, and what is expected there.
 fn misfit(text: &str, digits: Option<usize>) -> Option<(&str, &'static str)> {
     let mut rest = text;
     let steps = [

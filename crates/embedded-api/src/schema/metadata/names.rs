@@ -1,8 +1,8 @@
-//! What names, label keys and label values look like.
+//! The form of names, label keys and label values.
 //!
-//! Owns: the forms, and the words for what is wrong. Must not: know objects.
+//! Owns: the forms, and the messages for faults. Must not: know objects.
 //!
-//! The regular expressions stand in messages only; the forms are checked by hand, which is quicker.
+//! The regular expressions are in messages only; the code checks the forms directly, which is faster.
 
 const LABEL: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const SUBDOMAIN: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
@@ -11,25 +11,25 @@ const KEY: &str = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 const KEY_WORDS: &str =
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
 
-/// What the names of a kind look like.
+/// The form of a kind's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameRule {
-    /// A DNS subdomain: labels with points between. Most kinds.
+    /// A DNS subdomain: labels separated by dots. Most kinds.
     Subdomain,
     /// A DNS label. Namespaces.
     Label,
-    /// Anything that can stand in a URL's path. Events.
+    /// Anything that is allowed in a URL's path. Events.
     PathSegment,
 }
 
 impl NameRule {
-    /// What is wrong with a name, or with the beginning of one that is to be completed.
+    /// What is wrong with a name, or with the prefix of a generated one.
     #[must_use]
     pub fn check(self, name: &str, is_prefix: bool) -> Vec<String> {
         if self == Self::PathSegment {
             return path_segment(name, is_prefix);
         }
-        // A dash at the end of a prefix does not stand at the end of the name.
+        // A dash at the end of a prefix is not at the end of the name.
         let masked = match name.strip_suffix('-') {
             Some(front) if is_prefix && !front.is_empty() => {
                 let end = front.char_indices().last().map_or(0, |(at, _)| at);
@@ -85,7 +85,7 @@ fn label(text: &str) -> Vec<String> {
     messages
 }
 
-/// What is wrong with the name of a kind, whose capitals count as small letters.
+/// What is wrong with the name of a kind, whose uppercase letters count as lowercase.
 #[must_use]
 pub fn kind(text: &str) -> Vec<String> {
     let text = text.to_lowercase();

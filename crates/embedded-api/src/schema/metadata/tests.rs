@@ -1,4 +1,4 @@
-//! Rules of metadata, against what the API server said.
+//! Rules of metadata, against the answers of an API server.
 
 use super::*;
 use crate::schema::cause::line;

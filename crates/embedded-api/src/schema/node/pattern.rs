@@ -1,16 +1,16 @@
-//! Regular expressions of schemas, which are written for Go's RE2, as the `regex` crate reads them.
+//! Regular expressions of schemas, which are written for Go's RE2, in the syntax of the `regex` crate.
 //!
 //! Owns: the translation. Must not: match.
 //!
-//! In RE2 the classes `\d`, `\w`, `\s` and the boundary `\b` know ASCII only, and inside a class `[`, `&&`, `--` and `~~`
-//! stand for themselves.
+//! In RE2 the classes `\d`, `\w`, `\s` and the boundary `\b` are ASCII only, and inside a class `[`, `&&`, `--` and `~~`
+//! are literal.
 
 use regex::Regex;
 
-/// Compiles a pattern as it stands in a schema.
+/// Compiles a pattern from a schema.
 ///
 /// # Errors
-/// When it is none.
+/// When it is not a regular expression.
 pub fn compile(pattern: &str) -> Result<Regex, regex::Error> {
     Regex::new(&translate(pattern))
 }
@@ -82,7 +82,7 @@ fn escape(escaped: char, in_class: bool) -> String {
     class.to_owned()
 }
 
-/// `\Q…\E`: all of it stands for itself.
+/// `\Q…\E`: all of it is literal.
 fn quote(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, out: &mut String) {
     let mut text = String::new();
     while let Some(each) = chars.next() {

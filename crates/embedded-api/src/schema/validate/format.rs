@@ -1,8 +1,8 @@
-//! Formats of texts and numbers that schemas may ask for.
+//! Formats of texts and numbers in schemas.
 //!
 //! Owns: which are known, and whether a text has one. Must not: know schemas.
 //!
-//! Unknown formats ask for nothing, and so do `isbn…`, `creditcard` and `bsonobjectid` here.
+//! Unknown formats are not checked, and neither are `isbn…`, `creditcard` and `bsonobjectid` here.
 
 mod network;
 
@@ -24,7 +24,7 @@ pub enum Format {
     Float,
     /// `double`.
     Double,
-    /// Of a text.
+    /// A format of texts.
     Text(&'static TextFormat),
 }
 
@@ -67,7 +67,7 @@ impl Format {
         matches!(self, Self::Text(_))
     }
 
-    /// Whether a text has the format; formats of numbers say yes.
+    /// Whether a text has the format; always true for formats of numbers.
     #[must_use]
     pub fn fits(self, text: &str) -> bool {
         match self {
@@ -106,7 +106,7 @@ static TEXTS: &[TextFormat] = texts! {
     "uuid5" => |text| matches("uuid5", text),
 };
 
-/// Expressions for what is easier matched than parsed.
+/// Regular expressions for formats that are easier to match than to parse.
 const EXPRESSIONS: &[(&str, &str)] = &[
     (
         "byte",

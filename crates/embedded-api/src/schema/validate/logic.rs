@@ -1,6 +1,6 @@
-//! Schemas that hold together: `anyOf`, `oneOf`, `allOf` and `not`.
+//! Combined schemas: `anyOf`, `oneOf`, `allOf` and `not`.
 //!
-//! Owns: which of them must hold, and what is told when they do not. Must not: judge values itself.
+//! Owns: which of them must hold, and what is reported when they do not. Must not: validate values itself.
 
 use super::{Found, Node, judge};
 use crate::refusal::Cause;

@@ -2,7 +2,7 @@
 //!
 //! Owns: ranges of formats, bounds and multiples. Must not: know types beyond numbers.
 //!
-//! Bounds are compared the way the value is written: with a whole number only the whole part of a bound counts.
+//! Bounds are compared as the value is written: for a whole number only the whole part of a bound counts.
 
 use super::{Format, Node};
 use crate::refusal::Cause;
@@ -13,7 +13,7 @@ use serde_json::{Number, Value};
 /// The largest whole number that a real number holds exactly.
 const MAX_WHOLE: f64 = 9_007_199_254_740_991.0;
 
-/// Whether a real number is a whole one, as JSON's integers go.
+/// Whether a real number is a whole one, by the definition of JSON's integers.
 pub(super) fn is_whole(real: f64) -> bool {
     real.fract() == 0.0 && real.abs() <= MAX_WHOLE
 }
@@ -69,7 +69,7 @@ pub(super) fn judge(number: &Number, node: &Node, path: &Path<'_>) -> Vec<Cause>
     causes
 }
 
-/// Whether the type and format hold the number.
+/// Whether the type and format can hold the number.
 fn range(number: &Number, node: &Node, path: &Path<'_>) -> Option<Cause> {
     let [only] = node.types.as_slice() else { return None };
     let real = number.as_f64().unwrap_or(f64::NAN);
@@ -99,7 +99,7 @@ fn range(number: &Number, node: &Node, path: &Path<'_>) -> Option<Cause> {
     reason = "the range is checked before, and both ends of it are exact"
 )]
 fn whole_of(real: f64) -> Option<i64> {
-    // A real number at either end was another one when it was written.
+    // A real number at either limit was rounded to it.
     let within = real > i64::MIN as f64 && real < i64::MAX as f64;
     (within && real.fract() == 0.0).then_some(real as i64)
 }

@@ -1,14 +1,14 @@
-//! Whether a value is as it was before, and which item of the old list an item was.
+//! Whether a value is unchanged, and which item of the old list corresponds to an item.
 //!
-//! Owns: both comparisons, as updates are judged by them. Must not: judge.
+//! Owns: both comparisons, for the validation of updates. Must not: validate.
 
 use crate::schema::ListType;
 use crate::schema::node::Node;
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// Whether a value is as it was. Items of a list with keys are compared by their keys, wherever they stand; a field that
-/// the schema does not know makes an object another one.
+/// Whether a value is unchanged. Items of a list with keys are compared by their keys, at any position; a field that
+/// is not in the schema makes an object a different one.
 #[must_use]
 pub fn same(value: &Value, old: &Value, node: &Node) -> bool {
     match (value, old) {
@@ -31,8 +31,8 @@ pub fn same(value: &Value, old: &Value, node: &Node) -> bool {
     }
 }
 
-/// The items of an old list by their keys. Only lists with keys have any. Made once per list: an object may have tens of
-/// thousands of items, and each of the new ones asks for its counterpart.
+/// The items of an old list by their keys. Only lists with keys have any. Built once per list: an object may have tens of
+/// thousands of items, and each of the new ones needs its counterpart.
 #[derive(Debug)]
 pub struct Items<'a> {
     keys: &'a [String],
@@ -41,7 +41,7 @@ pub struct Items<'a> {
 }
 
 impl<'a> Items<'a> {
-    /// Those of `old`, a list of that type.
+    /// The items of `old`, a list of that type.
     #[must_use]
     pub fn of(old: &'a Value, list: &'a ListType) -> Self {
         let items = old.as_array().map(Vec::as_slice).unwrap_or_default();

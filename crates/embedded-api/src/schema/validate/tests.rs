@@ -1,4 +1,4 @@
-//! Judging by schema: what the recorded answers (see `checker/tests.rs`) do not show.
+//! Validation by schema: cases that the recorded answers (see `checker/tests.rs`) do not cover.
 
 use super::*;
 use crate::schema::Schema;

@@ -1,4 +1,4 @@
-//! What a request on the wire becomes, and what an answer becomes on the wire.
+//! The conversion of requests from the wire, and of answers to the wire.
 
 use super::*;
 use http::Method;
@@ -6,7 +6,7 @@ use http_body_util::{Full, StreamBody};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Keeps what it was asked, and answers with what it was given.
+/// Records its request, and answers with a given answer.
 #[derive(Clone, Default)]
 struct Script {
     asked: Arc<Mutex<Option<ApiRequest>>>,
@@ -227,7 +227,7 @@ async fn a_watch_ends_when_serving_ends_and_its_sender_learns_of_it() {
         .unwrap();
 }
 
-/// A fault of this program.
+/// A bug of this program.
 #[derive(Clone)]
 struct Faulty;
 

@@ -1,6 +1,6 @@
 //! Objects and stores for tests.
 //!
-//! Owns: the shortest way to each. Must not: hide what a test is about.
+//! Owns: the shortest way to each. Must not: hide what a test checks.
 
 use crate::store::{Event, Expect, Facts, FactsFn, Key, Limits, Object, Options, Store, Watch, Write, WriteError};
 use bytes::Bytes;
@@ -41,7 +41,7 @@ pub(in crate::store) fn facts() -> FactsFn {
     })
 }
 
-/// Opens a store that forgets nothing.
+/// Opens a store that keeps all history.
 pub(in crate::store) fn open(folder: &Path) -> Store {
     open_with(folder, Limits::default())
 }
@@ -55,7 +55,7 @@ pub(in crate::store) fn open_with(folder: &Path, history: Limits) -> Store {
     Store::open(options, facts()).expect("opens")
 }
 
-/// Remembers so many changes, however young.
+/// Keeps only this many changes, however young.
 pub(in crate::store) fn newest(events: usize) -> Limits {
     Limits {
         age: Duration::ZERO,
@@ -81,7 +81,7 @@ pub(in crate::store) fn number(object: &Object) -> u64 {
     value["spec"]["number"].as_u64().expect("a number")
 }
 
-/// Makes or replaces an object, whatever is there.
+/// Creates or replaces an object, in any state.
 pub(in crate::store) async fn put(store: &Store, key: &Key, number: u64) -> Result<Arc<Object>, WriteError> {
     let expect = store
         .get(key)
@@ -89,7 +89,7 @@ pub(in crate::store) async fn put(store: &Store, key: &Key, number: u64) -> Resu
     put_if(store, key, number, expect).await
 }
 
-/// Makes or replaces an object.
+/// Creates or replaces an object.
 pub(in crate::store) async fn put_if(
     store: &Store,
     key: &Key,
@@ -104,7 +104,7 @@ pub(in crate::store) async fn put_if(
     store.write(write).await
 }
 
-/// Takes an object away.
+/// Deletes an object.
 pub(in crate::store) async fn delete(store: &Store, key: &Key) -> Result<Arc<Object>, WriteError> {
     let now = store.get(key).expect("it is there");
     let write = Write::Delete {
@@ -115,7 +115,7 @@ pub(in crate::store) async fn delete(store: &Store, key: &Key) -> Result<Arc<Obj
     store.write(write).await
 }
 
-/// The next event, which has to come.
+/// The next event, which must exist.
 pub(in crate::store) async fn next(watch: &mut Watch) -> Arc<Event> {
     let next = tokio::time::timeout(Duration::from_secs(10), watch.next()).await;
     next.expect("an event within ten seconds").expect("the watch goes on")

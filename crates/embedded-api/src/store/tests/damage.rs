@@ -31,7 +31,7 @@ async fn filled(folder: &Path) -> Store {
     store
 }
 
-/// The file of a store, as it is while the store is open: what a kill leaves.
+/// The file of a store while the store is open: what a kill leaves.
 async fn file_after_a_kill() -> Vec<u8> {
     let folder = tempfile::tempdir().expect("folder");
     let store = filled(folder.path()).await;
@@ -46,7 +46,7 @@ async fn file_after_a_close() -> Vec<u8> {
     fs::read(folder.path().join("objects.redb")).expect("read")
 }
 
-/// Opens a store on these bytes, twice if need be. Each time it has to be refused, or to be whole.
+/// Opens a store on these bytes, twice if needed. Each time it must be refused, or be complete.
 fn whole_or_refused(folder: &Path, file: &[u8], what: &str) -> bool {
     fs::write(folder.join("objects.redb"), file).expect("written");
     opens_whole(folder, what) || opens_whole(folder, &format!("{what}, at the second start"))
@@ -81,7 +81,7 @@ async fn no_flipped_byte_loses_anything_in_silence() {
     ] {
         let folder = tempfile::tempdir().expect("folder");
         assert!(whole_or_refused(folder.path(), &file, how));
-        // Each byte of the file's own head, and some of every page.
+        // Each byte of the file's own header, and some of every page.
         let places = (0..320).chain((320..file.len()).step_by(2039));
         let mut refused = 0;
         for place in places {
@@ -284,7 +284,7 @@ fn a_folder_that_cannot_be_made_is_named() {
 
 #[test]
 fn a_folder_that_may_not_be_written_is_told_so() {
-    // Refused to every user, root included.
+    // Refused to every user, including root.
     let error = refusal(Path::new("/sys/store"));
     assert!(matches!(&error, OpenError::NotWritable { .. }), "{error:?}");
     assert!(

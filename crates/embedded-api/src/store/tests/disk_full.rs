@@ -1,4 +1,4 @@
-//! A disk that fails at any moment: what was not acknowledged is not there, what was is, and it goes on afterwards.
+//! A disk that fails at any moment: acknowledged writes are there, others are not, and the store works again afterwards.
 
 use super::build::{DRONES, drone, facts, next, number, put};
 use crate::store::journal::{Medium, open_checked};
@@ -12,13 +12,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// A disk that takes so many more writes and syncs, then fails until it is mended.
+/// A disk that takes this many more writes and syncs, then fails until it is repaired.
 #[derive(Debug)]
 struct Disk {
     left: AtomicI64,
-    /// Whether the operation that fails is done all the same, as when an error comes late.
+    /// Whether the operation that fails is done nevertheless, as when an error comes late.
     late: bool,
-    /// Whether the next operation ends in a panic, as a fault of the engine would.
+    /// Whether the next operation panics, as a bug of the engine would.
     fault: AtomicBool,
     /// How often the file was opened, and how long that takes.
     opened: AtomicU32,
@@ -113,7 +113,7 @@ fn numbers(store: &Store) -> Vec<u64> {
     listed.objects.iter().map(|object| number(object)).collect()
 }
 
-/// Writes until it is kept. Returns how often it was not.
+/// Writes until it is stored. Returns how often it was not.
 async fn insist(store: &Store, name: &str, number: u64) -> usize {
     let deadline = Instant::now() + Duration::from_secs(20);
     for refused in 0.. {
@@ -130,7 +130,7 @@ async fn insist(store: &Store, name: &str, number: u64) -> usize {
 
 #[tokio::test]
 async fn a_write_that_the_disk_does_not_take_is_not_there_and_the_next_one_is() {
-    // A commit is some twenty operations: this fails at each of them, and at each of the next commit's.
+    // A commit has some twenty operations: this fails at each of them, and at each of the next commit's.
     for (late, operations) in (0..24).flat_map(|operations| [(false, operations), (true, operations)]) {
         let folder = tempfile::tempdir().expect("folder");
         let disk = Disk::new(late);
@@ -180,7 +180,7 @@ async fn a_kill_after_a_failed_write_loses_nothing_that_was_acknowledged() {
         put(&store, &drone("a"), 1).await.expect("kept");
         disk.fail_after(operations);
         let second = put(&store, &drone("b"), 2).await;
-        // The files as they are now are what a kill would leave.
+        // A copy of the files now is what a kill would leave.
         let left = tempfile::tempdir().expect("folder");
         for file in ["objects.redb", "objects.lock"] {
             std::fs::copy(folder.path().join(file), left.path().join(file)).expect("copied");
@@ -188,7 +188,7 @@ async fn a_kill_after_a_failed_write_loses_nothing_that_was_acknowledged() {
         let found = numbers(&super::build::open(left.path()));
         match second {
             Ok(_) => assert_eq!(found, [1, 2]),
-            // What became of a write that was not acknowledged is open until the disk answers again.
+            // The outcome of a write that was not acknowledged is unknown until the disk answers again.
             Err(_) => assert!(found == [1] || found == [1, 2], "{found:?}"),
         }
         disk.mend();
@@ -247,7 +247,7 @@ async fn a_refusal_that_rests_on_a_failed_write_is_a_failure_too() {
     disk.fail_after(0);
     let (a, b) = (drone("a"), drone("b"));
     let absent = crate::store::Expect::Absent;
-    // All three are waiting when the writer looks, or each fails on its own: the outcomes are the same.
+    // The writer finds all three at once, or each fails on its own: the outcomes are the same.
     let (first, second, third) = tokio::join!(
         super::build::put_if(&store, &b, 1, absent),
         super::build::put_if(&store, &b, 2, absent),
@@ -293,7 +293,7 @@ async fn a_fault_of_the_engine_is_a_write_that_is_not_kept() {
 #[tokio::test]
 async fn a_disk_that_goes_on_failing_is_not_read_all_the_time() {
     let folder = tempfile::tempdir().expect("folder");
-    // As if it took so long to read and check a large file.
+    // Simulates the time to read and check a large file.
     let opening = Duration::from_millis(200);
     let disk = Disk::slow(false, opening);
     let store = open_on(folder.path(), &disk).expect("opens");
@@ -305,7 +305,7 @@ async fn a_disk_that_goes_on_failing_is_not_read_all_the_time() {
         put(&store, &drone("a"), 1).await.expect_err("the disk fails");
         opened = disk.opened.load(Ordering::SeqCst) - before;
     }
-    // The first time may come at once, as nobody knows yet how long it takes.
+    // The first attempt may be at once, as the duration of opening is not known yet.
     let spent = begun.elapsed();
     assert!(spent > opening * opened + opening * 3 * (opened - 1), "{spent:?}");
     disk.mend();

@@ -1,4 +1,4 @@
-//! The store against a model of it: a list of everything that ever happened.
+//! The store against a model of it: a list of all changes.
 
 use super::build::{DRONES, body, facts, newest, next, number};
 use crate::store::{Expect, Key, Limits, Options, Page, Store, Write, WriteError};
@@ -9,9 +9,9 @@ use std::time::Duration;
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// Make or replace one of a few objects, knowing its state or not.
+    /// Create or replace one of a few objects, with its present or an old revision.
     Put { which: usize, stale: bool },
-    /// Delete one, knowing its state or not.
+    /// Delete one, with its present or an old revision.
     Delete { which: usize, stale: bool },
     /// Close and open.
     Restart,
@@ -45,7 +45,7 @@ fn key(which: usize) -> Key {
     Key::new(kind, ["a", "b"][which / 2 % 2], ["x", "y"][which / 4 % 2])
 }
 
-/// One thing that happened: its revision is its place in the list, from one.
+/// One change: its revision is its position in the list, from one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Happened {
     key: Key,

@@ -1,4 +1,4 @@
-//! What is the same after a restart: everything that counts.
+//! What must be the same after a restart.
 
 use super::build::{DRONES, delete, drone, newest, next, number, open, open_with, put};
 use crate::store::{Key, Limits, Page, Store};

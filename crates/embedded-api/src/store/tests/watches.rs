@@ -1,4 +1,4 @@
-//! What a watch is told.
+//! The events of a watch.
 
 use super::build::{DRONES, delete, drone, newest, next, number, open, open_with, put};
 use crate::store::{Compacted, Ended, Key};

@@ -1,4 +1,4 @@
-//! What a write does, and when it is refused.
+//! The effect of a write, and when it is refused.
 
 use super::build::{DRONES, body, delete, drone, facts, number, open, put, put_if};
 use crate::store::{Expect, Key, Options, Store, Write, WriteError};
@@ -18,7 +18,7 @@ async fn a_written_object_can_be_read_with_its_revision() {
     assert_eq!((number(&read), &*read.facts.uid), (2, "uid-b"));
 }
 
-/// Lists in lists, so many of them.
+/// This many nested lists.
 fn nested(levels: usize) -> serde_json::Value {
     (0..levels).fold(json!(1), |inner, _| json!([inner]))
 }
@@ -37,7 +37,7 @@ async fn an_object_that_could_not_be_read_again_is_refused_and_the_deepest_that_
             value,
         })
     };
-    // The object, its spec, and what is in it.
+    // The object, its spec, and the content of the spec.
     write("a", 118).await.expect("kept");
     for levels in [119, 125, 126, 200, 1000] {
         let refused = write("b", levels).await;

@@ -1,4 +1,4 @@
-//! What the server sets, and what nobody else can.
+//! Fields that the server sets, and that clients cannot set.
 
 use super::*;
 use crate::verbs::meta::text;

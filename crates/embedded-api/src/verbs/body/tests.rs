@@ -1,4 +1,4 @@
-//! What is taken as the body of a write.
+//! Bodies that a write accepts.
 
 use super::*;
 use crate::verbs::testing;
@@ -32,7 +32,7 @@ fn other_formats_are_not_supported() {
         "application/cbor",
         "json",
     ] {
-        // Custom resources are nothing that protobuf could hold.
+        // Custom resources have no protobuf form.
         let told = read_as(true, content_type, THING);
         assert!(told.is_err_and(|why| why.starts_with("415 the body of the request was in an unknown format")));
     }
@@ -81,7 +81,7 @@ fn a_custom_resource_has_to_say_what_it_is() {
         read_as(true, "", r#"{"kind":"Thing"}"#),
         Err("400 the API version in the data () does not match the expected API version (a.dev/v1)".to_owned())
     );
-    // Another kind is told after the rest was looked at.
+    // Another kind is reported after the rest was checked.
     let other = read_as(true, "", r#"{"apiVersion":"a.dev/v1","kind":"Other"}"#).expect("it can be read");
     let told = is_of_kind(&testing::thing(true), &other).expect_err("another kind");
     assert_eq!(

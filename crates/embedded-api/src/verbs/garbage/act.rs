@@ -1,6 +1,6 @@
-//! Looking at one object, and doing what is decided.
+//! Checking one object, and doing what is decided.
 //!
-//! Owns: looking up owners and dependents, and the writes. Must not: decide.
+//! Owns: reading owners and dependents, and the writes. Must not: decide.
 
 use super::namespace;
 use super::verdict::{Dependent, Owner, Waiting, of_dependent, of_owner};
@@ -20,20 +20,20 @@ use jiff::Timestamp;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Who writes.
+/// The field manager.
 const MANAGER: &str = "garbage-collector";
 
-/// So many dependents forget their owner together.
+/// How many dependents lose their owner reference together.
 const TOGETHER: usize = 64;
 
-/// So often is an object looked at that changes while it is.
+/// How often an object is checked that changes meanwhile.
 const ATTEMPTS: usize = 8;
 
-/// Looks at an object and does what is to be done about it. What was decided by a state that it no longer has is not
-/// done; it is looked at again.
+/// Checks an object and does what is decided. A decision on a state that it no longer has is not
+/// executed; the object is checked again.
 ///
 /// # Errors
-/// What could not be done, and may be done later.
+/// What failed, and may succeed later.
 pub(super) async fn look(core: &Arc<Core>, key: &Key) -> Result<(), Refusal> {
     let mut done = once(core, key).await;
     for _ in 1..ATTEMPTS {
@@ -52,7 +52,7 @@ async fn once(core: &Arc<Core>, key: &Key) -> Result<(), Refusal> {
     let facts = &object.facts;
     let namespace = || core.store.get(&Key::new(STORAGE, "", &key.namespace));
     if !facts.deleting && !key.namespace.is_empty() && namespace().is_none_or(|place| place.facts.deleting) {
-        // It was made while its namespace went, or goes.
+        // It was created while its namespace was being deleted, or the namespace is being deleted now.
         return delete(core, kind, &object, Propagation::Background).await;
     }
     if facts.owners.is_empty() && !facts.deleting {
@@ -82,13 +82,13 @@ async fn as_dependent(core: &Arc<Core>, kind: &Kind, object: &Object, value: &Va
         Dependent::Stays => Ok(()),
         Dependent::Goes(propagation) => {
             if propagation == Propagation::Foreground && own.iter().any(|each| each.facts.waits) {
-                // What it would wait for may be waiting for it: who is owned by what it owns blocks nobody.
+                // Its dependents may wait for it in turn: an object that is owned by its own dependent blocks nothing.
                 edit(core, kind, object, meta::block_no_owner).await?;
             }
             let options = DeleteOptions {
                 propagation: Some(propagation),
                 uid: Some(object.facts.uid.to_string()),
-                // Just as it was looked at: another state may have other owners.
+                // Exactly the state that was checked: another state may have other owners.
                 resource_version: Some(object.revision.to_string()),
                 ..DeleteOptions::default()
             };
@@ -105,7 +105,7 @@ async fn as_dependent(core: &Arc<Core>, kind: &Kind, object: &Object, value: &Va
     }
 }
 
-/// The owner as it is now.
+/// The owner's present state.
 fn state(core: &Core, dependent: &Object, owner: &meta::Owner) -> Owner {
     let Some((kind, key)) = place(core, dependent, owner) else {
         return Owner::There;
@@ -119,7 +119,7 @@ fn state(core: &Core, dependent: &Object, owner: &meta::Owner) -> Owner {
     }
 }
 
-/// Where an owner is. `None` when its kind is not served, or lives in namespaces and the dependent does not.
+/// The owner's key. `None` when its kind is not served, or is namespaced and the dependent is not.
 fn place<'a>(core: &'a Core, dependent: &Object, owner: &meta::Owner) -> Option<(&'a Arc<Kind>, Key)> {
     let kind = core.named(&owner.api_version, &owner.kind)?;
     let namespace = match (kind.resource.namespaced, &*dependent.key.namespace) {
@@ -131,7 +131,7 @@ fn place<'a>(core: &'a Core, dependent: &Object, owner: &meta::Owner) -> Option<
     Some((kind, key))
 }
 
-/// Where the owners are that an object names.
+/// The keys of the owners that an object names.
 pub(super) fn owners(core: &Core, object: &Object) -> Vec<Key> {
     let Ok(value) = parsed(object) else {
         return Vec::new();
@@ -176,7 +176,7 @@ fn without(value: &mut Value, finalizer: &str) {
     meta::set_finalizers(value, &left);
 }
 
-/// Deletes this very object, whatever state it has.
+/// Deletes exactly this object, in any state.
 pub(super) async fn delete(core: &Core, kind: &Kind, object: &Object, by: Propagation) -> Result<(), Refusal> {
     let options = DeleteOptions {
         propagation: Some(by),
@@ -186,7 +186,7 @@ pub(super) async fn delete(core: &Core, kind: &Kind, object: &Object, by: Propag
     unless_gone(remove(core, kind, &object.key, &options).await.map(drop))
 }
 
-/// Changes this very object.
+/// Changes exactly this object.
 pub(super) async fn edit(core: &Core, kind: &Kind, object: &Object, by: impl Fn(&mut Value)) -> Result<(), Refusal> {
     let now = written(Timestamp::now());
     let writer = Writer {
@@ -209,8 +209,8 @@ pub(super) async fn edit(core: &Core, kind: &Kind, object: &Object, by: impl Fn(
     unless_gone(settle(core, kind, &object.key, false, next).await.map(drop))
 }
 
-/// Nothing is to be done about an object that is gone. One that could not be changed is another matter: an owner whose
-/// dependents have not all forgotten it yet would take them along.
+/// A deleted object needs no action. One that could not be changed is an error: an owner whose
+/// dependents still refer to it would delete them.
 fn unless_gone(done: Result<(), Refusal>) -> Result<(), Refusal> {
     match done {
         Err(refusal) if refusal.code == 404 => Ok(()),

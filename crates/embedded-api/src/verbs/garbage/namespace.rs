@@ -1,6 +1,6 @@
-//! A namespace on its way out: everything in it goes first.
+//! A namespace that is being deleted: everything in it is deleted first.
 //!
-//! Owns: that order. Must not: touch namespaces that stay.
+//! Owns: that order. Must not: change other namespaces.
 
 use super::act::{delete, edit};
 use crate::refusal::Refusal;
@@ -12,13 +12,13 @@ use futures::{StreamExt, stream};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// So many objects are deleted together.
+/// How many objects are deleted together.
 const TOGETHER: usize = 64;
 
-/// Deletes what is in the namespace, and lets it go when nothing is left.
+/// Deletes what is in the namespace, and releases the namespace when nothing is left.
 ///
 /// # Errors
-/// What could not be done, and may be done later.
+/// What failed, and may succeed later.
 pub(super) async fn look(core: &Arc<Core>, kind: &Kind, namespace: &Object, value: &Value) -> Result<(), Refusal> {
     if !is_kept(value) {
         return Ok(());
@@ -44,7 +44,7 @@ fn inside(core: &Core, namespace: &str) -> Vec<Arc<Object>> {
     let storages = core.storages();
     let found = storages.iter().filter_map(|storage| {
         let listed = core.store.list(storage, Some(namespace), &Page::default(), |_| true);
-        // The newest revision is never too old.
+        // The newest revision is always available.
         listed.ok()
     });
     found.flat_map(|listed| listed.objects).collect()

@@ -1,12 +1,12 @@
-//! Which objects a change concerns.
+//! Which objects a change affects.
 //!
-//! Owns: that. Must not: look at any of them.
+//! Owns: that. Must not: read any of them.
 
 use crate::store::{Event, Key, Object};
 use crate::verbs::namespaces::STORAGE;
 use std::sync::Arc;
 
-/// Something that is to be looked at.
+/// Something to check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Touched {
     /// This object.
@@ -17,8 +17,8 @@ pub(super) enum Touched {
     OwnersOf(Arc<Object>),
 }
 
-/// What is to be looked at after a change: no more than what it may have changed something for, as an owner may have
-/// thousands of dependents, and each of them is written often while it goes.
+/// What to check after a change: only what the change may affect, as an owner may have
+/// thousands of dependents, and each of them is written often while it is deleted.
 pub(super) fn touched(event: &Event) -> Vec<Touched> {
     let object = &event.object;
     let (key, facts) = (&object.key, &object.facts);
@@ -29,7 +29,7 @@ pub(super) fn touched(event: &Event) -> Vec<Touched> {
             all.push(Touched::OwnersOf(Arc::clone(object)));
         }
         if !key.namespace.is_empty() {
-            // It may have been the last thing in a namespace that goes.
+            // It may have been the last object in a namespace that is being deleted.
             all.push(Touched::Object(Key::new(STORAGE, "", &key.namespace)));
         }
         return all;
@@ -116,7 +116,7 @@ mod tests {
         let expected = [itself(), Touched::DependentsOf("u-1".into())];
         assert_eq!(touched(&event(Some(&before), &waits, false)), expected);
         assert_eq!(touched(&event(Some(&going), &waits, false)), expected);
-        // As when its status says how many are left.
+        // As when its status reports how many are left.
         assert_eq!(touched(&event(Some(&waits), &waits, false)), [itself()]);
     }
 

@@ -1,33 +1,33 @@
-//! What becomes of an object by the state of its owners, and of an owner by its dependents.
+//! What happens to an object by the state of its owners, and to an owner by its dependents.
 //!
-//! Owns: those decisions. Must not: look anything up.
+//! Owns: those decisions. Must not: read any object.
 
 use crate::verbs::meta::{FOREGROUND, ORPHAN};
 use crate::verbs::options::Propagation;
 
-/// An owner, as a dependent finds it.
+/// The state of an owner, for a dependent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
-    /// It is there, or of a kind that is not served here: nobody can tell.
+    /// It exists, or its kind is not served here, so its state is unknown.
     There,
-    /// It waits for its dependents to go.
+    /// It waits for the deletion of its dependents.
     Waits,
-    /// It is gone, or another object has its name.
+    /// It was deleted, or another object has its name.
     Gone,
 }
 
-/// What becomes of a dependent.
+/// What happens to a dependent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dependent {
     /// Nothing.
     Stays,
-    /// It forgets the owners that are not there, and stays for those that are.
+    /// It loses its references to missing owners, and stays for the others.
     Forgets,
-    /// It goes.
+    /// It is deleted.
     Goes(Propagation),
 }
 
-/// What becomes of a dependent with these owners. `finalizers` are its own; `owns`: it has dependents itself.
+/// What happens to a dependent with these owners. `finalizers` are its own; `owns`: it has dependents itself.
 pub(super) fn of_dependent(owners: &[Owner], finalizers: &[&str], owns: bool) -> Dependent {
     let any = |state: Owner| owners.contains(&state);
     if owners.is_empty() || !(any(Owner::Gone) || any(Owner::Waits)) {
@@ -37,7 +37,7 @@ pub(super) fn of_dependent(owners: &[Owner], finalizers: &[&str], owns: bool) ->
         return Dependent::Forgets;
     }
     Dependent::Goes(if any(Owner::Waits) && owns {
-        // Who waits for it waits for what it owns too.
+        // An owner that waits for it also waits for its dependents.
         Propagation::Foreground
     } else if finalizers.contains(&ORPHAN) {
         Propagation::Orphan
@@ -48,21 +48,21 @@ pub(super) fn of_dependent(owners: &[Owner], finalizers: &[&str], owns: bool) ->
     })
 }
 
-/// What an owner on its way out waits for.
+/// What an owner that is being deleted waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Waiting {
     /// Nothing that concerns dependents.
     No,
-    /// For its dependents to forget it.
+    /// That its dependents lose their reference to it.
     ToBeForgotten,
-    /// For its dependents to go; `over` when none that blocks it is left.
+    /// The deletion of its dependents; `over` when none that blocks it is left.
     ForDependents {
         /// Whether the wait is over.
         over: bool,
     },
 }
 
-/// What an owner on its way out waits for. `blocked`: a dependent is there that blocks its end.
+/// What an owner that is being deleted waits for. `blocked`: a dependent exists that blocks the deletion.
 pub(super) fn of_owner(finalizers: &[&str], blocked: bool) -> Waiting {
     if finalizers.contains(&ORPHAN) {
         Waiting::ToBeForgotten

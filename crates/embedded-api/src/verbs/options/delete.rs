@@ -1,6 +1,6 @@
 //! Options of deletions, from the query or from the body.
 //!
-//! Owns: what becomes of dependents, preconditions. Must not: delete.
+//! Owns: what happens to dependents, preconditions. Must not: delete.
 
 use super::{all, cause, dry_run, flag, given, invalid, number};
 use crate::refusal::{Cause, Refusal};
@@ -8,12 +8,12 @@ use crate::request::ApiRequest;
 use crate::schema::go;
 use serde_json::{Map, Value};
 
-/// What becomes of the objects that the deleted one owns.
+/// What happens to the dependents of the deleted object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Propagation {
-    /// They go after it.
+    /// They are deleted after it.
     Background,
-    /// They go before it.
+    /// They are deleted before it.
     Foreground,
     /// They stay.
     Orphan,
@@ -22,9 +22,9 @@ pub enum Propagation {
 /// How something is deleted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeleteOptions {
-    /// Everything is done but deleting.
+    /// Everything is done but the deletion itself.
     pub dry_run: bool,
-    /// What becomes of dependents, if the caller says so.
+    /// What happens to dependents, if the caller specifies it.
     pub propagation: Option<Propagation>,
     /// The uid that the object must have.
     pub uid: Option<String>,
@@ -32,7 +32,7 @@ pub struct DeleteOptions {
     pub resource_version: Option<String>,
 }
 
-/// What was written, before it is checked.
+/// The options as written, before they are checked.
 #[derive(Default)]
 struct Asked {
     dry_run: Vec<String>,
@@ -104,7 +104,7 @@ impl Asked {
 }
 
 fn of_query(request: &ApiRequest) -> Result<Asked, Refusal> {
-    // How long a Pod may take to end: nothing here has anything to end.
+    // The grace period of a Pod: nothing here runs Pods.
     number(request, "gracePeriodSeconds")?;
     Ok(Asked {
         dry_run: all(request, "dryRun").into_iter().map(str::to_owned).collect(),

@@ -1,12 +1,12 @@
 //! Options of lists and watches.
 //!
-//! Owns: which of them go together. Must not: know what is kept.
+//! Owns: which of them can be combined. Must not: know what is stored.
 
 use super::{cause, flag, given, invalid, not_a_number, number};
 use crate::refusal::{Cause, Refusal};
 use crate::request::ApiRequest;
 
-/// How a list meets the revision that is asked for.
+/// How a list matches the requested revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Match {
     /// This one.
@@ -32,19 +32,19 @@ pub struct ListOptions {
     pub revision: Option<u64>,
     /// `resourceVersionMatch`.
     pub matching: Option<Match>,
-    /// How long a watch goes on, in seconds.
+    /// The timeout of a watch, in seconds.
     pub timeout: Option<u64>,
     /// Whether a watcher wants bookmarks.
     pub bookmarks: bool,
-    /// Whether a watch begins with what is there, and says where that ends.
+    /// Whether a watch begins with the existing objects, and marks their end.
     pub initial_events: Option<bool>,
 }
 
 impl ListOptions {
-    /// Reads them. `watch`: the path asks for a watch.
+    /// Reads them. `watch`: the path requests a watch.
     ///
     /// # Errors
-    /// 400 for numbers that are none, 422 for options that do not go together.
+    /// 400 for invalid numbers, 422 for options that cannot be combined.
     pub fn read(request: &ApiRequest, watch: bool) -> Result<Self, Refusal> {
         let watch = watch || flag(request, "watch").unwrap_or(false);
         let limit = number(request, "limit")?.and_then(|limit| usize::try_from(limit).ok());

@@ -6,27 +6,27 @@ use super::{all, cause, dry_run, flag, given, invalid};
 use crate::refusal::{Cause, Refusal};
 use crate::request::ApiRequest;
 
-/// A longer name of a field manager is refused, a longer name of a program is cut.
+/// A longer field manager name is refused, a longer program name is truncated.
 const LONGEST_MANAGER: usize = 128;
 
-/// What is done about fields that are unknown or stand twice.
+/// What is done about unknown and duplicate fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Validation {
     /// Nothing.
     Ignore,
-    /// They are told in `Warning` headers.
+    /// They are reported in `Warning` headers.
     #[default]
     Warn,
     /// The request is refused.
     Strict,
 }
 
-/// How something is written.
+/// Options of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteOptions {
-    /// Everything is done but keeping.
+    /// Everything is done but storing.
     pub dry_run: bool,
-    /// Who owns the fields that are written.
+    /// The owner of the fields that are written.
     pub manager: String,
     /// How strictly fields are checked.
     pub validation: Validation,
@@ -35,7 +35,7 @@ pub struct WriteOptions {
 }
 
 impl WriteOptions {
-    /// Reads them. `kind` is what they are called in a refusal: `CreateOptions`, `UpdateOptions`, `PatchOptions`;
+    /// Reads them. `kind` is their name in a refusal: `CreateOptions`, `UpdateOptions`, `PatchOptions`;
     /// `apply`: the request is a server-side apply.
     ///
     /// # Errors
@@ -95,7 +95,7 @@ fn wrong_manager(manager: &str) -> Option<Cause> {
     Some(cause("FieldValueInvalid", field, message))
 }
 
-/// The name of the program: what stands before the first slash of `User-Agent`.
+/// The name of the program: the part of `User-Agent` before the first slash.
 fn program(user_agent: &str) -> String {
     let name = user_agent.split('/').next().unwrap_or_default();
     let printable: String = name.chars().filter(|letter| !letter.is_control()).collect();

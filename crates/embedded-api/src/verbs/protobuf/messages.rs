@@ -1,23 +1,23 @@
 //! The messages that are read: number, JSON name and kind of every field.
 //!
-//! Owns: the tables. Must not: know the wire.
+//! Owns: the tables. Must not: know the wire format.
 
 /// Fields by number.
 pub(super) struct Message(pub(super) &'static [(u32, &'static str, Kind)]);
 
-/// What a field is.
+/// The type of a field.
 pub(super) enum Kind {
     /// A text that is left out of JSON when it is empty.
     Text,
-    /// A text that may be there and empty.
+    /// A text that may be present and empty.
     TextOrEmpty,
     /// A whole number that is left out of JSON when it is 0.
     Whole,
-    /// A whole number that may be there and 0.
+    /// A whole number that may be present and 0.
     WholeOrZero,
     /// A flag that is left out of JSON when it is false.
     Flag,
-    /// A flag that may be there and false.
+    /// A flag that may be present and false.
     FlagOrFalse,
     /// A time, to the second or to the microsecond. Null in JSON when it is empty.
     Time {
@@ -59,7 +59,7 @@ pub(super) fn of(api_version: &str, kind: &str) -> Option<&'static Message> {
         ("authorization.k8s.io/v1", "SelfSubjectAccessReview") => &ACCESS_REVIEW,
         ("authorization.k8s.io/v1", "SelfSubjectRulesReview") => &RULES_REVIEW,
         ("authentication.k8s.io/v1", "SelfSubjectReview") => &SELF_REVIEW,
-        // Each group has this one under its own version.
+        // Each group has this kind in its own version.
         (_, "DeleteOptions") => &DELETE_OPTIONS,
         _ => return None,
     })

@@ -1,4 +1,4 @@
-//! Objects as an API server writes them in protobuf, and the same ones as it writes them in JSON.
+//! Objects as an API server writes them in protobuf, and the same objects in JSON.
 
 use super::*;
 use base64::Engine;
@@ -43,7 +43,7 @@ fn what_an_api_server_writes_in_protobuf_reads_as_what_it_writes_in_json() {
     for (protobuf, json) in SAMPLES {
         let expected: Value = serde_json::from_str(json).expect("JSON");
         let mut found = read(&bytes(protobuf)).expect("protobuf");
-        // The two answers were given a moment apart.
+        // The two answers were recorded a moment apart.
         for entry in found["metadata"]["managedFields"].as_array_mut().into_iter().flatten() {
             entry["time"] = expected["metadata"]["managedFields"][0]["time"].clone();
         }

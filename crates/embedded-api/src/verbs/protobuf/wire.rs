@@ -14,7 +14,7 @@ pub(super) enum Field<'a> {
     Bytes(&'a [u8]),
 }
 
-/// The fields of a message in their order; `None` where it is broken, which ends it.
+/// The fields of a message in their order; `None` if it is malformed, which ends it.
 pub(super) fn fields(mut bytes: &[u8]) -> impl Iterator<Item = Option<(u32, Field<'_>)>> {
     let mut broken = false;
     std::iter::from_fn(move || {
@@ -38,7 +38,7 @@ fn field<'a>(bytes: &mut &'a [u8]) -> Option<(u32, Field<'a>)> {
             *bytes = rest;
             Field::Bytes(content)
         }
-        // Fixed numbers and groups are in no message of Kubernetes that is read here.
+        // No Kubernetes message that is read here has fixed-size numbers or groups.
         _ => return None,
     };
     Some((number, content))

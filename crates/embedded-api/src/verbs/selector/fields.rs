@@ -1,12 +1,12 @@
 //! Field selectors: `metadata.name=a,spec.nodeName!=n-1`.
 //!
-//! Owns: the grammar, and which fields select. Must not: read objects.
+//! Owns: the grammar, and which fields are selectable. Must not: read objects.
 
 use crate::resource::Resource;
 use crate::schema::Type;
 use crate::store::Object;
 
-/// What one field has to be.
+/// The requirement for one field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Field {
     place: Place,
@@ -18,18 +18,18 @@ pub(super) struct Field {
 enum Place {
     Name,
     Namespace,
-    /// A path, and what an object has there that does not say.
+    /// A path, and the value of an object without it.
     Path(String, &'static str),
 }
 
-/// Fields of `events.k8s.io` Events, and how they are called where they are kept.
+/// Fields of `events.k8s.io` Events, and their stored names.
 const OF_EVENTS: [(&str, &str); 2] = [
     ("regarding.", "involvedObject."),
     ("reportingController", "reportingComponent"),
 ];
 
 impl Field {
-    /// The name has to be this one.
+    /// Requires this name.
     pub(super) fn name_is(name: &str) -> Self {
         Self {
             place: Place::Name,
@@ -38,7 +38,7 @@ impl Field {
         }
     }
 
-    /// Whether the object's field is what it has to be.
+    /// Whether the object's field meets the requirement.
     pub(super) fn matches(&self, object: &Object) -> bool {
         let value = match &self.place {
             Place::Name => &object.key.name,
@@ -59,7 +59,7 @@ pub(super) fn parse(text: &str, resource: &Resource) -> Result<Vec<Field>, Strin
         let cut = ["!=", "==", "="]
             .iter()
             .filter_map(|sign| term.find(sign).map(|at| (at, *sign)));
-        // Where two signs start at the same place, the longer one is meant; it comes first.
+        // Where two operators start at the same place, the longer one is meant; it comes first.
         let Some((at, sign)) = cut.min_by_key(|(at, _)| *at) else {
             return Err(format!("invalid selector: '{text}'; can't understand '{term}'"));
         };

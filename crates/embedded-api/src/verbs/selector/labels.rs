@@ -1,11 +1,11 @@
 //! Label selectors: `camera=thermal,fleet!=x,model in (a, b),!retired,age>3`.
 //!
-//! Owns: the grammar, and the words in which Kubernetes refuses what does not follow it. Must not: know objects.
+//! Owns: the grammar, and the messages with which Kubernetes refuses other texts. Must not: know objects.
 
 use super::lexer::{Word, words};
 use crate::schema::metadata::names;
 
-/// What one label has to be.
+/// The requirement for one label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Requirement {
     /// Key of the label.
@@ -24,7 +24,7 @@ enum Is {
 }
 
 impl Requirement {
-    /// Whether a label with this value, or none, is what it has to be.
+    /// Whether a label with this value, or none, meets the requirement.
     pub(super) fn matches(&self, label: Option<&str>) -> bool {
         let number = || label.and_then(|label| label.parse::<i64>().ok());
         match &self.is {
@@ -158,7 +158,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Values in brackets. Nothing between two commas, or a comma and a bracket, is the empty value.
+    /// Values in parentheses. Nothing between two commas, or between a comma and a parenthesis, is the empty value.
     fn list(&mut self) -> Result<Vec<String>, String> {
         let open = self.next();
         if open != Word::Sign("(") {

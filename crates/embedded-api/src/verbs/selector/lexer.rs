@@ -1,15 +1,15 @@
-//! The words of a label selector.
+//! The tokens of a label selector.
 //!
-//! Owns: cutting text into words. Must not: know what they mean together.
+//! Owns: splitting text into tokens. Must not: know their combined meaning.
 
-/// One word.
+/// One token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Word<'a> {
     /// A key, a value, or one of the operators that are words.
     Plain(&'a str),
     /// One of `! = == != ( ) , > <`.
     Sign(&'a str),
-    /// Behind the last word.
+    /// After the last token.
     End,
 }
 
@@ -25,7 +25,7 @@ impl<'a> Word<'a> {
 
 const SIGNS: [&str; 9] = ["==", "!=", "!", "=", "(", ")", ",", ">", "<"];
 
-/// The words of `text`, without [`Word::End`].
+/// The tokens of `text`, without [`Word::End`].
 pub(super) fn words(text: &str) -> Vec<Word<'_>> {
     let mut words = Vec::new();
     let mut rest = text.trim_start();

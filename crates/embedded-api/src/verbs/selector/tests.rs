@@ -1,4 +1,4 @@
-//! What selectors select, and how bad ones are refused.
+//! Matches of selectors, and the refusal of bad ones.
 
 use super::*;
 use crate::schema::{Schema, Type};

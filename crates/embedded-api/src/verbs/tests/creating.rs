@@ -1,4 +1,4 @@
-//! Making objects.
+//! Creating objects.
 
 use super::world::{BOATS, EVENTS, LEASES, NAMESPACES, NODES, THINGS, boat, labelled, request, thing, world};
 use http::Method;
@@ -326,7 +326,7 @@ async fn an_object_that_is_nested_too_deeply_is_refused_also_dry_and_harms_nothi
         assert_eq!(dry.code, made.code, "{levels}");
         let path = format!("{BOATS}/b-{levels}");
         match made.code {
-            // With the owners of its fields it is deeper than it came.
+            // With its field owners it is deeper than it was sent.
             201 => {
                 world.get(&path).await.is(200);
                 assert!(levels < 120);

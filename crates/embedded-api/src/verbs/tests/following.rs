@@ -139,7 +139,7 @@ async fn a_watch_may_leave_out_what_is_there() {
             "{THINGS}?sendInitialEvents=false&resourceVersionMatch=NotOlderThan"
         ))
         .await;
-    // The watch has begun when it has told of this; it is made again until it has.
+    // The watch has begun when it has reported this object; it is created again until then.
     let mut number = 0;
     let event = loop {
         number += 1;

@@ -1,4 +1,4 @@
-//! What becomes of objects when their owners go.
+//! What happens to objects when their owners are deleted.
 
 use super::world::{BOATS, Came, NAMESPACES, THINGS, World, boat, thing, world};
 use crate::store::Key;
@@ -135,7 +135,7 @@ async fn an_object_with_an_owner_that_nobody_serves_stays() {
     let world = world().await;
     let stranger = json!({"apiVersion": "b.dev/v1", "kind": "Stranger", "metadata": {"name": "s", "uid": "u-1"}});
     world.post(BOATS, owned("one", &[&stranger], false)).await.is(201);
-    // What comes later is looked at later: once this is collected, the other was looked at.
+    // Later objects are checked later: once this is collected, the other was checked.
     let mut nobody = stranger.clone();
     nobody["apiVersion"] = "a.dev/v1".into();
     nobody["kind"] = "Thing".into();
@@ -231,7 +231,7 @@ async fn what_slips_into_a_namespace_on_its_way_out_goes_though_the_namespace_st
     world.post(NAMESPACES, name(&json!(["a.dev/x"]))).await.is(201);
     world.delete(&format!("{NAMESPACES}/field")).await.is(200);
     let path = "/apis/a.dev/v1/namespaces/field/boats/late";
-    // The request that makes it looked at the namespace before that was deleted, and writes only now.
+    // The request that creates it checked the namespace before that was deleted, and writes only now.
     let emptied = |came: &Came| came.body["spec"]["finalizers"].as_array().is_none_or(Vec::is_empty);
     world
         .until(&format!("{NAMESPACES}/field"), "it to be empty", emptied)

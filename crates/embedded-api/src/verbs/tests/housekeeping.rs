@@ -1,4 +1,4 @@
-//! Events go, and too many requests wait.
+//! Events are deleted, and too many requests wait.
 
 use super::world::{EVENTS, THINGS, thing, world_with};
 use crate::verbs::events_ttl::Limits;
@@ -57,7 +57,7 @@ async fn requests_take_turns_when_there_are_many() {
 async fn writers_that_wait_for_the_disk_keep_nobody_from_reading() {
     let world = world_with(|options| options.in_flight = 8).await;
     world.post(THINGS, thing("a")).await.is(201);
-    // As many as may write are at it, and do not come to an end.
+    // All write permits are taken, and not released.
     let writing = world.api.writes.acquire_many(4).await.expect("all of them");
     tokio::time::pause();
     let refused = futures::future::join_all((0..10).map(|number| {

@@ -1,4 +1,4 @@
-//! Paths and methods, and what is at none of them.
+//! Paths and methods, and the refusal of all others.
 
 use super::world::{BOATS, NAMESPACES, NODES, THINGS, request, thing, world};
 use http::Method;

@@ -100,7 +100,7 @@ async fn a_folder_is_opened_once_at_a_time() {
     let api = Api::open(options(&folder)).await.expect("it opens");
     assert!(matches!(Api::open(options(&folder)).await, Err(OpenError::Store(_))));
     drop(api);
-    // Housekeeping lets the folder go a moment later.
+    // Background tasks release the folder a moment later.
     for _ in 0..10_000 {
         if Api::open(options(&folder)).await.is_ok() {
             return;

@@ -1,4 +1,4 @@
-//! The shapes in which objects are shown.
+//! The representations of objects.
 
 use super::world::{NODES, THINGS, request, thing, world};
 use http::Method;

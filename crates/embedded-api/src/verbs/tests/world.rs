@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-/// Nothing in a test takes longer than this.
+/// The time limit of a wait in a test.
 const LONGEST: Duration = Duration::from_secs(20);
 
 /// Things of namespace `default`.
@@ -33,7 +33,7 @@ pub struct World {
     folder: TempDir,
 }
 
-/// What came back.
+/// The answer.
 #[derive(Debug)]
 pub struct Came {
     /// HTTP status.
@@ -67,7 +67,7 @@ impl Came {
             .collect()
     }
 
-    /// Itself, if the code is this one.
+    /// Returns itself, if the code is this one.
     #[track_caller]
     pub fn is(self, code: u16) -> Self {
         assert_eq!(self.code, code, "{}", self.body);
@@ -103,7 +103,7 @@ impl World {
         Self { api, folder }
     }
 
-    /// Asks.
+    /// Sends a request.
     pub async fn ask(&self, request: ApiRequest) -> Came {
         came(
             timeout(LONGEST, self.api.handle(request))
@@ -195,7 +195,7 @@ impl World {
             .unwrap_or_else(|_| panic!("waited in vain for {what}"))
     }
 
-    /// Waits until there is nothing at `path`.
+    /// Waits until there is no object at `path`.
     pub async fn until_gone(&self, path: &str) {
         self.until(path, "its end", |came| came.code == 404).await;
     }
@@ -213,7 +213,7 @@ impl Watcher {
         Some(serde_json::from_slice(&frame).expect("JSON"))
     }
 
-    /// Waits until no more fits between the server and this watcher.
+    /// Waits until the channel between the server and this watcher is full.
     pub async fn until_full(&self) {
         let full = async {
             while self.frames.len() < self.frames.max_capacity() {
@@ -221,13 +221,13 @@ impl Watcher {
             }
         };
         timeout(LONGEST, full).await.expect("full in time");
-        // Whoever filled it goes on until it has to wait.
+        // The sender runs until it has to wait.
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }
     }
 
-    /// Waits until the server has given it up.
+    /// Waits until the server has ended this watch.
     pub async fn until_given_up(&self) {
         let given_up = async {
             while !self.frames.is_closed() {
@@ -250,7 +250,7 @@ impl Watcher {
     }
 }
 
-/// A request; a query may stand in the path.
+/// A request; the path may contain a query.
 pub fn request(method: Method, path: &str, body: Option<Value>) -> ApiRequest {
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
     let query = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
@@ -322,7 +322,7 @@ fn definition(kind: &str, plural: &str, spec: Value, subresources: Value, fields
     })
 }
 
-/// Things have a status, a place that selects, a size with a default, and a number that scales.
+/// Things have a status, a selectable place, a size with a default, and a number that scales.
 pub fn things() -> Value {
     definition(
         "Thing",
@@ -345,7 +345,7 @@ pub fn things() -> Value {
     )
 }
 
-/// Boats have no status of their own.
+/// Boats have no status subresource.
 pub fn boats() -> Value {
     definition(
         "Boat",

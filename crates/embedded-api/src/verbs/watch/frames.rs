@@ -19,7 +19,7 @@ pub(super) fn event(type_: &str, object: &[u8]) -> Bytes {
     frame.into()
 }
 
-/// A bookmark: everything up to `revision` has been told. `initial_end`: and so has everything that was there first.
+/// A bookmark: everything up to `revision` was sent. `initial_end`: the initial objects were sent too.
 pub(super) fn bookmark(resource: &Resource, shape: Shape, revision: u64, initial_end: bool) -> Bytes {
     let (api_version, kind) = match shape {
         Shape::Partial(version) | Shape::PartialList(version) => {
@@ -35,7 +35,7 @@ pub(super) fn bookmark(resource: &Resource, shape: Shape, revision: u64, initial
     event("BOOKMARK", object.to_string().as_bytes())
 }
 
-/// An error, after which nothing more comes.
+/// An error, which ends the watch.
 pub(super) fn error(refusal: &Refusal) -> Bytes {
     event("ERROR", refusal.document().to_string().as_bytes())
 }

@@ -1,6 +1,6 @@
 //! One watch, from its beginning to its end.
 //!
-//! Owns: the order of what is told. Must not: queue changes; it reads them where the store keeps them.
+//! Owns: the order of events. Must not: queue changes; it reads them from the store's history.
 
 use super::frames;
 use super::transition::{Told, told};
@@ -18,15 +18,15 @@ use tokio_util::sync::CancellationToken;
 
 /// A watcher that wants bookmarks gets one about this often.
 const BOOKMARK: Duration = Duration::from_secs(60);
-/// A watcher that takes nothing for this long loses its watch.
+/// A watcher that accepts nothing for this long loses its watch.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Where a watch begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Beginning {
-    /// With every object that is there, as if it had just been made.
+    /// With every existing object, as if it had just been created.
     WithWhatIsThere {
-        /// Whether a bookmark says where that ends.
+        /// Whether a bookmark marks the end of them.
         says_where_it_ends: bool,
     },
     /// With the next change.
@@ -39,19 +39,19 @@ pub(super) enum Beginning {
 pub(super) struct Session {
     /// Kinds and objects.
     pub(super) core: Arc<Core>,
-    /// What is watched.
+    /// The watched kind.
     pub(super) kind: Arc<Kind>,
-    /// Where; `None` for everywhere.
+    /// The namespace; `None` for all.
     pub(super) namespace: Option<Arc<str>>,
-    /// How it is shown.
+    /// The representation of objects.
     pub(super) face: Face,
-    /// Which objects.
+    /// The selected objects.
     pub(super) selector: Selector,
     /// Where it begins.
     pub(super) beginning: Beginning,
     /// Whether the watcher wants bookmarks.
     pub(super) bookmarks: bool,
-    /// How long it goes on.
+    /// How long it lasts.
     pub(super) lasts: Duration,
     /// To the watcher.
     pub(super) sender: mpsc::Sender<Bytes>,
@@ -59,9 +59,9 @@ pub(super) struct Session {
 
 /// Why a watch ends.
 enum End {
-    /// The watcher has gone, or takes nothing.
+    /// The watcher has disconnected, or accepts nothing.
     Gone,
-    /// With an error that the watcher is told.
+    /// With an error that is sent to the watcher.
     Error(Refusal),
 }
 
@@ -72,7 +72,7 @@ impl From<Refusal> for End {
 }
 
 impl Session {
-    /// Tells the watcher everything until it goes, the time is over or `stop` comes.
+    /// Sends events to the watcher until it disconnects, the time is over or `stop` is cancelled.
     pub(super) async fn run(self, stop: CancellationToken) {
         let sender = self.sender.clone();
         let ended = tokio::select! {
@@ -81,19 +81,19 @@ impl Session {
             () = stop.cancelled() => return,
         };
         if let Err(End::Error(refusal)) = ended {
-            // A watcher that is gone by now need not know.
+            // A watcher that has disconnected does not need it.
             let _ = timeout(PATIENCE, sender.send(frames::error(&refusal))).await;
         }
     }
 
     async fn told(self) -> Result<(), End> {
         let end = Instant::now() + self.lasts;
-        // A table describes its columns once.
+        // A table describes its columns only once.
         let mut described = true;
         let mut changes = match self.beginning {
             Beginning::WithWhatIsThere { says_where_it_ends } => {
                 let listed = self.listed()?;
-                // From here on nothing of this kind is missed, however long the watcher takes for what is there.
+                // From here on no change of this kind is missed, however slowly the watcher reads the existing objects.
                 let changes = self.changes(listed.revision)?;
                 self.what_is_there(listed, says_where_it_ends, &mut described).await?;
                 changes
@@ -122,7 +122,7 @@ impl Session {
         Ok(())
     }
 
-    /// A revision that this server gave out, or 410: a revision of another life of it would be waited for in vain.
+    /// A revision that this server gave out, or 410: a revision of another server's life might never come.
     fn known(&self, revision: u64) -> Result<u64, Refusal> {
         match self.core.store.revision() {
             now if revision > now => Err(too_old(revision, now)),

@@ -1,17 +1,17 @@
-//! What a watcher is told of a change, by whether it saw the object before and sees it now.
+//! The event that a watcher gets for a change, by whether it selected the object before and selects it now.
 //!
 //! Owns: that table. Must not: know objects.
 
-/// What a watcher is told.
+/// The event for a watcher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Told {
-    /// There is a new one.
+    /// A new object.
     Added,
-    /// One has changed.
+    /// A changed object.
     Modified,
-    /// One is gone.
+    /// A deleted object.
     Deleted,
-    /// One is no longer what the watcher selects: told as if it were gone.
+    /// The watcher no longer selects it: sent as if it were deleted.
     Left,
 }
 
@@ -26,7 +26,7 @@ impl Told {
     }
 }
 
-/// What is told, if anything.
+/// The event, if any.
 pub(super) fn told(seen_before: bool, seen_now: bool, deleted: bool) -> Option<Told> {
     match (seen_before, seen_now, deleted) {
         (true, _, true) => Some(Told::Deleted),

@@ -1,4 +1,4 @@
-//! Scripts as text: what is understood, and what is refused in which words.
+//! Scripts as text: what is accepted, and the messages of refusals.
 
 use super::*;
 

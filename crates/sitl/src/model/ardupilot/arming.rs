@@ -1,6 +1,6 @@
 //! Arming, disarming, and the preflight checks that run beside them.
 //!
-//! Owns: when motors start and stop, and the order of verdicts and texts. Must not: know why a single check fails.
+//! Owns: when motors start and stop, and the order of results and texts. Must not: know why a single check fails.
 
 use mavlink::dialects::ardupilotmega::MavSeverity;
 
@@ -13,14 +13,14 @@ use crate::model::plan::PlanKind;
 use crate::model::telemetry::id;
 use crate::wire::Address;
 
-/// The other force code ArduPilot takes for arming.
+/// The other code for forced arming that ArduPilot accepts.
 const FORCE_ARM: f32 = 2989.0;
 /// The preflight checks run once a second at this fraction of the second.
 const CHECK_PHASE_S: f64 = 0.45;
 const GCS_LOST: &str = "GCS failsafe on";
-/// The real one names the fence.
+/// The real one's text names the fence.
 const OUTSIDE_FENCE: &str = "Vehicle breaching fence";
-/// Reasons are told this many checks after they were told last; first with check 29, 30 s after the boot.
+/// Reasons are reported this many checks after the last report; first with check 29, 30 s after the boot.
 const CHECKS_PER_TEXT: u32 = 30;
 pub(super) const FIRST_TEXT: u32 = 29;
 
@@ -50,7 +50,7 @@ impl ArduPilot {
         if force && !booting {
             reasons.clear();
         }
-        // The mode is looked at only once nothing else is wrong; an empty mission is what is wrong with AUTO.
+        // The mode is checked only if nothing else fails; for AUTO the fault is an empty mission.
         if reasons.is_empty() && !self.mode_armable(core) {
             reasons.push(format!("{} mode not armable", modes::name(self.mode).unwrap_or("?")));
         }
@@ -133,12 +133,12 @@ impl ArduPilot {
             return;
         }
         let ok = self.failing(core).is_empty();
-        // What got worse is told with the next check, if it is so still.
+        // A failure is reported with the next check, if it still fails.
         let got_worse = std::mem::replace(&mut self.prearm_got_worse, self.prearm_ok && !ok);
         self.prearm_ok = ok;
         if !ok && (got_worse || due_for_text) {
             self.next_prearm_text = self.checks_run + CHECKS_PER_TEXT;
-            // A lost ground station is told only to who asks: it was never told unasked in a recording.
+            // A lost ground station is reported only on request: no recording has an unrequested report.
             let mut reasons = self.failing(core);
             reasons.retain(|reason| *reason != GCS_LOST);
             self.say_prearm(core, &reasons);
@@ -151,7 +151,7 @@ impl ArduPilot {
         }
     }
 
-    /// Reasons against arming, without the "Arm: " or "PreArm: " in front.
+    /// Reasons against arming, without the prefix "Arm: " or "PreArm: ".
     fn failing(&self, core: &Core) -> Vec<&'static str> {
         let mut reasons = checks::failing(&checks::Seen {
             uptime_s: core.uptime_s,

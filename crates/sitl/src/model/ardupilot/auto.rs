@@ -1,6 +1,6 @@
 //! AUTO: the mission as it is flown, item by item.
 //!
-//! Owns: beginning, reaching and leaving items, and the messages and texts on the way. Must not: take uploads.
+//! Owns: beginning, reaching and leaving items, and their messages and texts. Must not: accept uploads.
 
 use mavlink::dialects::ardupilotmega as apm;
 use mavlink::dialects::ardupilotmega::{MavMessage, MavSeverity};
@@ -15,7 +15,7 @@ use crate::model::plan::PlanKind;
 use crate::model::telemetry::id;
 use crate::wire::{Address, PlanItem};
 
-/// Items that only jump or set something may follow each other; more of them than this in a row is a circle.
+/// Items that only jump or set something may follow each other; more of them than this in a row is an endless loop.
 const PASSED_AT_ONCE: usize = 100;
 
 impl ArduPilot {
@@ -91,7 +91,7 @@ impl ArduPilot {
         }
     }
 
-    /// Says which item is current, and goes there if the mission runs.
+    /// Reports which item is current, and flies to it if the mission runs.
     pub(super) fn go_to_current_item(&mut self, core: &mut Core) {
         self.send(core, id::MISSION_CURRENT);
         if self.is_flying_mission() {
@@ -197,7 +197,7 @@ impl ArduPilot {
         self.mode == modes::AUTO && self.run.is_running()
     }
 
-    /// Begins the first item from `seq` on that moves the vehicle; the others are done on the way.
+    /// Begins the first item from `seq` on that moves the vehicle; the items before it are executed at once.
     fn begin_item(&mut self, core: &mut Core, seq: u16) {
         let mut seq = seq;
         for _ in 0..PASSED_AT_ONCE {
@@ -275,7 +275,7 @@ impl ArduPilot {
         core.uptime_s - since_s >= waits_s
     }
 
-    /// Nothing is left to fly: on the ground motors stop, in the air it waits where it is.
+    /// Nothing is left to fly: on the ground motors stop, in the air it waits at its place.
     fn end_mission(&mut self, core: &mut Core) {
         self.run.complete();
         if self.armed_s.is_none() {
@@ -288,7 +288,7 @@ impl ArduPilot {
         }
     }
 
-    /// Holds where it comes to a stop.
+    /// Holds at the point where it stops.
     pub(super) fn stop_here(&mut self, core: &Core) {
         let (position, velocity) = (core.airframe.position, core.airframe.velocity);
         let accel_m_s2 = (f64::from(core.params.get("WPNAV_ACCEL")) / 100.0).max(0.5);
@@ -311,7 +311,7 @@ impl ArduPilot {
         up.unwrap_or(core.airframe.position.up)
     }
 
-    /// A place of 0, 0 is here.
+    /// A place of 0, 0 means the present place.
     fn place_of(&self, core: &Core, item: &PlanItem) -> Neu {
         let over = if item.x == 0 && item.y == 0 {
             core.airframe.position
@@ -325,7 +325,7 @@ impl ArduPilot {
     }
 }
 
-/// The vehicle has all but arrived: it comes to a stop at each waypoint.
+/// The vehicle has almost arrived: it stops at each waypoint.
 fn is_slow(core: &Core) -> bool {
     const SLOW_M_S: f64 = 1.0;
     let velocity = core.airframe.velocity;

@@ -1,10 +1,10 @@
 //! ArduCopter's battery failsafe: voltage that stays low for BATT_LOW_TIMER seconds.
 //!
-//! Owns: the voltage model, the timers and the verdict. Must not: change modes.
+//! Owns: the voltage model, the timers and the charge state. Must not: change modes.
 
 use crate::model::core::Core;
 
-/// MAV_BATTERY_CHARGE_STATE, as far as this failsafe knows it.
+/// MAV_BATTERY_CHARGE_STATE, as far as this failsafe uses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 pub(super) enum Charge {
     Ok,
@@ -28,7 +28,7 @@ impl BatteryWatch {
         }
     }
 
-    /// Looks at the voltage; returns a charge state when it just got worse.
+    /// Checks the voltage; returns a charge state when it just got worse.
     pub(super) fn step(&mut self, core: &Core) -> Option<Charge> {
         let volts = volts(core);
         let since = |since: Option<f64>, limit: f32| {

@@ -1,4 +1,4 @@
-//! How ArduCopter boots: what it says, and the moments that matter, as recorded from ArduCopter 90700977 (SITL).
+//! How ArduCopter boots: its messages, and the important moments, as recorded from ArduCopter 90700977 (SITL).
 //!
 //! Owns: boot times, texts, and the steps of the boot. Must not: know why arming is refused.
 
@@ -10,13 +10,13 @@ use crate::model::core::Core;
 use crate::model::geo::Wgs84;
 use crate::model::telemetry::id;
 
-/// First HEARTBEAT. While it boots a clock of its own sends one each second, besides those that were asked for.
+/// First HEARTBEAT. During the boot a separate timer sends one each second, besides those that were requested.
 pub(super) const FIRST_HEARTBEAT_S: f64 = 1.0;
-/// End of the boot: state STANDBY; modes set earlier are forgotten.
+/// End of the boot: state STANDBY; modes set earlier are discarded.
 pub(super) const INITIALISED_S: f64 = 2.4;
 /// The battery was measured for the first time.
 pub(super) const BATTERY_READ_S: f64 = 2.5;
-/// Requests for mission items go out from here on; answers come sooner.
+/// Requests for mission items are sent from this time on; answers come sooner.
 pub(super) const ASKS_S: f64 = 2.7;
 /// GPS has a fix.
 pub(super) const GPS_FIX_S: f64 = 10.0;
@@ -75,7 +75,7 @@ impl ArduPilot {
         }
     }
 
-    /// The boot ends: a mode that was set meanwhile is forgotten.
+    /// The boot ends: a mode that was set meanwhile is discarded.
     fn finish_boot(&mut self, core: &mut Core) {
         self.initialised = true;
         if self.mode != modes::STABILIZE {

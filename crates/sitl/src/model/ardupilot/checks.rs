@@ -1,6 +1,6 @@
-//! ArduCopter's preflight checks: which of them fail at a moment of the boot, in the words of the real one.
+//! ArduCopter's preflight checks: which of them fail at a moment of the boot, with the texts of the real one.
 //!
-//! Owns: reasons. Must not: send them, or look at armed state.
+//! Owns: reasons. Must not: send them, or use the armed state.
 
 use super::boot::{INITIALISED_S, ORIGIN_S, SENSORS_SETTLED_S};
 use super::modes;
@@ -8,32 +8,32 @@ use super::modes;
 /// What is wrong with the battery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BatteryTrouble {
-    /// The failsafe was triggered since boot; a better voltage does not clear it.
+    /// The failsafe was triggered since boot; a higher voltage does not clear it.
     pub(super) failed: bool,
     /// It was, and the voltage is low now.
     pub(super) low_now: bool,
 }
 
-/// What the checks look at.
+/// The inputs of the checks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
     /// Seconds since boot.
     pub(super) uptime_s: f64,
     /// Mode number.
     pub(super) mode: u32,
-    /// The vehicle is to be refused for ever.
+    /// The vehicle never becomes ready.
     pub(super) never_ready: bool,
-    /// The estimator knows where it is.
+    /// The estimator has a position.
     pub(super) position: bool,
     /// There is a mission with more than home.
     pub(super) has_mission: bool,
-    /// The fence is on and watches more than height.
+    /// The fence is on and checks more than height.
     pub(super) fence_needs_position: bool,
     /// The battery.
     pub(super) battery: BatteryTrouble,
 }
 
-/// Reasons that stand against arming, without the "Arm: " or "PreArm: " in front.
+/// Reasons against arming, without the prefix "Arm: " or "PreArm: ".
 pub(super) fn failing(seen: &Seen) -> Vec<&'static str> {
     let Seen {
         uptime_s,

@@ -1,6 +1,6 @@
 //! How ArduCopter answers commands.
 //!
-//! Owns: verdicts, their order relative to texts and messages. Must not: move the airframe.
+//! Owns: results, their order relative to texts and messages. Must not: move the airframe.
 
 use mavlink::dialects::ardupilotmega::MavSeverity;
 
@@ -111,7 +111,7 @@ impl ArduPilot {
             us if us <= 1000.0 => return result::DENIED,
             us => {
                 let interval_s = f64::from(us) / 1e6;
-                // Streams of the same interval go out together.
+                // Streams of the same interval are sent together.
                 core.streams.in_step(message, interval_s, core.uptime_s, OWN_CLOCKS);
             }
         }
@@ -119,7 +119,7 @@ impl ArduPilot {
     }
 }
 
-/// CONDITION_YAW: where the nose points is not modelled.
+/// CONDITION_YAW: the heading is not modelled.
 fn condition_yaw(degrees: f32, relative: f32) -> u8 {
     if (0.0..=360.0).contains(&degrees) && (relative == 0.0 || relative == 1.0) {
         result::ACCEPTED

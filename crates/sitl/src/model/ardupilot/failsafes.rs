@@ -1,6 +1,6 @@
 //! What ArduCopter does when the battery, the ground station, the position or the fence fails.
 //!
-//! Owns: actions, the options that soften them, and texts. Must not: decide that something failed: the watches do.
+//! Owns: actions, the options that soften them, and texts. Must not: detect failures: the watches do.
 
 use mavlink::dialects::ardupilotmega::MavSeverity;
 
@@ -16,7 +16,7 @@ use crate::model::geo::Neu;
 const GCS_LOST_IN_AUTO_GOES_ON: u32 = 1 << 1;
 const LANDING_GOES_ON: u32 = 1 << 3;
 const PILOT_MODE_GOES_ON: u32 = 1 << 4;
-/// Further out than this a breach of the fence ends in a landing.
+/// A breach of the fence by more than this ends in a landing.
 const FENCE_GIVES_UP_M: f64 = 100.0;
 
 /// What a failsafe may do.
@@ -35,7 +35,7 @@ impl Action {
             0 => Self::GoOn,
             5 => Self::Land,
             7 => Self::Brake,
-            // The path that was flown is not kept: a smart return is a return.
+            // The flown path is not stored: a smart return is a return.
             _ => Self::Return,
         }
     }
@@ -178,7 +178,7 @@ impl ArduPilot {
         }
     }
 
-    /// Armed and on the ground: motors stop. In AUTO only if the mission did not begin.
+    /// Armed and on the ground: motors stop. In AUTO only if the mission has not begun.
     fn disarms_in_failsafe(&mut self, core: &mut Core) -> bool {
         let on_ground = self.landed(core) && !(self.mode == modes::AUTO && self.auto_armed);
         if on_ground && self.armed_s.is_some() {
@@ -187,7 +187,7 @@ impl ArduPilot {
         on_ground
     }
 
-    /// The vehicle is landing, and FS_OPTIONS lets it; what was a return becomes a landing.
+    /// The vehicle is landing, and FS_OPTIONS allows it to continue; a return becomes a landing.
     fn landing_goes_on(&mut self, core: &mut Core) -> bool {
         let landing = matches!(self.flight, Flight::Landing { .. });
         let goes_on = landing && core.params.get("FS_OPTIONS") as u32 & LANDING_GOES_ON != 0;
@@ -206,7 +206,7 @@ impl ArduPilot {
         self.text(core, MavSeverity::MAV_SEVERITY_WARNING, &text);
     }
 
-    /// Changes the mode; what cannot be done becomes a landing.
+    /// Changes the mode; if that is not possible, it lands.
     fn act(&mut self, core: &mut Core, action: Action) {
         let wanted = match action {
             Action::GoOn => return,
@@ -228,7 +228,7 @@ impl ArduPilot {
         }
     }
 
-    /// A motor stops: in the air that is a crash, whatever is tried. How it is told was not recorded.
+    /// A motor stops: in the air that is a crash, whatever is tried. Its messages were not recorded.
     pub(super) fn lose_motor(&mut self, core: &mut Core) {
         if self.armed_s.is_none() || self.landed(core) {
             return;

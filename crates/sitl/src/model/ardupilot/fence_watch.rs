@@ -1,4 +1,4 @@
-//! ArduCopter's fence: what is watched, what is breached, and what a target may be.
+//! ArduCopter's fence: what is checked, what is breached, and which targets are allowed.
 //!
 //! Owns: the switched-on kinds, breaches and their count. Must not: change modes or send.
 
@@ -58,7 +58,7 @@ impl FenceWatch {
         true
     }
 
-    /// Anything is watched.
+    /// Any kind is on.
     pub(super) fn is_on(&self) -> bool {
         self.enabled != 0
     }
@@ -78,12 +78,12 @@ impl FenceWatch {
         }
     }
 
-    /// More than height is watched, so that arming needs a position.
+    /// More than height is checked, so that arming needs a position.
     pub(super) fn needs_position(&self) -> bool {
         self.enabled & (CIRCLE | SHAPES) != 0
     }
 
-    /// Looks at where the vehicle is.
+    /// Checks the vehicle's place.
     pub(super) fn step(&mut self, core: &Core, home: Option<Wgs84>) -> Option<Change> {
         if self.enabled == 0 {
             return None;
@@ -101,13 +101,13 @@ impl FenceWatch {
         (was_breached && now == 0).then_some(Change::Clear)
     }
 
-    /// A point may be flown to.
+    /// Flying to the point is allowed.
     pub(super) fn allows(&self, core: &Core, home: Option<Wgs84>, point: Neu) -> bool {
         self.forbidden(core, home, point) == 0
     }
 
-    /// A velocity as far as avoidance of the fence (AVOID_ENABLE) lets it: it climbs no further than AVOID_MARGIN below the
-    /// fence, and creeps towards the circle, which it then breaches (seen on the real one).
+    /// A velocity as limited by avoidance of the fence (AVOID_ENABLE): it climbs no further than AVOID_MARGIN below the
+    /// fence, and moves slowly towards the circle, which it then breaches (recorded from the real one).
     pub(super) fn slowed(&self, core: &Core, home: Option<Wgs84>, wanted: Neu) -> Neu {
         const FENCES: u32 = 1;
         const BRAKES_M_S2: f64 = 1.0;
@@ -135,12 +135,12 @@ impl FenceWatch {
         allowed
     }
 
-    /// A watched fence is broken where the vehicle is now.
+    /// A fence that is on is broken at the vehicle's place.
     pub(super) fn broken_here(&self, core: &Core, home: Option<Wgs84>) -> bool {
         self.forbidden(core, home, core.airframe.position) != 0
     }
 
-    /// The watched kinds that `point` (from the place of boot) breaks.
+    /// The kinds that are on and that `point` (from the place of boot) breaks.
     fn forbidden(&self, core: &Core, home: Option<Wgs84>, point: Neu) -> u32 {
         let home = home.map_or(Neu::default(), |home| core.config.home.to_local(home));
         let metres = |name: &str| f64::from(core.params.get(name));

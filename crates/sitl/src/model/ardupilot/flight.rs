@@ -1,4 +1,4 @@
-//! How ArduCopter flies: take-off, guided flight, landing, return, and falling, one step at a time.
+//! How ArduCopter flies: takeoff, guided flight, landing, return, and falling, one step at a time.
 //!
 //! Owns: the flight state and its speeds, times and heights. Must not: answer messages or send texts.
 
@@ -6,40 +6,40 @@ use crate::model::airframe::{Airframe, Demand};
 use crate::model::geo::Neu;
 use crate::model::params::Params;
 
-/// Motors must have run this long before a take-off may begin (the arming delay).
+/// Motors must have run this long before a takeoff may begin (the arming delay).
 const ARMING_DELAY_S: f64 = 2.3;
-/// From the start of a take-off to lift-off: motors spool up.
+/// From the start of a takeoff to lift-off: motors spool up.
 const SPOOL_UP_S: f64 = 1.0;
-/// A landing that a failsafe began first hovers this long, so that a pilot may take over.
+/// A failsafe's landing first hovers this long, so that a pilot may take over.
 pub(super) const FAILSAFE_PAUSE_S: f64 = 4.0;
-/// Touch-down to "landed", and to motors off in LAND and RTL.
+/// Touchdown to "landed", and to motors off in LAND and RTL.
 const LANDED_AFTER_TOUCH_S: f64 = 1.5;
 const DISARM_AFTER_TOUCH_S: f64 = 2.08;
 /// The same after a fall with idle motors.
 const LANDED_AFTER_FALL_S: f64 = 2.0;
-/// A vehicle that stands on the ground when it is told to land is landed this much sooner.
+/// A vehicle that is on the ground when it gets the order to land is landed this much sooner.
 const FELT_EARLIER_S: f64 = 0.5;
 const CLIMB_ACCEL_M_S2: f64 = 1.0;
 /// A landing from above LAND_ALT_LOW.
 const LAND_BRAKES_M_S2: f64 = 0.5;
 const SLOW_BEFORE_LOW_M: f64 = 0.25;
-/// Sinking with the throttle stick at the bottom.
+/// The sink rate with the throttle stick at the bottom.
 const STICK_SINK_M_S: f64 = 2.4;
-/// A crash is one when the vehicle was tilted for this long (the crash check).
+/// The tilt must last this long to count as a crash (the crash check).
 const CRASH_NOTICED_S: f64 = 2.0;
 
-/// What a mode makes of a throttle stick at the bottom.
+/// The effect of a throttle stick at the bottom in a mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sink {
-    /// It comes down at a steady speed.
+    /// It descends at a steady speed.
     Steadily,
-    /// So it does, but it goes on flying on the ground.
+    /// The same, but it stays in flight on the ground.
     Circling,
     /// The motors idle: it falls.
     Falling,
 }
 
-/// Speeds that were ordered for the mode that is flown; `None`: as the parameters say. Metres a second.
+/// Speeds that were commanded for the present mode; `None`: as the parameters say. Metres a second.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Speeds {
     pub(super) over_ground: Option<f64>,
@@ -70,17 +70,17 @@ impl Speeds {
 pub(super) enum Flight {
     /// On the ground, landed.
     Landed,
-    /// A take-off was accepted and motors spool up; still landed until `begins_s`.
+    /// A takeoff was accepted and motors spool up; still landed until `begins_s`.
     Spooling { begins_s: f64, to_up_m: f64 },
-    /// A take-off that the throttle stick ends at once: in the air between these times.
+    /// A takeoff that the throttle stick ends at once: in the air between these times.
     Hopping { from_s: f64, until_s: f64 },
-    /// Climbing to the take-off height.
+    /// Climbing to the takeoff height.
     Climbing { to_up_m: f64 },
     /// Holding or going to a point.
     Guided { target: Neu },
-    /// Keeping a velocity (metres a second, as the fence allows) until the set-point is too old.
+    /// Keeping a velocity (metres a second, as limited by the fence) until the set-point is too old.
     Steered { wanted: Neu, allowed: Neu, until_s: f64 },
-    /// Coming down to land, not before `from_s`; `touched_s` once the ground is felt.
+    /// Landing, not before `from_s`; `touched_s` once it touches the ground.
     Landing { from_s: f64, touched_s: Option<f64> },
     /// Return: climb.
     ReturnClimb { to_up_m: f64 },
@@ -92,11 +92,11 @@ pub(super) enum Flight {
     Sinking { how: Sink, touched_s: Option<f64> },
     /// Motors stopped in the air.
     Falling,
-    /// A motor failed: it cannot be held; `down_s` once it lies on the ground.
+    /// A motor failed: it cannot hold its height; `down_s` once it is on the ground.
     Crashing { down_s: Option<f64> },
 }
 
-/// What a step of flight led to.
+/// The outcome of a step of flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Nothing,
@@ -104,12 +104,12 @@ pub(super) enum Outcome {
     HitGround(u32),
     /// Landed in an automatic mode: motors go off.
     LandedForGood,
-    /// Lay on the ground, tilted, for a while: motors go off.
+    /// It was on the ground, tilted, for a while: motors go off.
     Crashed,
 }
 
 impl Flight {
-    /// A take-off accepted at `now_s` by a vehicle armed at `armed_s`.
+    /// A takeoff accepted at `now_s` by a vehicle armed at `armed_s`.
     pub(super) fn take_off(now_s: f64, armed_s: f64, to_up_m: f64) -> Self {
         Self::Spooling {
             begins_s: now_s.max(armed_s + ARMING_DELAY_S) + SPOOL_UP_S,
@@ -117,7 +117,7 @@ impl Flight {
         }
     }
 
-    /// A landing where the airframe is, that begins at `from_s`.
+    /// A landing at the airframe's place, that begins at `from_s`.
     pub(super) fn land(from_s: f64) -> Self {
         Self::Landing {
             from_s,
@@ -125,7 +125,7 @@ impl Flight {
         }
     }
 
-    /// A return from where the airframe is: it climbs no higher than a cone around `home` reaches there.
+    /// A return from the airframe's place: it climbs no higher than the cone around `home` at that place.
     pub(super) fn go_home(airframe: &Airframe, params: &Params, home: Neu) -> Self {
         const LEAST_SLOPE: f64 = 0.5;
         let here = airframe.position;
@@ -149,7 +149,7 @@ impl Flight {
         }
     }
 
-    /// The autopilot holds itself for landed.
+    /// The autopilot considers itself landed.
     pub(super) fn landed(self, now_s: f64) -> bool {
         match self {
             Self::Landed | Self::Spooling { .. } => true,
@@ -161,7 +161,7 @@ impl Flight {
         }
     }
 
-    /// One step. `home` is where RTL goes.
+    /// One step. `home` is the target of RTL.
     pub(super) fn step(
         &mut self,
         airframe: &mut Airframe,
@@ -270,7 +270,7 @@ impl Flight {
             return Outcome::Nothing;
         }
         if airframe.on_ground() {
-            // Already down by another mode: felt at once.
+            // Already on the ground in another mode: detected at once.
             *self = Self::Landing {
                 from_s: now_s,
                 touched_s: Some(now_s - FELT_EARLIER_S),
@@ -279,7 +279,7 @@ impl Flight {
         }
         let slow = f64::from(params.get("LAND_SPEED")) / 100.0;
         let fast = speeds.descent(params);
-        // It brakes gently, and is slow a little before the low height.
+        // It brakes gently, and is slow shortly above the low height.
         let above_low = airframe.position.up - f64::from(params.get("LAND_ALT_LOW")) / 100.0 - SLOW_BEFORE_LOW_M;
         let speed = if above_low > 0.0 {
             let braking = 2.0 * LAND_BRAKES_M_S2 * above_low;
@@ -349,7 +349,7 @@ impl Flight {
     }
 }
 
-/// The real one limits jerk too, which comes to about 0.7 of the acceleration.
+/// The real one limits jerk too, which has the effect of about 0.7 of the acceleration.
 fn accel(params: &Params) -> f64 {
     f64::from(params.get("WPNAV_ACCEL")) / 100.0 * 0.7
 }

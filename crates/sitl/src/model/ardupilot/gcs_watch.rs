@@ -1,6 +1,6 @@
-//! ArduCopter's ground station failsafe: heartbeats of one system id that stop coming.
+//! ArduCopter's ground station failsafe: heartbeats of one system id that stop.
 //!
-//! Owns: whose heartbeats count and when they count as gone. Must not: change modes.
+//! Owns: whose heartbeats count and when they count as lost. Must not: change modes.
 
 use crate::model::core::Core;
 
@@ -11,7 +11,7 @@ pub(super) enum Change {
     Back,
 }
 
-/// See the module text. Nothing is lost before a first heartbeat came, nor while FS_GCS_ENABLE is 0.
+/// See the module text. Nothing is lost before a first heartbeat was received, nor while FS_GCS_ENABLE is 0.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct GcsWatch {
     heard_s: Option<f64>,
@@ -19,11 +19,11 @@ pub(super) struct GcsWatch {
     looked_s: f64,
 }
 
-/// It is looked at three times a second.
+/// The check runs three times a second.
 const LOOKS_EVERY_S: f64 = 1.0 / 3.0;
 
 impl GcsWatch {
-    /// A heartbeat came from `system`, of whatever type.
+    /// A heartbeat was received from `system`, of any type.
     pub(super) fn heartbeat(&mut self, core: &Core, system: u8) {
         if is_ground_station(core, system) {
             self.heard_s = Some(core.uptime_s);
@@ -51,7 +51,7 @@ impl GcsWatch {
     }
 }
 
-/// The system id is the one in MAV_GCS_SYSID, or lies between it and MAV_GCS_SYSID_HI where that is the higher.
+/// The system id is MAV_GCS_SYSID, or between it and MAV_GCS_SYSID_HI if that is higher.
 pub(super) fn is_ground_station(core: &Core, system: u8) -> bool {
     let first = core.params.get("MAV_GCS_SYSID");
     let last = core.params.get("MAV_GCS_SYSID_HI").max(first);

@@ -1,6 +1,6 @@
-//! Take-off and targets in GUIDED.
+//! Takeoff and targets in GUIDED.
 //!
-//! Owns: which are taken, and their frames. Must not: move the airframe.
+//! Owns: which are accepted, and their frames. Must not: move the airframe.
 
 use super::flight::Flight;
 use super::{ArduPilot, modes};
@@ -11,12 +11,12 @@ use crate::wire::{Command, CommandForm, GotoTarget, LocalTarget};
 /// MAV_FRAME numbers of altitude above home; the second is the `_INT` twin.
 const RELATIVE: u8 = 3;
 const RELATIVE_INT: u8 = 6;
-/// MAV_FRAME numbers of metres: from the place of boot, and from the vehicle, along the compass and along the nose.
+/// MAV_FRAME numbers of metres: from the place of boot, and from the vehicle, along the compass and along the heading.
 const LOCAL: u8 = 1;
 const LOCAL_OFFSET: u8 = 7;
 const BODY: u8 = 8;
 const BODY_OFFSET: u8 = 9;
-/// A take-off that the stick ends at once: from the command until it is off the ground, and until it is landed again.
+/// A takeoff that the stick ends at once: from the command until it is off the ground, and until it is landed again.
 const HOPS_AFTER_S: f64 = 1.9;
 const HOPS_FOR_S: f64 = 1.9;
 /// Bits of POSITION_TARGET_TYPEMASK.
@@ -44,7 +44,7 @@ impl ArduPilot {
                 result::ACCEPTED
             }
             (Some(_), modes::GUIDED_NO_GPS) if on_ground && higher => result::ACCEPTED,
-            // With the throttle stick at the bottom it comes down again at once.
+            // With the throttle stick at the bottom it lands again at once.
             (Some(_), mode) if on_ground && higher && modes::takes_off_by_stick(mode) => {
                 self.flight = Flight::Hopping {
                     from_s: core.uptime_s + HOPS_AFTER_S,
@@ -73,7 +73,7 @@ impl ArduPilot {
         result::ACCEPTED
     }
 
-    /// DO_SET_HOME: here, or at a place; MAV_RESULT.
+    /// DO_SET_HOME: at the present place, or at a given one; MAV_RESULT.
     pub(super) fn choose_home(&mut self, core: &mut Core, command: &Command) -> u8 {
         let place = match command.form {
             _ if command.params[0] == 1.0 => None,
@@ -93,7 +93,7 @@ impl ArduPilot {
         result::ACCEPTED
     }
 
-    /// DO_REPOSITION; MAV_RESULT. On the ground it is accepted too, and moves nothing.
+    /// DO_REPOSITION; MAV_RESULT. On the ground it is accepted too, without effect.
     pub(super) fn reposition(&mut self, core: &mut Core, command: &Command) -> u8 {
         let CommandForm::Int { frame, x, y, z } = command.form else {
             return result::UNSUPPORTED;
@@ -121,7 +121,7 @@ impl ArduPilot {
         result::ACCEPTED
     }
 
-    /// SET_POSITION_TARGET_GLOBAL_INT: what cannot be flown to is ignored without a word.
+    /// SET_POSITION_TARGET_GLOBAL_INT: an unreachable target is ignored without a text.
     pub(super) fn goto(&mut self, core: &Core, target: &GotoTarget) {
         let Some(up) = height_above_boot(core, target.frame, f64::from(target.alt_m)) else {
             return self.stop_guided(core);
@@ -133,7 +133,7 @@ impl ArduPilot {
         self.follow(core, target.type_mask, point, target.velocity_m_s);
     }
 
-    /// SET_POSITION_TARGET_LOCAL_NED. The nose points north.
+    /// SET_POSITION_TARGET_LOCAL_NED. The heading is north.
     pub(super) fn steer(&mut self, core: &Core, target: &LocalTarget) {
         let [north, east, down] = target.place_m.map(f64::from);
         let offset = Neu { north, east, up: -down };
@@ -152,7 +152,7 @@ impl ArduPilot {
         self.follow(core, target.type_mask, point, target.velocity_m_s);
     }
 
-    /// A set-point with a place, a velocity, or neither: then it stops.
+    /// A set-point with a position, a velocity, or neither: then it stops.
     fn follow(&mut self, core: &Core, mask: u16, point: Neu, velocity: [f32; 3]) {
         if !self.takes_setpoints(core) {
             return;
@@ -178,7 +178,7 @@ impl ArduPilot {
         self.armed_s.is_some() && !self.landed(core) && self.mode == modes::GUIDED
     }
 
-    /// What makes no sense stops it.
+    /// An invalid set-point stops it.
     fn stop_guided(&mut self, core: &Core) {
         if self.takes_setpoints(core) && !matches!(self.flight, Flight::Climbing { .. }) {
             self.stop_here(core);
@@ -186,7 +186,7 @@ impl ArduPilot {
     }
 }
 
-/// Height above the place of boot of an altitude in `frame`; `None` for a frame without meaning here.
+/// Height above the place of boot of an altitude in `frame`; `None` for a frame that is not supported here.
 pub(super) fn height_above_boot(core: &Core, frame: u8, altitude_m: f64) -> Option<f64> {
     match frame {
         0 | 5 => Some(altitude_m - core.config.home.amsl_m),

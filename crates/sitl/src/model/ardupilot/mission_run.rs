@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-/// MISSION_STATE, but for "no mission" and "paused".
+/// MISSION_STATE, without "no mission" and "paused".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
     #[default]
@@ -21,9 +21,9 @@ pub(super) struct MissionRun {
     state: State,
     current: u16,
     pub(super) paused: bool,
-    /// A take-off item waits for the word to go: MISSION_START, or a raised throttle.
+    /// A takeoff item waits for the start: MISSION_START, or a raised throttle.
     pub(super) takeoff_waits: bool,
-    /// Since when the vehicle is where the current item wants it.
+    /// Since when the vehicle is at the current item's place.
     pub(super) there_since_s: Option<f64>,
     jumps: BTreeMap<u16, u16>,
 }
@@ -41,7 +41,7 @@ impl MissionRun {
         }
     }
 
-    /// The item that is flown, or would be.
+    /// The item that is being flown, or would be.
     pub(super) fn current(&self) -> u16 {
         self.current
     }
@@ -50,12 +50,12 @@ impl MissionRun {
         self.state == State::Running
     }
 
-    /// It can go on where it was.
+    /// It can continue where it was.
     pub(super) fn can_resume(&self) -> bool {
         self.state == State::Stopped && self.current > 0
     }
 
-    /// Begins `item`, or begins it anew.
+    /// Begins `item`, or begins it again.
     pub(super) fn begin(&mut self, item: u16) {
         self.state = State::Running;
         self.current = item;
@@ -84,7 +84,7 @@ impl MissionRun {
         };
     }
 
-    /// The mission is gone.
+    /// The mission was removed.
     pub(super) fn forget(&mut self) {
         *self = Self::default();
     }
@@ -93,7 +93,7 @@ impl MissionRun {
         self.jumps.clear();
     }
 
-    /// Whether the jump item at `place` is taken once more; it may be taken `times`, below 0 without end.
+    /// Whether the jump item at `place` is taken once more; it may be taken `times`; below 0: without limit.
     pub(super) fn jumps_again(&mut self, place: u16, times: f32) -> bool {
         let taken = self.jumps.entry(place).or_default();
         let again = times < 0.0 || f32::from(*taken) < times;

@@ -1,6 +1,6 @@
-//! Changing modes: what each asks for, and how a request for one is answered.
+//! Changing modes: the requirements of each, and how a request for one is answered.
 //!
-//! Owns: when a change is refused and in which words, and the heartbeat that follows. Must not: decide on failsafes.
+//! Owns: when a change is refused, with which text, and the heartbeat that follows. Must not: decide on failsafes.
 
 use mavlink::dialects::ardupilotmega::MavSeverity;
 
@@ -11,11 +11,11 @@ use crate::model::plan::PlanKind;
 use crate::model::telemetry::id;
 use crate::wire::Address;
 
-/// Why a mode cannot be entered, as texts say it.
+/// Why a mode cannot be entered, as in texts.
 pub(super) type Refusal = &'static str;
 
 impl ArduPilot {
-    /// Changes the mode if it can.
+    /// Changes the mode if possible.
     pub(super) fn set_mode(&mut self, core: &mut Core, mode: u32) -> Result<(), Refusal> {
         if mode == self.mode {
             return Ok(());
@@ -56,7 +56,7 @@ impl ArduPilot {
         Ok(())
     }
 
-    /// An armed vehicle on the ground may not begin a mission that does not begin with a take-off.
+    /// An armed vehicle on the ground may not begin a mission that does not begin with a takeoff.
     fn can_start_mission(&mut self, core: &mut Core) -> Result<(), Refusal> {
         if self.plans.items(PlanKind::Mission).len() <= 1 {
             return Err("init failed");
@@ -68,7 +68,7 @@ impl ArduPilot {
         Ok(())
     }
 
-    /// Changes the mode and answers a command with what came of it.
+    /// Changes the mode and answers a command with the result.
     pub(super) fn mode_by_command(&mut self, core: &mut Core, from: Address, command: u16, mode: u32) {
         let changed = self.set_mode(core, mode);
         core.ack(

@@ -38,32 +38,32 @@ const NAMES: &[(u32, &str)] = &[
     (27, "AUTO RTL"),
 ];
 
-/// The name of a mode, or `None` when this copter has no such mode.
+/// The name of a mode, or `None` when this copter does not have it.
 pub(super) fn name(mode: u32) -> Option<&'static str> {
     NAMES.iter().find(|(number, _)| *number == mode).map(|&(_, name)| name)
 }
 
-/// The mode can be armed in by a ground station.
+/// A ground station can arm in the mode.
 pub(super) fn armable(mode: u32) -> bool {
     matches!(mode, 0 | 1 | 2 | 4 | 5 | 11 | 13 | 16 | 18 | 20 | 24)
 }
 
-/// The mode flies by a position estimate, so the preflight checks ask for one.
+/// The mode needs a position estimate, so the preflight checks require one.
 pub(super) fn needs_position(mode: u32) -> bool {
     matches!(mode, 3 | 4 | 5 | 6 | 7 | 11 | 16 | 17 | 18 | 19 | 21 | 23 | 24)
 }
 
-/// A pilot's mode in which a take-off can be commanded.
+/// A pilot's mode in which a takeoff can be commanded.
 pub(super) fn takes_off_by_stick(mode: u32) -> bool {
     matches!(mode, 5 | 16 | 24)
 }
 
-/// The mode cannot be begun by this vehicle: no flip or tuning without a pilot, nobody to follow, nowhere to land.
+/// The mode cannot be started by this vehicle: no flip or tuning without a pilot, no vehicle to follow, no landing target.
 pub(super) fn needs_more(mode: u32) -> bool {
     matches!(mode, 14 | 15 | 23 | 27)
 }
 
-/// What it makes of a throttle stick at the bottom; `None`: it stays where it is.
+/// The effect of a throttle stick at the bottom; `None`: it stays at its place.
 pub(super) fn sink(mode: u32) -> Option<Sink> {
     match mode {
         0 | 1 | 11 => Some(Sink::Falling),
@@ -73,7 +73,7 @@ pub(super) fn sink(mode: u32) -> Option<Sink> {
     }
 }
 
-/// The mode follows a path, at speeds that can be ordered.
+/// The mode follows a path, at speeds that can be commanded.
 pub(super) fn takes_speeds(mode: u32) -> bool {
     matches!(mode, 3 | 4 | 6 | 20 | 21 | 23)
 }
@@ -83,7 +83,7 @@ pub(super) fn follows_sticks(mode: u32) -> bool {
     matches!(mode, 0 | 1 | 2 | 5 | 11 | 13 | 14 | 15 | 16 | 24)
 }
 
-/// The other half of base_mode: 81 in pilot modes, 89 in the others.
+/// `base_mode` of HEARTBEAT without the armed bit: 81 in pilot modes, 89 in the others.
 pub(super) fn base_mode_bits(mode: u32) -> u8 {
     if matches!(mode, 3..=7 | 9 | 16 | 17 | 20 | 21 | 23) {
         89

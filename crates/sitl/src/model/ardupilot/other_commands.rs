@@ -1,7 +1,7 @@
-//! Commands that change nothing that is modelled, and how ArduCopter answers them with all parameters zero.
+//! Commands without effect on what is modelled, and how ArduCopter answers them with all parameters zero.
 //!
-//! Owns: the verdicts, as given by the real one (90700977) to each of them on the ground and in the air.
-//! Must not: know the vehicle's state: where a verdict depends on it, the command stands in `commands`.
+//! Owns: the results, as the real one (90700977) answered each of them on the ground and in the air.
+//! Must not: know the vehicle's state: if a result depends on it, the command is in `commands`.
 
 use crate::model::core::result;
 use crate::wire::CommandForm;

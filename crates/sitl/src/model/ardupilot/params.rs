@@ -1,5 +1,5 @@
-//! ArduCopter parameters that ground stations, tests and this profile ask for, with its defaults, and how it answers
-//! for them.
+//! ArduCopter parameters that ground stations, tests and this profile use, with its defaults, and the answers
+//! to requests for them.
 //!
 //! Owns: the rows, and the messages of the parameter protocol. Must not: act on a value.
 
@@ -67,15 +67,15 @@ const ROWS: &[(&str, ParamKind, f32)] = &[
     ("WPNAV_SPEED_UP", Real32, 250.0),
 ];
 
-/// Names of the libraries' parameters begin so. The others are the vehicle's own.
+/// Prefixes of the libraries' parameters. The others are the vehicle's own.
 const LIBRARIES: &[&str] = &[
     "ARMING_", "AVOID_", "BATT_", "FENCE_", "FRAME_", "MAV_", "MIS_", "SIM_", "WPNAV_",
 ];
 
-/// A parameter list goes out at this many values a step, so that a slow link is not flooded.
+/// A parameter list is sent at this many values a step, so that a slow link is not flooded.
 const LISTED_PER_STEP: usize = 4;
 
-/// In the answer to a write, and to a read by name, in place of the index.
+/// The index in the answer to a write, and to a read by name.
 const NO_INDEX: u16 = u16::MAX;
 
 pub(in crate::model) fn params() -> Params {
@@ -115,7 +115,7 @@ impl ArduPilot {
         else {
             return;
         };
-        // A library's default that was never stored has no type in the storage: it is told as a float.
+        // A library's default that was never stored has no type in the storage: it is sent as a float.
         let untyped = !param.stored && LIBRARIES.iter().any(|library| name.starts_with(library));
         let told = Param {
             kind: if untyped { Real32 } else { param.kind },
@@ -125,7 +125,7 @@ impl ArduPilot {
         self.after_param(core, name);
     }
 
-    /// PARAM_REQUEST_LIST: from the start, also when one is under way.
+    /// PARAM_REQUEST_LIST: from the start, also when one is in progress.
     pub(super) fn list_params(&mut self) {
         self.listing = Some(0);
     }
@@ -137,7 +137,7 @@ impl ArduPilot {
                 self.listing = None;
                 return;
             };
-            // The table is far shorter than 65535.
+            // The table has far fewer than 65535 rows.
             core.send(value(core, &param, at as u16));
             self.listing = Some(at + 1);
         }

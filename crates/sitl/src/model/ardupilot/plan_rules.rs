@@ -1,6 +1,6 @@
 //! ArduCopter's side of the mission protocol, from recordings of 90700977 and its documentation.
 //!
-//! Owns: what it takes as an item, how items are read back, its timers. Must not: hold plans.
+//! Owns: which items it accepts, how items are read back, its timers. Must not: hold plans.
 
 use crate::model::geo::Neu;
 use crate::model::plan::{Fence, PlanKind, PlanRules, fence_item, verdict};
@@ -75,7 +75,7 @@ pub(super) fn name(command: u16) -> &'static str {
 
 fn judge(kind: PlanKind, place: usize, item: &PlanItem) -> u8 {
     match kind {
-        // Home is replaced by its own, whatever it is.
+        // Item 0, home, is always replaced by its own.
         PlanKind::Mission if place == 0 => verdict::ACCEPTED,
         PlanKind::Mission if WITHOUT_PLACE.contains(&item.command) => numbers(item),
         PlanKind::Mission if WITH_PLACE.contains(&item.command) => {
@@ -94,7 +94,7 @@ fn first_refusal(verdicts: &[u8]) -> u8 {
     refusal.copied().unwrap_or(verdict::ACCEPTED)
 }
 
-/// Parameters must be numbers; a yaw (parameter 4) may be left open.
+/// Parameters must be numbers; a yaw (parameter 4) may be NaN.
 fn numbers(item: &PlanItem) -> u8 {
     let yaw_may_be_open = matches!(item.command, item::WAYPOINT | item::LAND | item::TAKEOFF);
     let bad = |(place, param): (usize, &f32)| {
@@ -138,7 +138,7 @@ fn judge_whole(kind: PlanKind, items: &[PlanItem]) -> Vec<String> {
 }
 
 fn as_stored(kind: PlanKind, item: PlanItem) -> PlanItem {
-    // Frames are kept as absolute, above home, or above terrain.
+    // Frames are stored as absolute, above home, or above terrain.
     let frame = match item.frame {
         3 | 6 => 3,
         10 | 11 => 10,

@@ -1,13 +1,13 @@
-//! ArduCopter's position estimate: when it is there, and the failsafe when GPS goes.
+//! ArduCopter's position estimate: when it exists, and the failsafe when GPS is lost.
 //!
 //! Owns: the times between losing GPS and acting, as recorded. Must not: change modes.
 
 use super::boot::{GPS_FIX_S, POSITION_S};
 use crate::model::core::Core;
 
-/// Without GPS the estimate holds this long.
+/// Without GPS the estimate stays valid this long.
 const HOLDS_S: f64 = 7.4;
-/// And the failsafe acts this long after GPS went.
+/// The failsafe acts this long after GPS was lost.
 const ACTS_S: f64 = 8.0;
 
 /// What just changed.
@@ -26,17 +26,17 @@ pub(super) struct PositionWatch {
 }
 
 impl PositionWatch {
-    /// The receiver has a fix. SIM_GPS1_ENABLE takes it away, and so does a broken receiver.
+    /// The receiver has a fix. SIM_GPS1_ENABLE can remove it, and so can a broken receiver.
     pub(super) fn has_fix(&self, core: &Core) -> bool {
         core.uptime_s >= GPS_FIX_S && !self.receiver_broken && core.params.get("SIM_GPS1_ENABLE") > 0.0
     }
 
-    /// The receiver works, or breaks.
+    /// The receiver works, or is broken.
     pub(super) fn set_receiver(&mut self, works: bool) {
         self.receiver_broken = !works;
     }
 
-    /// The estimator knows where the vehicle is.
+    /// The estimator has a position.
     pub(super) fn is_known(&self, core: &Core) -> bool {
         core.uptime_s >= POSITION_S && self.gps_lost_s.is_none_or(|at| core.uptime_s < at + HOLDS_S)
     }
@@ -46,7 +46,7 @@ impl PositionWatch {
         self.failed
     }
 
-    /// Looks at the receiver. The failsafe comes only while `armed`, and goes when GPS is back.
+    /// Checks the receiver. The failsafe begins only while `armed`, and ends when GPS is back.
     pub(super) fn step(&mut self, core: &Core, armed: bool) -> Option<Change> {
         if core.uptime_s < GPS_FIX_S {
             return None;

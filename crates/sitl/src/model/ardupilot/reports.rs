@@ -20,7 +20,7 @@ const FENCE: u32 = 0x0010_0000;
 /// Vertical and horizontal position control.
 const POSITION_CONTROL: u32 = 0x6000;
 
-/// Messages that can be asked for, at intervals or once: all those of the real one (90700977).
+/// Messages that can be requested, at intervals or once: all those of the real one (90700977).
 const KNOWN: &[u32] = &[
     0, 1, 2, 22, 24, 26, 27, 29, 30, 31, 32, 33, 35, 36, 42, 46, 49, 62, 65, 74, 83, 85, 87, 100, 105, 108, 116, 124,
     125, 127, 128, 129, 132, 133, 136, 137, 143, 147, 148, 152, 162, 163, 164, 165, 168, 173, 178, 180, 191, 192, 193,
@@ -28,7 +28,7 @@ const KNOWN: &[u32] = &[
     435, 437, 9005, 11030,
 ];
 
-/// Whether the message id can be asked for.
+/// Whether the message id can be requested.
 pub(super) fn known(message: u32) -> bool {
     KNOWN.contains(&message)
 }
@@ -154,7 +154,7 @@ impl ArduPilot {
             current_consumed: core.battery.consumed_mah(),
             battery_remaining: core.battery.remaining(),
             charge_state: match self.watch.charge {
-                // Nothing was measured yet.
+                // No measurement yet.
                 _ if core.uptime_s < super::boot::BATTERY_READ_S => {
                     apm::MavBatteryChargeState::MAV_BATTERY_CHARGE_STATE_UNHEALTHY
                 }

@@ -62,7 +62,7 @@ impl ArduPilot {
         }
     }
 
-    /// A command to a component that it never heard of is its own.
+    /// A command to a component that never sent anything to it is its own.
     fn is_ours(&self, core: &Core, to: Address) -> bool {
         to.system == core.config.system_id && (core.is_for_us(to) || !self.components.contains(&to.component))
     }
@@ -145,7 +145,7 @@ impl ArduPilot {
 
     fn read_fence(&mut self, core: &mut Core) {
         let read = Fence::read(self.plans.items(PlanKind::Fence), |x, y| core.local_e7(x, y));
-        // A plan that does not hold together was not stored.
+        // An inconsistent plan was not stored.
         self.fence.shapes = read.unwrap_or_default();
         self.text(core, MavSeverity::MAV_SEVERITY_DEBUG, "Fence Indexed OK");
     }

@@ -1,6 +1,6 @@
-//! How ArduCopter gets its words onto the link: streams, single messages, texts, and what waits while the link is blocked.
+//! What ArduCopter sends on the link: streams, single messages, texts, and what waits while the link is blocked.
 //!
-//! Owns: when something is sent. Must not: know what is in a message.
+//! Owns: when something is sent. Must not: know the content of a message.
 
 use mavlink::dialects::ardupilotmega as apm;
 use mavlink::dialects::ardupilotmega::{MavMessage, MavSeverity};
@@ -10,9 +10,9 @@ use super::boot::INITIALISED_S;
 use crate::model::core::Core;
 use crate::model::telemetry::{self, id};
 
-/// While a plan is uploaded the streams that were asked for are slower, so that the link is free for it.
+/// While a plan is uploaded the requested streams are slower, so that the link is free for it.
 const SLOWER_IN_UPLOAD: f64 = 4.0;
-/// Streams with clocks of their own.
+/// Streams with timers of their own.
 pub(super) const OWN_CLOCKS: &[u32] = &[id::HEARTBEAT, id::TIMESYNC];
 /// Texts that wait for a blocked link; further ones are lost.
 const TEXTS_THAT_WAIT: usize = 30;
@@ -25,13 +25,13 @@ pub(super) struct Voice {
     text_id: u16,
     due: Vec<u32>,
     blocked: bool,
-    /// Each message waits once, and says how things are when it goes out.
+    /// Each message waits once, and has the state at the time when it is sent.
     waiting: Vec<u32>,
     waiting_texts: Vec<(MavSeverity, String)>,
 }
 
 impl ArduPilot {
-    /// Sends `message`, if there is anything to say in it.
+    /// Sends `message`, if it has content now.
     pub(super) fn send(&mut self, core: &mut Core, message: u32) {
         if self.voice.blocked {
             if !self.voice.waiting.contains(&message) {
@@ -51,7 +51,7 @@ impl ArduPilot {
         }
     }
 
-    /// Texts go out only once something was heard on the link; earlier ones are lost.
+    /// Texts are sent only once something was received on the link; earlier ones are lost.
     pub(super) fn text(&mut self, core: &mut Core, severity: MavSeverity, text: &str) {
         if !core.heard_peer {
             return;
@@ -76,7 +76,7 @@ impl ArduPilot {
 
     pub(super) fn stream_step(&mut self, core: &mut Core) {
         let slower = match () {
-            // A request that cannot go out stands before all else in the queue.
+            // A request that cannot be sent is first in the queue.
             () if self.plans.waits_to_ask() => f64::INFINITY,
             () if self.plans.is_receiving() => SLOWER_IN_UPLOAD,
             () => 1.0,
@@ -84,7 +84,7 @@ impl ArduPilot {
         let mut due = std::mem::take(&mut self.voice.due);
         core.streams
             .take_due_slowed(core.uptime_s, &mut due, slower, OWN_CLOCKS);
-        // What was asked for during the boot keeps its clock, but only heartbeats are sent.
+        // Streams that were requested during the boot keep their timers, but only heartbeats are sent.
         let booting = core.uptime_s < INITIALISED_S;
         for message in due.drain(..).filter(|message| !booting || *message == id::HEARTBEAT) {
             self.send(core, message);
@@ -92,7 +92,7 @@ impl ArduPilot {
         self.voice.due = due;
     }
 
-    /// The link takes nothing more, or takes again: then what waited goes out at once.
+    /// The link is blocked, or free again: then everything that waited is sent at once.
     pub(super) fn block_voice(&mut self, core: &mut Core, blocked: bool) {
         self.voice.blocked = blocked;
         if blocked {

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use super::packet::{DATA, Refusal};
 
-/// A file whose content is made when it is first asked for.
+/// A file whose content is created when it is first requested.
 #[derive(Debug)]
 pub(in crate::model) struct File {
     /// Without a leading slash.

@@ -46,7 +46,7 @@ pub(super) struct Packet {
     pub(super) seq: u16,
     pub(super) session: u8,
     pub(super) opcode: u8,
-    /// Bytes of data; in a read request, bytes wanted.
+    /// Bytes of data; in a read request, bytes requested.
     pub(super) size: u8,
     pub(super) req_opcode: u8,
     pub(super) burst_complete: bool,
@@ -55,7 +55,7 @@ pub(super) struct Packet {
 }
 
 impl Packet {
-    /// Reads a packet; bytes that are not there count as zero.
+    /// Reads a packet; missing bytes count as zero.
     pub(super) fn decode(payload: &[u8]) -> Self {
         let byte = |index: usize| payload.get(index).copied().unwrap_or(0);
         let size = byte(4);
@@ -94,7 +94,7 @@ impl Packet {
         std::str::from_utf8(&self.data[..end]).unwrap_or("")
     }
 
-    /// The answer that brings `data`, at most [`DATA`] bytes.
+    /// The answer with `data`, at most [`DATA`] bytes.
     pub(super) fn acknowledged(&self, data: &[u8]) -> Self {
         self.answer(opcode::ACK, data)
     }

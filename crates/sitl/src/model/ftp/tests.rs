@@ -1,4 +1,4 @@
-//! The file server against a client that loses packets and asks for nonsense.
+//! The file server against a client that loses packets and sends invalid requests.
 
 use super::packet::{DATA, Packet, opcode};
 use super::*;

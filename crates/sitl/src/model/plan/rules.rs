@@ -1,6 +1,6 @@
-//! In what the mission protocols of the autopilots differ, and the words they share.
+//! The differences between the mission protocols of the autopilots, and the numbers that they share.
 //!
-//! Owns: the table of differences, kinds and verdicts. Must not: hold plans.
+//! Owns: the table of differences, kinds and results. Must not: hold plans.
 
 use crate::wire::{PlanItem, PlanReply};
 
@@ -57,28 +57,28 @@ impl PlanKind {
     }
 }
 
-/// How one autopilot speaks the mission protocol.
+/// The behavior of one autopilot in the mission protocol.
 #[derive(Debug)]
 pub(in crate::model) struct PlanRules {
-    /// Asks with MISSION_REQUEST (40) instead of MISSION_REQUEST_INT (51).
+    /// Requests items with MISSION_REQUEST (40) instead of MISSION_REQUEST_INT (51).
     pub(in crate::model) asks_the_old_way: bool,
     /// A request without answer is repeated after this.
     pub(in crate::model) repeat_s: f64,
-    /// An upload is given up when nothing came for this long.
+    /// An upload is given up when nothing was received for this long.
     pub(in crate::model) give_up_s: f64,
-    /// MISSION_ACK with which an upload is given up; `None`: no word.
+    /// MISSION_ACK with which an upload is given up; `None`: no answer.
     pub(in crate::model) gives_up_with: Option<u8>,
     /// Uploads of another kind are not begun while one is open.
     pub(in crate::model) one_upload_at_a_time: bool,
-    /// A mission is replaced only once all of it came. Fences and rally points always are.
+    /// A mission is replaced only once all of it was received. Fences and rally points always are.
     pub(in crate::model) atomic_missions: bool,
-    /// MISSION_ACK to an item that was not asked for now; the upload goes on. `None`: no word.
+    /// MISSION_ACK to an item that was not requested now; the upload continues. `None`: no answer.
     pub(in crate::model) answer_to_wrong_sequence: Option<u8>,
-    /// An item that was not asked for now keeps the upload alive.
+    /// An item that was not requested now keeps the upload alive.
     pub(in crate::model) any_item_is_life: bool,
-    /// MISSION_ACK to an item without an upload; `None`: no word.
+    /// MISSION_ACK to an item without an upload; `None`: no answer.
     pub(in crate::model) answer_to_stray_item: Option<u8>,
-    /// Items are given only after MISSION_REQUEST_LIST.
+    /// Items are sent only after MISSION_REQUEST_LIST.
     pub(in crate::model) gives_items_only_in_a_download: bool,
     /// MISSION_ACK 15 of the peer ends an upload.
     pub(in crate::model) uploads_can_be_cancelled: bool,
@@ -88,9 +88,9 @@ pub(in crate::model) struct PlanRules {
     pub(in crate::model) first_item_is_home: bool,
     /// Downloaded items have the current flag.
     pub(in crate::model) marks_current: bool,
-    /// Plans have an identity made of their content.
+    /// Plans have an identity computed from their content.
     pub(in crate::model) opaque_ids: bool,
-    /// How many items fit: mission, fence, rally.
+    /// The limits of items: mission, fence, rally.
     pub(in crate::model) limits: [usize; 3],
     /// MAV_MISSION_RESULT on one item at a place of the plan.
     pub(in crate::model) judge: fn(PlanKind, usize, &PlanItem) -> u8,
@@ -113,7 +113,7 @@ impl PlanRules {
     }
 }
 
-/// A number made of all fields of all items, never 0 unless there are none (FNV-1a; the real number is another one, but
+/// A number computed from all fields of all items, never 0 unless there are none (FNV-1a; the real number differs, but
 /// peers only compare it).
 pub(super) fn opaque_id(items: &[PlanItem]) -> u32 {
     if items.is_empty() {

@@ -1,6 +1,6 @@
-//! The mission protocol in sentences, with rules as lenient as ArduPilot's and as strict as PX4's.
+//! Tests of the mission protocol, with rules as lenient as ArduPilot's and as strict as PX4's.
 //!
-//! Owns: those rules, and short ways to talk. Must not: test the judgement of either autopilot on an item.
+//! Owns: those rules, and short test helpers. Must not: test how either autopilot judges an item.
 
 mod downloads;
 mod uploads;

@@ -1,4 +1,4 @@
-//! One open upload: what came so far, and when to ask again or give up.
+//! One open upload: the items so far, and when to repeat a request or give up.
 //!
 //! Owns: the timers of an upload. Must not: judge items or send.
 
@@ -22,7 +22,7 @@ pub(super) struct Upload {
     pub(super) from: Address,
     count: usize,
     items: Vec<PlanItem>,
-    /// `None` until the first request went out.
+    /// `None` until the first request was sent.
     asked_s: Option<f64>,
     heard_s: f64,
 }
@@ -52,7 +52,7 @@ impl Upload {
         self.asked_s = Some(now_s);
     }
 
-    /// A sign of life that brought nothing; returns the item to ask for again.
+    /// A sign of life without an item; returns the item to request again.
     pub(super) fn revive(&mut self, now_s: f64) -> u16 {
         self.heard_s = now_s;
         self.next_seq()

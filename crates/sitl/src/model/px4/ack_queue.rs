@@ -1,8 +1,8 @@
-//! The queue between PX4's modules and its link, through which every COMMAND_ACK goes.
+//! The queue between PX4's modules and its link, which every COMMAND_ACK passes.
 //!
-//! Owns: order and loss of acks. Must not: decide a verdict.
+//! Owns: order and loss of acks. Must not: decide a result.
 //!
-//! The queue has four places and the link empties it once in its loop. When more acks come in between, the oldest are
+//! The queue has four places and the link empties it once per loop. When more acks are queued in between, the oldest are
 //! overwritten: of ten commands at once four are acknowledged, of three mode changes with two acks each four (recorded).
 
 use std::collections::VecDeque;
@@ -24,7 +24,7 @@ impl AckQueue {
         self.0.push_back((to, command, result));
     }
 
-    /// The link's loop: sends all that is there.
+    /// The link's loop: sends all acks in the queue.
     pub(super) fn send(&mut self, core: &mut Core) {
         for (to, command, result) in self.0.drain(..) {
             core.ack(to, command, result);

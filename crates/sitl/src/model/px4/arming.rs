@@ -1,6 +1,6 @@
 //! How PX4 arms and disarms.
 //!
-//! Owns: the verdicts on ARM_DISARM, what arming and disarming change, and disarming by itself.
+//! Owns: the results of ARM_DISARM, what arming and disarming change, and automatic disarming.
 //! Must not: judge health.
 
 use super::flight::Flight;
@@ -9,7 +9,7 @@ use super::{Px4, events};
 use crate::model::core::{Core, FORCE, result};
 
 impl Px4 {
-    /// `None`: no ack at all, as PX4 does for parameters other than 0 and 1.
+    /// `None`: no ack, as PX4 does for parameters other than 0 and 1.
     pub(super) fn arm_disarm(&mut self, core: &mut Core, p1: f32, p2: f32) -> Option<u8> {
         match p1.round() as i64 {
             1 => Some(self.ask_arm(core, events::BY_COMMAND)),
@@ -31,7 +31,7 @@ impl Px4 {
         }
     }
 
-    /// Arms if nothing stands against it. Forcing changes nothing: the checks hold for everybody outside.
+    /// Arms if no check fails. Forcing changes nothing: the checks apply to every external command.
     pub(super) fn ask_arm(&mut self, core: &mut Core, by: u8) -> u8 {
         if self.armed_s.is_some() {
             return result::ACCEPTED;
@@ -89,7 +89,7 @@ impl Px4 {
         }
     }
 
-    /// After a landing, or when nobody takes off.
+    /// After a landing, or when it does not take off.
     pub(super) fn disarm_when_done(&mut self, core: &mut Core) {
         let Some(armed_s) = self.armed_s else {
             return;

@@ -1,6 +1,6 @@
 //! How PX4 answers commands.
 //!
-//! Owns: verdicts, acks that come twice or not at all. Must not: move the airframe.
+//! Owns: results, acks that are sent twice or not sent. Must not: move the airframe.
 
 use super::manoeuvres::Takeoff;
 use super::modes::{Asked, Mode};
@@ -11,13 +11,13 @@ use crate::model::telemetry::{self, id};
 use crate::model::vehicle::{Fault, Pilot};
 use crate::wire::{Address, Command, CommandForm};
 
-/// Texts about refused modes come at most this often.
+/// Texts about refused modes are sent at most this often.
 const REFUSAL_TEXT_S: f64 = 0.9;
 /// The bits of a double NaN's upper half; PX4 refuses them as a coordinate, but not those of a float NaN.
 const REFUSED_COORDINATE: i32 = 0x7FF8_0000;
 /// MAV_FRAME_GLOBAL and MAV_FRAME_GLOBAL_INT.
 const GLOBAL_FRAMES: [u8; 2] = [0, 5];
-/// FAILURE_UNIT numbers of what can be made to fail.
+/// FAILURE_UNIT numbers of units that can be made to fail.
 const GPS_UNIT: u32 = 4;
 const BATTERY_UNIT: u32 = 100;
 const MOTOR_UNIT: u32 = 101;
@@ -43,7 +43,7 @@ impl Px4 {
                 result::ACCEPTED
             }
             cmd::DO_SET_MODE => {
-                // The link acknowledges at once, whatever comes of it.
+                // The link acknowledges at once, whatever the result.
                 self.acks.push(from, command.id, result::ACCEPTED);
                 self.ask_mode(core, p2 as u8, p3 as u8)
             }
@@ -70,7 +70,7 @@ impl Px4 {
             cmd::PREFLIGHT_CALIBRATION => result::ACCEPTED,
             cmd::PREFLIGHT_REBOOT => {
                 if p1 == 0.0 {
-                    // Nothing is to be done.
+                    // Nothing to do.
                     result::ACCEPTED
                 } else if self.armed_s.is_some() || !core.config.can_reboot || !matches!(p1 as u32, 1 | 3) {
                     result::DENIED
@@ -83,7 +83,7 @@ impl Px4 {
                 self.report_health(core);
                 result::ACCEPTED
             }
-            // Nobody answers unless failures are allowed.
+            // No answer unless failures are allowed.
             cmd::INJECT_FAILURE if core.params.get("SYS_FAILURE_EN") < 1.0 => return,
             cmd::INJECT_FAILURE => match self.inject(core, p1 as u32, p2 as u32) {
                 Some(verdict) => verdict,
@@ -113,7 +113,7 @@ impl Px4 {
         self.acks.push(from, command.id, verdict);
     }
 
-    /// Altitude is above mean sea level whatever the frame says; not-a-number means the default height.
+    /// Altitude is above mean sea level in every frame; NaN means the default height.
     fn take_off(&mut self, core: &mut Core, command: &Command) -> u8 {
         if let Some(refusal) = refused(core, command) {
             return refusal;
@@ -144,7 +144,7 @@ impl Px4 {
         result::ACCEPTED
     }
 
-    /// Altitude is above mean sea level whatever the frame says.
+    /// Altitude is above mean sea level in every frame.
     fn reposition(&mut self, core: &mut Core, command: &Command) -> u8 {
         if let Some(refusal) = refused(core, command) {
             return refusal;
@@ -157,7 +157,7 @@ impl Px4 {
         if z.is_finite() {
             target.up = f64::from(z) - core.config.home.amsl_m;
         }
-        // Without the bit to change the mode the commander does not take it, but in Hold the vehicle goes there.
+        // Without the bit to change the mode the commander does not accept it, but in Hold the vehicle flies there.
         let verdict = if command.params[1] as u32 & 1 != 0 {
             self.enter(core, Mode::Hold);
             result::ACCEPTED
@@ -197,7 +197,7 @@ impl Px4 {
         mode.flyable(self.mission.is_valid(), self.estimator.has_position(core))
     }
 
-    /// The second refusal in a row comes without words.
+    /// The second refusal in a row has no text.
     fn refuse_mode(&mut self, core: &mut Core, mode: Mode) -> u8 {
         if core.uptime_s - self.refusal_said_s >= REFUSAL_TEXT_S {
             self.refusal_said_s = core.uptime_s;
@@ -212,7 +212,7 @@ impl Px4 {
         result::TEMPORARILY_REJECTED
     }
 
-    /// Failures on request; `None`: no answer, as nobody is there for that unit.
+    /// Failures on request; `None`: no answer, as no module handles that unit.
     fn inject(&mut self, core: &mut Core, unit: u32, kind: u32) -> Option<u8> {
         match (unit, kind) {
             (GPS_UNIT, 0) => self.suffer(core, Fault::GpsBack),
@@ -247,7 +247,7 @@ fn refused(core: &Core, command: &Command) -> Option<u8> {
     if !GLOBAL_FRAMES.contains(&frame) {
         return Some(result::UNSUPPORTED_MAV_FRAME);
     }
-    // Parameters 1 and 2 of a take-off, pitch and nothing, mean nothing to a multicopter.
+    // Parameters 1 and 2 of a takeoff, pitch and an unused one, have no effect on a multicopter.
     let junk = |value: f32| value.is_finite() && value != 0.0;
     let unused = command.id == cmd::NAV_TAKEOFF && command.params[..2].iter().any(|value| junk(*value));
     unused.then_some(result::DENIED)

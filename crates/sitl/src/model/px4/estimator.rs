@@ -6,16 +6,16 @@ use crate::model::core::Core;
 
 /// Attitude is known this long after boot.
 const ATTITUDE_S: f64 = 2.1;
-/// Heading and height are known: the earliest that satellites are used.
+/// Heading and height are known: satellites are used from here on at the earliest.
 const ALIGNED_S: f64 = 2.9;
-/// A fix is looked at a little longer than EKF2_REQ_GPS_H says.
+/// A fix is checked a little longer than EKF2_REQ_GPS_H requires.
 const LOOK_S: f64 = 0.2;
-/// A position counts once it has been good for this long.
+/// A position counts once it has been valid for this long.
 const PROBATION_S: f64 = 1.2;
 /// Without satellites the position is given up after this (recorded: 5.3 s).
 const DEAD_RECKONING_S: f64 = 5.3;
 
-/// What is known of the receiver.
+/// The state of the receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Receiver {
     /// A fix since this second.
@@ -35,7 +35,7 @@ impl Default for Estimator {
 }
 
 impl Estimator {
-    /// The receiver has a fix, or none, from now on.
+    /// From now on the receiver has a fix, or none.
     pub(super) fn set_fix(&mut self, core: &Core, fix: bool) {
         if fix == self.has_fix() {
             return;
@@ -55,7 +55,7 @@ impl Estimator {
         core.uptime_s >= ATTITUDE_S
     }
 
-    /// Flying and arming may rely on the position.
+    /// A position that flight and arming can use.
     pub(super) fn has_position(self, core: &Core) -> bool {
         match self.0 {
             Receiver::Fix { .. } => core.uptime_s >= self.used_from_s(core) + PROBATION_S,

@@ -2,14 +2,14 @@
 //!
 //! Owns: the id of each event, numbering, and the memory for REQUEST_EVENT. Must not: decide when one is raised.
 //!
-//! An event's id is made of its name: component 1 in the high byte, 24 bits of the name's FNV-1a hash below.
+//! An event's id is computed from its name: component 1 in the high byte, 24 bits of the name's FNV-1a hash below.
 
 use std::collections::VecDeque;
 
 use mavlink::dialects::ardupilotmega as apm;
 use mavlink::dialects::ardupilotmega::MavMessage;
 
-/// How many past events can be asked for again.
+/// How many past events can be requested again.
 const REMEMBERED: usize = 20;
 /// The first number after boot; it wraps within seconds, as on the real one.
 const FIRST_SEQUENCE: u16 = 65530;
@@ -54,7 +54,7 @@ pub(super) const NO_MISSION: Kind = Kind::new("check_modes_mission", 0x66);
 pub(super) const NO_OFFBOARD_SIGNAL: Kind = Kind::new("check_modes_offboard_signal", 0x33);
 pub(super) const NO_MANUAL_CONTROL: Kind = Kind::new("check_modes_manual_control", 0x44);
 pub(super) const NO_GROUND_STATION: Kind = Kind::new("check_rc_dl_no_dllink", 0x66);
-/// `NO_GROUND_STATION` where a ground station is needed for arming.
+/// `NO_GROUND_STATION` if a ground station is needed for arming.
 pub(super) const GROUND_STATION_NEEDED: Kind = Kind::new("check_rc_dl_no_dllink", 0x33);
 pub(super) const MODE_NOT_SUITABLE: Kind = Kind::new("check_modes_cannot_takeoff", 0x66);
 pub(super) const COMPASS_MISSING: Kind = Kind::new("check_mag_sys_has_mag_missing", 0x33);
@@ -108,7 +108,7 @@ pub(super) const CAUSE_GCS_LOSS: u8 = 2;
 pub(super) const CAUSE_CRITICAL_BATTERY: u8 = 4;
 pub(super) const CAUSE_EMERGENCY_BATTERY: u8 = 5;
 
-/// Who armed or disarmed, in the arguments of `ARMED_BY` and `DISARMED_BY`.
+/// What armed or disarmed it, in the arguments of `ARMED_BY` and `DISARMED_BY`.
 pub(super) const BY_COMMAND: u8 = 4;
 pub(super) const BY_MISSION_START: u8 = 5;
 pub(super) const BY_LANDING: u8 = 6;
@@ -130,7 +130,7 @@ impl Events {
         }
     }
 
-    /// The next event; the message goes to every link.
+    /// The next event; the message is sent on every link.
     pub(super) fn raise(&mut self, kind: Kind, arguments: &[u8], boot_ms: u32) -> MavMessage {
         let mut bytes = [0u8; 40];
         let len = arguments.len().min(40);
@@ -163,7 +163,7 @@ impl Events {
     pub(super) fn replay(&self, first: u16, last: u16, to: (u8, u8)) -> Vec<MavMessage> {
         let count = last.wrapping_sub(first).min(2 * REMEMBERED as u16);
         let oldest = self.past.front().map_or(self.next, |event| event.sequence);
-        // Events to come are not answered.
+        // Future events are not answered.
         let exists = |wanted: u16| self.next.wrapping_sub(1).wrapping_sub(wanted) < u16::MAX / 2;
         (0..=count)
             .map(|step| first.wrapping_add(step))

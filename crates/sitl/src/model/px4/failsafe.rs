@@ -1,23 +1,23 @@
-//! PX4's failsafes: a wait in Hold in which the user may choose otherwise, then the action.
+//! PX4's failsafes: a wait in Hold in which the user may intervene, then the action.
 //!
-//! Owns: the two stages, which action wins, and what is said of them. Must not: notice the causes.
+//! Owns: the two stages, which action wins, and its messages. Must not: detect the causes.
 //!
 //!   none --cause--> Waits (Hold, CRITICAL) --COM_FAIL_ACT_T--> Acts (CRITICAL) --user's mode, disarm--> none
 //!
-//! A worse cause changes the action: at the end of a running wait, or at once when another action is being flown.
+//! A worse cause changes the action: at the end of a running wait, or at once when another action is active.
 
 use super::flight::Flight;
 use super::modes::Mode;
 use super::{Px4, events};
 use crate::model::core::Core;
 
-/// What a failsafe does, from the mildest to the worst.
+/// What a failsafe does, from the mildest to the most severe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 pub(super) enum Action {
     Hold,
     Return,
     Land,
-    /// Comes down without a position; shown as Land.
+    /// Descends without a position; reported as Land.
     Descend,
     Disarm,
     Terminate,
@@ -36,7 +36,7 @@ impl Action {
         }
     }
 
-    /// Nobody could fly on: there is no wait.
+    /// The flight could not continue: there is no wait.
     fn is_at_once(self) -> bool {
         matches!(self, Self::Hold | Self::Descend | Self::Terminate)
     }
@@ -52,7 +52,7 @@ pub(super) struct Failsafe {
 }
 
 impl Px4 {
-    /// A cause calls for `action`. Nothing happens on the ground, or when something at least as bad is under way.
+    /// A cause requires `action`. Nothing happens on the ground, or when an action at least as severe is active.
     pub(super) fn fail_safe(&mut self, core: &mut Core, action: Action, cause: u8) {
         if !self.flying() {
             return;
@@ -78,7 +78,7 @@ impl Px4 {
         }
     }
 
-    /// The user chose a mode: what was under way is over. Its cause must end and come again to count again.
+    /// The user chose a mode: the failsafe ends. Its cause must end and occur again to count again.
     pub(super) fn user_takes_over(&mut self, core: &mut Core) {
         if let Some(failsafe) = self.failsafe.take()
             && failsafe.acts_s.is_some()
@@ -87,14 +87,14 @@ impl Px4 {
         }
     }
 
-    /// A failsafe that ends with its cause does so now: back to the mode that the user wants.
+    /// A failsafe that ends with its cause ends now: back to the mode that the user wants.
     pub(super) fn end_failsafe(&mut self, core: &mut Core, action: Action) {
         if self.failsafe.is_none_or(|failsafe| failsafe.action != action) {
             return;
         }
         self.failsafe = None;
         if self.flying() && self.flight != Flight::Tumbling {
-            // A take-off that was broken off is not taken up again.
+            // An aborted takeoff is not resumed.
             let intended = match self.intended {
                 Mode::Takeoff => Mode::Hold,
                 other => other,
@@ -167,13 +167,13 @@ impl Px4 {
         }
     }
 
-    /// Motors stop for good; it stays armed and cannot be brought back.
+    /// Motors stop permanently; it stays armed and cannot recover.
     pub(super) fn terminate(&mut self, core: &mut Core) {
         self.change_mode(core, Mode::Termination);
         self.flight = Flight::Falling;
     }
 
-    /// A motor stops: in the air it tumbles down, on the ground it does not lift off.
+    /// A motor stops: in the air it tumbles and falls, on the ground it does not lift off.
     pub(super) fn lose_motor(&mut self, core: &mut Core) {
         self.motor_fails = true;
         if self.flying() {

@@ -1,4 +1,4 @@
-//! How PX4 flies a multicopter: take-off ramp, hold, landing, return, and falling, one step at a time.
+//! How PX4 flies a multicopter: takeoff ramp, hold, landing, return, and falling, one step at a time.
 //!
 //! Owns: the flight state and its speeds, times and heights. Must not: answer messages or send texts.
 
@@ -6,7 +6,7 @@ use crate::model::airframe::{Airframe, Demand};
 use crate::model::geo::Neu;
 use crate::model::params::Params;
 
-/// From the begin of a take-off (motors spun up) to "takeoff detected".
+/// From the start of a takeoff (motors spun up) to "takeoff detected".
 const DETECT_S: f64 = 0.9;
 /// From "takeoff detected" until the thrust lifts the vehicle.
 const RAMP_S: f64 = 2.2;
@@ -14,19 +14,19 @@ const RAMP_S: f64 = 2.2;
 const REACHED_M: f64 = 0.5;
 /// The land detector needs this long on the ground.
 const LAND_DETECT_S: f64 = 5.7;
-/// High up the vehicle comes down faster than MPC_Z_V_AUTO_DN says, near the ground slower than MPC_LAND_SPEED (recorded).
+/// High up the vehicle descends faster than MPC_Z_V_AUTO_DN says, near the ground slower than MPC_LAND_SPEED (recorded).
 const FAST_SHARE: f64 = 1.05;
 const SLOW_SHARE: f64 = 0.93;
 /// Home counts as reached on a return this close to it.
 const HOME_REACHED_M: f64 = 1.5;
-/// Shares of the configured speeds that it flies at (recorded).
+/// The fraction of the configured speeds that it flies at (recorded).
 const CRUISE_SHARE: f64 = 0.78;
 const CLIMB_SHARE: f64 = 0.8;
-/// It speeds up and brakes over the ground with this much (recorded).
+/// Its acceleration and braking over the ground (recorded).
 const GROUND_ACCEL_M_S2: f64 = 1.4;
 /// Vertical speed for each metre of height that is missing, per second.
 const HEIGHT_GAIN: f64 = 0.45;
-/// A take-off towards a point further away never leaves the ground.
+/// A takeoff towards a point further away never leaves the ground.
 const TOO_FAR_M: f64 = 5_000.0;
 
 /// Three motors out of four: it sinks fast and drifts to a stop.
@@ -45,23 +45,23 @@ pub(super) enum Flight {
     Landed,
     /// Motors spin up; still landed until `detected_s`.
     Spooling { detected_s: f64, to: Neu },
-    /// Take-off detected; the thrust ramps up until `lifts_s`, then it climbs.
+    /// Takeoff detected; the thrust ramps up until `lifts_s`, then it climbs.
     TakingOff { lifts_s: f64, to: Neu },
-    /// A take-off asked for in the air, to a greater height.
+    /// A takeoff requested in the air, to a greater height.
     Rising { to: Neu },
     /// Holding, or going to a point.
     Holding { at: Neu },
-    /// Coming down; `touched_s` once the ground is felt.
+    /// Landing; `touched_s` once it touches the ground.
     Landing { touched_s: Option<f64> },
     /// Return: climb to the return height.
     ReturnClimb { up_m: f64 },
     /// Return: fly home.
     ReturnHome { up_m: f64 },
-    /// OFFBOARD; `touched_s` while it is held on the ground.
+    /// OFFBOARD; `touched_s` while the set-points keep it on the ground.
     Steered { steer: Steer, touched_s: Option<f64> },
     /// Motors stopped in the air.
     Falling,
-    /// One motor stopped in the air: it turns and comes down fast.
+    /// One motor stopped in the air: it spins and falls fast.
     Tumbling,
 }
 
@@ -74,20 +74,20 @@ pub(super) enum Steer {
     At(Neu),
 }
 
-/// What a step of flight led to.
+/// The outcome of a step of flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Nothing,
     TakeoffDetected,
-    /// Take-off height reached: the mode becomes Hold.
+    /// Takeoff height reached: the mode becomes Hold.
     HeightReached,
-    /// Return has reached home and comes down.
+    /// Return has reached home and lands.
     ReturnLands,
     LandingDetected,
 }
 
 impl Flight {
-    /// A take-off to `to`, begun at `now_s` by a vehicle armed at `armed_s`. `None`: it never lifts off.
+    /// A takeoff to `to`, begun at `now_s` by a vehicle armed at `armed_s`. `None`: it never lifts off.
     pub(super) fn take_off(airframe: &Airframe, params: &Params, to: Neu, armed_s: f64, now_s: f64) -> Option<Self> {
         let near = airframe.position.ground_distance(to) <= TOO_FAR_M;
         let spun_up_s = armed_s + f64::from(params.get("COM_SPOOLUP_TIME"));
@@ -97,7 +97,7 @@ impl Flight {
         })
     }
 
-    /// The height RTL flies at: the present one near home, else a cone around home between two heights.
+    /// The height that RTL flies at: the present one near home, else a cone around home between two heights.
     pub(super) fn return_height(airframe: &Airframe, params: &Params, home: Neu) -> f64 {
         let distance = airframe.position.ground_distance(home);
         if distance <= f64::from(params.get("RTL_MIN_DIST")) {
@@ -108,7 +108,7 @@ impl Flight {
             .max(airframe.position.up)
     }
 
-    /// Stops, and holds where it comes to rest.
+    /// Brakes, and holds where it stops.
     pub(super) fn stop(airframe: &Airframe) -> Self {
         Self::Holding {
             at: airframe.stopping_point(GROUND_ACCEL_M_S2),
@@ -120,7 +120,7 @@ impl Flight {
         Self::Steered { steer, touched_s: None }
     }
 
-    /// On the ground as the land detector sees it.
+    /// On the ground according to the land detector.
     pub(super) fn landed(self) -> bool {
         matches!(self, Self::Landed | Self::Spooling { .. })
     }
@@ -283,7 +283,7 @@ impl Flight {
     }
 }
 
-/// Over the ground it speeds up and brakes gently, and stays below the ordered speed, else MPC_XY_CRUISE (recorded: 3.9 m/s of 5).
+/// Over the ground it accelerates and brakes gently, and stays below the commanded speed, else MPC_XY_CRUISE (recorded: 3.9 m/s of 5).
 fn over_ground(to: Neu, params: &Params, cruise_m_s: Option<f64>) -> Demand {
     Demand {
         climb_m_s: 0.0,
@@ -315,7 +315,7 @@ fn drift(airframe: &mut Airframe, velocity: Neu, params: &Params, dt_s: f64) {
     );
 }
 
-/// Flies to a point and stays. Motors running, it never rests on the ground by itself: it sinks onto it.
+/// Flies to a point and stays. With running motors it never rests on the ground by itself: it sinks to the ground.
 fn hold(airframe: &mut Airframe, at: Neu, (params, cruise_m_s): (&Params, Option<f64>), dt_s: f64) {
     let rest = at.up - airframe.position.up;
     let limit = f64::from(params.get(if rest > 0.0 {

@@ -1,5 +1,5 @@
-//! PX4's data link supervision: heartbeats of a ground station (type 6, any id) and of a companion that come, stop and
-//! come back.
+//! PX4's data link supervision: heartbeats of a ground station (type 6, any id) and of a companion that begin, stop and
+//! begin again.
 //!
 //! Owns: when either is present, and when it counts as lost. Must not: act on a loss.
 
@@ -14,11 +14,11 @@ const NOTICED_S: f64 = 2.0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     Lost,
-    /// Not said of the first heartbeat ever.
+    /// Not reported for the first heartbeat ever.
     Regained,
 }
 
-/// A companion computer (heartbeats of type 18 from the vehicle's own system id). Its loss is only spoken of.
+/// A companion computer (heartbeats of type 18 from the vehicle's own system id). Its loss is only reported.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CompanionWatch {
     heard_s: Option<f64>,
@@ -57,12 +57,12 @@ impl GcsWatch {
         self.heard_s = Some(core.uptime_s);
     }
 
-    /// Texts may go out on the link.
+    /// Texts may be sent on the link.
     pub(super) fn present(&self, core: &Core) -> bool {
         self.within(core, PRESENT_S)
     }
 
-    /// There is a connection: heard at least once, and not lost since.
+    /// There is a connection: received at least once, and not lost since.
     pub(super) fn connected(&self) -> bool {
         self.heard_s.is_some() && !self.lost
     }

@@ -1,4 +1,4 @@
-//! PX4's health and arming checks: what stands against arming, and the events that report it.
+//! PX4's health and arming checks: the failing checks, and the events that report them.
 //!
 //! Owns: the set of failing checks and its encoding. Must not: send anything.
 
@@ -24,7 +24,7 @@ mod component {
     pub(super) const COMPASS: u8 = 27;
 }
 
-/// The inputs of the checks; a change of it is reported unasked.
+/// The inputs of the checks; a change is reported without a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Health {
     pub(super) attitude: bool,
@@ -38,13 +38,13 @@ pub(super) struct Health {
     pub(super) outside_fence: bool,
     /// There is a mission that can be flown.
     pub(super) mission: bool,
-    /// Set-points come.
+    /// Set-points are being received.
     pub(super) offboard: bool,
     pub(super) mode: Mode,
 }
 
 impl Health {
-    /// Nothing stands against arming: the prearm bit of SYS_STATUS.
+    /// No check fails: the prearm bit of SYS_STATUS.
     pub(super) fn can_arm(self) -> bool {
         self.attitude && self.position && !self.fails_in_all_modes() && self.mode.armable(self.mission, self.offboard)
     }
@@ -65,7 +65,7 @@ impl Health {
             || self.outside_fence
     }
 
-    /// Two states that differ only in modes which fail alike report alike.
+    /// Two states that differ only in modes which fail alike have the same report.
     pub(super) fn reports_as(self, other: Self) -> bool {
         let key = |health: Self| {
             (

@@ -1,14 +1,14 @@
-//! PX4's home: set when there is a position, set again at arming, and never quite still in flight.
+//! PX4's home: set when there is a position, set again at arming, and slightly drifting in flight.
 //!
-//! Owns: the home position and its altitude's wander. Must not: decide to go there.
+//! Owns: the home position and the drift of its altitude. Must not: decide to fly there.
 //!
 //! The estimator corrects the altitude of home all the time; recorded changes are up to a metre or two. A target above
-//! sea level must therefore be computed once.
+//! sea level must therefore be computed only once.
 
 use crate::model::core::Core;
 use crate::model::geo::{Neu, Wgs84};
 
-/// How far the altitude of home wanders in flight, and how long it takes to come back.
+/// How far the altitude of home drifts in flight, and how long it takes to return.
 const WANDER_M: f64 = 0.45;
 const WANDER_S: f64 = 47.0;
 
@@ -28,7 +28,7 @@ impl Home {
         self.0.is_some()
     }
 
-    /// Home is where the vehicle is now.
+    /// Sets home to the vehicle's place.
     pub(super) fn set_here(&mut self, core: &Core) {
         self.0 = Some(Set {
             place: core.place(),
@@ -37,14 +37,14 @@ impl Home {
         });
     }
 
-    /// The vehicle left the ground: the altitude begins to wander.
+    /// The vehicle left the ground: the altitude begins to drift.
     pub(super) fn lift_off(&mut self, now_s: f64) {
         if let Some(set) = &mut self.0 {
             set.lifted_s = Some(now_s);
         }
     }
 
-    /// The vehicle is down: the altitude stays as it is.
+    /// The vehicle is on the ground: the altitude stays as it is.
     pub(super) fn rest(&mut self, now_s: f64) {
         if let Some(set) = &mut self.0 {
             set.place = set.seen(now_s);
@@ -57,7 +57,7 @@ impl Home {
         self.0.map(|set| (set.seen(core.uptime_s), set.at_us))
     }
 
-    /// Home as the vehicle flies to it; the place of boot while there is none.
+    /// Home as the vehicle flies to it; the place of boot if there is none.
     pub(super) fn local(self, core: &Core) -> Neu {
         self.0
             .map_or(Neu::default(), |set| core.config.home.to_local(set.place))
@@ -73,7 +73,7 @@ impl Home {
 impl Set {
     fn seen(self, now_s: f64) -> Wgs84 {
         let wander_m = self.lifted_s.map_or(0.0, |lifted_s| {
-            // The messages come every two seconds; in between nothing changes.
+            // The messages are sent every two seconds; in between nothing changes.
             let step_s = 2.0 * ((now_s - lifted_s) / 2.0).floor();
             WANDER_M * (std::f64::consts::TAU * step_s / WANDER_S).sin()
         });

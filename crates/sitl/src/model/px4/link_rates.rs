@@ -1,8 +1,8 @@
-//! PX4's unasked streams, and how they share a link that is too slow for all of them.
+//! PX4's default streams, and how they share a link that is too slow for all of them.
 //!
 //! Owns: nominal rates and sizes, and the factor by which all intervals are stretched. Must not: build messages.
 //!
-//! A link has a budget. When the streams that are on need more, every interval is stretched alike, but HEARTBEAT's. A
+//! A link has a budget. When the active streams need more, every interval is stretched alike, except HEARTBEAT's. A
 //! stock telemetry radio port sends everything 2.35 times slower than nominal, a companion's port at 57600 baud ten
 //! times (recorded). A peer that switches off what it does not need gets the rest at full rate.
 
@@ -41,7 +41,7 @@ const NORMAL: &[Row] = &[
     (id::CURRENT_EVENT_SEQUENCE, 0.5, 15.0),
     (id::CURRENT_MODE, 0.5, 21.0),
 ];
-/// Bytes a second that these streams share; the rest of 1200 goes to what is not modelled.
+/// Bytes a second that these streams share; the rest of 1200 is for what is not modelled.
 const NORMAL_BUDGET: f64 = 945.0;
 
 /// Mode Onboard, for a companion.
@@ -69,9 +69,9 @@ const ONBOARD: &[Row] = &[
 ];
 const ONBOARD_BUDGET: f64 = 2190.0;
 
-/// Streams whose rate nothing stretches.
+/// Streams whose rate is never stretched.
 pub(super) const APART: &[u32] = &[id::HEARTBEAT, id::MISSION_CURRENT, id::PING];
-/// A message that has no row is taken to be this long.
+/// The assumed length of a message that has no row.
 const USUAL_BYTES: f64 = 50.0;
 
 fn rows(core: &Core) -> (&'static [Row], f64) {
@@ -88,7 +88,7 @@ pub(super) fn default_interval_s(core: &Core, message: u32) -> Option<f64> {
     row.map(|(_, hertz, _)| 1.0 / hertz)
 }
 
-/// Starts the unasked streams: each counts its interval from the start of the clock, and none before `from_s`.
+/// Starts the default streams: each counts its interval from the start of the clock, and none before `from_s`.
 pub(super) fn start(core: &mut Core, from_s: f64, heartbeat_s: f64) {
     for (message, hertz, _) in rows(core).0 {
         let first_s = match *message {
@@ -99,7 +99,7 @@ pub(super) fn start(core: &mut Core, from_s: f64, heartbeat_s: f64) {
     }
 }
 
-/// How much longer than nominal the intervals are, with the streams that are on now. At least 1.
+/// The factor by which intervals are longer than nominal, with the streams that are on now. At least 1.
 pub(super) fn slower(core: &Core) -> f64 {
     let (rows, budget) = rows(core);
     (load(rows, &core.streams) / budget).max(1.0)

@@ -1,6 +1,6 @@
 //! The changes of mode that PX4 flies: take off, hold, go to a point, land, return.
 //!
-//! Owns: what entering a mode does to the flight. Must not: answer commands.
+//! Owns: the effect of entering a mode on the flight. Must not: answer commands.
 
 use super::flight::Flight;
 use super::modes::Mode;
@@ -9,11 +9,11 @@ use crate::model::core::Core;
 use crate::model::geo::Neu;
 use crate::model::telemetry::id;
 
-/// A place this much higher lifts a vehicle that stands on the ground, so much later (seen on the real one).
+/// A target this much higher makes a vehicle on the ground lift off, this much later (recorded from the real one).
 const LIFTS_FROM_M: f64 = 0.5;
 const LIFTS_AFTER_S: f64 = 1.2;
 
-/// A take-off that was asked for. Both `None`: here, to the default height.
+/// A requested takeoff. Both `None`: at its place, to the default height.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Takeoff {
     pub(super) at: Option<Neu>,
@@ -27,7 +27,7 @@ impl Px4 {
         self.change_actual(core, mode);
     }
 
-    /// Changes the mode without changing the one the user wants.
+    /// Changes the mode without changing the user's mode.
     pub(super) fn change_actual(&mut self, core: &mut Core, mode: Mode) {
         if self.mode != mode {
             self.mode = mode;
@@ -35,7 +35,7 @@ impl Px4 {
         }
     }
 
-    /// Enters a mode that may be entered.
+    /// Enters a mode that is allowed.
     pub(super) fn enter(&mut self, core: &mut Core, mode: Mode) {
         self.user_takes_over(core);
         match mode {
@@ -109,7 +109,7 @@ impl Px4 {
         let begun = Flight::take_off(&core.airframe, &core.params, to, armed_s, core.uptime_s);
         self.flight = match (self.flight, begun) {
             (_, Some(_)) if self.motor_fails => Flight::Landed,
-            // Asked again while the motors spin up: only the target is new.
+            // Requested again while the motors spin up: only the target is new.
             (Flight::Spooling { detected_s, .. }, Some(Flight::Spooling { to, .. })) => {
                 Flight::Spooling { detected_s, to }
             }
@@ -154,12 +154,12 @@ impl Px4 {
         self.flight = Flight::ReturnClimb { up_m };
     }
 
-    /// DO_CHANGE_SPEED: a speed over the ground for positions that are flown to; 0 or less is that of the parameters.
+    /// DO_CHANGE_SPEED: a ground speed for flights to positions; 0 or less is that of the parameters.
     pub(super) fn change_speed(&mut self, metres_a_second: f32) {
         self.cruise_m_s = (metres_a_second > 0.0).then_some(f64::from(metres_a_second));
     }
 
-    /// A place above it that was given on the ground lifts it off.
+    /// A higher target that was given on the ground makes it lift off.
     pub(super) fn lift_step(&mut self, core: &mut Core) {
         let Some((at_s, to)) = self.lifts else { return };
         if self.armed_s.is_none() || self.mode != Mode::Hold || self.flight != Flight::Landed {
@@ -171,7 +171,7 @@ impl Px4 {
         }
     }
 
-    /// Goes to a point and stays there; outside the fence it says so and stays where it is.
+    /// Flies to a point and stays there; if that is outside the fence, it reports that and stays at its place.
     pub(super) fn go_to(&mut self, core: &Core, to: Neu) {
         if !self.fence_allows(core, to) {
             return self.critical(core, "Reposition is outside geofence\t");

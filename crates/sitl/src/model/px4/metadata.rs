@@ -3,7 +3,7 @@
 //! Owns: paths, the index file and checksums; the descriptions are in `all_events.json`. Must not: serve files.
 //!
 //! COMPONENT_METADATA (397), or the older COMPONENT_INFORMATION (395), names the index `component_general.json.xz`; the
-//! index names `all_events.json.xz`. Both lie in the vehicle's file system and are fetched by MAVLink FTP.
+//! index names `all_events.json.xz`. Both are in the vehicle's file system and are fetched by MAVLink FTP.
 
 use mavlink::dialects::ardupilotmega as apm;
 use mavlink::dialects::ardupilotmega::MavMessage;
@@ -18,7 +18,7 @@ const EVENTS: &str = "etc/extras/all_events.json.xz";
 /// COMP_METADATA_TYPE_EVENTS.
 const TYPE_EVENTS: u8 = 4;
 
-/// Every event the simulator raises: id, name, arguments and message. The format is that of libevents.
+/// Every event that the simulator raises: id, name, arguments and message. The format is that of libevents.
 const ALL_EVENTS: &str = include_str!("all_events.json");
 
 static FILES: [File; 4] = [
@@ -47,7 +47,7 @@ pub(super) fn component_information(core: &Core) -> MavMessage {
     outdated::component_information(core, general_crc(), uri_field())
 }
 
-/// Of the index before it was compressed, although the URI is that of the compressed file: so does PX4's build.
+/// Of the index before compression, although the URI is that of the compressed file: PX4's build does the same.
 fn general_crc() -> u32 {
     crc32(FILES[3].bytes())
 }

@@ -1,6 +1,6 @@
-//! PX4 flying a mission: item by item, then Hold, or what its last item says.
+//! PX4 flying a mission: item by item, then Hold, or the action of its last item.
 //!
-//! Owns: which item is current and when it is done. Must not: speak the mission protocol, or check the fence.
+//! Owns: which item is current and when it is done. Must not: handle the mission protocol, or check the fence.
 
 use mavlink::dialects::ardupilotmega as apm;
 use mavlink::dialects::ardupilotmega::MavMessage;
@@ -14,7 +14,7 @@ use crate::model::geo::Neu;
 use crate::model::plan::PlanKind;
 use crate::wire::PlanItem;
 
-/// A waypoint is reached this close over the ground, and this close in height; a take-off this close in height.
+/// A waypoint is reached this close over the ground, and this close in height; a takeoff this close in height.
 const NEAR_M: f64 = 1.5;
 const NEAR_HEIGHT_M: f64 = 0.8;
 const NEAR_TAKEOFF_HEIGHT_M: f64 = 0.35;
@@ -23,7 +23,7 @@ const REPEAT_S: f64 = 1.0;
 /// MISSION_CURRENT.total without a mission.
 const NO_TOTAL: u16 = u16::MAX;
 
-/// The mission that is stored, and how far it came.
+/// The stored mission, and its progress.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Mission {
     items: Vec<PlanItem>,
@@ -31,9 +31,9 @@ pub(super) struct Mission {
     current: usize,
     /// All items are done.
     complete: bool,
-    /// When a waiting item is over.
+    /// When a waiting item ends.
     waits_until_s: Option<f64>,
-    /// The last item that was done, and when that is said again.
+    /// The last item that was done, and when that is reported again.
     reached: Option<(u16, f64)>,
 }
 
@@ -49,7 +49,7 @@ impl Mission {
         &self.items
     }
 
-    /// There is one, and it can be flown.
+    /// There is a mission, and it can be flown.
     pub(super) fn is_valid(&self) -> bool {
         self.valid && !self.items.is_empty()
     }
@@ -62,7 +62,7 @@ impl Mission {
         self.current
     }
 
-    /// Goes on with another item, if there is one.
+    /// Continues with another item, if it exists.
     pub(super) fn jump(&mut self, to: usize) {
         if to < self.items.len() {
             (self.current, self.complete, self.waits_until_s) = (to, false, None);
@@ -102,7 +102,7 @@ impl Px4 {
         self.fly_item(core);
     }
 
-    /// The current item is watched, and the last one that was done is said again and again.
+    /// Checks the current item, and reports the last one that was done repeatedly.
     pub(super) fn mission_step(&mut self, core: &mut Core) {
         if self.mode != Mode::Mission || !self.flying() {
             return;
@@ -157,7 +157,7 @@ impl Px4 {
         };
         self.mission.current += 1;
         if next == item::RETURN_TO_LAUNCH {
-            // Done in the same moment: only this one is heard of.
+            // Done at the same moment: only this one is reported.
             self.mission.complete = true;
             core.send(self.mission_current());
             self.say_reached(core, done + 1);
@@ -187,7 +187,7 @@ impl Px4 {
             }),
             command if plan_rules::has_place(command) => self.hold_for_mission(to),
             item::DELAY => self.hold_for_mission(core.airframe.position),
-            // Anything else takes no time.
+            // All other items take no time.
             _ => self.mission_item_done(core),
         }
     }

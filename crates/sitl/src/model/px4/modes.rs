@@ -10,7 +10,7 @@ pub(super) enum Mode {
     Position,
     /// POSCTL with sub mode 2.
     PositionSlow,
-    /// Around a point, by DO_ORBIT only.
+    /// Around a point; entered by DO_ORBIT only.
     Orbit,
     Acro,
     Offboard,
@@ -22,14 +22,14 @@ pub(super) enum Mode {
     Land,
     Follow,
     PrecisionLand,
-    /// A mode of another program, by its sub mode number: nobody is there.
+    /// A mode of another program, by its sub mode number: no such program runs.
     External(u8),
-    /// The failsafe that comes down without a position; nobody can choose it, and it shows as Land.
+    /// The failsafe that descends without a position; it cannot be chosen, and is reported as Land.
     Descend,
     Termination,
 }
 
-/// What a main and sub mode number ask for.
+/// What a main and sub mode number mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
     Mode(Mode),
@@ -51,7 +51,7 @@ impl Mode {
             (7, _) => Self::Stabilized,
             (4, 2) => Self::Takeoff,
             (4, 3) => Self::Hold,
-            // Sub mode 0 is taken for a mission.
+            // Sub mode 0 means a mission.
             (4, 0 | 4) => Self::Mission,
             (4, 5) => Self::Return,
             (4, 6) => Self::Land,
@@ -143,14 +143,14 @@ impl Mode {
         }
     }
 
-    /// The vehicle can be armed in this mode with a position, but no stick input.
+    /// The vehicle can be armed in this mode with a position, but without stick input.
     pub(super) fn armable(self, mission: bool, offboard: bool) -> bool {
         matches!(self, Self::Takeoff | Self::Hold)
             || (self == Self::Mission && mission)
             || (self == Self::Offboard && offboard)
     }
 
-    /// The mode can fly now: no stick input or setpoints are there.
+    /// The mode can fly now: it needs no stick input or setpoints that are missing.
     pub(super) fn flyable(self, mission: bool, position: bool) -> bool {
         match self {
             Self::Land => true,
@@ -160,7 +160,7 @@ impl Mode {
         }
     }
 
-    /// The mode only comes down, so that arming in it is refused as "not suitable".
+    /// The mode only descends, so that arming in it is refused as "not suitable".
     pub(super) fn comes_down(self) -> bool {
         matches!(self, Self::Return | Self::Land | Self::PrecisionLand | Self::Follow)
     }

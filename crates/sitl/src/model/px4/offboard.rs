@@ -1,6 +1,6 @@
-//! PX4's OFFBOARD: set-points that must not stop coming.
+//! PX4's OFFBOARD: set-points that must not stop.
 //!
-//! Owns: which set-points count, how long they hold, and what follows when they stop. Must not: answer commands.
+//! Owns: which set-points count, how long they are valid, and what follows when they stop. Must not: answer commands.
 
 use super::failsafe::Action;
 use super::flight::{Flight, Steer};
@@ -10,9 +10,9 @@ use crate::model::core::Core;
 use crate::model::geo::Neu;
 use crate::wire::{GotoTarget, LocalTarget};
 
-/// From spun-up motors to "takeoff detected" in a climb that a set-point asked for (seen on the real one).
+/// From spun-up motors to "takeoff detected" in a climb to a set-point (recorded from the real one).
 const LIFTS_S: f64 = 0.6;
-/// A set-point this much higher lifts a vehicle that stands on the ground.
+/// A set-point this much higher makes a vehicle on the ground lift off.
 const HIGHER_M: f64 = 0.5;
 const NO_PLACE: u16 = 0b111;
 const NO_VELOCITY: u16 = 0b11_1000;
@@ -25,7 +25,7 @@ pub(super) struct Offboard {
 }
 
 impl Offboard {
-    /// Set-points come.
+    /// Set-points are being received.
     pub(super) fn is_fresh(self, core: &Core) -> bool {
         let holds_s = f64::from(core.params.get("COM_OF_LOSS_T"));
         self.last.is_some_and(|(at_s, _)| core.uptime_s - at_s <= holds_s)
@@ -50,7 +50,7 @@ impl Px4 {
         self.take_setpoint(core, "LOCAL_NED", place, target.type_mask, target.velocity_m_s);
     }
 
-    /// SET_POSITION_TARGET_GLOBAL_INT, in frames of whole numbers only.
+    /// SET_POSITION_TARGET_GLOBAL_INT, in the integer frames only.
     pub(super) fn steer_globally(&mut self, core: &Core, target: &GotoTarget) {
         const ABOVE_SEA: u8 = 5;
         const ABOVE_HOME: u8 = 6;
@@ -110,7 +110,7 @@ impl Px4 {
         }
     }
 
-    /// COM_OBL_RC_ACT: another mode at once, whether a pilot is there or not.
+    /// COM_OBL_RC_ACT: another mode at once, with or without a pilot.
     fn act_on_lost_setpoints(&mut self, core: &mut Core) {
         let mode = match core.params.get("COM_OBL_RC_ACT") as u32 {
             0 => Mode::Position,

@@ -1,14 +1,14 @@
-//! Commands that change nothing that is modelled, and how PX4 answers them with all parameters zero.
+//! Commands without effect on what is modelled, and how PX4 answers them with all parameters zero.
 //!
-//! Owns: the verdicts, as given by the real one (a70a5583) to each of them on the ground and in the air.
+//! Owns: the results, as the real one (a70a5583) answered each of them on the ground and in the air.
 //! Must not: know more of the vehicle than whether its motors run.
 
 use crate::model::core::result;
 
-/// MAV_RESULT; `None`: no answer, because a module that is not there would have to give it.
+/// MAV_RESULT; `None`: no answer, because the module that would answer does not run.
 pub(super) fn verdict(command: u16, armed: bool) -> Option<u8> {
     Some(match command {
-        // Of its own, and of cameras, gimbals, actuators, logs and airframes that this vehicle has not.
+        // Its own, and those of cameras, gimbals, actuators, logs and airframes that this vehicle lacks.
         0
         | 1
         | 2

@@ -1,4 +1,4 @@
-//! Commands that PX4 sends by itself to component 0 and repeats, because nobody answers them.
+//! Commands that PX4 sends by itself to component 0 and repeats, because no component answers them.
 //!
 //! Owns: their parameters and times. Must not: expect an ack.
 
@@ -18,7 +18,7 @@ const NAN: f32 = f32::NAN;
 pub(super) struct OwnCommands(Vec<(f64, CommandLong)>);
 
 impl OwnCommands {
-    /// The gimbal is told to look ahead, as at the begin of a landing or return.
+    /// Commands the gimbal to point ahead, as at the start of a landing or return.
     pub(super) fn neutral_gimbal(&mut self, core: &mut Core) {
         let take = [1.0, 1.0, -1.0, -1.0, 0.0, 0.0, 0.0];
         self.say(core, GIMBAL_CONFIGURE, take);
@@ -34,7 +34,7 @@ impl OwnCommands {
         self.repeat(core, 0, params, false);
     }
 
-    /// A mission ends with a return: it tells itself to return, and a camera to stop.
+    /// A mission ends with a return: commands itself to return, and a camera to stop.
     pub(super) fn mission_returns(&mut self, core: &mut Core) {
         let stop = [-1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
         for (command, params) in [(NAV_RETURN_TO_LAUNCH, [0.0; 7]), (DO_TRIGGER_CONTROL, stop)] {
@@ -43,7 +43,7 @@ impl OwnCommands {
         }
     }
 
-    /// Sends what is due.
+    /// Sends the commands that are due.
     pub(super) fn step(&mut self, core: &mut Core) {
         while let Some(position) = self.0.iter().position(|(at, _)| core.uptime_s >= *at) {
             let (_, command) = self.0.remove(position);

@@ -1,4 +1,4 @@
-//! PX4 parameters that ground stations and tests ask for, with its defaults.
+//! PX4 parameters that ground stations and tests use, with its defaults.
 //!
 //! Owns: the rows. Must not: act on them.
 
@@ -47,7 +47,7 @@ const ROWS: &[(&str, ParamKind, f32)] = &[
     ("RTL_LAND_DELAY", Real32, 0.0),
     ("RTL_MIN_DIST", Real32, 10.0),
     ("RTL_RETURN_ALT", Real32, 60.0),
-    // Seconds a full pack lasts with running motors, and the charge it keeps: filled in from the vehicle's settings.
+    // Seconds that a full pack lasts with running motors, and the minimum charge: filled in from the vehicle's settings.
     ("SIM_BAT_DRAIN", Real32, 0.0),
     ("SIM_BAT_MIN_PCT", Real32, 0.0),
     ("SIM_GPS_USED", Int32, 10.0),

@@ -1,6 +1,6 @@
 //! PX4's side of the mission protocol, from recordings of a70a5583.
 //!
-//! Owns: what it takes as an item, its timers and limits. Must not: hold plans.
+//! Owns: which items it accepts, its timers and limits. Must not: hold plans.
 
 use crate::model::plan::{PlanKind, PlanRules, fence_item, verdict};
 use crate::wire::PlanItem;
@@ -38,7 +38,7 @@ pub(super) mod item {
     pub(in crate::model::px4) const DELAY: u16 = 93;
 }
 
-/// Items with a place: waypoint, loiter, land, take-off and their like.
+/// Items with a place: waypoint, loiter, land, takeoff and similar.
 const WITH_PLACE: &[u16] = &[16, 17, 19, 21, 22, 31, 84, 85, 195, 201];
 /// Items without one: return, delay, jump, speed, camera and gimbal.
 const WITHOUT_PLACE: &[u16] = &[
@@ -50,7 +50,7 @@ const FEWEST_VERTICES: f32 = 3.0;
 /// MAV_FRAME_MISSION, for items without a place.
 const FRAME_MISSION: u8 = 2;
 
-/// The item says where to be next.
+/// The item contains the next place.
 pub(super) fn has_place(command: u16) -> bool {
     matches!(
         command,
@@ -58,7 +58,7 @@ pub(super) fn has_place(command: u16) -> bool {
     )
 }
 
-/// A latitude of 123 degrees is taken like any other (recorded).
+/// A latitude of 123 degrees is accepted like any other (recorded).
 fn judge(kind: PlanKind, _place: usize, item: &PlanItem) -> u8 {
     let global_frame = matches!(item.frame, 0 | 3 | 5 | 6);
     let in_frame = |fine: bool| match fine {

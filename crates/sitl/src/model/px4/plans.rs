@@ -1,6 +1,6 @@
-//! What PX4 makes of uploaded plans: it reads the fence, checks the mission against it, and says what is wrong.
+//! What PX4 does with uploaded plans: it reads the fence, checks the mission against it, and reports faults.
 //!
-//! Owns: the words and events about plans. Must not: speak the protocol, or fly.
+//! Owns: the texts and events about plans. Must not: handle the protocol, or fly.
 
 use super::{Px4, events, plan_rules};
 use crate::model::core::Core;
@@ -58,7 +58,7 @@ impl Px4 {
             }
             PlanEvent::Received(PlanKind::Fence) | PlanEvent::Cleared(PlanKind::Fence) => {
                 let read = Fence::read(self.plans.items(PlanKind::Fence), |x, y| core.local_e7(x, y));
-                // A polygon that breaks off is not a fence.
+                // An incomplete polygon is not a fence.
                 self.fence = read.unwrap_or_default();
                 self.check_mission(core);
             }

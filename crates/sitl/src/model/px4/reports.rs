@@ -27,7 +27,7 @@ const STREAMED: &[u32] = &[
     251, 253, 254, 261, 263, 264, 265, 280, 281, 283, 284, 285, 286, 290, 291, 296, 300, 330, 331, 339, 350, 360, 361,
     371, 372, 375, 380, 395, 397, 435, 436, 10001, 12900, 12901, 12904, 12918, 12920,
 ];
-/// Of them, those that it has nothing to say in: asked for once, they are refused.
+/// Those of them that never have content: a single request for one is refused.
 const EMPTY: &[u32] = &[
     24, 25, 62, 65, 76, 87, 106, 112, 116, 124, 129, 137, 143, 149, 225, 231, 233, 246, 250, 251, 253, 254, 263, 265,
     280, 281, 283, 284, 285, 290, 291, 296, 330, 339, 350, 360, 361, 371, 372, 380, 12918, 12920,
@@ -38,7 +38,7 @@ pub(super) fn is_streamed(message: u32) -> bool {
     STREAMED.contains(&message)
 }
 
-/// Whether the message id can be asked for once.
+/// Whether the message id can be requested once.
 pub(super) fn known(message: u32) -> bool {
     message == 0 || STREAMED.contains(&message) && !EMPTY.contains(&message)
 }

@@ -23,7 +23,7 @@ impl Px4 {
             Request::Heartbeat { kind: COMPANION } if from.system == core.config.system_id => {
                 self.companion.heartbeat(core);
             }
-            // Its own address says nothing it would act on.
+            // It ignores messages from its own address.
             Request::Command(_) if (from.system, from.component) == (core.config.system_id, 1) => {}
             Request::Command(command) if core.is_for_us(command.to) => self.command(core, from, command),
             Request::SetMode {
@@ -77,7 +77,7 @@ impl Px4 {
     }
 }
 
-/// PARAM_VALUE of the parameter at this place.
+/// PARAM_VALUE of the parameter at this index.
 pub(super) fn send_param(core: &mut Core, index: usize) {
     if let Some(param) = core.params.at(index).cloned() {
         let count = core.params.len();

@@ -1,6 +1,6 @@
-//! PX4's text queue: STATUSTEXT goes only to a link on which ground station heartbeats arrive.
+//! PX4's text queue: STATUSTEXT is sent only on a link on which ground station heartbeats arrive.
 //!
-//! Owns: waiting, dropping texts that are too old, chunks and ids. Must not: know what a text says.
+//! Owns: waiting, dropping texts that are too old, chunks and ids. Must not: know the content of a text.
 
 use std::collections::VecDeque;
 
@@ -49,7 +49,7 @@ impl Texts {
         });
     }
 
-    /// The chunks of the next text, if one may go out now.
+    /// The chunks of the next text, if one may be sent now.
     pub(super) fn step(&mut self, ground_station: bool, now_s: f64) -> Vec<MavMessage> {
         self.waiting.retain(|text| now_s - text.said_s <= OLDEST_S);
         if !ground_station || now_s < self.free_s {

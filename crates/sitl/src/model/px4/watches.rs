@@ -1,6 +1,6 @@
-//! What PX4 keeps an eye on: links, receiver, battery, position, fence and health.
+//! What PX4 monitors: links, receiver, battery, position, fence and health.
 //!
-//! Owns: noticing that one of them changed, and which failsafe that calls for. Must not: fly.
+//! Owns: detecting that one of them changed, and which failsafe follows. Must not: fly.
 
 use mavlink::dialects::ardupilotmega::MavSeverity;
 
@@ -15,7 +15,7 @@ use crate::model::geo::Neu;
 
 /// Health is first reported at this time.
 const FIRST_REPORT_S: f64 = 2.08;
-/// So many satellites make a fix.
+/// The number of satellites for a fix.
 const SATELLITES_FOR_A_FIX: f32 = 4.0;
 
 impl Px4 {
@@ -23,7 +23,7 @@ impl Px4 {
         Health {
             attitude: self.estimator.has_attitude(core),
             position: self.estimator.has_position(core),
-            // A compass that is missing does not matter any more once the motors run.
+            // A missing compass does not matter any more once the motors run.
             compass_missing: self.armed_s.is_none() && core.params.get("SYS_HAS_MAG") > 1.0,
             motor_failed: self.motor_fails,
             charge: self.charge,
@@ -32,7 +32,7 @@ impl Px4 {
             outside_fence: !self.in_fence,
             mission: self.mission.is_valid(),
             offboard: self.offboard.is_fresh(core),
-            // Nor does the mode: whether it can be armed in.
+            // Nor does the arming check of the mode.
             mode: if self.armed_s.is_some() { Mode::Hold } else { self.mode },
         }
     }
@@ -87,7 +87,7 @@ impl Px4 {
         }
     }
 
-    /// NAV_DLL_ACT, unless COM_DLL_EXCEPT excepts the mode or the mode comes down anyway.
+    /// NAV_DLL_ACT, unless COM_DLL_EXCEPT exempts the mode or the mode descends anyway.
     fn act_on_lost_gcs(&mut self, core: &mut Core) {
         let action = match core.params.get("NAV_DLL_ACT") as u32 {
             1 => Action::Hold,
@@ -119,7 +119,7 @@ impl Px4 {
         self.estimator.set_fix(core, fix);
     }
 
-    /// Without a position it can only come down; with one again, the user's mode can be flown on.
+    /// Without a position it can only descend; with one again, it can fly the user's mode.
     pub(super) fn position_step(&mut self, core: &mut Core) {
         let has = self.estimator.has_position(core);
         if has == self.had_position {
@@ -140,7 +140,7 @@ impl Px4 {
             return;
         }
         self.charge = charge;
-        // The report tells of the check first, then the failsafe of its action.
+        // The report has the check first, then the failsafe of its action.
         self.health_step(core);
         if !worse || self.armed_s.is_none() {
             return;
@@ -164,7 +164,7 @@ impl Px4 {
         }
     }
 
-    /// Whether `at` lies within the uploaded fence and GF_MAX_HOR_DIST, GF_MAX_VER_DIST around home.
+    /// Whether `at` is within the uploaded fence and GF_MAX_HOR_DIST, GF_MAX_VER_DIST around home.
     pub(super) fn fence_allows(&self, core: &Core, at: Neu) -> bool {
         let home = self.home.local(core);
         let within = |name: &str, metres: f64| {

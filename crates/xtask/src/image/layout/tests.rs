@@ -1,4 +1,4 @@
-//! Tests of the archives: what is read from them is what went in.
+//! Tests of the archives: reading them gives what was written.
 
 use super::*;
 use serde_json::Value;

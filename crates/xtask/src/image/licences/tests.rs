@@ -1,4 +1,4 @@
-//! Tests of the licences, with packages made for them.
+//! Tests of the licences, with packages made for these tests.
 
 use super::*;
 use crate::image::compile::Tree;
@@ -76,7 +76,7 @@ fn every_package_is_listed_and_a_text_that_several_share_stands_once() {
 #[test]
 fn a_package_without_its_text_stops_the_build() {
     let scratch = Scratch::new();
-    // A text for a part of a package is none for the package.
+    // A text for a part of a package does not count for the package.
     scratch.file("bare/vendor/LICENSE", "Words of a part");
     let error = scratch.text(&["bare"]).unwrap_err().to_string();
     assert!(

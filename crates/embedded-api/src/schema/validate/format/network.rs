@@ -17,7 +17,7 @@ pub(super) fn is_hostname(text: &str) -> bool {
     text.len() <= 255 && HOSTS.is_match(text) && text.split('.').all(|label| label.len() <= 63)
 }
 
-/// `ipv4`. Zeros in front of a number mean nothing.
+/// `ipv4`. Leading zeros are ignored.
 pub(super) fn is_ipv4(text: &str) -> bool {
     let byte = |part: &str| !part.is_empty() && is_number(part) && part.parse::<u128>().is_ok_and(|byte| byte < 256);
     text.split('.').count() == 4 && text.split('.').all(byte)
@@ -28,7 +28,7 @@ pub(super) fn is_ipv6(text: &str) -> bool {
     text.parse::<Ipv6Addr>().is_ok()
 }
 
-/// `cidr`: an address and how many of its bits count.
+/// `cidr`: an address and its prefix length.
 pub(super) fn is_cidr(text: &str) -> bool {
     let Some((address, length)) = text.split_once('/') else {
         return false;
@@ -41,7 +41,7 @@ pub(super) fn is_cidr(text: &str) -> bool {
     is_number(length) && length.parse::<u8>().is_ok_and(|length| length <= most)
 }
 
-/// `mac`: six, eight or twenty bytes, in pairs of digits with `:` or `-` between, or in fours with `.` between.
+/// `mac`: six, eight or twenty bytes, in pairs of digits separated by `:` or `-`, or in fours separated by `.`.
 pub(super) fn is_mac(text: &str) -> bool {
     let parts = |separator: char, digits: usize| {
         let parts: Vec<&str> = text.split(separator).collect();
@@ -68,7 +68,7 @@ pub(super) fn is_uri(text: &str) -> bool {
             let (authority, path) = authority.split_at(authority.find('/').unwrap_or(authority.len()));
             is_authority(authority) && is_escaped(path)
         }
-        // What follows a scheme without a slash is not read at all.
+        // The text after a scheme without a slash is not checked.
         None => !rest.starts_with('/') || is_escaped(before_query),
     }
 }
@@ -78,7 +78,7 @@ fn is_scheme(text: &str) -> bool {
     text.starts_with(|each: char| each.is_ascii_alphabetic()) && text.chars().all(inner)
 }
 
-/// Who, where and at which port; the port is a number.
+/// User, host and port; the port is a number.
 fn is_authority(text: &str) -> bool {
     let host = text.rsplit_once('@').map_or(text, |(_, host)| host);
     let port = match host.strip_prefix('[') {
@@ -99,7 +99,7 @@ fn is_number(text: &str) -> bool {
     text.chars().all(|each| each.is_ascii_digit())
 }
 
-/// Whether each percent sign has two hexadecimal digits behind it.
+/// Whether each percent sign is followed by two hexadecimal digits.
 fn is_escaped(text: &str) -> bool {
     let hex = |part: &str| {
         part.get(..2)

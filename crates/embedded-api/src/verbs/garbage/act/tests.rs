@@ -1,4 +1,4 @@
-//! Decisions that are overtaken while they are carried out.
+//! Decisions that become outdated while they are executed.
 
 use super::*;
 use crate::verbs::tests::world::{BOATS, THINGS, boat, thing, world};
@@ -19,7 +19,7 @@ async fn a_dependent_that_was_let_go_while_its_owner_went_stays() {
     let free = json!({"metadata": {"ownerReferences": null}});
     world.merge(&path, free).await.is(200);
     world.delete(&format!("{THINGS}/owner")).await.is(200);
-    // The collector has seen the boat as it was, and its owner gone.
+    // The collector has read the boat's old state, in which its owner is gone.
     let kind = core.storing("boats.a.dev").expect("served");
     let value = parsed(&seen).expect("JSON");
     let done = as_dependent(core, kind, &seen, &value).await;

@@ -87,6 +87,23 @@ fn a_companion_gets_the_reasons_as_events_only() {
 }
 
 #[test]
+fn a_required_mission_that_is_missing_keeps_it_from_arming_and_is_no_more_than_information() {
+    let mut bench = support::px4::ready();
+    let start = bench.now_s();
+    support::px4::set_parameter(&mut bench, "COM_ARM_MIS_REQ", 1);
+    bench.pass(2.0);
+    assert_eq!(bench.arm(), TemporarilyRejected);
+    let events = bench.events_since(start);
+    let (_, arguments) = events.iter().find(|(id, _)| *id == 17_154_777).unwrap();
+    assert_eq!(arguments[..5], [0xFF, 0xFF, 0xFF, 0xFF, 0x14]);
+    let levels = bench.messages().find_map(|(_, message)| match message {
+        MavMessage::EVENT(event) if event.id == 17_154_777 => Some(event.log_levels),
+        _ => None,
+    });
+    assert_eq!(levels, Some(0x66));
+}
+
+#[test]
 fn a_long_text_comes_in_chunks_of_fifty_bytes_and_the_first_has_id_zero() {
     let mut bench = Bench::new(Autopilot::Px4);
     bench.heartbeat = Some(GROUND_STATION);

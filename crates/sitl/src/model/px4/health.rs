@@ -38,6 +38,8 @@ pub(super) struct Health {
     pub(super) outside_fence: bool,
     /// There is a mission that can be flown.
     pub(super) mission: bool,
+    /// COM_ARM_MIS_REQ is set: arming needs one, in every mode.
+    pub(super) mission_needed: bool,
     /// Set-points are being received.
     pub(super) offboard: bool,
     pub(super) mode: Mode,
@@ -57,8 +59,13 @@ impl Health {
         self.ground_station_needed && !self.ground_station
     }
 
+    fn mission_missing(self) -> bool {
+        self.mission_needed && !self.mission
+    }
+
     fn fails_in_all_modes(self) -> bool {
         self.compass_missing
+            || self.mission_missing()
             || self.motor_failed
             || self.battery_critical()
             || self.link_missing()
@@ -119,7 +126,13 @@ impl Health {
             check(events::NO_ALTITUDE, [0x7E, 0x00, 0x7E, 0x00], &[component::SYSTEM]);
         }
         if !self.mission {
-            check(events::NO_MISSION, [0x08, 0x00, 0x00, 0x00], &[component::SYSTEM]);
+            // Still no more than information when it keeps the vehicle from arming.
+            let modes = if self.mission_needed {
+                ALL_MODES
+            } else {
+                [0x08, 0x00, 0x00, 0x00]
+            };
+            check(events::NO_MISSION, modes, &[component::SYSTEM]);
         }
         if !self.offboard {
             check(
@@ -214,6 +227,7 @@ mod tests {
         charge: Charge::Ok,
         ground_station: true,
         ground_station_needed: false,
+        mission_needed: false,
         outside_fence: false,
         mission: false,
         offboard: false,
@@ -279,6 +293,13 @@ mod tests {
                     ..READY
                 },
                 "00001010008000000000000000b03b7f80",
+            ),
+            (
+                Health {
+                    mission_needed: true,
+                    ..READY
+                },
+                "00000010008000000000000000b03b7f80",
             ),
         ];
         for (health, recorded) in cases {

@@ -10,6 +10,7 @@ const ROWS: &[(&str, ParamKind, f32)] = &[
     ("BAT_CRIT_THR", Real32, 0.07),
     ("BAT_EMERGEN_THR", Real32, 0.05),
     ("BAT_LOW_THR", Real32, 0.15),
+    ("COM_ARM_MIS_REQ", Int32, 0.0),
     ("COM_ARM_WO_GPS", Int32, 1.0),
     ("COM_DLL_EXCEPT", Int32, 0.0),
     ("COM_MODE_ARM_CHK", Int32, 0.0),

@@ -28,6 +28,7 @@ impl Px4 {
             motor_failed: self.motor_fails,
             charge: self.charge,
             ground_station: self.gcs.connected(),
+            mission_needed: core.params.get("COM_ARM_MIS_REQ") > 0.0,
             ground_station_needed: core.params.get("NAV_DLL_ACT") > 0.0,
             outside_fence: !self.in_fence,
             mission: self.mission.is_valid(),

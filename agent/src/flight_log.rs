@@ -1,6 +1,6 @@
 //! The flight log: every frame of the link, in both directions, in `.tlog` files that MAVProxy, pymavlink and QGroundControl open.
 //!
-//! Owns: taking frames from the link and handing them to the writer's thread ([`record`], [`writer`], [`file_name`], [`store`],
+//! Owns: taking frames from the link and handing them to the writer's thread ([`record`], [`writer`], [`file_name`], `store`,
 //! [`flags`]). Must not: slow the link or the agent: frames are lost, and counted, before anything waits.
 //!
 //!   link --tap--> this task, four times a second --bounded queue--> writer's thread --> disk

@@ -2,7 +2,7 @@
 //!
 //! Owns: listing and watching Drones, Swarms, drone nodes and claims, finding out what went away while a watch was broken, and
 //! the stores from which the controllers see which Drones and Swarms exist; listing all afresh when asked to ([`Relist`]). A
-//! store and the [`World`](crate::cluster::world::World) share their objects, and a store is filled first. Must not: decide. An
+//! store and the [`World`] share their objects, and a store is filled first. Must not: decide. An
 //! API server that is away only makes the caches older.
 
 use crate::cluster::api::story;

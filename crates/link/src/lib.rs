@@ -4,7 +4,7 @@
 //! ([`auto`]), framing and resynchronization ([`framing`], [`raw`],
 //! [`layout`]), reading messages ([`decode`]), signing ([`signing`]), the backlog filter after an open ([`backlog`]),
 //! reconnecting (`keeper`), writing ([`handle`]), the bounded event queue ([`events`]), copies of all frames
-//! ([`tap`]) and counters ([`counters`], [`sequence`]).
+//! ([`tap`]) and counters ([`mod@counters`], [`sequence`]).
 //! Must not: know Kubernetes or gRPC, interpret a message beyond its time stamp, or decide what is sent.
 //!
 //! Reading never blocks (the oldest frame is dropped when nobody listens); writing is never queued (a frame is written

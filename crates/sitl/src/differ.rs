@@ -7,7 +7,7 @@
 //! A script is drawn from a seed ([`generate`]) and run on the real autopilot first ([`Live`]), by the clock of the vehicle,
 //! so any speed-up works. Every message that it was sent is recorded with its time, and the simulated vehicle gets
 //! the same bytes at the same seconds ([`simulated`]). Acks, modes, armed and landed states of both are then
-//! compared ([`judge`]). A script that differs is run again with fewer steps until none can be left out ([`shrink`]).
+//! compared ([`judge`]). A script that differs is run again with fewer steps until none can be left out (`shrink`).
 //!
 //! Differences that are expected, and do not count:
 //!

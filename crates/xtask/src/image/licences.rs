@@ -45,7 +45,7 @@ const WITHOUT: [(&str, Instead, &str); 9] = [
 /// Prefixes of the names of licence files.
 const BEGINNINGS: [&str; 6] = ["licence", "license", "copying", "copyright", "notice", "unlicense"];
 
-/// The folder with one file per licence that https://reuse.software requires.
+/// The folder with one file per licence that <https://reuse.software> requires.
 const LICENCE_FOLDER: &str = "LICENSES";
 
 /// Other linked parts, which cargo does not know.

@@ -1,4 +1,4 @@
-//! The parts of a program, as an SPDX 2.3 document in JSON (https://spdx.github.io/spdx-spec/v2.3).
+//! The parts of a program, as an SPDX 2.3 document in JSON (<https://spdx.github.io/spdx-spec/v2.3>).
 //!
 //! Owns: that format. Must not: find out what is linked.
 

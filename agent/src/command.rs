@@ -9,12 +9,16 @@
 use crate::recipe::{Command, Form};
 use fleet::memory::{Outcome, StepKind};
 use fleet::time::Moment;
+use fleet::units::{ComponentId, SystemId};
 use fleet::vehicle::Identity;
 use link::dialect::{COMMAND_ACK_DATA, MavMessage, MavResult};
 use std::time::Duration;
 
 /// Our component id: MAV_COMP_ID_ONBOARD_COMPUTER.
-pub const OUR_COMPONENT: u8 = 191;
+pub const OUR_COMPONENT: ComponentId = ComponentId(191);
+
+/// Our system id until the autopilot's is known, which is ours then.
+pub const SYSTEM_AT_FIRST: SystemId = SystemId(1);
 
 /// IN_PROGRESS prolongs the wait by this much, and no command waits longer than [`AT_MOST`].
 const IN_PROGRESS_WAIT: Duration = Duration::from_secs(5);
@@ -145,7 +149,7 @@ impl<P> Outstanding<P> {
     /// Old firmware leaves the target fields 0.
     fn for_us(&self, ack: &COMMAND_ACK_DATA) -> bool {
         (ack.target_system == 0 || ack.target_system == self.to.system.0)
-            && (ack.target_component == 0 || ack.target_component == OUR_COMPONENT)
+            && (ack.target_component == 0 || ack.target_component == OUR_COMPONENT.0)
     }
 
     fn asked_form(&self, result: MavResult) -> Option<Form> {
@@ -239,7 +243,7 @@ mod tests {
         assert_eq!(land.acknowledged(&to_another, at(1)), Progress::Waiting);
         let to_us = COMMAND_ACK_DATA {
             target_system: 7,
-            target_component: OUR_COMPONENT,
+            target_component: OUR_COMPONENT.0,
             ..ack(LAND, ACCEPTED)
         };
         assert_eq!(

@@ -8,7 +8,7 @@
 //! 3: a Drone never moves to another vehicle).
 
 use fleet::time::Moment;
-use fleet::units::{ComponentId, SystemId};
+use fleet::units::{Address, ComponentId, SystemId};
 use fleet::vehicle::{Autopilot, Identity};
 use link::dialect::{HEARTBEAT_DATA, MavAutopilot, MavType};
 use mavlink::MavHeader;
@@ -20,8 +20,8 @@ use tokio::time::Instant;
 pub struct Discovery {
     latched: Option<Identity>,
     vehicle_type: Option<MavType>,
-    /// The vehicle that the Drone held is served by: system and component id.
-    only: Option<(u8, u8)>,
+    /// The vehicle that the Drone held is served by.
+    only: Option<Address>,
     /// Autopilots received before one is latched: which, since when, and when last.
     heard: Vec<(MavHeader, Moment, Moment)>,
     epoch: Option<Instant>,
@@ -50,9 +50,9 @@ const GONE_AFTER: Duration = Duration::from_secs(5);
 const TOLD_AT_MOST: usize = 32;
 
 impl Discovery {
-    /// Latches nobody but `only` (system and component id), if that is known.
+    /// Latches nobody but `only`, if that is known.
     #[must_use]
-    pub fn staying_with(only: Option<(u8, u8)>) -> Self {
+    pub fn staying_with(only: Option<Address>) -> Self {
         Self {
             only,
             ..Self::default()
@@ -125,11 +125,12 @@ impl Discovery {
             );
         }
         match self.only {
-            Some((ours, component)) if (ours, component) != (system, header.component_id) => {
+            Some(ours) if ours != Address::new(system, header.component_id) => {
                 return self.stranger(
                     header,
                     format!(
-                        "{who} is on the link, but the Drone held here is served by system {ours} component {component}; if the autopilot was replaced, delete that Drone and force its release"
+                        "{who} is on the link, but the Drone held here is served by system {} component {}; if the autopilot was replaced, delete that Drone and force its release",
+                        ours.system.0, ours.component.0
                     ),
                 );
             }

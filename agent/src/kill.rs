@@ -9,6 +9,7 @@ use crate::recipe::{Command, Form, Place};
 use fleet::kill::{KillAnswer, KillOutcome, KillPermit, KillQuestion, NoKill, UsedNonces, may_kill};
 use fleet::memory::Outcome;
 use fleet::time::Moment;
+use fleet::units::Address;
 use fleet::vehicle::Identity;
 use link::dialect::{COMMAND_ACK_DATA, MavCmd, MavMessage};
 use std::time::Duration;
@@ -30,7 +31,7 @@ pub struct Shot {
     /// Number of the order.
     pub nonce: u64,
     /// Our system and component id.
-    pub from: (u8, u8),
+    pub from: Address,
     /// The command: one COMMAND_LONG (76).
     pub message: MavMessage,
     /// To be spent at the moment of writing.
@@ -60,7 +61,7 @@ impl Kills {
 
     /// Takes an order: the command to write now, or nothing, and then [`Self::answer`] says why. `to` is the autopilot, if
     /// there is a line to it.
-    pub fn order(&mut self, question: &KillQuestion<'_>, to: Option<&Identity>, from: (u8, u8)) -> Option<Shot> {
+    pub fn order(&mut self, question: &KillQuestion<'_>, to: Option<&Identity>, from: Address) -> Option<Shot> {
         let nonce = question.order.nonce;
         let allowed = may_kill(question);
         self.used.note(nonce);

@@ -7,6 +7,7 @@ use crate::streams::Ask;
 use fleet::memory::StepKind;
 use fleet::safety::{ArmExpired, ArmPermit};
 use fleet::time::Moment;
+use fleet::units::{Address, ComponentId};
 use link::dialect::{HEARTBEAT_DATA, MavAutopilot, MavMessage, MavModeFlag, MavState, MavType};
 use std::time::Duration;
 
@@ -24,8 +25,8 @@ pub enum Purpose {
 /// A message to write now.
 #[derive(Debug)]
 pub struct Outgoing {
-    /// Our system and component id.
-    pub from: (u8, u8),
+    /// The address that we send from.
+    pub from: Address,
     /// The message.
     pub message: MavMessage,
     /// How long writing may take.
@@ -72,7 +73,7 @@ pub enum Written {
 }
 
 /// Component id of a ground station: MAV_COMP_ID_MISSIONPLANNER, by convention that of all of them.
-pub const GROUND_STATION_COMPONENT: u8 = 190;
+pub const GROUND_STATION_COMPONENT: ComponentId = ComponentId(190);
 
 /// Our HEARTBEAT (0): an onboard computer of the vehicle, never a ground station; that would hide the loss of a real one.
 #[must_use]

@@ -4,7 +4,7 @@
 //! roll dice (moments and jitter come in). What to do is decided by [`fleet::converge`] alone; here it is only put on
 //! the wire. Stream and message requests move nothing and give way to every step.
 
-use crate::command::{OUR_COMPONENT, Outstanding, Patience, Progress};
+use crate::command::{OUR_COMPONENT, Outstanding, Patience, Progress, SYSTEM_AT_FIRST};
 use crate::contact::{self, Contact};
 use crate::discovery::{Discovery, Sighted};
 use crate::kill::Kills;
@@ -27,7 +27,7 @@ use fleet::report::Activity;
 use fleet::safety::{self, ArmPermit, Rest};
 use fleet::takeover::InCommand;
 use fleet::time::Moment;
-use fleet::units::SystemId;
+use fleet::units::{Address, SystemId};
 use fleet::vehicle::{FlightTruth, Vehicle, WhyUnknown};
 use fleet::whereabouts::{Asked, Watch};
 use link::dialect::{MavMessage, MavResult};
@@ -480,7 +480,10 @@ impl Pilot {
         }
         self.last_ground_station = Some(now);
         Some(Outgoing {
-            from: (system.0, GROUND_STATION_COMPONENT),
+            from: Address {
+                system,
+                component: GROUND_STATION_COMPONENT,
+            },
             ..self.aside(ground_station_heartbeat())
         })
     }
@@ -496,8 +499,12 @@ impl Pilot {
         }
     }
 
-    fn from(&self) -> (u8, u8) {
-        (self.discovery.latched().map_or(1, |id| id.system.0), OUR_COMPONENT)
+    fn from(&self) -> Address {
+        let system = self.discovery.latched().map_or(SYSTEM_AT_FIRST, |id| id.system);
+        Address {
+            system,
+            component: OUR_COMPONENT,
+        }
     }
 
     fn outgoing(&mut self, message: MavMessage, permit: Option<ArmPermit>) -> Outgoing {

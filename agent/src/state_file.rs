@@ -7,6 +7,7 @@
 use fleet::assignment::Fence;
 use fleet::flight_record::FlightRecord;
 use fleet::ids::NodeName;
+use fleet::units::Address;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
@@ -22,9 +23,9 @@ pub struct State {
     pub fence: Fence,
     /// What was seen of the flight.
     pub record: FlightRecord,
-    /// System and component id of the vehicle: while a Drone is held, no other is taken for it.
+    /// The vehicle: while a Drone is held, no other is taken for it.
     #[serde(default)]
-    pub vehicle: Option<(u8, u8)>,
+    pub vehicle: Option<Address>,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -5,6 +5,7 @@
 
 use super::fields;
 use super::routes::Address;
+use fleet::units::SystemId;
 use link::raw::RawFrame;
 use std::collections::BTreeMap;
 
@@ -28,8 +29,8 @@ impl Autopilots {
     /// Takes a frame that was heard on the line. `None` when it is not the heartbeat of an autopilot.
     pub fn hear(&mut self, frame: &RawFrame) -> Option<Says> {
         let beat = fields::beat(frame).filter(|beat| beat.autopilot)?;
-        let who = (frame.system, frame.component);
-        if who.0 == 0 || (self.0.len() >= AT_MOST && !self.0.contains_key(&who)) {
+        let who = frame.sender();
+        if who.system == SystemId(0) || (self.0.len() >= AT_MOST && !self.0.contains_key(&who)) {
             return None;
         }
         let was = self.0.insert(who, beat.armed);
@@ -48,14 +49,14 @@ impl Autopilots {
 
     /// Whether an autopilot of this system was heard.
     #[must_use]
-    pub fn has_system(&self, system: u8) -> bool {
-        self.0.keys().any(|who| who.0 == system)
+    pub fn has_system(&self, system: SystemId) -> bool {
+        self.0.keys().any(|who| who.system == system)
     }
 
     /// The system of one of them.
     #[must_use]
-    pub fn system(&self) -> Option<u8> {
-        self.0.keys().next().map(|who| who.0)
+    pub fn system(&self) -> Option<SystemId> {
+        self.0.keys().next().map(|who| who.system)
     }
 }
 

@@ -32,8 +32,8 @@ impl Notices {
         self.told.insert(guest, now);
         self.sequence = self.sequence.wrapping_add(1);
         let header = MavHeader {
-            system_id: u32::from(ours.0),
-            component_id: ours.1,
+            system_id: u32::from(ours.system.0),
+            component_id: ours.component.0,
             sequence: self.sequence,
         };
         let text = MavMessage::STATUSTEXT(STATUSTEXT_DATA {

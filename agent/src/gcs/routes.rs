@@ -7,10 +7,12 @@
 //! * A frame to one component goes only where that component was seen; to component 0, where its system was seen.
 //! * Nothing goes back to where it came from, and nothing that the autopilot's line or the agent said goes back there.
 
+pub use fleet::units::Address;
+use fleet::units::{ComponentId, SystemId};
 use std::collections::{BTreeMap, VecDeque};
 
-/// System and component.
-pub type Address = (u8, u8);
+const EVERY_SYSTEM: SystemId = SystemId(0);
+const EVERY_COMPONENT: ComponentId = ComponentId(0);
 
 /// Most addresses that are remembered of one side; more would be a fault or a joke, and the oldest is forgotten.
 const REMEMBERED: usize = 32;
@@ -44,7 +46,7 @@ struct KnownAddresses(VecDeque<Address>);
 
 impl KnownAddresses {
     fn learn(&mut self, who: Address) {
-        if who.0 == 0 || self.0.contains(&who) {
+        if who.system == EVERY_SYSTEM || self.0.contains(&who) {
             return;
         }
         if self.0.len() >= REMEMBERED {
@@ -56,7 +58,7 @@ impl KnownAddresses {
     fn has(&self, target: Address) -> bool {
         self.0
             .iter()
-            .any(|seen| seen.0 == target.0 && (target.1 == 0 || target.1 == seen.1))
+            .any(|seen| seen.system == target.system && [EVERY_COMPONENT, seen.component].contains(&target.component))
     }
 }
 
@@ -107,7 +109,7 @@ impl Routes {
     /// Where a frame goes.
     #[must_use]
     pub fn destinations(&self, origin: Origin, target: Option<Address>) -> Destinations {
-        let target = target.filter(|to| to.0 != 0);
+        let target = target.filter(|to| to.system != EVERY_SYSTEM);
         let leads = |seen: &KnownAddresses| target.is_none_or(|to| seen.has(to));
         let guests = self
             .guests

@@ -17,7 +17,7 @@ use super::charge::Charge;
 use super::fields;
 use super::read_only::only_asks;
 use super::routes::{Address, Destinations, GuestId, Origin, Routes};
-use crate::command::OUR_COMPONENT;
+use crate::command::{OUR_COMPONENT, SYSTEM_AT_FIRST};
 use link::raw::{Direction, RawFrame};
 use std::collections::BTreeMap;
 use tokio::time::Instant;
@@ -26,7 +26,6 @@ const SETUP_SIGNING: u32 = 256;
 const RADIO_STATUS: u32 = 109;
 const RADIO: u32 = 166;
 /// The system as which the agent speaks before it knows its vehicle's.
-const SYSTEM_AT_FIRST: u8 = 1;
 
 /// What guests may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +100,7 @@ impl Switch {
 
     /// The guests that get a frame that was heard on the autopilot's line or that the agent wrote there.
     pub fn hear_line(&mut self, frame: &RawFrame, now: Instant) -> Vec<GuestId> {
-        let who = (frame.system, frame.component);
+        let who = frame.sender();
         let origin = match frame.from {
             Direction::Autopilot => Origin::Autopilot,
             Direction::Us => Origin::Us,
@@ -109,7 +108,7 @@ impl Switch {
             Direction::Guest => return Vec::new(),
         };
         // It may also beat as a ground station; that name is not its own, but that of every ground station.
-        if origin == Origin::Us && who.1 == OUR_COMPONENT {
+        if origin == Origin::Us && who.component == OUR_COMPONENT {
             self.ours = Some(who);
         }
         self.routes.learn(origin, who);
@@ -129,7 +128,7 @@ impl Switch {
 
     /// What becomes of a guest's frame.
     pub fn hear_guest(&mut self, guest: GuestId, frame: &RawFrame, now: Instant) -> Verdict {
-        let who = (frame.system, frame.component);
+        let who = frame.sender();
         let refused = |refusal| Verdict {
             refusal: Some(refusal),
             ..Verdict::default()
@@ -157,7 +156,10 @@ impl Switch {
     #[must_use]
     pub fn ours(&self) -> Address {
         let system = self.autopilots.system().unwrap_or(SYSTEM_AT_FIRST);
-        self.ours.unwrap_or((system, OUR_COMPONENT))
+        self.ours.unwrap_or(Address {
+            system,
+            component: OUR_COMPONENT,
+        })
     }
 
     /// The guest that is the ground station in charge, if one is.
@@ -168,7 +170,7 @@ impl Switch {
 
     fn holds_back(&mut self, guest: GuestId, frame: &RawFrame, joined: Instant, now: Instant) -> Option<Refusal> {
         if let Some(beat) = fields::beat(frame) {
-            let address = (frame.system, frame.component);
+            let address = frame.sender();
             let passes = self.policy.pass_heartbeats && beat.gcs && self.charge.beats(guest, address, joined, now);
             return (!passes).then_some(Refusal::HeldHeartbeat);
         }
@@ -176,9 +178,9 @@ impl Switch {
     }
 
     fn is_taken(&self, who: Address) -> bool {
-        let of_vehicle = self.autopilots.has_system(who.0);
-        let at_first = self.autopilots.system().is_none() && who.0 == SYSTEM_AT_FIRST;
-        let ours = who.1 == OUR_COMPONENT && (of_vehicle || at_first);
+        let of_vehicle = self.autopilots.has_system(who.system);
+        let at_first = self.autopilots.system().is_none() && who.system == SYSTEM_AT_FIRST;
+        let ours = who.component == OUR_COMPONENT && (of_vehicle || at_first);
         ours || self.ours == Some(who) || (of_vehicle && self.routes.is_on_line(who))
     }
 }

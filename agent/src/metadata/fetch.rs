@@ -19,6 +19,7 @@ use super::table::Table;
 use fleet::backoff::Backoff;
 use fleet::memory::Outcome;
 use fleet::time::Moment;
+use fleet::units::Address;
 use fleet::vehicle::Identity;
 use link::dialect::{FILE_TRANSFER_PROTOCOL_DATA, MavMessage};
 use std::sync::Arc;
@@ -134,7 +135,7 @@ impl Fetch {
     }
 
     /// Takes a message of our autopilot. `us` are our system and component id.
-    pub fn hear(&mut self, message: &MavMessage, us: (u8, u8), now: Moment, jitter: f64) {
+    pub fn hear(&mut self, message: &MavMessage, us: Address, now: Moment, jitter: f64) {
         if let (Stage::Asked { .. }, Some((uri, crc))) = (&self.stage, named(message)) {
             let which = Which::Index;
             let crc = Some(crc);

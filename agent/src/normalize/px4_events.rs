@@ -180,7 +180,7 @@ impl Events {
     pub fn hear(&mut self, message: &MavMessage, now: Moment) -> Vec<Said> {
         let mut events = match message {
             MavMessage::EVENT(m) => self.sequence.hear(m, now),
-            MavMessage::RESPONSE_EVENT_ERROR(m) if m.target_component == OUR_COMPONENT => {
+            MavMessage::RESPONSE_EVENT_ERROR(m) if m.target_component == OUR_COMPONENT.0 => {
                 self.sequence.lost(m.sequence, m.sequence_oldest_available)
             }
             MavMessage::CURRENT_EVENT_SEQUENCE(m) => {
@@ -191,7 +191,7 @@ impl Events {
             _ => Vec::new(),
         };
         events.extend(self.sequence.at(now));
-        let ours = |event: &&EVENT_DATA| [0, OUR_COMPONENT].contains(&event.destination_component);
+        let ours = |event: &&EVENT_DATA| [0, OUR_COMPONENT.0].contains(&event.destination_component);
         events.iter().filter(ours).flat_map(|event| self.read(event)).collect()
     }
 

@@ -68,6 +68,41 @@ pub struct SystemId(pub u8);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ComponentId(pub u8);
 
+/// Who sends a MAVLink frame, or to whom it is addressed. As a destination, a zero means all.
+///
+/// Written to files as `[system, component]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(from = "(SystemId, ComponentId)", into = "(SystemId, ComponentId)")]
+pub struct Address {
+    /// The vehicle, ground station or companion.
+    pub system: SystemId,
+    /// Its part.
+    pub component: ComponentId,
+}
+
+impl Address {
+    /// From the two bytes of a frame.
+    #[must_use]
+    pub const fn new(system: u8, component: u8) -> Self {
+        Self {
+            system: SystemId(system),
+            component: ComponentId(component),
+        }
+    }
+}
+
+impl From<(SystemId, ComponentId)> for Address {
+    fn from((system, component): (SystemId, ComponentId)) -> Self {
+        Self { system, component }
+    }
+}
+
+impl From<Address> for (SystemId, ComponentId) {
+    fn from(address: Address) -> Self {
+        (address.system, address.component)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,6 +15,7 @@
 //! end has spoken MAVLink 2, a MAVLink 1 frame whose length is not that of its message.
 
 use crate::raw::{Direction, Head, RawFrame, Shape, Version};
+use fleet::units::Address;
 use mavlink::{MAV_STX, MAV_STX_V2};
 use tokio::time::Instant;
 
@@ -29,7 +30,7 @@ pub struct Framer {
     pending: Vec<u8>,
     start: usize,
     spoke_v2: bool,
-    senders: Vec<(u8, u8)>,
+    senders: Vec<Address>,
     skipped: u64,
     bad_checksums: u64,
 }
@@ -167,7 +168,7 @@ impl Framer {
         let Some(head) = shape.head else {
             return Some(Candidate::Unfinished);
         };
-        if head.layout.is_none() && !self.senders.contains(&(head.system, head.component)) {
+        if head.layout.is_none() && !self.senders.contains(&head.sender()) {
             return Some(Candidate::Nothing);
         }
         let Some((frame, behind)) = bytes.split_at_checked(shape.len) else {
@@ -196,7 +197,7 @@ impl Framer {
         let frame = RawFrame::build(bytes, shape, head, self.from, self.at);
         self.start += shape.len;
         self.spoke_v2 |= shape.version == Version::V2;
-        let sender = (head.system, head.component);
+        let sender = head.sender();
         if head.layout.is_some() && self.senders.len() < SENDERS && !self.senders.contains(&sender) {
             self.senders.push(sender);
         }

@@ -11,6 +11,7 @@ use crate::signing::stamps::Stamp;
 use crate::tap::{Tap, Taps};
 use crate::transport::Writer;
 use bytes::Bytes;
+use fleet::units::Address;
 use mavlink::dialects::ardupilotmega::MavMessage;
 use mavlink::{MAVLinkV2MessageRaw, MavHeader};
 use std::io;
@@ -60,12 +61,12 @@ pub enum SendError {
 }
 
 impl LinkHandle {
-    /// Writes one frame now, as `(system, component)`, signed if the link has a key. It is never queued: if the link is
+    /// Writes one frame now, as `from`, signed if the link has a key. It is never queued: if the link is
     /// down, or does not take the frame within `within`, the frame is dropped.
     ///
     /// # Errors
     /// [`SendError`], when it was not written.
-    pub async fn send(&self, from: (u8, u8), message: &MavMessage, within: Duration) -> Result<(), SendError> {
+    pub async fn send(&self, from: Address, message: &MavMessage, within: Duration) -> Result<(), SendError> {
         let counters = &self.0.counters;
         let result = self.write(|| self.frame(from, message), Direction::Us, within).await;
         match &result {
@@ -77,11 +78,11 @@ impl LinkHandle {
 
     /// The next frame of ours. Numbers and time stamps must reach the line in the order in which they are given out: a
     /// signed frame that is overtaken counts as a repetition and is refused.
-    fn frame(&self, from: (u8, u8), message: &MavMessage) -> Bytes {
+    fn frame(&self, from: Address, message: &MavMessage) -> Bytes {
         let shared = &self.0;
         let header = MavHeader {
-            system_id: u32::from(from.0),
-            component_id: from.1,
+            system_id: u32::from(from.system.0),
+            component_id: from.component.0,
             sequence: shared.sequence.fetch_add(1, Ordering::Relaxed),
         };
         let mut raw = MAVLinkV2MessageRaw::new();

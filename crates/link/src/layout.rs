@@ -5,6 +5,7 @@
 //! The table is measured once from the dialect's own code: a message is written with two different targets, and the
 //! byte that differs is where the target is.
 
+use fleet::units::Address;
 use mavlink::dialects::ardupilotmega::MavMessage;
 use mavlink::{MavlinkVersion, Message};
 use std::collections::HashMap;
@@ -28,10 +29,10 @@ impl Layout {
     /// System and component to which a payload is addressed; `None` for a message without a target. A message that
     /// names only a system is for component 0, which is all of them. Bytes that MAVLink 2 cut off are 0.
     #[must_use]
-    pub fn target(&self, payload: &[u8]) -> Option<(u8, u8)> {
+    pub fn target(&self, payload: &[u8]) -> Option<Address> {
         let byte = |at: usize| payload.get(at).copied().unwrap_or(0);
         self.target_system
-            .map(|system| (byte(system), self.target_component.map_or(0, byte)))
+            .map(|system| Address::new(byte(system), self.target_component.map_or(0, byte)))
     }
 }
 

@@ -5,6 +5,7 @@
 
 use crate::layout::{Layout, layout_of};
 use bytes::Bytes;
+use fleet::units::Address;
 use mavlink::{MAV_STX, MAV_STX_V2, calculate_crc};
 use tokio::time::Instant;
 
@@ -37,7 +38,7 @@ pub struct RawFrame {
     pub message_id: u32,
     /// System and component to which it is addressed; `None` when the message has no target or the dialect does not
     /// know it. Zeros mean everybody.
-    pub target: Option<(u8, u8)>,
+    pub target: Option<Address>,
 }
 
 /// The sender of a frame.
@@ -80,6 +81,12 @@ pub enum NotAFrame {
 }
 
 impl RawFrame {
+    /// Its sender.
+    #[must_use]
+    pub const fn sender(&self) -> Address {
+        Address::new(self.system, self.component)
+    }
+
     /// Reads exactly one frame, as from a guest, arrived now. A message that the dialect does not know passes when its
     /// checksum is right for any `CRC_EXTRA`.
     ///
@@ -168,6 +175,12 @@ pub(crate) struct Head {
     pub message_id: u32,
     /// `None` when the dialect does not know the message.
     pub layout: Option<&'static Layout>,
+}
+
+impl Head {
+    pub const fn sender(&self) -> Address {
+        Address::new(self.system, self.component)
+    }
 }
 
 impl Shape {

@@ -18,6 +18,7 @@ pub mod stamps;
 use crate::layout::layout_of;
 use crate::raw::{RawFrame, SIGNATURE, SIGNED};
 use bytes::Bytes;
+use fleet::units::Address;
 use key::{Key, KeyError};
 use mavlink::calculate_crc;
 use sha2::{Digest, Sha256};
@@ -93,7 +94,7 @@ pub struct Signer {
 
 #[derive(Clone, Copy, Debug)]
 struct Stream {
-    of: (u8, u8, u8),
+    of: (Address, u8),
     last: Stamp,
 }
 
@@ -144,7 +145,7 @@ impl Signer {
             return Verdict::Bad;
         }
         let stamp = Stamp::from_wire(stamp);
-        let of = (frame.system, frame.component, link_id);
+        let of = (frame.sender(), link_id);
         match self.streams.iter_mut().find(|stream| stream.of == of) {
             Some(stream) if stamp <= stream.last => return Verdict::Replayed,
             Some(stream) => stream.last = stamp,

@@ -214,7 +214,7 @@ fn an_error_in_answer_to_us_ends_the_wait_and_one_in_answer_to_others_does_not()
         })
     };
     assert_eq!(events.hear(&error(190), at(1100)), []);
-    assert_eq!(events.hear(&error(OUR_COMPONENT), at(1100)).len(), 1);
+    assert_eq!(events.hear(&error(OUR_COMPONENT.0), at(1100)).len(), 1);
 }
 
 #[test]

@@ -28,7 +28,7 @@ use fleet::safety::{self, ArmPermit, Rest};
 use fleet::takeover::InCommand;
 use fleet::time::Moment;
 use fleet::units::{Address, SystemId};
-use fleet::vehicle::{FlightTruth, Vehicle, WhyUnknown};
+use fleet::vehicle::{FlightTruth, Identity, Vehicle, WhyUnknown};
 use fleet::whereabouts::{Asked, Watch};
 use link::dialect::{MavMessage, MavResult};
 use link::{Frame, LinkEvent};
@@ -598,7 +598,7 @@ impl Pilot {
         }
         self.state.record = record;
         let identity = self.vehicle.identity.as_ref();
-        self.state.vehicle = identity.map(|id| (id.system.0, id.component.0)).or(self.state.vehicle);
+        self.state.vehicle = identity.map(Identity::address).or(self.state.vehicle);
     }
 
     /// What is asked of the vehicle, as far as heights go.

@@ -25,7 +25,6 @@ use tokio::time::Instant;
 const SETUP_SIGNING: u32 = 256;
 const RADIO_STATUS: u32 = 109;
 const RADIO: u32 = 166;
-/// The system as which the agent speaks before it knows its vehicle's.
 
 /// What guests may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

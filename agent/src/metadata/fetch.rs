@@ -144,7 +144,7 @@ impl Fetch {
         let MavMessage::FILE_TRANSFER_PROTOCOL(m) = message else {
             return;
         };
-        if (m.target_system, m.target_component) != us {
+        if Address::new(m.target_system, m.target_component) != us {
             self.others_heard = Some(now);
             return;
         }

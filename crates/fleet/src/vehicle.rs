@@ -5,7 +5,7 @@
 
 use crate::failsafe::Alarm;
 use crate::time::{Moment, Sighting};
-use crate::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, Percent, SystemId, Wgs84};
+use crate::units::{Address, AltitudeAboveHome, AltitudeAmsl, ComponentId, Percent, SystemId, Wgs84};
 use std::time::Duration;
 
 /// A HEARTBEAT older than this means that the link is lost (heartbeats come at 1 Hz; lost after 4 to 5 by convention).
@@ -41,6 +41,17 @@ pub struct Identity {
     pub component: ComponentId,
     /// Firmware version such as `4.7.0-dev`, from AUTOPILOT_VERSION (148); `None` until it answered.
     pub firmware: Option<String>,
+}
+
+impl Identity {
+    /// The address of the autopilot.
+    #[must_use]
+    pub const fn address(&self) -> Address {
+        Address {
+            system: self.system,
+            component: self.component,
+        }
+    }
 }
 
 /// EXTENDED_SYS_STATE (245).landed_state other than undefined.

@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn while_a_drone_is_held_only_its_own_vehicle_is_taken() {
-        let mut d = Discovery::staying_with(Some((7, 1)));
+        let mut d = Discovery::staying_with(Some(Address::new(7, 1)));
         for s in 0..60 {
             let other = d.hear(header(8, 1), &beat(PX4, QUAD), at(s));
             assert!(matches!(other, Sighted::Stranger(_) | Sighted::Nobody), "{other:?}");

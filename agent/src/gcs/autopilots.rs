@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn arming_is_told_once_and_also_when_it_was_armed_at_first_sight() {
         let mut autopilots = Autopilots::default();
-        let mut says = |armed| autopilots.hear(&beat((7, 1), PX4, QUAD, armed));
+        let mut says = |armed| autopilots.hear(&beat(Address::new(7, 1), PX4, QUAD, armed));
         let told: Vec<_> = [true, true, false, true].into_iter().map(&mut says).collect();
         let expected = [Says::Arms, Says::Nothing, Says::Nothing, Says::Arms];
         assert_eq!(told, expected.map(Some));
@@ -87,7 +87,7 @@ mod tests {
     fn one_that_is_armed_is_enough() {
         let mut autopilots = Autopilots::default();
         assert!(!autopilots.armed());
-        for (who, armed) in [((7, 1), true), ((8, 1), false)] {
+        for (who, armed) in [(Address::new(7, 1), true), (Address::new(8, 1), false)] {
             autopilots.hear(&beat(who, PX4, QUAD, armed));
             assert!(autopilots.armed(), "{who:?}");
         }
@@ -99,7 +99,10 @@ mod tests {
         let mut autopilots = Autopilots::default();
         let invalid = MavAutopilot::MAV_AUTOPILOT_INVALID;
         for (autopilot, mavtype) in [(invalid, MavType::MAV_TYPE_GIMBAL), (PX4, MavType::MAV_TYPE_GCS)] {
-            assert_eq!(autopilots.hear(&beat((7, 1), autopilot, mavtype, true)), None);
+            assert_eq!(
+                autopilots.hear(&beat(Address::new(7, 1), autopilot, mavtype, true)),
+                None
+            );
         }
         assert_eq!((autopilots.armed(), autopilots.system()), (false, None));
     }

@@ -108,8 +108,8 @@ impl Charge {
 mod tests {
     use super::*;
 
-    const QGC: Address = (255, 190);
-    const OTHER: Address = (255, 230);
+    const QGC: Address = Address::new(255, 190);
+    const OTHER: Address = Address::new(255, 230);
     const A: GuestId = GuestId(1);
     const B: GuestId = GuestId(2);
 

@@ -61,7 +61,7 @@ mod tests {
         let (mut notices, now) = (Notices::default(), Instant::now());
         let mut told = |guest: u64, s: u64| {
             let now = now + Duration::from_secs(s);
-            notices.read_only(GuestId(guest), (7, 191), now)
+            notices.read_only(GuestId(guest), Address::new(7, 191), now)
         };
         let frame = told(1, 0).unwrap();
         assert_eq!((frame.system, frame.component, frame.message_id), (7, 191, 253));

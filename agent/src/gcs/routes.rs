@@ -136,12 +136,12 @@ mod tests {
         let mut routes = Routes::default();
         [A, B, C].into_iter().for_each(|g| routes.join(g));
         for (origin, who) in [
-            (LINE, (7, 1)),
-            (LINE, (7, 154)),
-            (Origin::Guest(A), (255, 190)),
-            (Origin::Guest(B), (255, 190)),
-            (Origin::Guest(B), (254, 1)),
-            (Origin::Guest(C), (7, 100)),
+            (LINE, Address::new(7, 1)),
+            (LINE, Address::new(7, 154)),
+            (Origin::Guest(A), Address::new(255, 190)),
+            (Origin::Guest(B), Address::new(255, 190)),
+            (Origin::Guest(B), Address::new(254, 1)),
+            (Origin::Guest(C), Address::new(7, 100)),
         ] {
             routes.learn(origin, who);
         }
@@ -155,35 +155,47 @@ mod tests {
         let routes = routes();
         for (why, origin, target, autopilot, guests) in [
             ("no target: to all", LINE, None, false, &[A, B, C][..]),
-            ("system 0: to all", LINE, Some((0, 0)), false, &[A, B, C]),
+            ("system 0: to all", LINE, Some(Address::new(0, 0)), false, &[A, B, C]),
             (
                 "system 0 with a component: to all",
                 LINE,
-                Some((0, 190)),
+                Some(Address::new(0, 190)),
                 false,
                 &[A, B, C],
             ),
-            ("to where it was seen", LINE, Some((254, 1)), false, &[B]),
+            ("to where it was seen", LINE, Some(Address::new(254, 1)), false, &[B]),
             (
                 "to both where it was seen twice",
                 LINE,
-                Some((255, 190)),
+                Some(Address::new(255, 190)),
                 false,
                 &[A, B],
             ),
-            ("all of a system", LINE, Some((255, 0)), false, &[A, B]),
+            ("all of a system", LINE, Some(Address::new(255, 0)), false, &[A, B]),
             (
                 "another component of a known system",
                 LINE,
-                Some((255, 191)),
+                Some(Address::new(255, 191)),
                 false,
                 &[],
             ),
-            ("the camera is of the vehicle's system", LINE, Some((7, 0)), false, &[C]),
-            ("to nobody known", LINE, Some((9, 1)), false, &[]),
+            (
+                "the camera is of the vehicle's system",
+                LINE,
+                Some(Address::new(7, 0)),
+                false,
+                &[C],
+            ),
+            ("to nobody known", LINE, Some(Address::new(9, 1)), false, &[]),
             ("ours to all: guests see it", AGENT, None, false, &[A, B, C]),
-            ("ours to the autopilot: theirs alone", AGENT, Some((7, 1)), false, &[]),
-            ("ours to a guest", AGENT, Some((254, 1)), false, &[B]),
+            (
+                "ours to the autopilot: theirs alone",
+                AGENT,
+                Some(Address::new(7, 1)),
+                false,
+                &[],
+            ),
+            ("ours to a guest", AGENT, Some(Address::new(254, 1)), false, &[B]),
             (
                 "a guest's to all: the autopilot and the other guests",
                 a,
@@ -191,15 +203,27 @@ mod tests {
                 true,
                 &[B, C],
             ),
-            ("a guest's to the autopilot", a, Some((7, 1)), true, &[]),
-            ("a guest's to all of the vehicle", a, Some((7, 0)), true, &[C]),
-            ("a guest's to the camera", a, Some((7, 100)), false, &[C]),
-            ("never back, though its own ids match", a, Some((255, 190)), false, &[B]),
-            ("never back", b, Some((254, 1)), false, &[]),
+            ("a guest's to the autopilot", a, Some(Address::new(7, 1)), true, &[]),
+            (
+                "a guest's to all of the vehicle",
+                a,
+                Some(Address::new(7, 0)),
+                true,
+                &[C],
+            ),
+            ("a guest's to the camera", a, Some(Address::new(7, 100)), false, &[C]),
+            (
+                "never back, though its own ids match",
+                a,
+                Some(Address::new(255, 190)),
+                false,
+                &[B],
+            ),
+            ("never back", b, Some(Address::new(254, 1)), false, &[]),
             (
                 "a component that the vehicle never showed",
                 a,
-                Some((7, 191)),
+                Some(Address::new(7, 191)),
                 false,
                 &[],
             ),
@@ -216,26 +240,32 @@ mod tests {
     fn the_ways_to_a_guest_go_with_it() {
         let mut routes = routes();
         routes.leave(B);
-        assert_eq!(routes.destinations(LINE, Some((254, 1))), Destinations::default());
-        routes.learn(Origin::Guest(B), (254, 1));
-        assert_eq!(routes.destinations(LINE, Some((254, 1))), Destinations::default());
+        assert_eq!(
+            routes.destinations(LINE, Some(Address::new(254, 1))),
+            Destinations::default()
+        );
+        routes.learn(Origin::Guest(B), Address::new(254, 1));
+        assert_eq!(
+            routes.destinations(LINE, Some(Address::new(254, 1))),
+            Destinations::default()
+        );
     }
 
     #[test]
     fn a_guest_that_speaks_with_many_names_is_not_remembered_without_bound() {
         let mut routes = Routes::default();
         routes.join(A);
-        (1..=255).for_each(|n| routes.learn(Origin::Guest(A), (n, 1)));
+        (1..=255).for_each(|n| routes.learn(Origin::Guest(A), Address::new(n, 1)));
         assert_eq!(routes.guests[&A].0.len(), REMEMBERED);
-        assert_eq!(routes.destinations(LINE, Some((255, 1))).guests, [A]);
-        assert_eq!(routes.destinations(LINE, Some((1, 1))).guests, []);
+        assert_eq!(routes.destinations(LINE, Some(Address::new(255, 1))).guests, [A]);
+        assert_eq!(routes.destinations(LINE, Some(Address::new(1, 1))).guests, []);
     }
 
     #[test]
     fn nobody_is_system_0() {
         let mut routes = Routes::default();
         routes.join(A);
-        routes.learn(Origin::Guest(A), (0, 1));
+        routes.learn(Origin::Guest(A), Address::new(0, 1));
         assert!(routes.guests[&A].0.is_empty());
     }
 }

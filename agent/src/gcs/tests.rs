@@ -1,14 +1,15 @@
 //! Frames for the tests of the pass-through and of the flight log.
 
+use fleet::units::Address;
 use link::dialect::{HEARTBEAT_DATA, MavAutopilot, MavMessage, MavModeFlag, MavType};
 use link::raw::{Direction, RawFrame};
 use mavlink::{MAVLinkV2MessageRaw, MavHeader};
 
 /// `message` as a guest sends it.
-pub fn frame(from: (u8, u8), message: &MavMessage) -> RawFrame {
+pub fn frame(from: Address, message: &MavMessage) -> RawFrame {
     let header = MavHeader {
-        system_id: u32::from(from.0),
-        component_id: from.1,
+        system_id: u32::from(from.system.0),
+        component_id: from.component.0,
         sequence: 0,
     };
     let mut raw = MAVLinkV2MessageRaw::new();

@@ -2,6 +2,7 @@
 
 mod support;
 
+use fleet::units::Address;
 use link::dialect::{HEARTBEAT_DATA, MavMessage, SYSTEM_TIME_DATA};
 use link::{Link, LinkEvent, SendError};
 use mavlink::{MAVLinkV2MessageRaw, MavHeader};
@@ -117,7 +118,7 @@ async fn what_is_not_written_at_once_is_never_written() {
     let within = Duration::from_millis(100);
     // While the link is down:
     assert!(matches!(
-        handle.send((1, 191), &message, within).await,
+        handle.send(Address::new(1, 191), &message, within).await,
         Err(SendError::Down)
     ));
     // While the line is stuck (it takes 10 bytes, and nobody reads):
@@ -126,7 +127,7 @@ async fn what_is_not_written_at_once_is_never_written() {
     assert!(matches!(next(&mut events).await, LinkEvent::Up));
     let began = Instant::now();
     assert!(matches!(
-        handle.send((1, 191), &message, within).await,
+        handle.send(Address::new(1, 191), &message, within).await,
         Err(SendError::Slow)
     ));
     assert!(began.elapsed() <= within + Duration::from_millis(5));

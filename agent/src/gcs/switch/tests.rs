@@ -10,9 +10,9 @@ use std::time::Duration;
 
 const A: GuestId = GuestId(1);
 const B: GuestId = GuestId(2);
-const QGC: Address = (255, 190);
-const VEHICLE: Address = (7, 1);
-const US: Address = (7, 191);
+const QGC: Address = Address::new(255, 190);
+const VEHICLE: Address = Address::new(7, 1);
+const US: Address = Address::new(7, 191);
 const OPEN: Policy = Policy {
     read_only: false,
     pass_heartbeats: true,
@@ -87,7 +87,11 @@ fn an_answer_goes_to_the_guest_that_asked_and_to_nobody_else() {
         [],
         "an answer to the agent is the agent's"
     );
-    assert_eq!(switch.hear_line(&ack((0, 0)), now), [A, B], "old firmware names nobody");
+    assert_eq!(
+        switch.hear_line(&ack(Address::new(0, 0)), now),
+        [A, B],
+        "old firmware names nobody"
+    );
 }
 
 #[test]
@@ -188,7 +192,10 @@ fn a_signing_key_is_never_forwarded_from_either_side() {
 #[test]
 fn the_state_of_a_guests_radio_does_not_slow_our_line() {
     let (mut switch, now) = switch(OPEN);
-    let radio = frame((51, 68), &MavMessage::RADIO_STATUS(RADIO_STATUS_DATA::default()));
+    let radio = frame(
+        Address::new(51, 68),
+        &MavMessage::RADIO_STATUS(RADIO_STATUS_DATA::default()),
+    );
     assert_eq!(refusal(&mut switch, &radio, now), Some(Refusal::Radio));
 }
 
@@ -197,7 +204,7 @@ fn only_heartbeats_of_the_ground_station_in_charge_reach_the_autopilot() {
     let (mut switch, now) = switch(OPEN);
     assert_eq!(refusal(&mut switch, &gcs_beat(QGC), now), None);
     assert_eq!(switch.in_charge(), Some(A));
-    let second = switch.hear_guest(B, &gcs_beat((254, 190)), now);
+    let second = switch.hear_guest(B, &gcs_beat(Address::new(254, 190)), now);
     assert_eq!(
         second,
         Verdict {
@@ -222,7 +229,7 @@ fn only_heartbeats_of_the_ground_station_in_charge_reach_the_autopilot() {
 fn what_a_guest_without_charge_commands_passes_all_the_same() {
     let (mut switch, now) = switch(OPEN);
     switch.hear_guest(A, &gcs_beat(QGC), now);
-    let lands = command((254, 190), MavCmd::MAV_CMD_NAV_LAND);
+    let lands = command(Address::new(254, 190), MavCmd::MAV_CMD_NAV_LAND);
     assert!(switch.hear_guest(B, &lands, now).to.autopilot);
 }
 
@@ -275,10 +282,10 @@ fn a_second_autopilot_that_is_disarmed_does_not_make_a_flying_one_disarmed() {
     let (mut switch, now) = switch(OPEN);
     switch.hear_guest(A, &gcs_beat(QGC), now);
     let other = heartbeat(MavType::MAV_TYPE_QUADROTOR, MavAutopilot::MAV_AUTOPILOT_PX4, false);
-    switch.hear_line(&from_line(frame((8, 1), &other), Direction::Autopilot), now);
+    switch.hear_line(&from_line(frame(Address::new(8, 1), &other), Direction::Autopilot), now);
     let later = now + Duration::from_secs(60);
     assert_eq!(
-        switch.hear_guest(B, &gcs_beat((254, 190)), later).refusal,
+        switch.hear_guest(B, &gcs_beat(Address::new(254, 190)), later).refusal,
         Some(Refusal::HeldHeartbeat)
     );
 }

@@ -7,7 +7,7 @@ use crate::seeds;
 use agent::outgoing::Outgoing;
 use fleet::assignment::{Assignment, Desired, Failsafe, GroundedWhy, Order};
 use fleet::ids::{DroneName, DroneUid, Term};
-use fleet::units::{AltitudeAboveHome, ComponentId, SystemId};
+use fleet::units::{Address, AltitudeAboveHome, ComponentId, SystemId};
 use fleet::vehicle::{Autopilot, Identity};
 use link::dialect::{
     COMMAND_LONG_DATA, EXTENDED_SYS_STATE_DATA, HEARTBEAT_DATA, MavAutopilot, MavCmd, MavLandedState, MavMessage,
@@ -98,7 +98,7 @@ fn ready() -> Oracle {
 
 fn command(command: MavCmd, param1: f32, param2: f32) -> Outgoing {
     Outgoing {
-        from: (7, 191),
+        from: Address::new(7, 191),
         message: MavMessage::COMMAND_LONG(COMMAND_LONG_DATA {
             command,
             param1,

@@ -10,6 +10,7 @@ use agent::outgoing::Outgoing;
 use fleet::assignment::{Desired, OnCoordinatorLoss, OnLowBattery, Preflight};
 use fleet::kill::KillOrder;
 use fleet::report::Report;
+use fleet::units::Address;
 use fleet::vehicle::FlightTruth;
 use link::dialect::{MavAutopilot, MavCmd, MavMessage, MavType};
 
@@ -61,17 +62,17 @@ impl Oracle {
                     self.word || bridged,
                     "a ground station's heartbeat without a coordinator"
                 );
-                assert_eq!(out.from, (255, 190));
+                assert_eq!(out.from, Address::new(255, 190));
                 return;
             }
             MavMessage::HEARTBEAT(_) => {
-                assert_eq!(out.from, (us, OUR_COMPONENT));
+                assert_eq!(out.from, Address::new(us, OUR_COMPONENT));
                 return;
             }
             other => panic!("the agent has no business to send {other:?}"),
         };
         self.is_ours(target, out);
-        assert_eq!(out.from, (us, OUR_COMPONENT));
+        assert_eq!(out.from, Address::new(us, OUR_COMPONENT));
         assert!(
             !params[..2].iter().any(|p| (*p - 21_196.0).abs() < 1.0),
             "nothing is forced: {out:?}"

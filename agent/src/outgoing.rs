@@ -109,7 +109,7 @@ mod tests {
             ..COMMAND_LONG_DATA::default()
         };
         let mut outgoing = Outgoing {
-            from: (1, 191),
+            from: Address::new(1, 191),
             message: MavMessage::COMMAND_LONG(data),
             within: Duration::ZERO,
             permit: None,

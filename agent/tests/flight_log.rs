@@ -8,6 +8,7 @@ mod line;
 use agent::flight_log::log_store::{LogFile, LogStore, StoredLog};
 use agent::flight_log::{Config, Snapshot, start, start_on};
 use fleet::ids::NodeName;
+use fleet::units::Address;
 use line::{DEADLINE, beat, gcs_beat, line, signed, unknown, v1, v2, vehicle_beat};
 use link::dialect::{MavAutopilot, MavType};
 use link::raw::RawFrame;
@@ -18,7 +19,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::{Instant, sleep};
 
 const VEHICLE: (u8, u8) = (7, 1);
-const US: (u8, u8) = (7, 191);
+const US: Address = Address::new(7, 191);
 const QGC: (u8, u8) = (255, 190);
 const GCS: MavType = MavType::MAV_TYPE_GCS;
 const NO_AUTOPILOT: MavAutopilot = MavAutopilot::MAV_AUTOPILOT_INVALID;
@@ -108,7 +109,11 @@ async fn every_frame_of_the_wire_is_in_the_log_byte_for_byte_in_both_directions(
     let logged = frames(&all[0]);
     assert_eq!(logged[..4], told);
     assert_eq!(logged.len(), 6);
-    assert_eq!(logged[4][5..7], [US.0, US.1], "ours, as it was written");
+    assert_eq!(
+        logged[4][5..7],
+        [US.system.0, US.component.0],
+        "ours, as it was written"
+    );
     assert!(line.has_heard(&logged[4]));
     assert_eq!(logged[5], guests.bytes[..]);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros();

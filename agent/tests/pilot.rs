@@ -7,7 +7,7 @@ use agent::state_file::State;
 use fleet::assignment::{Assignment, Desired, Failsafe, GroundedWhy, Order};
 use fleet::ids::{DroneName, DroneUid, NodeName, Term};
 use fleet::time::Moment;
-use fleet::units::{AltitudeAboveHome, SystemId};
+use fleet::units::{Address, AltitudeAboveHome, SystemId};
 use link::dialect::{
     COMMAND_ACK_DATA, EXTENDED_SYS_STATE_DATA, HEARTBEAT_DATA, MavAutopilot, MavCmd, MavLandedState, MavMessage,
     MavModeFlag, MavResult, MavSysStatusSensor, MavType, SYS_STATUS_DATA,
@@ -152,7 +152,7 @@ fn ground_station_beats(pilot: &mut Pilot, span: std::ops::Range<u64>) -> Vec<u6
     let mut beats = Vec::new();
     for ms in span.step_by(100) {
         while let Some(out) = pilot.next(at(ms), 0.0) {
-            if out.from == (255, 190) {
+            if out.from == Address::new(255, 190) {
                 assert!(matches!(out.message, MavMessage::HEARTBEAT(m) if m.mavtype == MavType::MAV_TYPE_GCS));
                 beats.push(ms);
             }

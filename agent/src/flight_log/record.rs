@@ -66,6 +66,7 @@ pub fn append(records: &mut Vec<u8>, frame: &RawFrame, anchor: &Anchor) -> bool 
 mod tests {
     use super::*;
     use crate::gcs::tests::{frame, ping};
+    use fleet::units::Address;
     use link::dialect::{MavMessage, SETUP_SIGNING_DATA};
     use std::time::Duration;
 
@@ -75,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_record_is_the_time_and_the_frame_byte_for_byte() {
-        let mut ping = frame((255, 190), &ping());
+        let mut ping = frame(Address::new(255, 190), &ping());
         let anchor = anchor(ping.at);
         ping.at += Duration::from_micros(5);
         let mut records = Vec::new();
@@ -96,7 +97,7 @@ mod tests {
 
     #[test]
     fn what_a_key_made_is_not_in_the_log() {
-        let mut signed = frame((255, 190), &ping());
+        let mut signed = frame(Address::new(255, 190), &ping());
         let mut bytes = signed.bytes.to_vec();
         bytes[2] |= 1;
         bytes.extend_from_slice(&[3, 10, 11, 12, 13, 14, 15, 21, 22, 23, 24, 25, 26]);
@@ -108,7 +109,10 @@ mod tests {
         assert_eq!(logged.len(), signed.bytes.len());
         assert!(logged.ends_with(&[3, 10, 11, 12, 13, 14, 15, 0, 0, 0, 0, 0, 0]));
 
-        let key = frame((255, 190), &MavMessage::SETUP_SIGNING(SETUP_SIGNING_DATA::default()));
+        let key = frame(
+            Address::new(255, 190),
+            &MavMessage::SETUP_SIGNING(SETUP_SIGNING_DATA::default()),
+        );
         let before = records.len();
         assert!(!append(&mut records, &key, &anchor(key.at)));
         assert_eq!(records.len(), before);

@@ -91,7 +91,7 @@ mod tests {
             autopilots.hear(&beat(who, PX4, QUAD, armed));
             assert!(autopilots.armed(), "{who:?}");
         }
-        assert!(autopilots.has_system(8) && !autopilots.has_system(9));
+        assert!(autopilots.has_system(SystemId(8)) && !autopilots.has_system(SystemId(9)));
     }
 
     #[test]
@@ -111,7 +111,7 @@ mod tests {
     fn many_names_are_not_remembered_without_bound() {
         let mut autopilots = Autopilots::default();
         for n in 0..=255 {
-            autopilots.hear(&beat((n, 1), PX4, QUAD, true));
+            autopilots.hear(&beat(Address::new(n, 1), PX4, QUAD, true));
         }
         assert_eq!(autopilots.0.len(), AT_MOST);
     }

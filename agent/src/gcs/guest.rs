@@ -201,6 +201,7 @@ impl Pace {
 mod tests {
     use super::*;
     use crate::gcs::tests::{frame, ping};
+    use fleet::units::Address;
     use link::dialect::{MavMessage, PARAM_REQUEST_LIST_DATA};
 
     #[test]
@@ -243,7 +244,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_guest_cannot_keep_the_agent_busy_with_tiny_frames_or_with_what_is_none() {
         let ping = frame(
-            (255, 190),
+            Address::new(255, 190),
             &MavMessage::PARAM_REQUEST_LIST(PARAM_REQUEST_LIST_DATA::default()),
         );
         let (_, heard) = in_ten_seconds(&ping.bytes.repeat(100)).await;
@@ -258,7 +259,7 @@ mod tests {
         let (hub, mut told) = mpsc::channel(64);
         let admission = GuestAdmission::new(hub, Arc::default());
         let mut guest = admission.admit("test".into(), Arc::default()).await.unwrap();
-        let ping = frame((255, 190), &ping());
+        let ping = frame(Address::new(255, 190), &ping());
         // It begins like a long HEARTBEAT.
         let noise = [0xFD, 0xFF, 0, 0, 0, 1, 1, 0, 0, 0];
         guest.hear_datagram(&[&noise[..], &ping.bytes].concat()).await;

@@ -84,9 +84,10 @@ impl GuestQueue {
 mod tests {
     use super::*;
     use crate::gcs::tests::{frame, ping};
+    use fleet::units::Address;
 
     fn from(system: u8) -> Arc<RawFrame> {
-        Arc::new(frame((system, 1), &ping()))
+        Arc::new(frame(Address::new(system, 1), &ping()))
     }
 
     #[test]

@@ -172,6 +172,7 @@ impl Queue {
 mod tests {
     use super::*;
     use crate::gcs::tests::{frame, ping};
+    use fleet::units::Address;
     use link::dialect::{HEARTBEAT_DATA, MavMessage, PARAM_SET_DATA};
 
     const A: GuestId = GuestId(1);
@@ -180,11 +181,14 @@ mod tests {
     const SLOW: u32 = 2880;
 
     fn from(system: u8) -> Arc<RawFrame> {
-        Arc::new(frame((system, 190), &ping()))
+        Arc::new(frame(Address::new(system, 190), &ping()))
     }
 
     fn beat() -> Arc<RawFrame> {
-        Arc::new(frame((255, 190), &MavMessage::HEARTBEAT(HEARTBEAT_DATA::default())))
+        Arc::new(frame(
+            Address::new(255, 190),
+            &MavMessage::HEARTBEAT(HEARTBEAT_DATA::default()),
+        ))
     }
 
     fn written(outbox: &mut Outbox, now: Instant) -> Vec<Arc<RawFrame>> {
@@ -252,7 +256,10 @@ mod tests {
     fn a_wait_is_as_long_as_the_share_needs() {
         let began = Instant::now();
         let mut outbox = Outbox::new(1000, began);
-        let long = Arc::new(frame((255, 190), &MavMessage::PARAM_SET(PARAM_SET_DATA::default())));
+        let long = Arc::new(frame(
+            Address::new(255, 190),
+            &MavMessage::PARAM_SET(PARAM_SET_DATA::default()),
+        ));
         (0..64).for_each(|_| outbox.push(A, Arc::clone(&long), false, began));
         written(&mut outbox, began);
         let Next::Wait(wait) = outbox.next(began) else {

@@ -42,6 +42,7 @@ pub fn only_asks(frame: &RawFrame) -> bool {
 mod tests {
     use super::*;
     use crate::gcs::tests::{frame, ping};
+    use fleet::units::Address;
     use link::dialect::{
         COMMAND_INT_DATA, COMMAND_LONG_DATA, FILE_TRANSFER_PROTOCOL_DATA, HEARTBEAT_DATA, LOG_ERASE_DATA,
         MANUAL_CONTROL_DATA, MISSION_ACK_DATA, MISSION_CLEAR_ALL_DATA, MISSION_COUNT_DATA, MISSION_REQUEST_INT_DATA,
@@ -51,7 +52,7 @@ mod tests {
     };
 
     fn passes(message: &MavMessage) -> bool {
-        only_asks(&frame((255, 190), message))
+        only_asks(&frame(Address::new(255, 190), message))
     }
 
     fn long(command: MavCmd) -> MavMessage {

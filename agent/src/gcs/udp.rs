@@ -169,6 +169,7 @@ fn speaks_mavlink(datagram: &[u8]) -> bool {
 mod tests {
     use super::*;
     use crate::gcs::tests::{frame, ping};
+    use fleet::units::Address;
     use tokio::sync::mpsc;
 
     async fn table(hub: mpsc::Sender<crate::gcs::guest::FromGuest>) -> Table {
@@ -182,7 +183,7 @@ mod tests {
         tokio::spawn(async move { while told.recv().await.is_some() {} });
         let mut table = table(hub).await;
         let (loud, quiet) = (([127, 0, 0, 1], 1).into(), ([127, 0, 0, 1], 2).into());
-        let ping = frame((255, 190), &ping()).bytes;
+        let ping = frame(Address::new(255, 190), &ping()).bytes;
         let heard = |table: &Table| table.admission.counters().snapshot().heard;
         for who in [loud, quiet] {
             assert_eq!(table.hear(who, &ping).await, Duration::ZERO);

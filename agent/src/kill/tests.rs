@@ -60,7 +60,7 @@ fn give(kills: &mut Kills, order: &KillOrder, to: Option<&Identity>) -> Option<S
         used: &used,
         now: at(1000),
     };
-    kills.order(&question, to, (7, 191))
+    kills.order(&question, to, Address::new(7, 191))
 }
 
 fn ack(result: MavResult) -> COMMAND_ACK_DATA {
@@ -88,7 +88,7 @@ fn a_kill_is_this_frame_and_no_other() {
             sequence: 42,
         };
         raw.serialize_message(header, &shot.message);
-        assert_eq!((shot.nonce, shot.from), (5, (7, 191)));
+        assert_eq!((shot.nonce, shot.from), (5, Address::new(7, 191)));
         #[rustfmt::skip]
         let frame = [
             0xFD, 32, 0, 0, 42, 7, 191, 76, 0, 0, // MAVLink 2, 32 bytes of COMMAND_LONG (76), unsigned

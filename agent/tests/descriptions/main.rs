@@ -124,7 +124,7 @@ impl World {
     fn write(&mut self, out: Outgoing) {
         self.pilot.written(Written::Yes, self.now(), 0.5);
         let mut raw = MAVLinkV2MessageRaw::new();
-        raw.serialize_message(header(out.from.0, out.from.1), &out.message);
+        raw.serialize_message(header(out.from.system.0, out.from.component.0), &out.message);
         self.wrote.push((self.ms, out.message));
         if self.lost() {
             return;

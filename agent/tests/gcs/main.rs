@@ -7,6 +7,7 @@ mod line;
 use agent::gcs::hub::{Out, write_out};
 use agent::gcs::routes::GuestId;
 use agent::gcs::{Config, Place};
+use fleet::units::Address;
 use guests::{Guest, hears_nothing_of};
 use line::{DEADLINE, ack, gcs_beat, line, signed, unknown, v1, v2, vehicle_beat};
 use link::dialect::{COMMAND_LONG_DATA, MavCmd, MavMessage, PARAM_REQUEST_LIST_DATA, PARAM_SET_DATA};
@@ -17,7 +18,7 @@ use tokio::io::AsyncReadExt;
 use tokio::time::{Instant, interval, sleep};
 
 const VEHICLE: (u8, u8) = (7, 1);
-const US: (u8, u8) = (7, 191);
+const US: Address = Address::new(7, 191);
 const QGC: (u8, u8) = (255, 190);
 const PROXY: (u8, u8) = (255, 230);
 
@@ -107,7 +108,11 @@ async fn an_answer_reaches_the_guest_that_asked_and_neither_the_other_nor_the_ag
     qgc.says(&v2(QGC, 1, &arm())).await;
     line.hears("the command", &v2(QGC, 1, &arm())).await;
     let to_qgc = v2(VEHICLE, 1, &ack(MavCmd::MAV_CMD_COMPONENT_ARM_DISARM, QGC));
-    let to_us = v2(VEHICLE, 2, &ack(MavCmd::MAV_CMD_NAV_LAND, US));
+    let to_us = v2(
+        VEHICLE,
+        2,
+        &ack(MavCmd::MAV_CMD_NAV_LAND, (US.system.0, US.component.0)),
+    );
     let to_all = v2(VEHICLE, 3, &ack(MavCmd::MAV_CMD_NAV_LAND, (0, 0)));
     for frame in [&to_qgc, &to_us, &to_all] {
         line.says(frame).await;
@@ -308,7 +313,7 @@ async fn a_flood_of_guests_delays_a_command_of_the_agent_by_less_than_a_tenth_of
         heard.extend_from_slice(&buffer[..n]);
         while let Some(at) = heard
             .windows(14)
-            .position(|w| w.starts_with(&ours) && w[5..7] == [US.0, US.1])
+            .position(|w| w.starts_with(&ours) && w[5..7] == [US.system.0, US.component.0])
         {
             arrived.push(Instant::now());
             heard.drain(..at + 14);

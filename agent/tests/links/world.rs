@@ -201,7 +201,7 @@ impl World {
             _ => {}
         }
         let mut raw = MAVLinkV2MessageRaw::new();
-        raw.serialize_message(header(out.from.0, out.from.1), &out.message);
+        raw.serialize_message(header(out.from.system.0, out.from.component.0), &out.message);
         let mut reader = FrameReader::default();
         reader.push(raw.raw_bytes());
         while let Some(frame) = reader.next_frame() {

@@ -84,7 +84,7 @@ mod tests {
             let mut message = MavMessage::default_message_from_id(id).unwrap();
             let system = message.target_system_id_mut().map(|s| *s = 77).is_some();
             let component = message.target_component_id_mut().map(|c| *c = 88).is_some();
-            let expected = system.then_some((77, if component { 88 } else { 0 }));
+            let expected = system.then_some(Address::new(77, if component { 88 } else { 0 }));
             assert_eq!(
                 layout.target(&payload(&message)),
                 expected,
@@ -109,13 +109,16 @@ mod tests {
         let ack = layout_of(77).unwrap();
         assert_eq!((ack.crc_extra, ack.v1_payload, ack.target_system), (143, 3, Some(8)));
         let mode = layout_of(11).unwrap();
-        assert_eq!((mode.crc_extra, mode.target(&[0, 0, 0, 0, 5, 1])), (89, Some((5, 0))));
+        assert_eq!(
+            (mode.crc_extra, mode.target(&[0, 0, 0, 0, 5, 1])),
+            (89, Some(Address::new(5, 0)))
+        );
     }
 
     #[test]
     fn what_mavlink_2_cut_off_a_payload_counts_as_zero() {
         let long = layout_of(76).unwrap();
-        assert_eq!(long.target(&[1; 31]), Some((1, 0)));
-        assert_eq!(long.target(&[]), Some((0, 0)));
+        assert_eq!(long.target(&[1; 31]), Some(Address::new(1, 0)));
+        assert_eq!(long.target(&[]), Some(Address::new(0, 0)));
     }
 }

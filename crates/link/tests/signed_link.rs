@@ -2,6 +2,7 @@
 
 mod support;
 
+use fleet::units::Address;
 use link::dialect::{MavAutopilot, MavMessage, RADIO_STATUS_DATA};
 use link::raw::RawFrame;
 use link::signing::key::Key;
@@ -78,7 +79,7 @@ async fn a_link_with_a_key_believes_only_what_is_signed_with_it_and_signs_what_i
 
     let message = heartbeat(MavAutopilot::MAV_AUTOPILOT_INVALID);
     for _ in 0..2 {
-        handle.send((1, 191), &message, WITHIN).await.unwrap();
+        handle.send(Address::new(1, 191), &message, WITHIN).await.unwrap();
         let mut bytes = [0; 21 + 13];
         far.read_exact(&mut bytes).await.unwrap();
         let frame = RawFrame::parse(&bytes).unwrap();
@@ -105,7 +106,7 @@ async fn the_time_stamp_is_on_the_disk_within_a_minute() {
     lines.send(near).await.unwrap();
     assert!(up(&next(&mut events).await));
     let message = heartbeat(MavAutopilot::MAV_AUTOPILOT_INVALID);
-    handle.send((1, 191), &message, WITHIN).await.unwrap();
+    handle.send(Address::new(1, 191), &message, WITHIN).await.unwrap();
     sleep(Duration::from_secs(31)).await;
     tokio::time::resume();
     let began = std::time::Instant::now();
@@ -128,7 +129,10 @@ async fn frames_are_signed_and_numbered_in_the_order_in_which_they_are_written()
     let message = heartbeat(MavAutopilot::MAV_AUTOPILOT_INVALID);
     let send_many = |handle: link::LinkHandle, message: MavMessage| async move {
         for _ in 0..EACH {
-            handle.send((1, 191), &message, support::DEADLINE).await.unwrap();
+            handle
+                .send(Address::new(1, 191), &message, support::DEADLINE)
+                .await
+                .unwrap();
         }
     };
     let senders: Vec<_> = (0..SENDERS)

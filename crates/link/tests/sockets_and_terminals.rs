@@ -1,5 +1,6 @@
 //! Links over real pseudo-terminals, UDP and TCP on the loopback interface.
 
+use fleet::units::Address;
 use link::dialect::{HEARTBEAT_DATA, MavMessage};
 use link::{Events, Link, LinkEvent, LinkHandle, SendError};
 use mavlink::{MAVLinkV2MessageRaw, MavHeader};
@@ -52,7 +53,11 @@ fn frame(sequence: u8) -> impl Fn(&LinkEvent) -> bool {
 async fn send_until_taken(handle: &LinkHandle) {
     let message = MavMessage::HEARTBEAT(HEARTBEAT_DATA::default());
     let began = Instant::now();
-    while handle.send((1, 191), &message, Duration::from_secs(1)).await.is_err() {
+    while handle
+        .send(Address::new(1, 191), &message, Duration::from_secs(1))
+        .await
+        .is_err()
+    {
         assert!(began.elapsed() < DEADLINE, "never taken");
         sleep(Duration::from_millis(20)).await;
     }
@@ -113,7 +118,7 @@ async fn what_a_serial_line_still_holds_when_it_is_closed_does_not_come_out_late
     let message = MavMessage::HEARTBEAT(HEARTBEAT_DATA::default());
     let mut written = 0;
     while written < 12 * 1024 {
-        handle.send((1, 191), &message, DEADLINE).await.unwrap();
+        handle.send(Address::new(1, 191), &message, DEADLINE).await.unwrap();
         written += beat(0).len();
     }
     link.close().await;
@@ -126,7 +131,9 @@ async fn what_a_serial_line_still_holds_when_it_is_closed_does_not_come_out_late
     }
     assert!(came_out.len() < written / 2, "{} of {written} bytes", came_out.len());
     // A handle that is still about neither holds the device open nor writes to it.
-    let late = handle.send((1, 191), &message, Duration::from_secs(1)).await;
+    let late = handle
+        .send(Address::new(1, 191), &message, Duration::from_secs(1))
+        .await;
     assert!(matches!(late, Err(SendError::Down)));
 }
 

@@ -2,6 +2,7 @@
 
 mod support;
 
+use fleet::units::Address;
 use link::raw::{Direction, RawFrame};
 use link::{Events, Link, LinkHandle, SendError, Tap};
 use std::sync::Arc;
@@ -64,7 +65,7 @@ async fn a_tap_sees_every_frame_byte_for_byte_in_both_directions() {
         let frame = tapped(&mut tap).await;
         assert_eq!((&frame.bytes[..], frame.from), (&bytes[..], Direction::Autopilot));
     }
-    bench.handle.send((1, 191), &px4(), WITHIN).await.unwrap();
+    bench.handle.send(Address::new(1, 191), &px4(), WITHIN).await.unwrap();
     let guest = RawFrame::parse(&unknown(77)).unwrap();
     bench.handle.send_raw(&guest, WITHIN).await.unwrap();
     let ours = tapped(&mut tap).await;
@@ -148,7 +149,7 @@ async fn a_guests_frame_is_written_now_or_never() {
 async fn who_only_waits_for_another_writer_does_not_take_the_line_down() {
     let mut bench = bench(10).await;
     let handle = bench.handle.clone();
-    let slow = tokio::spawn(async move { handle.send((1, 191), &px4(), DEADLINE).await });
+    let slow = tokio::spawn(async move { handle.send(Address::new(1, 191), &px4(), DEADLINE).await });
     sleep(Duration::from_millis(1)).await;
     let guest = RawFrame::parse(&beat(0)).unwrap();
     let result = bench.handle.send_raw(&guest, Duration::from_millis(10)).await;

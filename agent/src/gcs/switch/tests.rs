@@ -38,8 +38,8 @@ fn our_beat(kind: MavType) -> RawFrame {
 fn command(who: Address, command: MavCmd) -> RawFrame {
     let data = COMMAND_LONG_DATA {
         command,
-        target_system: VEHICLE.0,
-        target_component: VEHICLE.1,
+        target_system: VEHICLE.system.0,
+        target_component: VEHICLE.component.0,
         ..COMMAND_LONG_DATA::default()
     };
     frame(who, &MavMessage::COMMAND_LONG(data))
@@ -75,8 +75,8 @@ fn an_answer_goes_to_the_guest_that_asked_and_to_nobody_else() {
     );
     let ack = |to: Address| {
         let data = COMMAND_ACK_DATA {
-            target_system: to.0,
-            target_component: to.1,
+            target_system: to.system.0,
+            target_component: to.component.0,
             ..COMMAND_ACK_DATA::default()
         };
         from_line(frame(VEHICLE, &MavMessage::COMMAND_ACK(data)), Direction::Autopilot)
@@ -139,7 +139,7 @@ fn a_guest_cannot_speak_as_the_agent_or_as_the_vehicle() {
             }
         );
     }
-    let camera = command((VEHICLE.0, 100), MavCmd::MAV_CMD_NAV_LAND);
+    let camera = command(Address::new(VEHICLE.system.0, 100), MavCmd::MAV_CMD_NAV_LAND);
     assert_eq!(
         refusal(&mut switch, &camera, now),
         None,
@@ -152,7 +152,7 @@ fn the_agents_name_is_taken_before_the_agent_has_spoken() {
     let now = Instant::now();
     let mut switch = Switch::new(OPEN);
     switch.join(A, now);
-    let as_us = |system| frame((system, 191), &ping());
+    let as_us = |system| frame(Address::new(system, 191), &ping());
     assert_eq!(switch.hear_guest(A, &as_us(1), now).refusal, Some(Refusal::Impostor));
     switch.hear_line(&vehicle_beat(false), now);
     assert_eq!(switch.hear_guest(A, &as_us(7), now).refusal, Some(Refusal::Impostor));
@@ -263,8 +263,8 @@ fn in_read_only_mode_a_guest_asks_and_does_not_command() {
         ..OPEN
     });
     let asks = PARAM_REQUEST_LIST_DATA {
-        target_system: VEHICLE.0,
-        target_component: VEHICLE.1,
+        target_system: VEHICLE.system.0,
+        target_component: VEHICLE.component.0,
     };
     let asks = frame(QGC, &MavMessage::PARAM_REQUEST_LIST(asks));
     assert_eq!(refusal(&mut switch, &asks, now), None);

@@ -2,12 +2,13 @@
 
 use super::super::packet::{crc32, server_answer};
 use super::*;
+use fleet::units::Address;
 use fleet::units::{ComponentId, SystemId};
 use fleet::vehicle::Autopilot;
 use link::dialect::{COMPONENT_METADATA_DATA, MavMessage};
 use std::collections::BTreeMap;
 
-const US: (u8, u8) = (7, 191);
+const US: Address = Address::new(7, 191);
 const EVENTS: &[u8] = br#"{"version": 1, "components": {"1": {"namespace": "a", "event_groups": {"default":
     {"events": {"3": {"name": "e", "message": "Hello"}}}}}}}"#;
 
@@ -111,11 +112,11 @@ impl Autopilot4 {
     }
 }
 
-fn ftp(to: (u8, u8), payload: [u8; 251]) -> MavMessage {
+fn ftp(to: Address, payload: [u8; 251]) -> MavMessage {
     MavMessage::FILE_TRANSFER_PROTOCOL(FILE_TRANSFER_PROTOCOL_DATA {
         target_network: 0,
-        target_system: to.0,
-        target_component: to.1,
+        target_system: to.system.0,
+        target_component: to.component.0,
         payload,
     })
 }
@@ -299,7 +300,7 @@ fn a_file_that_was_damaged_on_the_way_is_not_taken_and_is_fetched_again() {
 #[test]
 fn somebody_elses_download_is_let_finish_first() {
     let mut world = World::with(EVENTS);
-    let others = ftp((255, 190), [0; 251]);
+    let others = ftp(Address::new(255, 190), [0; 251]);
     for ms in (0..20_000).step_by(1000) {
         world.fetch.hear(&others, US, at(ms), 0.5);
         assert_eq!(world.run(1), None);

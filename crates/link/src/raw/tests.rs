@@ -15,7 +15,7 @@ fn a_frame_tells_who_says_what_to_whom() {
     let bytes = frame_of((255, 190), 42, &MavMessage::COMMAND_LONG(command));
     let frame = RawFrame::parse(&bytes).unwrap();
     assert_eq!((frame.system, frame.component, frame.message_id), (255, 190, 76));
-    assert_eq!((frame.target, frame.sequence()), (Some((3, 1)), 42));
+    assert_eq!((frame.target, frame.sequence()), (Some(Address::new(3, 1)), 42));
     assert_eq!(
         (frame.version, frame.signed, frame.from),
         (Version::V2, false, Direction::Guest)
@@ -34,7 +34,7 @@ fn a_signed_frame_and_a_mavlink_1_frame_are_told_apart() {
     let frame = RawFrame::parse(&v1).unwrap();
     assert_eq!(
         (frame.version, frame.sequence(), frame.target),
-        (Version::V1, 5, Some((1, 0)))
+        (Version::V1, 5, Some(Address::new(1, 0)))
     );
     assert_eq!((frame.system, frame.component, frame.message_id), (255, 190, 21));
 }

@@ -100,7 +100,8 @@ impl Want {
             Self::Landed => stream(245, 500, [1000, 2000], 4),
             Self::SysStatus => stream(1, 500, [1200, 2200], 4),
             Self::Position => stream(33, 500, [1000, 1500], 10),
-            Self::Battery => stream(147, 2000, [4500, 6000], 60),
+            // What it says counts for 10 s; a slow line brings it seldom enough.
+            Self::Battery => stream(147, 2000, [4500, 8500], 60),
             Self::Version => once(148, 60),
             Self::Home => once(242, 20),
             Self::BeatNow => once(0, 4),

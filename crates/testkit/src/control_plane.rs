@@ -24,7 +24,7 @@ use anyhow::Context;
 use serde_json::json;
 
 pub use audit::Request;
-pub use binaries::Binaries;
+pub use binaries::{Binaries, cache_root};
 pub use grants::Grant;
 pub use place::Place;
 

@@ -4,12 +4,13 @@
 //!
 //! ```text
 //! tools ─┬─ Python and JavaScript packages, control plane ─────────┐
-//!        └─ formatting, then one build with clippy ─ generated ─┬──┴─ tests that need those
-//!                                                              └──── all other tests
+//!        └─ formatting, one build with clippy, generated files, ─┬──┴─ tests that need those
+//!           documentation                                          └──── all other tests
 //! ```
 
 mod clients;
 mod compile;
+mod dependencies;
 mod needs;
 pub mod peers;
 mod run;
@@ -65,6 +66,10 @@ enum Step {
     Build,
     /// Generated files match their sources.
     Generated,
+    /// Documentation of the code, with warnings denied.
+    Docs,
+    /// Licences, duplicates and sources of the dependencies, by cargo-deny.
+    Dependencies,
     /// All tests, in parallel.
     Tests,
 }
@@ -96,10 +101,16 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if args.wants(Step::Generated) {
         step("generated files", generate::check)?;
     }
+    if args.wants(Step::Docs) {
+        step("documentation of the code", documentation)?;
+    }
     if args.wants(Step::Tests) {
         step("tests", || tests(args, &programs, &set_up))?;
     } else {
         anyhow::ensure!(set_up.recv().unwrap_or(false), "not all could be set up; see above");
+    }
+    if args.wants(Step::Dependencies) {
+        step("dependencies", dependencies::check)?;
     }
     say::heading(&format!("passed in {}", say::duration(start.elapsed())));
     if let Some(why) = why_not().filter(|_| args.wants(Step::Tests)) {
@@ -122,15 +133,25 @@ fn formatting() -> anyhow::Result<()> {
     check(command, "formatting differs: run `cargo fmt`")
 }
 
+fn documentation() -> anyhow::Result<()> {
+    let mut command = cargo();
+    command
+        .args(["doc", "--workspace", "--no-deps", "--quiet"])
+        .env("RUSTDOCFLAGS", "-D warnings");
+    check(command, "the documentation of the code has warnings; see above")
+}
+
 /// Sets up packages and control plane on separate threads. The channel receives whether all of it succeeded.
 fn set_up_beside(args: &Args) -> Receiver<bool> {
     let (done, told) = channel();
-    let [peers, clients, cluster] = [Step::Peers, Step::Clients, Step::Cluster].map(|step| args.wants(step));
+    let steps = [Step::Peers, Step::Clients, Step::Cluster, Step::Dependencies];
+    let [peers, clients, cluster, dependencies] = steps.map(|step| args.wants(step));
     std::thread::spawn(move || {
         let packages = std::thread::spawn(move || {
             let peers = !peers || said("Python peers", peers::VENV.set_up().map(drop));
             let clients = !clients || said("Kubernetes clients", clients::set_up());
-            peers && clients
+            let dependencies = !dependencies || said("cargo-deny", dependencies::set_up());
+            peers && clients && dependencies
         });
         let cluster = !cluster || said("Kubernetes control plane", control_plane());
         // No one waits for it any more when the run has ended.

@@ -198,7 +198,7 @@ impl Recipe {
 }
 
 /// `$SKEIN_CACHE`, else `$XDG_CACHE_HOME/skein`, else `~/.cache/skein`.
-pub(crate) fn cache_root() -> anyhow::Result<PathBuf> {
+pub fn cache_root() -> anyhow::Result<PathBuf> {
     let set = |name: &str| {
         std::env::var_os(name)
             .filter(|value| !value.is_empty())

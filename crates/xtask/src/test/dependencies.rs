@@ -1,0 +1,57 @@
+//! What the dependencies may be: licences, duplicates and sources, by cargo-deny and deny.toml.
+//!
+//! Owns: installing that version of cargo-deny once for each user, and running it. Must not: ask for advisories: they are on a server of
+//! their own, which a machine that reaches crates may not reach. `cargo deny check` asks for them too.
+
+use std::path::PathBuf;
+
+use testkit::control_plane::cache_root;
+
+use super::check as run;
+use crate::generate::cargo;
+use crate::say;
+
+const VERSION: &str = "0.20.2";
+
+fn folder() -> anyhow::Result<PathBuf> {
+    Ok(cache_root()?.join("cargo-deny").join(VERSION))
+}
+
+/// Installs it unless it is there. It is compiled without optimization: it runs for a second.
+pub fn set_up() -> anyhow::Result<()> {
+    let folder = folder()?;
+    if folder.join("bin/cargo-deny").is_file() {
+        return Ok(());
+    }
+    say::note(&format!("making {} (cargo-deny {VERSION})", folder.display()));
+    let mut command = cargo();
+    command.args([
+        "install",
+        "--debug",
+        "--locked",
+        "--no-default-features",
+        "--quiet",
+        "--force",
+    ]);
+    command.arg("--root").arg(&folder).arg(format!("cargo-deny@{VERSION}"));
+    run(command, "cargo-deny cannot be installed")
+}
+
+/// Checks the dependencies of all crates.
+pub fn check() -> anyhow::Result<()> {
+    set_up()?;
+    let mut command = std::process::Command::new(folder()?.join("bin/cargo-deny"));
+    command.current_dir(testkit::control_plane::workspace_root());
+    command.args([
+        "--all-features",
+        "check",
+        "--hide-inclusion-graph",
+        "licenses",
+        "bans",
+        "sources",
+    ]);
+    run(
+        command,
+        "a dependency is not allowed: change it, or deny.toml with the reason",
+    )
+}

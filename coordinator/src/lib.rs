@@ -33,6 +33,7 @@ use fleet::freshness::Knowledge;
 use fleet::upgrade::Pace;
 use leadership::state::LeadershipState;
 use leadership::{LeaderLease, Led, Lost, Raise, Successor, WentBack};
+use metrics::FleetNow;
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -273,7 +274,8 @@ async fn serve_fleet(
     tasks: &mut tokio::task::JoinSet<()>,
 ) -> Over {
     let context = &Arc::new(context);
-    context.metrics.leads(context);
+    let led = Arc::downgrade(context);
+    context.metrics.leads(context.term, move || fleet_now(&*led.upgrade()?));
     tasks.spawn(events::publish(
         context.client(),
         published,
@@ -305,6 +307,27 @@ async fn serve_fleet(
         higher = context.deposed() => Over::Deposed(higher),
         _ = tasks.join_next() => Over::Broken,
     }
+}
+
+/// The fleet for a scrape; `None` once this coordinator ends.
+fn fleet_now(context: &Context) -> Option<FleetNow> {
+    if context.ending.is_cancelled() {
+        return None;
+    }
+    let Context { world, wakes, .. } = context;
+    let connected = context.sessions.connected().into_iter();
+    Some(FleetNow {
+        knowledge: context.leadership.knowledge(),
+        waiting: [
+            ("Drone", wakes.drones.len()),
+            ("Swarm", wakes.swarms.len()),
+            ("Node", wakes.nodes.len()),
+        ],
+        drones: world.all_drones(None),
+        swarms: world.all_swarms(),
+        upgrades: context.upgrades.plan(),
+        connected: connected.map(|(node, snapshot)| (node, snapshot.report)).collect(),
+    })
 }
 
 /// A leader that still does not know the present says so this often.

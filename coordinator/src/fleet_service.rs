@@ -7,10 +7,10 @@ mod orders;
 mod watcher;
 
 use crate::cluster::key::Key;
+use crate::cluster::selection::Selection;
 use crate::cluster::world::owner;
 use crate::context::Context;
 use crate::controllers::drone::facts::DroneSnapshot;
-use crate::ground::selection::Selection;
 use crate::server::Gate;
 use crate::server::admission::Ticket;
 use crate::server::auth::{Auth, Refusal, Right, Who};

@@ -8,17 +8,18 @@
 mod in_force;
 mod latch;
 mod object;
-pub mod selection;
+mod selected;
 
-pub use in_force::InForce;
 pub use latch::Latch;
 pub use object::{Kind, Marked, Recorded};
+pub use selected::objects as selected;
 
 use crate::cluster::api::{self, ApiError};
+use crate::cluster::ground_order::InForce;
 use crate::cluster::key::Key;
+use crate::cluster::selection::Selection;
 use crate::cluster::world::{owner, uid};
 use crate::context::Context;
-use crate::ground::selection::Selection;
 use crds::ground_order::Scope as OfKind;
 use crds::{Drone, Swarm, labels};
 use fleet::ground::{GroundMark, GroundOrderId};

@@ -10,6 +10,7 @@ pub mod status;
 
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::key::Key;
+use crate::cluster::selection::swarm_label;
 use crate::cluster::world::uid;
 use crate::context::Context;
 use crate::controllers;
@@ -255,7 +256,7 @@ fn build(swarm: &Swarm, name: &str) -> Drone {
     let mut drone = Drone::new(name, swarm.spec.drone_spec());
     let mut all = template.labels;
     all.insert(labels::MANAGED_BY.to_owned(), labels::COORDINATOR.to_owned());
-    all.extend(status::selector(swarm));
+    all.extend(swarm_label(swarm));
     drone.metadata.namespace = swarm.namespace();
     drone.metadata.labels = Some(all);
     drone.metadata.annotations = Some(template.annotations).filter(|a| !a.is_empty());

@@ -6,9 +6,9 @@
 use super::{FleetService, who};
 use crate::cluster::api::ApiError;
 use crate::cluster::key::Key;
+use crate::cluster::selection::Selection;
 use crate::cluster::world::owner;
 use crate::context::Context;
-use crate::ground::selection::Selection;
 use crate::ground::{self, GroundError, Kind, Marked, Reach, Target};
 use crate::server::auth::right::{GROUND, RELEASE};
 use crate::server::auth::{Refusal, Right, Who};
@@ -121,7 +121,7 @@ async fn selected(
 ) -> Result<Response<v1::GroundResponse>, Status> {
     let who = who(request)?;
     let wide = Right::to_order_all(verb.text(), selection.namespace());
-    let meant = selection.objects(&context.world);
+    let meant = ground::selected(selection, &context.world);
     if meant.is_empty() && verb == Verb::Release && ground::orders(context).any(|order| order.is_by(selection)) {
         service.allow(request, &wide).await?;
         let target = Target::Selector(selection.clone(), vec![]);

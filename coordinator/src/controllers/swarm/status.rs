@@ -4,6 +4,7 @@
 
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::key::Key;
+use crate::cluster::selection::swarm_label;
 use crate::cluster::world::uid;
 use crate::context::Context;
 use crate::controllers::drone::pacing::{Due, Urgency};
@@ -23,17 +24,6 @@ use tokio::time::Instant;
 
 /// So many names are in the status.
 const MOST_NAMES: usize = 100;
-
-/// Longest value of a label.
-const LONGEST_LABEL: usize = 63;
-
-/// The label that all Drones of `swarm` carry.
-#[must_use]
-pub fn selector(swarm: &Swarm) -> Option<(String, String)> {
-    let name = swarm.name_any();
-    // A longer name is no label value; the owner reference is what counts.
-    (name.len() <= LONGEST_LABEL).then(|| (labels::SWARM.to_owned(), name))
-}
 
 /// Writes the Swarm's status if it says something new, or says when to reconcile again. `trouble` is why Drones could not be
 /// made or removed.
@@ -136,7 +126,7 @@ fn assemble(
         assigned_drones: small(tally.assigned),
         flying_drones: small(flying),
         unknown_drones: small(tally.unknown),
-        selector: selector(swarm).map(|(key, value)| format!("{key}={value}")),
+        selector: swarm_label(swarm).map(|(key, value)| format!("{key}={value}")),
         drone_names: names.collect(),
         observed_generation: Some(generation),
         conditions,

@@ -7,6 +7,7 @@
 
 pub mod api;
 pub mod claims;
+pub mod client;
 pub mod confirm;
 pub mod events;
 pub mod ground_order;

@@ -3,6 +3,7 @@
 //! Owns: putting it together; the news that a higher term was seen. Must not: act.
 
 use crate::Setup;
+use crate::cluster::client::Client;
 use crate::cluster::confirm::Confirmed;
 use crate::cluster::events;
 use crate::cluster::wake_set::WakeSet;
@@ -13,12 +14,12 @@ use crate::controllers::swarm::expectations::Expectations;
 use crate::controllers::swarm::members::Assessments;
 use crate::controllers::takeoff_slots::TakeoffSlots;
 use crate::controllers::upgrade::Upgrades;
+use crate::fleet_service::kill::Kills;
 use crate::ground::Latch;
 use crate::leadership::state::LeadershipState;
 use crate::metrics::Metrics;
 use crate::server::security::Security;
 use crate::sessions::Sessions;
-use crate::sessions::kill::Kills;
 use fleet::deposition::TermReports;
 use fleet::hearing::Hearing;
 use fleet::ids::{NodeName, Term};
@@ -106,31 +107,6 @@ pub struct Context {
     pub granted_only: bool,
 }
 
-/// `kube::Client`, which has no `Debug` of its own.
-#[derive(Clone)]
-pub struct Client(kube::Client);
-
-impl std::fmt::Debug for Client {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Client")
-    }
-}
-
-impl Client {
-    /// Wraps it.
-    #[must_use]
-    pub const fn new(client: kube::Client) -> Self {
-        Self(client)
-    }
-}
-
-impl std::ops::Deref for Client {
-    type Target = kube::Client;
-    fn deref(&self) -> &Self::Target {
-        &self.0
-    }
-}
-
 impl Context {
     /// A context, and the Events that it will produce.
     #[must_use]
@@ -150,7 +126,7 @@ impl Context {
         let (outbox, messages) = events::channel(setup.metrics.clone());
         let context = Self {
             leading_since: OnceLock::new(),
-            client: Client(setup.client.clone()),
+            client: Client::new(setup.client.clone()),
             namespace: setup.namespace.clone(),
             term,
             raised,
@@ -207,7 +183,7 @@ impl Context {
     /// The Kubernetes client.
     #[must_use]
     pub fn client(&self) -> kube::Client {
-        self.client.0.clone()
+        kube::Client::clone(&self.client)
     }
 
     /// The agent of `node` has connected or disconnected, or the link to its autopilot has come or gone.

@@ -8,6 +8,7 @@
 
 pub mod drone;
 pub mod node;
+pub mod orders;
 pub mod queue;
 pub mod swarm;
 pub mod takeoff_slots;

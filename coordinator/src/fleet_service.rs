@@ -3,7 +3,9 @@
 //! Owns: List, Get, Watch, Ground, Release, Resume, Kill, each for those who may ([`crate::server::auth::right`]). Reads are
 //! from memory. Must not: hold rules of its own.
 
+pub mod kill;
 mod orders;
+mod resume;
 mod watcher;
 
 use crate::cluster::key::Key;
@@ -15,14 +17,14 @@ use crate::server::Gate;
 use crate::server::admission::Ticket;
 use crate::server::auth::{Auth, Refusal, Right, Who};
 use crate::sessions;
-use crate::sessions::kill::{self, KillError};
-use crate::sessions::resume::{self, ResumeError};
 use crate::spans;
 use crds::Drone;
 use fleet::drone::Claimed;
 use fleet::drone::status::{Binding, Kind, Question, status};
 use fleet::vehicle::{FlightTruth, WhyUnknown};
+use kill::KillError;
 use proto::v1;
+use resume::ResumeError;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -150,7 +152,7 @@ impl v1::fleet_server::Fleet for FleetService {
         let context = self.gate.context()?;
         let key = drone_key(&request.get_ref().namespace, &request.get_ref().name)?;
         self.allow(&request, &Right::to_resume(&key)).await?;
-        let span = spans::drone_of(&context, &key);
+        let span = spans::drone_of(&context.world, &key);
         let resumed = resume::resume(&context, &key).instrument(span).await;
         let (takeovers, drone) = resumed.map_err(|error| {
             let text = error.to_string();
@@ -186,7 +188,7 @@ impl v1::fleet_server::Fleet for FleetService {
         }
         // On a task of its own: the outcome is sent to others too, even if the caller hangs up.
         let (shared, target) = (Arc::clone(&context), key.clone());
-        let span = spans::drone_of(&context, &key);
+        let span = spans::drone_of(&context.world, &key);
         let order = async move { kill::carry_out(&shared, &target, &asked.code).await };
         let order = tokio::spawn(order.instrument(span));
         let result = order

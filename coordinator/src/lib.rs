@@ -295,7 +295,7 @@ async fn serve_fleet(
     tasks.spawn(know_the_present(Arc::clone(context), relist));
     ground::start(context, tasks);
     controllers::node::start(context, tasks);
-    sessions::orders::start(context, tasks);
+    controllers::orders::start(context, tasks);
     controllers::drone::start(context, stores.drones, tasks);
     controllers::swarm::start(context, stores.swarms, tasks);
     controllers::upgrade::start(context, tasks);

@@ -1,7 +1,7 @@
 //! The Drone controller: gives each Drone a vehicle, keeps its object until that vehicle has landed, and writes status and Events.
 //!
 //! Owns: one reconcile of one Drone, as observe, then bind or let go, then status. Must not: command a vehicle; what the
-//! agent is sent follows from the same facts in [`crate::sessions::orders`].
+//! agent is sent follows from the same facts in [`crate::controllers::orders`].
 
 pub mod binding;
 pub mod facts;
@@ -17,6 +17,7 @@ use crate::cluster::key::Key;
 use crate::context::Context;
 use crate::controllers;
 use crate::controllers::swarm::members;
+use crate::leadership::state::AFTER_DOUBT;
 use crate::spans;
 use crds::Drone;
 use facts::DroneSnapshot;
@@ -33,9 +34,6 @@ const AT_A_TIME: u16 = 16;
 /// After losing to another writer, the watch brings the news within this time.
 pub(crate) const AFTER_CONFLICT: Duration = Duration::from_millis(100);
 
-/// While another may lead, nothing is written; it is reconciled again this soon.
-pub(crate) const AFTER_DOUBT: Duration = Duration::from_millis(500);
-
 /// Starts the controller.
 pub fn start(context: &Arc<Context>, drones: Store<Drone>, tasks: &mut JoinSet<()>) {
     let shared = Arc::clone(context);
@@ -48,7 +46,7 @@ pub fn start(context: &Arc<Context>, drones: Store<Drone>, tasks: &mut JoinSet<(
         |_| Duration::ZERO,
         move |key| {
             let context = Arc::clone(&shared);
-            let span = spans::drone_of(&context, &key);
+            let span = spans::drone_of(&context.world, &key);
             async move { overtaken_is_no_failure(Box::pin(reconcile(&context, &key)).await) }.instrument(span)
         },
     ));

@@ -6,7 +6,7 @@
 mod pace;
 
 use crate::context::Context;
-use crate::controllers::drone::AFTER_DOUBT;
+use crate::leadership::state::AFTER_DOUBT;
 use crate::server::Gate;
 use crate::server::admission::Ticket;
 use crate::server::admission::buckets::Buckets;

@@ -14,15 +14,18 @@ pub mod status;
 
 use crate::cluster::api::ApiError;
 use crate::cluster::key::Key;
-use crate::context::Context;
 use crate::controllers;
-use crate::controllers::swarm::members;
+use crate::controllers::swarm::members::{self, Assessments};
 use crate::leadership::state::AFTER_DOUBT;
+use crate::metrics::Reconciles;
 use crate::spans;
+use binding::Binder;
 use crds::Drone;
-use facts::DroneSnapshot;
+use facts::{DroneSnapshot, Observer};
 use fleet::drone::status::Binding;
+use heights::Heights;
 use kube::runtime::reflector::Store;
+use pacing::Paces;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -34,20 +37,38 @@ const AT_A_TIME: u16 = 16;
 /// After losing to another writer, the watch brings the news within this time.
 pub(crate) const AFTER_CONFLICT: Duration = Duration::from_millis(100);
 
+/// The Drone controller.
+#[derive(Debug)]
+pub struct DroneController {
+    /// What is known of each Drone.
+    pub observer: Observer,
+    /// What gives each its vehicle.
+    pub binder: Binder,
+    /// The assessment of each for its Swarm.
+    pub assessments: Arc<Assessments>,
+    /// Which vehicles are on their way to another height.
+    pub heights: Arc<Heights>,
+    /// When the status of each was written last.
+    pub paces: Paces,
+}
+
 /// Starts the controller.
-pub fn start(context: &Arc<Context>, drones: Store<Drone>, tasks: &mut JoinSet<()>) {
-    let shared = Arc::clone(context);
+pub fn start(controller: DroneController, drones: Store<Drone>, reconciles: Reconciles, tasks: &mut JoinSet<()>) {
+    let shared = Arc::new(controller);
+    let Observer {
+        cluster, leadership, ..
+    } = &shared.observer;
     tasks.spawn(controllers::run(
         drones,
-        Arc::clone(&context.wakes.drones),
+        Arc::clone(&cluster.wakes.drones),
         AT_A_TIME,
-        context.ending.clone(),
-        context.metrics.reconciles_of("Drone"),
+        leadership.ending.clone(),
+        reconciles,
         |_| Duration::ZERO,
         move |key| {
-            let context = Arc::clone(&shared);
-            let span = spans::drone_of(&context.world, &key);
-            async move { overtaken_is_no_failure(Box::pin(reconcile(&context, &key)).await) }.instrument(span)
+            let controller = Arc::clone(&shared);
+            let span = spans::drone_of(&controller.observer.cluster.world, &key);
+            async move { overtaken_is_no_failure(Box::pin(reconcile(&controller, &key)).await) }.instrument(span)
         },
     ));
 }
@@ -65,27 +86,28 @@ pub(crate) fn overtaken_is_no_failure(
     }
 }
 
-async fn reconcile(context: &Arc<Context>, key: &Key) -> Result<Option<Duration>, ApiError> {
-    if !context.leadership.acts() {
+async fn reconcile(controller: &DroneController, key: &Key) -> Result<Option<Duration>, ApiError> {
+    let observer = &controller.observer;
+    if !observer.leadership.state.acts() {
         return Ok(Some(AFTER_DOUBT));
     }
-    let Some(drone) = context.world.get_drone(key) else {
+    let Some(drone) = observer.cluster.world.get_drone(key) else {
         return Ok(None);
     };
-    let snapshot = DroneSnapshot::of(context, drone);
-    context.takeoff_slots.see(context, &snapshot);
-    let recheck = members::see(context, &snapshot);
+    let snapshot = DroneSnapshot::of(observer, drone);
+    observer.takeoff_slots.see(&observer.cluster.world, &snapshot);
+    let recheck = members::see(&observer.cluster, &controller.assessments, &snapshot);
     if snapshot.facts.deleting {
-        return leaving::reconcile(context, &snapshot).await;
+        return leaving::reconcile(controller, &snapshot).await;
     }
-    let (snapshot, binding, again) = match binding::reconcile(context, snapshot.clone()).await {
+    let (snapshot, binding, again) = match binding::reconcile(&controller.binder, snapshot.clone()).await {
         // Only a person can change that, and people read the object.
         Err(error) if error.is_refusal() && !snapshot.was_served() => {
-            status::write(context, &snapshot, &Binding::Refused(error.to_string()), None).await?;
+            status::write(controller, &snapshot, &Binding::Refused(error.to_string()), None).await?;
             return Err(error);
         }
         bound => bound?,
     };
-    let later = status::write(context, &snapshot, &binding, None).await?;
+    let later = status::write(controller, &snapshot, &binding, None).await?;
     Ok([again, later, recheck].into_iter().flatten().min())
 }

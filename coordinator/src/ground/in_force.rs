@@ -3,10 +3,10 @@
 //! Owns: the object that an order becomes. Must not: decide what is covered or what a release does ([`fleet::ground_order`] does),
 //! or keep what is not written yet ([`super::latch`] does).
 
+use crate::cluster::Cluster;
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::ground_order::InForce;
 use crate::cluster::world::Change;
-use crate::context::Context;
 use crds::ground_order::Scope as Kind;
 use crds::{GroundOrder, GroundOrderSpec, labels};
 use fleet::ground::GroundOrderId;
@@ -60,31 +60,31 @@ pub(super) fn order(id: GroundOrderId, part: Option<&str>, about: About, by: &st
     InForce::of(object)
 }
 
-fn api(context: &Context) -> Api<GroundOrder> {
-    Api::all(context.client())
+fn api(cluster: &Cluster) -> Api<GroundOrder> {
+    Api::all(cluster.client())
 }
 
 /// Records an order, and returns it as it is recorded.
-pub(super) async fn record(context: &Context, order: &InForce) -> Result<InForce, ApiError> {
+pub(super) async fn record(cluster: &Cluster, order: &InForce) -> Result<InForce, ApiError> {
     let params = PostParams {
         field_manager: Some(labels::COORDINATOR.into()),
         ..PostParams::default()
     };
-    let made = match api::call("record a ground order", api(context).create(&params, &order.object)).await {
+    let made = match api::call("record a ground order", api(cluster).create(&params, &order.object)).await {
         // It was recorded before, and the answer was lost.
         Err(error) if error.is_already_exists() => {
             let named = ListParams::default().fields(&format!("metadata.name={}", order.name()));
-            let found = api::call("read a ground order", api(context).list(&named)).await?;
+            let found = api::call("read a ground order", api(cluster).list(&named)).await?;
             found.items.into_iter().next().unwrap_or_else(|| order.object.clone())
         }
         made => made?,
     };
-    context.world.ground_order(Change::Is(Arc::new(made.clone())));
+    cluster.world.ground_order(Change::Is(Arc::new(made.clone())));
     Ok(InForce::of(made))
 }
 
 /// Takes a part out of an order.
-pub(super) async fn except(context: &Context, order: &InForce, more: &BTreeSet<String>) -> Result<(), ApiError> {
+pub(super) async fn except(cluster: &Cluster, order: &InForce, more: &BTreeSet<String>) -> Result<(), ApiError> {
     let exceptions: BTreeSet<&String> = order.order.exceptions.union(more).collect();
     let mut patch = json!({"status": {"exceptions": exceptions}});
     if let Some(version) = &order.object.metadata.resource_version {
@@ -95,10 +95,10 @@ pub(super) async fn except(context: &Context, order: &InForce, more: &BTreeSet<S
         field_manager: Some(labels::COORDINATOR.into()),
         ..PatchParams::default()
     };
-    let patched = api(context);
+    let patched = api(cluster);
     let patched = patched.patch_status(order.name(), &params, &patch);
     match api::call("release a part of a ground order", patched).await {
-        Ok(now) => context.world.ground_order(Change::Is(Arc::new(now))),
+        Ok(now) => cluster.world.ground_order(Change::Is(Arc::new(now))),
         Err(error) if error.is_not_found() => {}
         Err(error) => return Err(error),
     }
@@ -106,7 +106,7 @@ pub(super) async fn except(context: &Context, order: &InForce, more: &BTreeSet<S
 }
 
 /// Ends an order.
-pub(super) async fn end(context: &Context, order: &InForce) -> Result<(), ApiError> {
+pub(super) async fn end(cluster: &Cluster, order: &InForce) -> Result<(), ApiError> {
     let finalizers = order.object.finalizers().iter();
     let rest: Vec<&String> = finalizers.filter(|f| *f != labels::RELEASED_FINALIZER).collect();
     let patch = Patch::Merge(json!({"metadata": {"uid": order.object.metadata.uid, "finalizers": rest}}));
@@ -118,7 +118,7 @@ pub(super) async fn end(context: &Context, order: &InForce) -> Result<(), ApiErr
         Err(error) if error.is_not_found() => Ok(()),
         result => result,
     };
-    let freed = api(context);
+    let freed = api(cluster);
     let freed = freed.patch(order.name(), &params, &patch);
     gone(api::call("release a ground order", freed).await.map(drop))?;
     let params = DeleteParams {
@@ -128,10 +128,10 @@ pub(super) async fn end(context: &Context, order: &InForce) -> Result<(), ApiErr
         }),
         ..DeleteParams::default()
     };
-    let deleted = api(context);
+    let deleted = api(cluster);
     let deleted = deleted.delete(order.name(), &params);
     gone(api::call("remove a released ground order", deleted).await.map(drop))?;
     let key = crate::cluster::key::Key::new("", order.name());
-    context.world.ground_order(Change::Gone(key));
+    cluster.world.ground_order(Change::Gone(key));
     Ok(())
 }

@@ -5,7 +5,7 @@
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::claims;
 use crate::cluster::events::Note;
-use crate::context::Context;
+use crate::controllers::drone::DroneController;
 use crate::controllers::drone::facts::DroneSnapshot;
 use crate::controllers::drone::status;
 use crds::{Drone, labels};
@@ -21,7 +21,7 @@ use std::time::Duration;
 ///
 /// # Errors
 /// [`ApiError`].
-pub async fn reconcile(context: &Context, snapshot: &DroneSnapshot) -> Result<Option<Duration>, ApiError> {
+pub async fn reconcile(controller: &DroneController, snapshot: &DroneSnapshot) -> Result<Option<Duration>, ApiError> {
     if !snapshot.facts.guarded {
         return Ok(None);
     }
@@ -31,7 +31,7 @@ pub async fn reconcile(context: &Context, snapshot: &DroneSnapshot) -> Result<Op
     {
         // Its agent is ordered to land only under a claim; the old one was removed by hand. If another Drone has it by
         // now, the node has gone over to that one, and an operator has to say what is true.
-        claims::obtain(context, node, &snapshot.key, snapshot.uid()).await?;
+        claims::obtain(&controller.observer.cluster, node, &snapshot.key, snapshot.uid()).await?;
     }
     let forced = snapshot
         .drone
@@ -40,20 +40,25 @@ pub async fn reconcile(context: &Context, snapshot: &DroneSnapshot) -> Result<Op
         .is_some_and(|value| value == snapshot.uid());
     let desired = LastDesired {
         uid: &snapshot.facts.uid,
-        term: context.term,
+        term: controller.observer.leadership.term,
         generation: snapshot.facts.generation,
     };
     match may_release(desired, served, snapshot.report.as_deref(), forced) {
-        Ok(release) => let_go(context, snapshot, release).await,
+        Ok(release) => let_go(controller, snapshot, release).await,
         Err(kept) => {
             let binding = snapshot.node.clone().map_or(Binding::NotYet, Binding::Bound);
-            status::write(context, snapshot, &binding, Some(kept)).await
+            status::write(controller, snapshot, &binding, Some(kept)).await
         }
     }
 }
 
-async fn let_go(context: &Context, snapshot: &DroneSnapshot, release: Release) -> Result<Option<Duration>, ApiError> {
-    let drones: Api<Drone> = Api::namespaced(context.client(), &snapshot.key.namespace);
+async fn let_go(
+    controller: &DroneController,
+    snapshot: &DroneSnapshot,
+    release: Release,
+) -> Result<Option<Duration>, ApiError> {
+    let cluster = &controller.observer.cluster;
+    let drones: Api<Drone> = Api::namespaced(cluster.client(), &snapshot.key.namespace);
     let rest: Vec<&String> = snapshot
         .drone
         .finalizers()
@@ -75,19 +80,22 @@ async fn let_go(context: &Context, snapshot: &DroneSnapshot, release: Release) -
     )
     .await
     {
-        Ok(released) => context.world.learn_drone(released),
+        Ok(released) => cluster.world.learn_drone(released),
         Err(error) if error.is_not_found() => {}
         Err(error) => return Err(error),
     }
-    context.drone_paces.forget(snapshot.uid());
-    context.takeoff_slots.forget(context, &snapshot.drone);
-    context.heights.forget(snapshot.uid());
-    context.assessments.forget(&snapshot.drone);
+    controller.paces.forget(snapshot.uid());
+    controller
+        .observer
+        .takeoff_slots
+        .forget(&cluster.world, &snapshot.drone);
+    controller.heights.forget(snapshot.uid());
+    controller.assessments.forget(&snapshot.drone);
     match release {
         Release::NeverBound => tracing::info!("released: it never had a vehicle"),
         Release::Landed => {
             tracing::info!("released: its vehicle is landed and disarmed");
-            context.events.record(
+            cluster.events.record(
                 &snapshot.drone,
                 Note::normal("Released", "its vehicle is landed and disarmed"),
             );
@@ -95,7 +103,7 @@ async fn let_go(context: &Context, snapshot: &DroneSnapshot, release: Release) -
         Release::Forced => {
             tracing::warn!("released by force: its vehicle was not seen landed and disarmed");
             let text = "released by force: its vehicle was not seen landed and disarmed";
-            context
+            cluster
                 .events
                 .record(&snapshot.drone, Note::warning("ReleasedByForce", text));
         }

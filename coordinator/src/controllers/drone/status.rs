@@ -4,8 +4,8 @@
 //! Must not: decide what is the case; [`fleet::drone::status`] does.
 
 use crate::cluster::api::{self, ApiError};
-use crate::context::Context;
-use crate::controllers::drone::facts::DroneSnapshot;
+use crate::controllers::drone::DroneController;
+use crate::controllers::drone::facts::{DroneSnapshot, Observer};
 use crate::controllers::drone::heights::check_again;
 use crate::controllers::drone::notes::notes;
 use crate::controllers::drone::pacing::{Due, Urgency};
@@ -34,13 +34,16 @@ const BATTERY_STEP: i32 = 25;
 /// # Errors
 /// [`ApiError`].
 pub async fn write(
-    context: &Context,
+    controller: &DroneController,
     snapshot: &DroneSnapshot,
     binding: &Binding,
     kept: Option<Keep>,
 ) -> Result<Option<Duration>, ApiError> {
+    let Observer {
+        cluster, leadership, ..
+    } = &controller.observer;
     let report = snapshot.report.as_deref();
-    let height = context.heights.see(snapshot, context.leadership.now());
+    let height = controller.heights.see(snapshot, leadership.state.now());
     let again = check_again(height);
     let sooner = |delay| Some(again.map_or(delay, |again| again.min(delay)));
     let new = status(&Question {
@@ -51,7 +54,9 @@ pub async fn write(
         height,
     });
     let old = snapshot.drone.status.clone().unwrap_or_default();
-    if let Some(grace) = grace(context, snapshot).filter(|_| old.phase.is_some() && old.node_name.is_some()) {
+    if let Some(grace) =
+        grace(&controller.observer, snapshot).filter(|_| old.phase.is_some() && old.node_name.is_some())
+    {
         return Ok(sooner(grace));
     }
     let next = assemble(
@@ -63,22 +68,22 @@ pub async fn write(
         snapshot.facts.generation,
         Timestamp::now(),
     );
-    match context
-        .drone_paces
+    match controller
+        .paces
         .due(snapshot.uid(), urgency(&old, &next), Instant::now())
     {
         Due::Never => return Ok(again),
         Due::In(delay) => return Ok(sooner(delay)),
         Due::Now => {}
     }
-    let drones: Api<Drone> = Api::namespaced(context.client(), &snapshot.key.namespace);
+    let drones: Api<Drone> = Api::namespaced(cluster.client(), &snapshot.key.namespace);
     let patch = json!({
         "apiVersion": "skein.dev/v1alpha1",
         "kind": "Drone",
         "metadata": {"name": snapshot.key.name, "uid": snapshot.uid()},
         "status": next,
     });
-    if context.ending.is_cancelled() {
+    if leadership.ending.is_cancelled() {
         // Sessions end because we do; that says nothing about vehicles.
         return Ok(None);
     }
@@ -88,8 +93,8 @@ pub async fn write(
         drones.patch_status(&snapshot.key.name, &params, &Patch::Apply(&patch)),
     )
     .await?;
-    context.drone_paces.written(snapshot.uid(), Instant::now());
-    context.world.learn_drone(written);
+    controller.paces.written(snapshot.uid(), Instant::now());
+    cluster.world.learn_drone(written);
     let (from, to) = (
         old.phase.as_deref().unwrap_or("none"),
         next.phase.as_deref().unwrap_or("none"),
@@ -98,17 +103,17 @@ pub async fn write(
         tracing::info!(from, to, "phase changed");
     }
     for note in notes(&old, &next) {
-        context.events.record(&snapshot.drone, note);
+        cluster.events.record(&snapshot.drone, note);
     }
     Ok(again)
 }
 
 /// While agents find their way to a coordinator that has just started, their silence is no news; how long that still holds.
 /// It only holds back what people are shown: nothing is decided on an old report.
-fn grace(context: &Context, snapshot: &DroneSnapshot) -> Option<Duration> {
+fn grace(observer: &Observer, snapshot: &DroneSnapshot) -> Option<Duration> {
     let node = snapshot.node.as_ref()?;
-    let unheard = context.sessions.snapshot(node).report.is_none();
-    context.grace_left().filter(|_| unheard)
+    let unheard = observer.sessions.snapshot(node).report.is_none();
+    observer.leadership.grace_left().filter(|_| unheard)
 }
 
 /// How much the change from `old` to `next` matters. A mode that changes on the way up or down goes with the next write.

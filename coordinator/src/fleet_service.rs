@@ -120,7 +120,7 @@ impl v1::fleet_server::Fleet for FleetService {
         let asked = request.get_ref();
         let key = Key::new(&asked.namespace, &asked.name);
         self.allow(&request, &Right::to_see_one(&key)).await?;
-        let drone = handles.observer.cluster.world.get_drone(&key);
+        let drone = handles.observer.world().get_drone(&key);
         let drone =
             drone.ok_or_else(|| Status::not_found(format!("there is no Drone {key}; see `kubectl get drones -A`")))?;
         Ok(Response::new(vehicle(&handles, drone)))
@@ -166,7 +166,7 @@ impl v1::fleet_server::Fleet for FleetService {
         let handles = self.gate.handles()?;
         let key = drone_key(&request.get_ref().namespace, &request.get_ref().name)?;
         self.allow(&request, &Right::to_resume(&key)).await?;
-        let span = spans::drone_of(&handles.observer.cluster.world, &key);
+        let span = spans::drone_of(handles.observer.world(), &key);
         let resumed = resume::resume(&handles, &key).instrument(span).await;
         let (takeovers, drone) = resumed.map_err(|error| {
             let text = error.to_string();
@@ -183,7 +183,7 @@ impl v1::fleet_server::Fleet for FleetService {
     async fn kill(&self, request: Request<v1::KillRequest>) -> Result<Response<v1::KillResponse>, Status> {
         let handles = self.gate.handles()?;
         let key = drone_key(&request.get_ref().namespace, &request.get_ref().name)?;
-        let drone = handles.observer.cluster.world.get_drone(&key);
+        let drone = handles.observer.world().get_drone(&key);
         let swarm = drone
             .as_ref()
             .and_then(|drone| owner(drone))
@@ -202,7 +202,7 @@ impl v1::fleet_server::Fleet for FleetService {
         }
         // On a task of its own: the outcome is sent to others too, even if the caller hangs up.
         let (shared, target) = (Arc::clone(&handles), key.clone());
-        let span = spans::drone_of(&handles.observer.cluster.world, &key);
+        let span = spans::drone_of(handles.observer.world(), &key);
         let order = async move { kill::carry_out(&shared, &target, &asked.code).await };
         let order = tokio::spawn(order.instrument(span));
         let result = order
@@ -287,13 +287,12 @@ fn to_read(namespace: &str, selector: &str) -> Result<Selection, Status> {
 
 fn list(handles: &FleetHandles, selection: &Selection) -> v1::ListResponse {
     let chosen = |drone: &Arc<Drone>| {
-        let swarm = owner(drone).and_then(|(swarm, _)| handles.observer.cluster.world.swarm_of_uid(swarm));
+        let swarm = owner(drone).and_then(|(swarm, _)| handles.observer.world().swarm_of_uid(swarm));
         selection.has_drone(drone, swarm.as_deref())
     };
     let mut vehicles: Vec<_> = handles
         .observer
-        .cluster
-        .world
+        .world()
         .all_drones(selection.namespace())
         .into_iter()
         .filter(chosen)
@@ -301,7 +300,7 @@ fn list(handles: &FleetHandles, selection: &Selection) -> v1::ListResponse {
         .collect();
     if selection.is_everything() {
         let mut idle = handles.observer.sessions.connected();
-        idle.retain(|(node, _)| handles.observer.cluster.world.drones_on(node).is_empty());
+        idle.retain(|(node, _)| handles.observer.world().drones_on(node).is_empty());
         idle.sort_by(|a, b| a.0.cmp(&b.0));
         vehicles.extend(idle.into_iter().map(|(node, snapshot)| v1::Vehicle {
             node: node.to_string(),

@@ -179,7 +179,7 @@ pub(crate) async fn lead(
 
 /// What leaves its Swarm gives back its takeoff slot and is no more assessed.
 fn forget_departed(observer: &Observer, assessments: &Arc<Assessments>) {
-    let world = &observer.cluster.world;
+    let world = observer.world();
     let (within, slots, assessments) = (
         Arc::downgrade(world),
         Arc::clone(&observer.takeoff_slots),
@@ -247,7 +247,7 @@ async fn know_the_present(observer: Observer, relist: watching::Relist) {
                 observer.takeoff_slots.begin(&observer);
                 leadership.knows(Knowledge::Current);
                 tracing::info!("everything was listed since the lead was taken");
-                observer.cluster.world.wake_all();
+                observer.world().wake_all();
             }
         }
     };

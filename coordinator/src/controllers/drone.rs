@@ -67,7 +67,7 @@ pub fn start(controller: DroneController, drones: Store<Drone>, reconciles: Reco
         |_| Duration::ZERO,
         move |key| {
             let controller = Arc::clone(&shared);
-            let span = spans::drone_of(&controller.observer.cluster.world, &key);
+            let span = spans::drone_of(controller.observer.world(), &key);
             async move { overtaken_is_no_failure(Box::pin(reconcile(&controller, &key)).await) }.instrument(span)
         },
     ));
@@ -91,11 +91,11 @@ async fn reconcile(controller: &DroneController, key: &Key) -> Result<Option<Dur
     if !observer.leadership.state.acts() {
         return Ok(Some(AFTER_DOUBT));
     }
-    let Some(drone) = observer.cluster.world.get_drone(key) else {
+    let Some(drone) = observer.world().get_drone(key) else {
         return Ok(None);
     };
     let snapshot = DroneSnapshot::of(observer, drone);
-    observer.takeoff_slots.see(&observer.cluster.world, &snapshot);
+    observer.takeoff_slots.see(observer.world(), &snapshot);
     let recheck = members::see(&observer.cluster, &controller.assessments, &snapshot);
     if snapshot.facts.deleting {
         return leaving::reconcile(controller, &snapshot).await;

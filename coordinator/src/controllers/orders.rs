@@ -142,7 +142,7 @@ async fn reconcile(
 
 /// Whether the API server itself has said just now what a takeoff by `order` rests on.
 fn is_confirmed(observer: &Observer, node: &NodeName, order: &Order) -> bool {
-    let drones = observer.cluster.world.drones_on(node);
+    let drones = observer.world().drones_on(node);
     let meant = |drone: &Drone| matches!(order, Order::Assigned(a) if a.uid.0 == uid(drone));
     let meant = drones.iter().find(|drone| meant(drone));
     meant.is_some_and(|drone| confirm::holds(&observer.cluster, drone, node))
@@ -151,11 +151,11 @@ fn is_confirmed(observer: &Observer, node: &NodeName, order: &Order) -> bool {
 /// How long a takeoff by `order` has to wait, because another of its Swarm was ordered just now.
 fn too_soon(observer: &Observer, node: &NodeName, order: &Order) -> Option<Duration> {
     let Order::Assigned(a) = order else { return None };
-    let drones = observer.cluster.world.drones_on(node);
+    let drones = observer.world().drones_on(node);
     let drone = drones.iter().find(|drone| a.uid.0 == uid(drone.as_ref()))?;
     observer
         .takeoff_slots
-        .order(&observer.cluster.world, drone, observer.leadership.state.now())
+        .order(observer.world(), drone, observer.leadership.state.now())
 }
 
 /// Asks the API server about the Drones on `node`, of which one is to take off.
@@ -175,7 +175,7 @@ fn may_be_sent(observer: &Observer, node: &NodeName, order: &Order) -> bool {
     let knowledge = observer.leadership.state.knowledge();
     let ours = |drone: &Drone| matches!(order, Order::Assigned(a) if a.uid.0 == uid(drone));
     let here = || {
-        let drones = observer.cluster.world.drones_on(node);
+        let drones = observer.world().drones_on(node);
         drones
             .iter()
             .any(|drone| ours(drone) && ground::ordered_here(&observer.ground, drone))
@@ -214,7 +214,7 @@ fn decide(observer: &Observer, node: &NodeName, gone: Option<&DroneUid>) -> Opti
         observer.leadership.deposition.note_reported_term(node, held.term);
     }
     let gone = held.is_some_and(|held| Some(&held.uid) == gone);
-    let bound = observer.cluster.world.drones_on(node);
+    let bound = observer.world().drones_on(node);
     if let Some(drone) = bound
         .iter()
         .find(|d| held.is_some_and(|held| held.uid.0 == uid(d.as_ref())))
@@ -242,7 +242,7 @@ fn decide(observer: &Observer, node: &NodeName, gone: Option<&DroneUid>) -> Opti
 fn request_slot(observer: &Observer, drone: &Drone, known: Facts) -> (Facts, Option<Duration>) {
     let stands = known.truth == Some(FlightTruth::Disarmed);
     let may = known.claim == Claimed::Ours && known.guarded && !known.deleting && known.ground == Ground::No;
-    let swarm = owner(drone).and_then(|(swarm, _)| observer.cluster.world.swarm_of_uid(swarm));
+    let swarm = owner(drone).and_then(|(swarm, _)| observer.world().swarm_of_uid(swarm));
     let Some(swarm) = swarm.filter(|_| stands && may) else {
         return (known, None);
     };
@@ -258,7 +258,7 @@ fn request_slot(observer: &Observer, drone: &Drone, known: Facts) -> (Facts, Opt
         Lift::Stay(NoLift::TakeoffSlot) => {
             match observer
                 .takeoff_slots
-                .request(&observer.cluster.world, &swarm, drone, fit, now)
+                .request(observer.world(), &swarm, drone, fit, now)
             {
                 None => (facts(observer, drone), Some(TO_TAKE_OFF).filter(|_| spread)),
                 wait => (known, wait),

@@ -110,7 +110,7 @@ pub fn start(controller: SwarmController, swarms: Store<Swarm>, reconciles: Reco
         rest,
         move |key| {
             let controller = Arc::clone(&shared);
-            let swarm = controller.observer.cluster.world.get_swarm(&key);
+            let swarm = controller.observer.world().get_swarm(&key);
             let span = swarm.map_or_else(Span::none, |swarm| spans::object(swarm.as_ref()));
             async move { overtaken_is_no_failure(Box::pin(reconcile(&controller, &key)).await) }.instrument(span)
         },

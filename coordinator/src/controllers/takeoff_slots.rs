@@ -56,10 +56,10 @@ impl TakeoffSlots {
     /// ground, and the leader before may have given a slot just now.
     pub fn begin(&self, observer: &Observer) {
         let now = observer.leadership.state.now();
-        for drone in observer.cluster.world.all_drones(None) {
+        for drone in observer.world().all_drones(None) {
             let snapshot = DroneSnapshot::of(observer, drone);
             if snapshot.was_served() {
-                self.take_over(&observer.cluster.world, &snapshot.drone, now);
+                self.take_over(observer.world(), &snapshot.drone, now);
             }
         }
     }

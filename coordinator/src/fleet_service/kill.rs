@@ -168,7 +168,7 @@ fn record(handles: &FleetHandles, drone: &Drone, text: &str) {
 
 /// The Drone `key` and the node whose vehicle serves it, as its agent says on its open stream.
 fn target(handles: &FleetHandles, key: &Key) -> Result<(DroneSnapshot, NodeName), KillError> {
-    let drone = handles.observer.cluster.world.get_drone(key);
+    let drone = handles.observer.world().get_drone(key);
     let snapshot = DroneSnapshot::of(
         &handles.observer,
         drone.ok_or_else(|| KillError::NoSuchDrone(key.clone()))?,

@@ -72,14 +72,13 @@ pub(super) async fn carry_out(
             let key = Key::new(&drone.namespace, &drone.name);
             let known = handles
                 .observer
-                .cluster
-                .world
+                .world()
                 .get_drone(&key)
                 .map(|drone| Marked::drone(&drone));
             // Of one that does not exist nobody learns that without the right to its namespace.
             let right = known.map_or_else(
                 || Right::to_order_all(verb.text(), Some(&key.namespace)),
-                |drone| needed(&handles.observer.cluster.world, verb, &drone),
+                |drone| needed(handles.observer.world(), verb, &drone),
             );
             (Target::Drone(key), right)
         }
@@ -98,7 +97,7 @@ pub(super) async fn carry_out(
     let reach = give(&handles.observer.ground, verb, target.clone(), by).await?;
     let mut response = answer(reach);
     if verb == Verb::Release {
-        response.not_done = still_down(&handles.observer.ground, &handles.observer.cluster.world, &target);
+        response.not_done = still_down(&handles.observer.ground, handles.observer.world(), &target);
     }
     Ok(Response::new(response))
 }
@@ -125,7 +124,7 @@ async fn selected(
 ) -> Result<Response<v1::GroundResponse>, Status> {
     let who = who(request)?;
     let wide = Right::to_order_all(verb.text(), selection.namespace());
-    let meant = ground::selected(selection, &handles.observer.cluster.world);
+    let meant = ground::selected(selection, handles.observer.world());
     if meant.is_empty()
         && verb == Verb::Release
         && ground::orders(&handles.observer.ground).any(|order| order.is_by(selection))
@@ -147,7 +146,7 @@ async fn selected(
             "no Swarm or Drone{place} has labels that match; nothing was done. See `kubectl get swarms,drones -A --show-labels`"
         )));
     }
-    let ((may, all), refused) = sorted(service, &handles.observer.cluster.world, &who, verb, &wide, meant).await;
+    let ((may, all), refused) = sorted(service, handles.observer.world(), &who, verb, &wide, meant).await;
     if may.is_empty() {
         return Err(all_refused(service, request, &who, &wide, refused).await);
     }

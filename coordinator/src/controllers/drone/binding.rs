@@ -117,21 +117,17 @@ async fn requested(
         .as_ref()
         .and_then(|node| reserve(binder, &snapshot, node, wanted, |_| false));
     let Some(reservation) = reservation else {
-        let facts = name
-            .as_ref()
-            .and_then(|node| binder.observer.cluster.world.node_facts(node));
+        let facts = name.as_ref().and_then(|node| binder.observer.world().node_facts(node));
         let none = judge(binder, wanted, facts.iter().map(|facts| (facts, false)), 1);
         let claim = binder
             .observer
-            .cluster
-            .world
+            .world()
             .claim(node)
             .filter(|claim| claim.uid != snapshot.uid());
         let holder = claim.filter(|c| {
             binder
                 .observer
-                .cluster
-                .world
+                .world()
                 .get_drone(&c.holder)
                 .is_some_and(|d| crate::cluster::world::uid(d.as_ref()) == c.uid)
         });
@@ -207,7 +203,7 @@ async fn is_still_free(binder: &Binder, snapshot: &DroneSnapshot, node: &NodeNam
     if !confirm::node(&binder.observer.cluster, node).await? {
         return Ok(false);
     }
-    let facts = binder.observer.cluster.world.node_facts(node);
+    let facts = binder.observer.world().node_facts(node);
     let report = binder.observer.sessions.current(node);
     Ok(facts.is_some_and(|facts| {
         suits(
@@ -227,14 +223,14 @@ fn find(
     let wanted = wanted(binder, snapshot);
     let is_lost = |node: &NodeName| lost.contains(node);
     // A claim from an earlier, unfinished try comes first, so that it does not keep its node from others.
-    let claimed = binder.observer.cluster.world.claimed_by(snapshot.uid());
+    let claimed = binder.observer.world().claimed_by(snapshot.uid());
     let again = claimed.and_then(|node| reserve(binder, snapshot, &node, wanted, is_lost));
     if let Some(reservation) = again {
         return Ok(reservation);
     }
     let (request, mut made) = (VehicleRequest::of(&snapshot.drone), false);
     for _ in 0..MOST_TRIES {
-        match binder.observer.cluster.world.find(&request, Instant::now()) {
+        match binder.observer.world().find(&request, Instant::now()) {
             Found::Try(node) => {
                 if let Some(reservation) = reserve(binder, snapshot, &node, wanted, is_lost) {
                     return Ok(reservation);
@@ -248,7 +244,7 @@ fn find(
                 made = true;
                 let list = shortlist(binder, snapshot, wanted);
                 let why = list.none.as_ref().map(ToString::to_string);
-                binder.observer.cluster.world.keep(&request, list);
+                binder.observer.world().keep(&request, list);
                 if let Some(why) = why {
                     return Err((why, RECHECK));
                 }
@@ -262,7 +258,7 @@ fn find(
 fn shortlist(binder: &Binder, snapshot: &DroneSnapshot, wanted: Wanted<'_>) -> Shortlist {
     let at = Instant::now();
     let near = where_others_fly(binder, snapshot);
-    let (nodes, changes) = binder.observer.cluster.world.candidates();
+    let (nodes, changes) = binder.observer.world().candidates();
     let candidates = nodes.iter().map(|(facts, taken)| (facts, *taken));
     let found = judge(binder, Wanted { near, ..wanted }, candidates, SHORT);
     let (nodes, none) = match found {
@@ -293,7 +289,7 @@ fn wanted<'a>(binder: &Binder, snapshot: &'a DroneSnapshot) -> Wanted<'a> {
 /// Where a Drone of the same Swarm flies, if one does.
 fn where_others_fly(binder: &Binder, snapshot: &DroneSnapshot) -> Option<Wgs84> {
     let (swarm, _) = owner(&snapshot.drone)?;
-    let others = binder.observer.cluster.world.drones_of_swarm(swarm);
+    let others = binder.observer.world().drones_of_swarm(swarm);
     let nodes = others
         .iter()
         .filter_map(|other| NodeName::parse(other.spec.node_name.as_deref()?).ok());
@@ -315,7 +311,7 @@ const ABOVE_RELIEF: u8 = 2;
 /// for ever.
 fn least_battery(binder: &Binder, snapshot: &DroneSnapshot) -> Percent {
     let reserve = snapshot.facts.failsafe.reserve;
-    let swarm = owner(&snapshot.drone).and_then(|(swarm, _)| binder.observer.cluster.world.swarm_of_uid(swarm));
+    let swarm = owner(&snapshot.drone).and_then(|(swarm, _)| binder.observer.world().swarm_of_uid(swarm));
     swarm.map_or(reserve, |swarm| {
         let relief = policy(&swarm).rotate_at.max(reserve);
         let above = Percent::new(relief.get().saturating_add(ABOVE_RELIEF).min(99)).unwrap_or(relief);
@@ -362,14 +358,10 @@ fn reserve(
     lost: impl Fn(&NodeName) -> bool,
 ) -> Option<Reservation> {
     let report = binder.observer.sessions.current(node);
-    binder
-        .observer
-        .cluster
-        .world
-        .reserve(snapshot.uid(), node, |facts, taken| {
-            let taken = (taken && wanted.only.is_none()) || lost(node);
-            suits(wanted, &candidate(binder, facts, taken, report.as_deref()))
-        })
+    binder.observer.world().reserve(snapshot.uid(), node, |facts, taken| {
+        let taken = (taken && wanted.only.is_none()) || lost(node);
+        suits(wanted, &candidate(binder, facts, taken, report.as_deref()))
+    })
 }
 
 /// Puts the finalizer on, and the node in, in one write that fails if the object has changed since it was seen.
@@ -396,7 +388,7 @@ async fn guard(binder: &Binder, snapshot: &DroneSnapshot, node: Option<&NodeName
         drones.patch(&snapshot.key.name, &params, &Patch::Merge(&patch)),
     )
     .await?;
-    binder.observer.cluster.world.learn_drone(bound.clone());
+    binder.observer.world().learn_drone(bound.clone());
     Ok(DroneSnapshot::of(&binder.observer, Arc::new(bound)))
 }
 

@@ -4,7 +4,7 @@
 
 use crate::cluster::Cluster;
 use crate::cluster::key::Key;
-use crate::cluster::world::{is_guarded, owner, uid};
+use crate::cluster::world::{World, is_guarded, owner, uid};
 use crate::controllers::drone::status;
 use crate::controllers::takeoff_slots::TakeoffSlots;
 use crate::controllers::upgrade::Upgrades;
@@ -43,6 +43,14 @@ pub struct Observer {
     pub takeoff_slots: Arc<TakeoffSlots>,
 }
 
+impl Observer {
+    /// What was seen of the cluster.
+    #[must_use]
+    pub const fn world(&self) -> &Arc<World> {
+        &self.cluster.world
+    }
+}
+
 /// One Drone as it is seen now.
 #[derive(Clone, Debug)]
 pub struct DroneSnapshot {
@@ -75,7 +83,7 @@ impl DroneSnapshot {
             key: Key::of(drone.as_ref()),
             drone,
             facts,
-            usable: node.as_ref().map(|node| observer.cluster.world.node_use(node)),
+            usable: node.as_ref().map(|node| observer.world().node_use(node)),
             node,
             report,
         }
@@ -133,16 +141,12 @@ pub fn facts(observer: &Observer, drone: &Drone) -> Facts {
         .spec
         .node_name
         .as_deref()
-        .and_then(|node| observer.cluster.world.claim(node));
+        .and_then(|node| observer.world().claim(node));
     let swarm = match owner(drone) {
         // Orphaned: its Swarm may have been grounded, and that is not known now. What flies goes on, what is on the ground stays.
         None if drone.labels().contains_key(labels::SWARM) => None,
         None => Some(false),
-        Some((swarm, _)) => observer
-            .cluster
-            .world
-            .swarm_of_uid(swarm)
-            .map(|swarm| swarm.spec.grounded),
+        Some((swarm, _)) => observer.world().swarm_of_uid(swarm).map(|swarm| swarm.spec.grounded),
     };
     let report = report(observer, drone);
     let ground_mark = ground::mark(&observer.ground, drone, report.as_deref());
@@ -214,11 +218,11 @@ fn flight_is_over(drone: &Drone, report: Option<&Report>) -> bool {
 fn lift(observer: &Observer, drone: &Drone, report: Option<&Report>) -> Lift {
     let node = drone.spec.node_name.as_deref().map(NodeName::parse);
     let Some(Ok(node)) = node else { return Lift::Free };
-    let swarm = owner(drone).filter(|(swarm, _)| observer.cluster.world.swarm_of_uid(swarm).is_some());
+    let swarm = owner(drone).filter(|(swarm, _)| observer.world().swarm_of_uid(swarm).is_some());
     let flies = report.is_some_and(|report| matches!(report.truth, FlightTruth::Airborne(_)));
     // It stays down by itself, and an order to would make it forget that.
     let over = flight_is_over(drone, report);
-    match node_use::lift(observer.cluster.world.node_use(&node), swarm.is_some()) {
+    match node_use::lift(observer.world().node_use(&node), swarm.is_some()) {
         Lift::Down => Lift::Down,
         _ if over => Lift::Free,
         Lift::Stay(why) => Lift::Stay(why),

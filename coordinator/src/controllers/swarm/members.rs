@@ -128,7 +128,7 @@ pub fn member(controller: &SwarmController, swarm: &Swarm, drone: &Arc<Drone>, n
         observer, assessments, ..
     } = controller;
     let snapshot = DroneSnapshot::of(observer, Arc::clone(drone));
-    let service = service(&observer.cluster.world, assessments, swarm, &snapshot);
+    let service = service(observer.world(), assessments, swarm, &snapshot);
     let assessment = assess(&snapshot, &service, &policy(swarm));
     let leaving = snapshot.facts.deleting || controller.expectations.expects_deletion(snapshot.uid(), now);
     Member {

@@ -58,11 +58,7 @@ pub async fn roll(observer: &Observer, swarm: &Swarm, drones: &[Arc<Drone>]) -> 
 fn takes(observer: &Observer, swarm: &Swarm, drone: &Arc<Drone>) -> bool {
     // Nothing more has to be compared while nothing has changed.
     *swarm.spec.drone_node_selector() != drone.spec.node_selector
-        && placed(
-            &observer.cluster.world,
-            swarm,
-            &DroneSnapshot::of(observer, Arc::clone(drone)),
-        ) == Placement::Takes
+        && placed(observer.world(), swarm, &DroneSnapshot::of(observer, Arc::clone(drone))) == Placement::Takes
 }
 
 /// Whether the template of `swarm` has yet to be brought to `drone`, or to another in its place.
@@ -118,7 +114,7 @@ async fn write(observer: &Observer, swarm: &Swarm, drone: Arc<Drone>) -> Result<
     let patch = Patch::Merge(&patch);
     let written = drones.patch(&key.name, &params, &patch);
     let written = api::call("bring a changed template to a Drone", written).await?;
-    observer.cluster.world.learn_drone(written);
+    observer.world().learn_drone(written);
     Ok(())
 }
 

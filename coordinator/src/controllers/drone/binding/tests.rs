@@ -68,7 +68,7 @@ impl Field {
         swarm.metadata.namespace = Some("north".into());
         swarm.metadata.uid = Some("s".into());
         swarm.metadata.resource_version = Some(version.to_string());
-        self.binder.observer.cluster.world.swarm(Change::Is(Arc::new(swarm)));
+        self.binder.observer.world().swarm(Change::Is(Arc::new(swarm)));
     }
 
     fn node(&self, node: &str, cordoned: bool) {
@@ -86,7 +86,7 @@ impl Field {
             }]),
             ..NodeStatus::default()
         });
-        self.binder.observer.cluster.world.node(Change::Is(Arc::new(object)));
+        self.binder.observer.world().node(Change::Is(Arc::new(object)));
     }
 
     fn report(&self, node: &str, percent: u8, truth: FlightTruth) {
@@ -121,7 +121,7 @@ impl Field {
             block_owner_deletion: None,
         }]);
         let drone = Arc::new(drone);
-        self.binder.observer.cluster.world.drone(Change::Is(Arc::clone(&drone)));
+        self.binder.observer.world().drone(Change::Is(Arc::clone(&drone)));
         DroneSnapshot::of(&self.binder.observer, drone)
     }
 
@@ -152,14 +152,7 @@ async fn a_vehicle_that_was_found_for_another_is_judged_anew() {
     assert_eq!(Field::second(armed), found("n3"), "somebody else has armed it");
     let silent = |field: &Field| field.binder.observer.sessions.close(&name("n2"), field.epochs[1]);
     assert_eq!(Field::second(silent), found("n3"), "its agent is gone");
-    let gone = |field: &Field| {
-        field
-            .binder
-            .observer
-            .cluster
-            .world
-            .node(Change::Gone(Key::new("", "n2")))
-    };
+    let gone = |field: &Field| field.binder.observer.world().node(Change::Gone(Key::new("", "n2")));
     assert_eq!(Field::second(gone), found("n3"), "its node is gone");
     let taken = |field: &Field| drop(field.drone("another", Some("n2")));
     assert_eq!(Field::second(taken), found("n3"), "it serves another");
@@ -194,8 +187,7 @@ async fn each_gets_another_vehicle_and_who_gets_none_is_told_of_the_next_that_ma
     field
         .binder
         .observer
-        .cluster
-        .world
+        .world()
         .drone(Change::Gone(Key::new("north", "a")));
     field.binder.observer.cluster.wakes.drones.drain();
     drop(found.remove(0));

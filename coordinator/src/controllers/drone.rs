@@ -1,9 +1,11 @@
 //! The Drone controller: gives each Drone a vehicle, keeps its object until that vehicle has landed, and writes status and Events.
 //!
-//! Owns: one reconcile of one Drone, as observe, then bind or let go, then status. Must not: command a vehicle; what the
+//! Owns: one reconcile of one Drone, as its stages: observe ([`facts`]), decide, apply, status. Must not: command a vehicle; what the
 //! agent is sent follows from the same facts in [`crate::controllers::orders`].
 
+pub mod apply;
 pub mod binding;
+pub mod decide;
 pub mod facts;
 pub mod heights;
 pub mod leaving;
@@ -19,10 +21,11 @@ use crate::controllers::swarm::members::{self, Assessments};
 use crate::leadership::state::AFTER_DOUBT;
 use crate::metrics::Reconciles;
 use crate::spans;
+use apply::apply;
 use binding::Binder;
 use crds::Drone;
+use decide::decide;
 use facts::{DroneSnapshot, Observer};
-use fleet::drone::status::Binding;
 use heights::Heights;
 use kube::runtime::reflector::Store;
 use pacing::Paces;
@@ -87,27 +90,26 @@ pub(crate) fn overtaken_is_no_failure(
 }
 
 async fn reconcile(controller: &DroneController, key: &Key) -> Result<Option<Duration>, ApiError> {
-    let observer = &controller.observer;
-    if !observer.leadership.state.acts() {
+    let leadership = &controller.observer.leadership;
+    if !leadership.state.acts() {
         return Ok(Some(AFTER_DOUBT));
     }
-    let Some(drone) = observer.world().get_drone(key) else {
+    let Some((snapshot, recheck)) = observe(controller, key) else {
         return Ok(None);
     };
-    let snapshot = DroneSnapshot::of(observer, drone);
+    let step = decide(&snapshot, leadership.term);
+    let Some(applied) = apply(controller, snapshot, step, recheck).await? else {
+        return Ok(None);
+    };
+    let later = status::write(controller, &applied).await?;
+    applied.done(later)
+}
+
+/// The Drone as it is now, which its Swarm's takeoff slots and assessments take in, and when to observe it again at the latest.
+fn observe(controller: &DroneController, key: &Key) -> Option<(DroneSnapshot, Option<Duration>)> {
+    let observer = &controller.observer;
+    let snapshot = DroneSnapshot::of(observer, observer.world().get_drone(key)?);
     observer.takeoff_slots.see(observer.world(), &snapshot);
     let recheck = members::see(&observer.cluster, &controller.assessments, &snapshot);
-    if snapshot.facts.deleting {
-        return leaving::reconcile(controller, &snapshot).await;
-    }
-    let (snapshot, binding, again) = match binding::reconcile(&controller.binder, snapshot.clone()).await {
-        // Only a person can change that, and people read the object.
-        Err(error) if error.is_refusal() && !snapshot.was_served() => {
-            status::write(controller, &snapshot, &Binding::Refused(error.to_string()), None).await?;
-            return Err(error);
-        }
-        bound => bound?,
-    };
-    let later = status::write(controller, &snapshot, &binding, None).await?;
-    Ok([again, later, recheck].into_iter().flatten().min())
+    Some((snapshot, recheck))
 }

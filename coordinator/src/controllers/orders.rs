@@ -19,6 +19,7 @@ use fleet::assignment::{Held, Order};
 use fleet::drone::order::{Say, for_node};
 use fleet::drone::{Claimed, Facts, Ground};
 use fleet::freshness::{begins_flight, may_send};
+use fleet::ground::GroundOrderId;
 use fleet::ids::{DroneUid, NodeName};
 use fleet::node_use::{Lift, NoLift};
 use fleet::report::Report;
@@ -215,14 +216,16 @@ fn decide(observer: &Observer, node: &NodeName, gone: Option<&DroneUid>) -> Opti
     }
     let gone = held.is_some_and(|held| Some(&held.uid) == gone);
     let bound = observer.world().drones_on(node);
-    if let Some(drone) = bound
-        .iter()
-        .find(|d| held.is_some_and(|held| held.uid.0 == uid(d.as_ref())))
+    let kept = observer.sessions.current(node).and_then(|report| report.ground_latch);
+    let gather = || bound.iter().map(|drone| facts(observer, drone)).collect::<Vec<Facts>>();
+    let mut drones = gather();
+    let of_agent = |known: &&Facts| held.is_some_and(|held| held.uid == known.uid);
+    if let Some((known, drone)) = drones.iter().zip(&bound).find(|(known, _)| of_agent(known))
+        && take_up_ground_order(observer, kept, drone, known)
     {
-        take_up_ground_order(observer, node, drone);
+        drones = gather();
     }
     let mut again = (!observer.leadership.state.acts()).then_some(AFTER_DOUBT);
-    let drones: Vec<Facts> = bound.iter().map(|drone| facts(observer, drone)).collect();
     let drones = drones.into_iter().zip(&bound).map(|(known, drone)| {
         let (known, wait) = request_slot(observer, drone, known);
         again = [again, wait].into_iter().flatten().min();
@@ -273,13 +276,14 @@ fn request_slot(observer: &Observer, drone: &Drone, known: Facts) -> (Facts, Opt
     }
 }
 
-/// An agent that keeps a ground order which is known neither as given nor as done is right, and not the coordinator.
-fn take_up_ground_order(observer: &Observer, node: &NodeName, drone: &Drone) {
-    let kept = observer.sessions.current(node).and_then(|report| report.ground_latch);
-    let facts = facts(observer, drone);
-    if let Some(id) = kept.filter(|_| facts.ground_mark.is_none() && !facts.deleting) {
+/// An agent that keeps a ground order which is known neither as given nor as done is right, and not the coordinator: the order that
+/// is `kept` is in force again then. Whether it was taken up.
+fn take_up_ground_order(observer: &Observer, kept: Option<GroundOrderId>, drone: &Drone, known: &Facts) -> bool {
+    let kept = kept.filter(|_| known.ground_mark.is_none() && !known.deleting);
+    if let Some(id) = kept {
         spans::drone(drone).in_scope(|| ground::remembered(&observer.ground, drone, id));
     }
+    kept.is_some()
 }
 
 /// Whether the Drone `uid` is bound to `node`, by asking the API server.

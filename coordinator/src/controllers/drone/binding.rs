@@ -54,26 +54,16 @@ pub struct Binder {
     pub granted_only: bool,
 }
 
-/// Binds the Drone if it is not bound, or makes sure of its claim if it is. Returns what is seen then, what the binding
-/// has come to, and when to reconcile again at the latest.
+/// What is observed after a step, what the binding has come to, and when to reconcile again at the latest.
+pub type Bound = (DroneSnapshot, Binding, Option<Duration>);
+
+/// Makes sure of finalizer and claim of a Drone whose own `node` is.
 ///
 /// # Errors
 /// [`ApiError`].
-pub async fn reconcile(
-    binder: &Binder,
-    snapshot: DroneSnapshot,
-) -> Result<(DroneSnapshot, Binding, Option<Duration>), ApiError> {
-    match (&snapshot.drone.spec.node_name, snapshot.node.clone()) {
-        (None, _) => bind(binder, snapshot).await,
-        (Some(_), Some(node)) if snapshot.facts.claim == Claimed::Ours || snapshot.was_served() => {
-            let (snapshot, outcome) = hold(binder, snapshot, &node).await?;
-            Ok((snapshot, binding(node, outcome), None))
-        }
-        (Some(request), _) => {
-            let request = request.clone();
-            requested(binder, snapshot, &request).await
-        }
-    }
+pub async fn keep(binder: &Binder, snapshot: DroneSnapshot, node: NodeName) -> Result<Bound, ApiError> {
+    let (snapshot, outcome) = hold(binder, snapshot, &node).await?;
+    Ok((snapshot, binding(node, outcome), None))
 }
 
 fn binding(node: NodeName, outcome: Outcome) -> Binding {
@@ -102,11 +92,10 @@ async fn hold(binder: &Binder, snapshot: DroneSnapshot, node: &NodeName) -> Resu
 }
 
 /// A user wrote `spec.nodeName`: that node and no other, if its vehicle is free.
-async fn requested(
-    binder: &Binder,
-    snapshot: DroneSnapshot,
-    node: &str,
-) -> Result<(DroneSnapshot, Binding, Option<Duration>), ApiError> {
+///
+/// # Errors
+/// [`ApiError`].
+pub async fn bind_to(binder: &Binder, snapshot: DroneSnapshot, node: &str) -> Result<Bound, ApiError> {
     // Whether it is taken is for the claim to say: several Drones may name the same node.
     let wanted = Wanted {
         only: Some(node),
@@ -160,10 +149,11 @@ async fn requested(
     Ok((snapshot, binding(node, outcome), None))
 }
 
-async fn bind(
-    binder: &Binder,
-    snapshot: DroneSnapshot,
-) -> Result<(DroneSnapshot, Binding, Option<Duration>), ApiError> {
+/// Chooses a node for a Drone that has none, claims it, and writes it into the Drone.
+///
+/// # Errors
+/// [`ApiError`].
+pub async fn bind(binder: &Binder, snapshot: DroneSnapshot) -> Result<Bound, ApiError> {
     let mut lost = HashSet::new();
     for _ in 0..TRIES {
         let reservation = match find(binder, &snapshot, &lost) {

@@ -78,7 +78,7 @@ impl DroneSnapshot {
             .as_deref()
             .and_then(|node| NodeName::parse(node).ok());
         let report = report(observer, &drone);
-        let facts = facts(observer, &drone);
+        let facts = facts_with(observer, &drone, report.as_deref());
         Self {
             key: Key::of(drone.as_ref()),
             drone,
@@ -136,6 +136,11 @@ fn report(observer: &Observer, drone: &Drone) -> Option<Arc<Report>> {
 /// The facts of `drone`.
 #[must_use]
 pub fn facts(observer: &Observer, drone: &Drone) -> Facts {
+    facts_with(observer, drone, report(observer, drone).as_deref())
+}
+
+/// The facts of `drone`, of which its agent has made this `report`.
+fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -> Facts {
     let me = uid(drone);
     let claim = drone
         .spec
@@ -148,8 +153,7 @@ pub fn facts(observer: &Observer, drone: &Drone) -> Facts {
         None => Some(false),
         Some((swarm, _)) => observer.world().swarm_of_uid(swarm).map(|swarm| swarm.spec.grounded),
     };
-    let report = report(observer, drone);
-    let ground_mark = ground::mark(&observer.ground, drone, report.as_deref());
+    let ground_mark = ground::mark(&observer.ground, drone, report);
     let ordered =
         matches!(ground_mark, Some(GroundMark::Given(_))) || ground::covering(&observer.ground, drone).is_some();
     Facts {
@@ -194,7 +198,7 @@ pub fn facts(observer: &Observer, drone: &Drone) -> Facts {
         resume_after: u32::try_from(drone.spec.resume_after_takeovers).unwrap_or(0),
         ground_mark,
         reported_flight: drone.status.as_ref().map(status::reported_flight).unwrap_or_default(),
-        lift: lift(observer, drone, report.as_deref()),
+        lift: lift(observer, drone, report),
         truth: report.map(|report| report.truth),
         ground: Ground::of(drone.spec.grounded, swarm, ordered),
     }

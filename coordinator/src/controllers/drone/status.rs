@@ -5,6 +5,7 @@
 
 use crate::cluster::api::{self, ApiError};
 use crate::controllers::drone::DroneController;
+use crate::controllers::drone::apply::Applied;
 use crate::controllers::drone::facts::{DroneSnapshot, Observer};
 use crate::controllers::drone::heights::check_again;
 use crate::controllers::drone::notes::notes;
@@ -16,7 +17,6 @@ use fleet::drone::status::deviations::ALARMS;
 use fleet::drone::status::{Binding, Phase, Question, Status, status};
 use fleet::flight_record::{ReportedFlight, SoFar};
 use fleet::report::Report;
-use fleet::safety::Keep;
 use fleet::vehicle::Autopilot;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::Timestamp;
@@ -29,16 +29,12 @@ use tokio::time::Instant;
 /// long flight keeps to its budget of eight. Live figures come with the fleet service.
 const BATTERY_STEP: i32 = 25;
 
-/// Writes the Drone's status if it says something new, or says when to reconcile again.
+/// Writes the status of a Drone for which was done what was decided, if it says something new, or says when to reconcile again.
 ///
 /// # Errors
 /// [`ApiError`].
-pub async fn write(
-    controller: &DroneController,
-    snapshot: &DroneSnapshot,
-    binding: &Binding,
-    kept: Option<Keep>,
-) -> Result<Option<Duration>, ApiError> {
+pub async fn write(controller: &DroneController, applied: &Applied) -> Result<Option<Duration>, ApiError> {
+    let (snapshot, binding) = (applied.snapshot(), applied.binding());
     let Observer {
         cluster, leadership, ..
     } = &controller.observer;
@@ -50,7 +46,7 @@ pub async fn write(
         drone: &snapshot.facts,
         binding,
         report,
-        kept,
+        kept: applied.kept(),
         height,
     });
     let old = snapshot.drone.status.clone().unwrap_or_default();

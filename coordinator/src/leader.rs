@@ -132,7 +132,6 @@ pub(crate) async fn lead(
             observer: observer.clone(),
             granted_only: setup.granted_vehicles_only,
         },
-        observer: observer.clone(),
         assessments: Arc::clone(&assessments),
         heights: Arc::clone(&heights),
         paces: Paces::default(),

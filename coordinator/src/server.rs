@@ -1,8 +1,8 @@
 //! The gRPC server: uplink, fleet, health and reflection on one port, and health alone on another for the kubelet, which can
 //! probe gRPC in plain text only.
 //!
-//! Owns: the listeners, the limits, and the gate: until the fleet is known, callers are asked to come back.
-//! Must not: answer from empty caches, or anybody who has not shown who they are ([`crate::server::auth`]).
+//! Owns: the listeners and their limits; the services are given to it. Must not: answer from empty caches ([`gate`]), or anybody
+//! who has not shown who they are ([`auth`]).
 
 pub mod admission;
 pub mod auth;

@@ -43,9 +43,7 @@ pub(crate) const AFTER_CONFLICT: Duration = Duration::from_millis(100);
 /// The Drone controller.
 #[derive(Debug)]
 pub struct DroneController {
-    /// What is known of each Drone.
-    pub observer: Observer,
-    /// What gives each its vehicle.
+    /// What is known of each, and what gives it its vehicle.
     pub binder: Binder,
     /// The assessment of each for its Swarm.
     pub assessments: Arc<Assessments>,
@@ -55,12 +53,20 @@ pub struct DroneController {
     pub paces: Paces,
 }
 
+impl DroneController {
+    /// What is known of each Drone.
+    #[must_use]
+    pub const fn observer(&self) -> &Observer {
+        &self.binder.observer
+    }
+}
+
 /// Starts the controller.
 pub fn start(controller: DroneController, drones: Store<Drone>, reconciles: Reconciles, tasks: &mut JoinSet<()>) {
     let shared = Arc::new(controller);
     let Observer {
         cluster, leadership, ..
-    } = &shared.observer;
+    } = shared.observer();
     tasks.spawn(controllers::run(
         drones,
         Arc::clone(&cluster.wakes.drones),
@@ -70,7 +76,7 @@ pub fn start(controller: DroneController, drones: Store<Drone>, reconciles: Reco
         |_| Duration::ZERO,
         move |key| {
             let controller = Arc::clone(&shared);
-            let span = spans::drone_of(controller.observer.world(), &key);
+            let span = spans::drone_of(controller.observer().world(), &key);
             async move { overtaken_is_no_failure(Box::pin(reconcile(&controller, &key)).await) }.instrument(span)
         },
     ));
@@ -90,7 +96,7 @@ pub(crate) fn overtaken_is_no_failure(
 }
 
 async fn reconcile(controller: &DroneController, key: &Key) -> Result<Option<Duration>, ApiError> {
-    let leadership = &controller.observer.leadership;
+    let leadership = &controller.observer().leadership;
     if !leadership.state.acts() {
         return Ok(Some(AFTER_DOUBT));
     }
@@ -107,7 +113,7 @@ async fn reconcile(controller: &DroneController, key: &Key) -> Result<Option<Dur
 
 /// The Drone as it is now, which its Swarm's takeoff slots and assessments take in, and when to observe it again at the latest.
 fn observe(controller: &DroneController, key: &Key) -> Option<(DroneSnapshot, Option<Duration>)> {
-    let observer = &controller.observer;
+    let observer = controller.observer();
     let snapshot = DroneSnapshot::of(observer, observer.world().get_drone(key)?);
     observer.takeoff_slots.see(observer.world(), &snapshot);
     let recheck = members::see(&observer.cluster, &controller.assessments, &snapshot);

@@ -119,7 +119,7 @@ async fn reconcile(
         )
         && observer.sessions.would_send(node, order)
     {
-        if !is_confirmed(observer, node, order) {
+        if !is_confirmed(&observer.cluster, node, order) {
             to_confirm.wake(node.clone());
             return Ok(again.into_iter().chain([AFTER_OLD_CACHE]).min());
         }
@@ -142,11 +142,11 @@ async fn reconcile(
 }
 
 /// Whether the API server itself has said just now what a takeoff by `order` rests on.
-fn is_confirmed(observer: &Observer, node: &NodeName, order: &Order) -> bool {
-    let drones = observer.world().drones_on(node);
+fn is_confirmed(cluster: &Cluster, node: &NodeName, order: &Order) -> bool {
+    let drones = cluster.world.drones_on(node);
     let meant = |drone: &Drone| matches!(order, Order::Assigned(a) if a.uid.0 == uid(drone));
     let meant = drones.iter().find(|drone| meant(drone));
-    meant.is_some_and(|drone| confirm::holds(&observer.cluster, drone, node))
+    meant.is_some_and(|drone| confirm::holds(cluster, drone, node))
 }
 
 /// How long a takeoff by `order` has to wait, because another of its Swarm was ordered just now.

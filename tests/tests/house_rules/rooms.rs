@@ -1,9 +1,9 @@
-//! The rooms of a crate: no room uses, by any way, one that uses it.
+//! The rooms of a crate: no room uses, directly or through others, one that uses it.
 //!
 //! A room is a folder of `src` with the file of the same name, or a file of its own. What is in `lib.rs` or `main.rs` puts rooms
-//! together and is no room; what it gives out again (`pub use`) is of the room where it lies. Tests are left out.
+//! together and is no room; what it re-exports belongs to the room where it is defined. Tests are left out.
 //!
-//! Owns: reading which room uses which, and the circles that are left in some crates. Must not: say what belongs in a room.
+//! Owns: reading which room uses which, and the cycles that are left in some crates. Must not: say what belongs in a room.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,8 +13,8 @@ use regex::Regex;
 
 use super::{ARROWS, collect, crate_folder, read};
 
-/// Rooms that still use one another in a circle, and by how many arrows. None may be added; what is mended is taken out here.
-const CIRCLES: [(&str, &[&str], usize); 7] = [
+/// Rooms that still use one another in a cycle, and by how many arrows. None may be added; what is mended is removed here.
+const CYCLES: [(&str, &[&str], usize); 7] = [
     (
         "fleet",
         &[
@@ -65,7 +65,7 @@ const CIRCLES: [(&str, &[&str], usize); 7] = [
 
 #[test]
 fn no_room_of_a_crate_uses_one_that_uses_it() {
-    let allowed: BTreeSet<(&str, Vec<&str>, usize)> = CIRCLES
+    let allowed: BTreeSet<(&str, Vec<&str>, usize)> = CYCLES
         .iter()
         .map(|(name, rooms, arrows)| (*name, rooms.to_vec(), *arrows))
         .collect();
@@ -73,32 +73,37 @@ fn no_room_of_a_crate_uses_one_that_uses_it() {
     let mut found = BTreeSet::new();
     let mut wrong = Vec::new();
     for (name, uses) in &uses {
-        for rooms in uses.circles() {
-            let circle = (*name, rooms.clone(), uses.arrows(&rooms).len());
-            if !allowed.contains(&circle) {
-                wrong.push(format!("{name}: {}", uses.told(&rooms)));
+        for rooms in uses.cycles() {
+            let cycle = (*name, rooms.clone(), uses.arrows(&rooms).len());
+            if !allowed.contains(&cycle) {
+                wrong.push(format!("{name}: {}", uses.listed(&rooms)));
             }
-            found.insert(circle);
+            found.insert(cycle);
         }
     }
     assert!(
         wrong.is_empty(),
-        "these rooms use one another in a circle; turn one of the arrows:\n{}",
+        "these rooms use one another in a cycle; turn an arrow of each cycle:\n{}",
         wrong.join("\n")
     );
     let mended: Vec<_> = allowed.difference(&found).collect();
     assert!(
         mended.is_empty(),
-        "take out of CIRCLES what is no circle any more: {mended:?}"
+        "remove or correct in CYCLES what is no longer so: {mended:?}"
     );
 }
 
 #[test]
-fn a_circle_of_rooms_is_found_by_each_way_to_name_another_room() {
+fn a_cycle_of_rooms_is_found_by_each_way_to_name_another_room() {
     let exported = BTreeMap::from([("Setup".to_owned(), "c".to_owned())]);
     let rooms = ["a", "b", "c"].map(str::to_owned).into();
     let used = |path: &[&str], text: &str| -> Vec<String> {
-        let found = used_rooms(&without_tests(&without_words(text)), path, &rooms, &exported);
+        let found = used_rooms(
+            &without_tests(&without_comments_and_literals(text)),
+            path,
+            &rooms,
+            &exported,
+        );
         found.into_iter().collect()
     };
     assert_eq!(used(&["a"], "use crate::b::Thing;"), ["b"]);
@@ -119,10 +124,10 @@ fn a_circle_of_rooms_is_found_by_each_way_to_name_another_room() {
     for (from, to) in [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")] {
         uses.add(from, to, "file.rs");
     }
-    let circles = uses.circles();
-    assert_eq!(circles, [["a", "b", "c"]]);
+    let cycles = uses.cycles();
+    assert_eq!(cycles, [["a", "b", "c"]]);
     assert_eq!(
-        uses.told(&circles[0]),
+        uses.listed(&cycles[0]),
         "a -> b (file.rs), b -> c (file.rs), c -> a (file.rs)"
     );
 }
@@ -145,7 +150,7 @@ impl Uses {
                 (
                     module_path(inside),
                     inside.display().to_string(),
-                    without_words(&read(file)),
+                    without_comments_and_literals(&read(file)),
                 )
             })
             .filter(|(path, ..)| path.first().is_none_or(|first| first != "bin"))
@@ -199,15 +204,15 @@ impl Uses {
     }
 
     /// The largest sets of rooms that each use all others of their set by some way.
-    fn circles(&self) -> Vec<Vec<&str>> {
+    fn cycles(&self) -> Vec<Vec<&str>> {
         let reached: BTreeMap<&str, BTreeSet<&str>> =
             self.0.keys().map(|room| (room.as_str(), self.reached(room))).collect();
-        let circle = |room: &str| -> Vec<&str> {
+        let cycle = |room: &str| -> Vec<&str> {
             let back = |other: &&str| reached.get(other).is_some_and(|all| all.contains(room));
             reached[room].iter().copied().filter(back).collect()
         };
-        let circles: BTreeSet<Vec<&str>> = reached.keys().map(|room| circle(room)).collect();
-        circles.into_iter().filter(|circle| circle.len() > 1).collect()
+        let cycles: BTreeSet<Vec<&str>> = reached.keys().map(|room| cycle(room)).collect();
+        cycles.into_iter().filter(|cycle| cycle.len() > 1).collect()
     }
 
     /// The arrows among `rooms`, with the files that have them.
@@ -224,7 +229,7 @@ impl Uses {
         arrows
     }
 
-    fn told(&self, rooms: &[&str]) -> String {
+    fn listed(&self, rooms: &[&str]) -> String {
         self.arrows(rooms).join(", ")
     }
 }
@@ -292,7 +297,7 @@ fn first_names(group: &str) -> Vec<String> {
     names
 }
 
-/// What a root gives out again: name and room.
+/// What a root re-exports: name and room.
 fn exports(text: &str) -> Vec<(String, String)> {
     let given = Regex::new(r"pub use (?:crate::)?(\w+)::([^;]*);").unwrap();
     let name = Regex::new(r"\w+").unwrap();
@@ -306,12 +311,12 @@ fn exports(text: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// `text` without comments, and without what is in quotes.
-fn without_words(text: &str) -> String {
-    static WORDS: LazyLock<Regex> = LazyLock::new(|| {
+/// `text` without comments and without literals of text.
+fn without_comments_and_literals(text: &str) -> String {
+    static THOSE: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r##"(?s)//[^\n]*|/\*.*?\*/|\br#".*?"#|\br"[^"]*"|"(?:\\.|[^"\\])*"|'(?:\\.[^']*|[^'\\])'"##).unwrap()
     });
-    WORDS.replace_all(text, " ").into_owned()
+    THOSE.replace_all(text, " ").into_owned()
 }
 
 const TEST: &str = "#[cfg(test)]";

@@ -69,7 +69,7 @@ pub async fn apply(
         Step::Nothing => return Ok(None),
         Step::Leave { claim, verdict } => {
             if let Some(node) = claim {
-                claims::obtain(&controller.observer.cluster, &node, &snapshot.key, snapshot.uid()).await?;
+                claims::obtain(&controller.observer().cluster, &node, &snapshot.key, snapshot.uid()).await?;
             }
             return match verdict {
                 Ok(release) => leaving::let_go(controller, &snapshot, release).await.map(|()| None),
@@ -83,7 +83,7 @@ pub async fn apply(
             };
         }
         Step::Bind => binding::bind(binder, snapshot).await,
-        Step::Hold(node) => binding::keep(binder, snapshot, node).await,
+        Step::Hold(node) => binding::keep(&binder.observer, snapshot, node).await,
         Step::BindTo(node) => binding::bind_to(binder, snapshot, &node).await,
     };
     match bound {

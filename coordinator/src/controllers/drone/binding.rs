@@ -7,7 +7,7 @@ use crate::cluster::api::{self, ApiError};
 use crate::cluster::claims::{self, Outcome};
 use crate::cluster::confirm;
 use crate::cluster::events::Note;
-use crate::cluster::world::{Found, NodeFacts, Reservation, Shortlist, VehicleRequest, owner};
+use crate::cluster::world::{Found, NodeFacts, Reservation, Shortlist, VehicleRequest, World, owner};
 use crate::controllers::drone::facts::{DroneSnapshot, Observer};
 use crate::controllers::takeoff_slots::policy;
 use crate::ground;
@@ -61,8 +61,8 @@ pub type Bound = (DroneSnapshot, Binding, Option<Duration>);
 ///
 /// # Errors
 /// [`ApiError`].
-pub async fn keep(binder: &Binder, snapshot: DroneSnapshot, node: NodeName) -> Result<Bound, ApiError> {
-    let (snapshot, outcome) = hold(binder, snapshot, &node).await?;
+pub async fn keep(observer: &Observer, snapshot: DroneSnapshot, node: NodeName) -> Result<Bound, ApiError> {
+    let (snapshot, outcome) = hold(observer, snapshot, &node).await?;
     Ok((snapshot, binding(node, outcome), None))
 }
 
@@ -77,17 +77,21 @@ fn binding(node: NodeName, outcome: Outcome) -> Binding {
 }
 
 /// Makes sure of finalizer and claim of a Drone that is bound.
-async fn hold(binder: &Binder, snapshot: DroneSnapshot, node: &NodeName) -> Result<(DroneSnapshot, Outcome), ApiError> {
+async fn hold(
+    observer: &Observer,
+    snapshot: DroneSnapshot,
+    node: &NodeName,
+) -> Result<(DroneSnapshot, Outcome), ApiError> {
     let snapshot = if snapshot.facts.guarded {
         snapshot
     } else {
-        guard(binder, &snapshot, None).await?
+        guard(observer, &snapshot, None).await?
     };
     if snapshot.facts.claim == Claimed::Ours {
         return Ok((snapshot, Outcome::Ours));
     }
-    let outcome = claims::obtain(&binder.observer.cluster, node, &snapshot.key, snapshot.uid()).await?;
-    let snapshot = DroneSnapshot::of(&binder.observer, Arc::clone(&snapshot.drone));
+    let outcome = claims::obtain(&observer.cluster, node, &snapshot.key, snapshot.uid()).await?;
+    let snapshot = DroneSnapshot::of(observer, Arc::clone(&snapshot.drone));
     Ok((snapshot, outcome))
 }
 
@@ -138,7 +142,7 @@ pub async fn bind_to(binder: &Binder, snapshot: DroneSnapshot, node: &str) -> Re
         return Ok((snapshot, binding, Some(again)));
     };
     let node = reservation.node.clone();
-    let (snapshot, outcome) = hold(binder, snapshot, &node).await?;
+    let (snapshot, outcome) = hold(&binder.observer, snapshot, &node).await?;
     if outcome == Outcome::Ours {
         binder.observer.cluster.wakes.nodes.wake(node.clone());
         binder.observer.cluster.events.record(
@@ -171,7 +175,7 @@ pub async fn bind(binder: &Binder, snapshot: DroneSnapshot) -> Result<Bound, Api
                 lost.insert(node.clone());
             }
             Outcome::Ours => {
-                let snapshot = guard(binder, &snapshot, Some(node)).await?;
+                let snapshot = guard(&binder.observer, &snapshot, Some(node)).await?;
                 tracing::info!(to = %node, "bound");
                 binder.observer.cluster.events.record(
                     &snapshot.drone,
@@ -247,7 +251,7 @@ fn find(
 /// Goes through all nodes.
 fn shortlist(binder: &Binder, snapshot: &DroneSnapshot, wanted: Wanted<'_>) -> Shortlist {
     let at = Instant::now();
-    let near = where_others_fly(binder, snapshot);
+    let near = where_others_fly(&binder.observer, snapshot);
     let (nodes, changes) = binder.observer.world().candidates();
     let candidates = nodes.iter().map(|(facts, taken)| (facts, *taken));
     let found = judge(binder, Wanted { near, ..wanted }, candidates, SHORT);
@@ -269,7 +273,7 @@ fn wanted<'a>(binder: &Binder, snapshot: &'a DroneSnapshot) -> Wanted<'a> {
     Wanted {
         selector: &snapshot.drone.spec.node_selector,
         only: None,
-        more_than: least_battery(binder, snapshot),
+        more_than: least_battery(binder.observer.world(), snapshot),
         near: None,
         namespace: &snapshot.key.namespace,
         granted_only: binder.granted_only,
@@ -277,13 +281,13 @@ fn wanted<'a>(binder: &Binder, snapshot: &'a DroneSnapshot) -> Wanted<'a> {
 }
 
 /// Where a Drone of the same Swarm flies, if one does.
-fn where_others_fly(binder: &Binder, snapshot: &DroneSnapshot) -> Option<Wgs84> {
+fn where_others_fly(observer: &Observer, snapshot: &DroneSnapshot) -> Option<Wgs84> {
     let (swarm, _) = owner(&snapshot.drone)?;
-    let others = binder.observer.world().drones_of_swarm(swarm);
+    let others = observer.world().drones_of_swarm(swarm);
     let nodes = others
         .iter()
         .filter_map(|other| NodeName::parse(other.spec.node_name.as_deref()?).ok());
-    let mut reports = nodes.filter_map(|node| binder.observer.sessions.current(&node));
+    let mut reports = nodes.filter_map(|node| observer.sessions.current(&node));
     reports.find_map(|report| {
         report
             .position
@@ -299,9 +303,9 @@ const ABOVE_RELIEF: u8 = 2;
 
 /// A vehicle that would have to be relieved as soon as it is up is of no use to a Swarm, and two such would replace each other
 /// for ever.
-fn least_battery(binder: &Binder, snapshot: &DroneSnapshot) -> Percent {
+fn least_battery(world: &World, snapshot: &DroneSnapshot) -> Percent {
     let reserve = snapshot.facts.failsafe.reserve;
-    let swarm = owner(&snapshot.drone).and_then(|(swarm, _)| binder.observer.world().swarm_of_uid(swarm));
+    let swarm = owner(&snapshot.drone).and_then(|(swarm, _)| world.swarm_of_uid(swarm));
     swarm.map_or(reserve, |swarm| {
         let relief = policy(&swarm).rotate_at.max(reserve);
         let above = Percent::new(relief.get().saturating_add(ABOVE_RELIEF).min(99)).unwrap_or(relief);
@@ -355,8 +359,12 @@ fn reserve(
 }
 
 /// Puts the finalizer on, and the node in, in one write that fails if the object has changed since it was seen.
-async fn guard(binder: &Binder, snapshot: &DroneSnapshot, node: Option<&NodeName>) -> Result<DroneSnapshot, ApiError> {
-    let drones: Api<Drone> = Api::namespaced(binder.observer.cluster.client(), &snapshot.key.namespace);
+async fn guard(
+    observer: &Observer,
+    snapshot: &DroneSnapshot,
+    node: Option<&NodeName>,
+) -> Result<DroneSnapshot, ApiError> {
+    let drones: Api<Drone> = Api::namespaced(observer.cluster.client(), &snapshot.key.namespace);
     let mut finalizers = snapshot.drone.finalizers().to_vec();
     if !snapshot.facts.guarded {
         finalizers.push(labels::LANDED_FINALIZER.to_owned());
@@ -378,8 +386,8 @@ async fn guard(binder: &Binder, snapshot: &DroneSnapshot, node: Option<&NodeName
         drones.patch(&snapshot.key.name, &params, &Patch::Merge(&patch)),
     )
     .await?;
-    binder.observer.world().learn_drone(bound.clone());
-    Ok(DroneSnapshot::of(&binder.observer, Arc::new(bound)))
+    observer.world().learn_drone(bound.clone());
+    Ok(DroneSnapshot::of(observer, Arc::new(bound)))
 }
 
 #[cfg(test)]

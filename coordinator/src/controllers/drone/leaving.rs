@@ -17,7 +17,7 @@ use serde_json::json;
 /// # Errors
 /// [`ApiError`].
 pub async fn let_go(controller: &DroneController, snapshot: &DroneSnapshot, release: Release) -> Result<(), ApiError> {
-    let cluster = &controller.observer.cluster;
+    let cluster = &controller.observer().cluster;
     let drones: Api<Drone> = Api::namespaced(cluster.client(), &snapshot.key.namespace);
     let rest: Vec<&String> = snapshot
         .drone
@@ -46,7 +46,7 @@ pub async fn let_go(controller: &DroneController, snapshot: &DroneSnapshot, rele
     }
     controller.paces.forget(snapshot.uid());
     controller
-        .observer
+        .observer()
         .takeoff_slots
         .forget(&cluster.world, &snapshot.drone);
     controller.heights.forget(snapshot.uid());

@@ -37,7 +37,7 @@ pub async fn write(controller: &DroneController, applied: &Applied) -> Result<Op
     let (snapshot, binding) = (applied.snapshot(), applied.binding());
     let Observer {
         cluster, leadership, ..
-    } = &controller.observer;
+    } = controller.observer();
     let report = snapshot.report.as_deref();
     let height = controller.heights.see(snapshot, leadership.state.now());
     let again = check_again(height);
@@ -51,7 +51,7 @@ pub async fn write(controller: &DroneController, applied: &Applied) -> Result<Op
     });
     let old = snapshot.drone.status.clone().unwrap_or_default();
     if let Some(grace) =
-        grace(&controller.observer, snapshot).filter(|_| old.phase.is_some() && old.node_name.is_some())
+        grace(controller.observer(), snapshot).filter(|_| old.phase.is_some() && old.node_name.is_some())
     {
         return Ok(sooner(grace));
     }

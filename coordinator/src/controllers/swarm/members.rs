@@ -11,6 +11,7 @@ use crate::controllers::swarm::SwarmController;
 use crate::controllers::takeoff_slots::policy;
 use crds::{Drone, Swarm};
 use fleet::drone::Ground;
+use fleet::ids::NodeName;
 use fleet::report::Report;
 use fleet::swarm::assessment::{self, Assessment, Known};
 use fleet::swarm::placement::{Place, Placement, placement};
@@ -170,21 +171,22 @@ fn service(world: &World, assessments: &Assessments, swarm: &Swarm, snapshot: &D
         battery: battery(snapshot),
         node: snapshot.usable,
         unknown_for: unknown_for(&snapshot.drone, Timestamp::now()).filter(|_| serving == Serving::Unknown),
-        misplaced: placed(world, swarm, snapshot) == Placement::Misplaced,
+        misplaced: placed(world, swarm, &snapshot.drone) == Placement::Misplaced,
     }
 }
 
 /// What the node selector of `swarm` means for a Drone that it has.
 #[must_use]
-pub fn placed(world: &World, swarm: &Swarm, snapshot: &DroneSnapshot) -> Placement {
+pub fn placed(world: &World, swarm: &Swarm, drone: &Drone) -> Placement {
     let wanted = swarm.spec.drone_node_selector();
-    let facts = snapshot.node.as_ref().and_then(|node| world.node_facts(node));
-    let place = match (&snapshot.drone.spec.node_name, &facts) {
+    let node = drone.spec.node_name.as_deref();
+    let facts = node.and_then(|node| world.node_facts(&NodeName::parse(node).ok()?));
+    let place = match (node, &facts) {
         (None, _) => Place::Nowhere,
         (Some(_), Some(facts)) => Place::On(&facts.labels),
         (Some(_), None) => Place::Unknown,
     };
-    placement(&snapshot.drone.spec.node_selector, &wanted, place)
+    placement(&drone.spec.node_selector, &wanted, place)
 }
 
 fn assess(snapshot: &DroneSnapshot, service: &Service, policy: &Policy) -> Assessment {

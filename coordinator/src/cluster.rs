@@ -1,15 +1,71 @@
 //! What this coordinator has to do with the Kubernetes API.
 //!
-//! Owns: what was seen of the cluster ([`world`]) and the watches that fill it ([`watching`]), what has to be reconciled
+//! Owns: what was seen of the cluster ([`world`]) and the watches that fill it ([`watching`]), how its ground orders and labels are
+//! read ([`ground_order`], [`selection`]), what has to be reconciled
 //! ([`wake_set`]), claims to nodes ([`claims`]), Events ([`events`]), what the API server itself confirms ([`confirm`]), and
-//! calls with deadlines ([`api`], [`retry`]). Must not: decide anything about a Drone, or know of agents.
+//! calls with deadlines ([`api`], [`retry`]); all of it as one handle, [`Cluster`]. Must not: decide anything about a Drone, or know of agents.
 
 pub mod api;
 pub mod claims;
+pub mod client;
 pub mod confirm;
 pub mod events;
+pub mod ground_order;
 pub mod key;
+pub mod node_objects;
 pub mod retry;
+pub mod selection;
 pub mod wake_set;
 pub mod watching;
 pub mod world;
+
+use crate::metrics::Metrics;
+use client::Client;
+use confirm::Confirmed;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+use world::{Wakes, World};
+
+/// What is read from the Kubernetes API and written to it. A copy is the same.
+#[derive(Clone, Debug)]
+pub struct Cluster {
+    client: Client,
+    /// Namespace of our own objects.
+    pub namespace: Arc<str>,
+    /// What was seen of the cluster.
+    pub world: Arc<World>,
+    /// What has to be reconciled.
+    pub wakes: Wakes,
+    /// Events for people.
+    pub events: Arc<events::Outbox>,
+    /// What the API server itself has said of late.
+    confirmed: Arc<Confirmed>,
+}
+
+impl Cluster {
+    /// The cluster behind `client`, and the Events about it that are to be published.
+    #[must_use]
+    pub fn new(
+        client: kube::Client,
+        namespace: &str,
+        world: Arc<World>,
+        metrics: Metrics,
+    ) -> (Self, mpsc::Receiver<events::Message>) {
+        let (events, messages) = events::channel(metrics);
+        let cluster = Self {
+            client: Client::new(client),
+            namespace: namespace.into(),
+            wakes: world.wakes(),
+            world,
+            events: Arc::new(events),
+            confirmed: Arc::default(),
+        };
+        (cluster, messages)
+    }
+
+    /// The Kubernetes client.
+    #[must_use]
+    pub fn client(&self) -> kube::Client {
+        kube::Client::clone(&self.client)
+    }
+}

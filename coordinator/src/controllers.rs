@@ -8,6 +8,7 @@
 
 pub mod drone;
 pub mod node;
+pub mod orders;
 pub mod queue;
 pub mod swarm;
 pub mod takeoff_slots;
@@ -17,7 +18,7 @@ use crate::cluster::api::{ApiError, story};
 use crate::cluster::key::Key;
 use crate::cluster::retry::Failures;
 use crate::cluster::wake_set::WakeSet;
-use crate::metrics::Reconciles;
+use crate::metrics::{Reconciled, Reconciles};
 use crate::spans;
 use futures::StreamExt;
 use kube::Resource;
@@ -143,7 +144,12 @@ where
         }
         let began = Instant::now();
         let result = work.await;
-        reconciles.done(result.as_ref().map(|_| ()), began.elapsed());
+        let came_of_it = match &result {
+            Ok(_) => Reconciled::Done,
+            Err(error) if error.is_refusal() => Reconciled::Refused,
+            Err(_) => Reconciled::Failed,
+        };
+        reconciles.done(came_of_it, began.elapsed());
         if !matches!(result, Ok(Some(Duration::ZERO))) {
             rests.begin(key.clone(), Instant::now());
         }

@@ -3,26 +3,29 @@
 //! Owns: List, Get, Watch, Ground, Release, Resume, Kill, each for those who may ([`crate::server::auth::right`]). Reads are
 //! from memory. Must not: hold rules of its own.
 
+pub mod kill;
 mod orders;
+mod resume;
 mod watcher;
 
 use crate::cluster::key::Key;
+use crate::cluster::selection::Selection;
 use crate::cluster::world::owner;
-use crate::context::Context;
-use crate::controllers::drone::facts::DroneSnapshot;
-use crate::ground::selection::Selection;
-use crate::server::Gate;
+use crate::controllers::drone::facts::{DroneSnapshot, Observer};
+use crate::controllers::drone::heights::Heights;
+use crate::metrics::Metrics;
+use crate::server::ServiceGate;
 use crate::server::admission::Ticket;
 use crate::server::auth::{Auth, Refusal, Right, Who};
 use crate::sessions;
-use crate::sessions::kill::{self, KillError};
-use crate::sessions::resume::{self, ResumeError};
 use crate::spans;
 use crds::Drone;
 use fleet::drone::Claimed;
 use fleet::drone::status::{Binding, Kind, Question, status};
 use fleet::vehicle::{FlightTruth, WhyUnknown};
+use kill::{KillError, Kills};
 use proto::v1;
+use resume::ResumeError;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -37,17 +40,30 @@ const INTERVAL: Duration = Duration::from_millis(500);
 /// A watcher that does not read for this long is let go.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// What the fleet service works on.
+#[derive(Debug)]
+pub struct FleetHandles {
+    /// What is known of each Drone.
+    pub observer: Observer,
+    /// Which vehicles are on their way to another height.
+    pub heights: Arc<Heights>,
+    /// Codes to stop motors that were offered and not used yet.
+    pub kills: Kills,
+    /// What is counted.
+    pub metrics: Metrics,
+}
+
 /// The fleet service.
 #[derive(Clone, Debug)]
 pub struct FleetService {
-    gate: Gate,
+    gate: ServiceGate<FleetHandles>,
     auth: Auth,
 }
 
 impl FleetService {
     /// The service behind `gate`, for those that `auth` admits.
     #[must_use]
-    pub const fn new(gate: Gate, auth: Auth) -> Self {
+    pub const fn new(gate: ServiceGate<FleetHandles>, auth: Auth) -> Self {
         Self { gate, auth }
     }
 
@@ -92,26 +108,26 @@ impl v1::fleet_server::Fleet for FleetService {
     type WatchStream = ReceiverStream<Result<v1::ListResponse, Status>>;
 
     async fn list(&self, request: Request<v1::ListRequest>) -> Result<Response<v1::ListResponse>, Status> {
-        let context = self.gate.context()?;
+        let handles = self.gate.handles()?;
         let asked = request.get_ref();
         self.allow(&request, &Right::to_see(&asked.namespace)).await?;
         let selection = to_read(&asked.namespace, &asked.selector)?;
-        Ok(Response::new(list(&context, &selection)))
+        Ok(Response::new(list(&handles, &selection)))
     }
 
     async fn get(&self, request: Request<v1::GetRequest>) -> Result<Response<v1::Vehicle>, Status> {
-        let context = self.gate.context()?;
+        let handles = self.gate.handles()?;
         let asked = request.get_ref();
         let key = Key::new(&asked.namespace, &asked.name);
         self.allow(&request, &Right::to_see_one(&key)).await?;
-        let drone = context.world.get_drone(&key);
+        let drone = handles.observer.world().get_drone(&key);
         let drone =
             drone.ok_or_else(|| Status::not_found(format!("there is no Drone {key}; see `kubectl get drones -A`")))?;
-        Ok(Response::new(vehicle(&context, drone)))
+        Ok(Response::new(vehicle(&handles, drone)))
     }
 
     async fn watch(&self, request: Request<v1::WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
-        let context = self.gate.context()?;
+        let handles = self.gate.handles()?;
         let right = Right::to_see(&request.get_ref().namespace);
         self.allow(&request, &right).await?;
         let watcher = Watcher {
@@ -134,7 +150,7 @@ impl v1::fleet_server::Fleet for FleetService {
         let (sender, receiver) = mpsc::channel(1);
         let who = watcher.who.clone();
         self.gate
-            .track_watcher(&who, watch(context, watcher, selection, interval, sender))?;
+            .track_watcher(&who, watch(handles, watcher, selection, interval, sender))?;
         Ok(Response::new(ReceiverStream::new(receiver)))
     }
 
@@ -147,11 +163,11 @@ impl v1::fleet_server::Fleet for FleetService {
     }
 
     async fn resume(&self, request: Request<v1::ResumeRequest>) -> Result<Response<v1::ResumeResponse>, Status> {
-        let context = self.gate.context()?;
+        let handles = self.gate.handles()?;
         let key = drone_key(&request.get_ref().namespace, &request.get_ref().name)?;
         self.allow(&request, &Right::to_resume(&key)).await?;
-        let span = spans::drone_of(&context, &key);
-        let resumed = resume::resume(&context, &key).instrument(span).await;
+        let span = spans::drone_of(handles.observer.world(), &key);
+        let resumed = resume::resume(&handles, &key).instrument(span).await;
         let (takeovers, drone) = resumed.map_err(|error| {
             let text = error.to_string();
             match error {
@@ -160,14 +176,14 @@ impl v1::fleet_server::Fleet for FleetService {
                 ResumeError::NotWritten(_) => Status::unavailable(text),
             }
         })?;
-        let vehicle = Some(vehicle(&context, drone));
+        let vehicle = Some(vehicle(&handles, drone));
         Ok(Response::new(v1::ResumeResponse { takeovers, vehicle }))
     }
 
     async fn kill(&self, request: Request<v1::KillRequest>) -> Result<Response<v1::KillResponse>, Status> {
-        let context = self.gate.context()?;
+        let handles = self.gate.handles()?;
         let key = drone_key(&request.get_ref().namespace, &request.get_ref().name)?;
-        let drone = context.world.get_drone(&key);
+        let drone = handles.observer.world().get_drone(&key);
         let swarm = drone
             .as_ref()
             .and_then(|drone| owner(drone))
@@ -176,17 +192,17 @@ impl v1::fleet_server::Fleet for FleetService {
         self.allow_any(&request, &Vec::from_iter(rights)).await?;
         let asked = request.into_inner();
         if asked.code.is_empty() {
-            let (code, drone) = kill::offer(&context, &key).map_err(|error| no_kill(&error))?;
+            let (code, drone) = kill::offer(&handles, &key).map_err(|error| no_kill(&error))?;
             let lives_ms = u32::try_from(kill::CODE_LIFE.as_millis()).unwrap_or(u32::MAX);
             let offer = v1::KillOffer { code, lives_ms };
             return Ok(Response::new(v1::KillResponse {
-                vehicle: Some(vehicle(&context, drone)),
+                vehicle: Some(vehicle(&handles, drone)),
                 step: Some(v1::kill_response::Step::Offer(offer)),
             }));
         }
         // On a task of its own: the outcome is sent to others too, even if the caller hangs up.
-        let (shared, target) = (Arc::clone(&context), key.clone());
-        let span = spans::drone_of(&context, &key);
+        let (shared, target) = (Arc::clone(&handles), key.clone());
+        let span = spans::drone_of(handles.observer.world(), &key);
         let order = async move { kill::carry_out(&shared, &target, &asked.code).await };
         let order = tokio::spawn(order.instrument(span));
         let result = order
@@ -194,7 +210,7 @@ impl v1::fleet_server::Fleet for FleetService {
             .map_err(|_| Status::internal("the order was cut off; check the vehicle"))?;
         let (answer, drone) = result.map_err(|error| no_kill(&error))?;
         Ok(Response::new(v1::KillResponse {
-            vehicle: Some(vehicle(&context, drone)),
+            vehicle: Some(vehicle(&handles, drone)),
             step: Some(v1::kill_response::Step::Answer((&answer).into())),
         }))
     }
@@ -219,7 +235,7 @@ fn no_kill(error: &KillError) -> Status {
 }
 
 async fn watch(
-    context: Arc<Context>,
+    handles: Arc<FleetHandles>,
     watcher: Watcher,
     selection: Selection,
     interval: Duration,
@@ -236,7 +252,7 @@ async fn watch(
                 let _ = sender.try_send(Err(status));
                 return;
             }
-            () = context.ending.cancelled() => {
+            () = handles.observer.leadership.ending.cancelled() => {
                 // The caller may be gone already.
                 let _ = sender.try_send(Err(Status::unavailable("the coordinator is ending; reconnect")));
                 return;
@@ -244,7 +260,7 @@ async fn watch(
             () = sender.closed() => return,
             _ = ticks.tick() => {}
         }
-        let now = list(&context, &selection);
+        let now = list(&handles, &selection);
         // The age of a report grows all the time; by itself it is no news.
         let ageless = v1::ListResponse {
             vehicles: now
@@ -269,21 +285,22 @@ fn to_read(namespace: &str, selector: &str) -> Result<Selection, Status> {
     Selection::to_read(namespace, selector).map_err(|error| Status::invalid_argument(error.to_string()))
 }
 
-fn list(context: &Context, selection: &Selection) -> v1::ListResponse {
+fn list(handles: &FleetHandles, selection: &Selection) -> v1::ListResponse {
     let chosen = |drone: &Arc<Drone>| {
-        let swarm = owner(drone).and_then(|(swarm, _)| context.world.swarm_of_uid(swarm));
+        let swarm = owner(drone).and_then(|(swarm, _)| handles.observer.world().swarm_of_uid(swarm));
         selection.has_drone(drone, swarm.as_deref())
     };
-    let mut vehicles: Vec<_> = context
-        .world
+    let mut vehicles: Vec<_> = handles
+        .observer
+        .world()
         .all_drones(selection.namespace())
         .into_iter()
         .filter(chosen)
-        .map(|drone| vehicle(context, drone))
+        .map(|drone| vehicle(handles, drone))
         .collect();
     if selection.is_everything() {
-        let mut idle = context.sessions.connected();
-        idle.retain(|(node, _)| context.world.drones_on(node).is_empty());
+        let mut idle = handles.observer.sessions.connected();
+        idle.retain(|(node, _)| handles.observer.world().drones_on(node).is_empty());
         idle.sort_by(|a, b| a.0.cmp(&b.0));
         vehicles.extend(idle.into_iter().map(|(node, snapshot)| v1::Vehicle {
             node: node.to_string(),
@@ -324,16 +341,16 @@ fn vehicle_report(snapshot: &sessions::SessionSnapshot) -> v1::Vehicle {
     }
 }
 
-fn vehicle(context: &Context, drone: Arc<Drone>) -> v1::Vehicle {
-    let snapshot = DroneSnapshot::of(context, drone);
+fn vehicle(handles: &FleetHandles, drone: Arc<Drone>) -> v1::Vehicle {
+    let snapshot = DroneSnapshot::of(&handles.observer, drone);
     let swarm = owner(&snapshot.drone)
         .map(|(_, name)| name.to_owned())
         .unwrap_or_default();
-    let (phase, message) = phase_and_message(context, &snapshot);
+    let (phase, message) = phase_and_message(handles, &snapshot);
     let vehicle = snapshot
         .node
         .as_ref()
-        .map(|node| vehicle_report(&context.sessions.snapshot(node)))
+        .map(|node| vehicle_report(&handles.observer.sessions.snapshot(node)))
         .unwrap_or_default();
     v1::Vehicle {
         drone_namespace: snapshot.key.namespace,
@@ -347,7 +364,7 @@ fn vehicle(context: &Context, drone: Arc<Drone>) -> v1::Vehicle {
 }
 
 /// Phase and message: of a bound Drone as of now, of another as its status has them.
-fn phase_and_message(context: &Context, snapshot: &DroneSnapshot) -> (String, String) {
+fn phase_and_message(handles: &FleetHandles, snapshot: &DroneSnapshot) -> (String, String) {
     match &snapshot.node {
         Some(node) if snapshot.facts.claim == Claimed::Ours => {
             let binding = Binding::Bound(node.clone());
@@ -356,7 +373,7 @@ fn phase_and_message(context: &Context, snapshot: &DroneSnapshot) -> (String, St
                 binding: &binding,
                 report: snapshot.report.as_deref(),
                 kept: None,
-                height: context.heights.see(snapshot, context.leadership.now()),
+                height: handles.heights.see(snapshot, handles.observer.leadership.state.now()),
             };
             let now = status(&question);
             let ready = now.conditions.iter().find(|c| c.kind == Kind::Ready);

@@ -8,17 +8,19 @@
 mod in_force;
 mod latch;
 mod object;
-pub mod selection;
+mod selected;
 
-pub use in_force::InForce;
-pub use latch::Latch;
 pub use object::{Kind, Marked, Recorded};
+pub use selected::objects as selected;
 
+use crate::cluster::Cluster;
 use crate::cluster::api::{self, ApiError};
+use crate::cluster::ground_order::InForce;
 use crate::cluster::key::Key;
+use crate::cluster::selection::Selection;
 use crate::cluster::world::{owner, uid};
-use crate::context::Context;
-use crate::ground::selection::Selection;
+use crate::metrics::Metrics;
+use crate::sessions::Sessions;
 use crds::ground_order::Scope as OfKind;
 use crds::{Drone, Swarm, labels};
 use fleet::ground::{GroundMark, GroundOrderId};
@@ -28,13 +30,14 @@ use fleet::report::Report;
 use futures::{StreamExt, stream};
 use in_force::About;
 use kube::api::{Api, Patch, PatchParams};
-use latch::{Call, new_id};
+use latch::{Call, Latch, new_id};
 use object::patch;
 use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 /// Writes under way at a time.
 const CONCURRENCY: usize = 16;
@@ -44,6 +47,29 @@ const RETRY: Duration = Duration::from_secs(2);
 
 /// So much of a uid distinguishes objects under one number.
 const PART: usize = 12;
+
+/// What ground orders are given and recorded with. A copy is the same.
+#[derive(Clone, Debug)]
+pub struct Ground {
+    cluster: Cluster,
+    sessions: Arc<Sessions>,
+    metrics: Metrics,
+    /// Ground orders that are not written yet.
+    latch: Arc<Latch>,
+}
+
+impl Ground {
+    /// No orders but those that `cluster` has.
+    #[must_use]
+    pub fn new(cluster: Cluster, sessions: Arc<Sessions>, metrics: Metrics) -> Self {
+        Self {
+            cluster,
+            sessions,
+            metrics,
+            latch: Arc::default(),
+        }
+    }
+}
 
 /// What an order is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,19 +147,19 @@ pub enum GroundError {
 }
 
 /// Starts trying again what could not be written.
-pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) {
-    let context = Arc::clone(context);
+pub fn start(ground: &Ground, ending: CancellationToken, tasks: &mut JoinSet<()>) {
+    let ground = ground.clone();
     tasks.spawn(async move {
         loop {
             tokio::select! {
-                () = context.ending.cancelled() => return,
+                () = ending.cancelled() => return,
                 () = tokio::time::sleep(RETRY) => (),
             }
-            let _one_at_a_time = context.latch.writing.lock().await;
-            let call = context.latch.begin();
-            let open = context.latch.all().into_iter();
+            let _one_at_a_time = ground.latch.writing.lock().await;
+            let call = ground.latch.begin();
+            let open = ground.latch.all().into_iter();
             let open = open.map(|(object, id)| (object, Change::Ground(id))).collect();
-            let (recorded, marked) = futures::join!(record_all(&context, call), write_all(&context, open, call));
+            let (recorded, marked) = futures::join!(record_all(&ground, call), write_all(&ground, open, call));
             if let Err(error) = recorded.and(marked) {
                 tracing::warn!(%error, "ground order is in force but not written yet; trying again");
             }
@@ -142,44 +168,50 @@ pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) {
 }
 
 /// The orders in force: those that are recorded, and those that still have to be.
-pub fn orders(context: &Context) -> impl Iterator<Item = Arc<InForce>> {
-    let recorded = context.world.ground_orders();
-    let open = context.latch.unrecorded();
+pub fn orders(ground: &Ground) -> impl Iterator<Item = Arc<InForce>> {
+    let recorded = ground.cluster.world.ground_orders();
+    let open = ground.latch.unrecorded();
     let open: Vec<_> = open.iter().map(|(_, order)| Arc::clone(order)).collect();
     let recorded: Vec<_> = recorded.iter().cloned().collect();
     recorded.into_iter().chain(open)
 }
 
+/// Whether a ground order keeps the vehicle of `node` for nobody.
+#[must_use]
+pub fn keep_vehicle(ground: &Ground, node: &str) -> bool {
+    orders(ground).any(|order| order.order.keeps(node))
+}
+
 /// The order that keeps `drone` on the ground, if one does.
 #[must_use]
-pub fn covering(context: &Context, drone: &Drone) -> Option<Arc<InForce>> {
-    orders(context).find(|order| order.covers(&context.world, drone))
+pub fn covering(ground: &Ground, drone: &Drone) -> Option<Arc<InForce>> {
+    orders(ground).find(|order| order.covers(&ground.cluster.world, drone))
 }
 
 /// Whether an order that was given to this leader keeps `drone` on the ground.
 #[must_use]
-pub fn ordered_here(context: &Context, drone: &Drone) -> bool {
-    orders(context).any(|order| context.latch.was_given_here(order.name()) && order.covers(&context.world, drone))
+pub fn ordered_here(ground: &Ground, drone: &Drone) -> bool {
+    orders(ground).any(|order| ground.latch.was_given_here(order.name()) && order.covers(&ground.cluster.world, drone))
 }
 
 /// Grounds `target`, ordered by `by`: notifies agents at once, then records the order and marks the objects.
 ///
 /// # Errors
 /// [`GroundError`]; agents were notified all the same, unless what is meant does not exist.
-pub async fn ground(context: &Context, target: &Target, by: &str) -> Result<Reach, GroundError> {
-    let marked = objects(context, target)?;
-    context.metrics.person("ground");
-    let call = context.latch.begin();
+pub async fn ground(ground: &Ground, target: &Target, by: &str) -> Result<Reach, GroundError> {
+    let marked = objects(ground, target)?;
+    ground.metrics.person("ground");
+    let call = ground.latch.begin();
     // Each object has a number of its own: what agents remember of an order to some Drones of a Swarm is not taken for one to
     // the whole Swarm ([`remembered`]).
     let numbered: Vec<(Marked, GroundOrderId)> = marked.iter().map(|object| (object.clone(), new_id())).collect();
-    for order in to_record(context, target, &numbered, by) {
-        context.latch.put_order(call, order);
+    for order in to_record(ground, target, &numbered, by) {
+        ground.latch.put_order(call, order);
     }
     for (object, id) in &numbered {
-        context.latch.put(*id, call, std::slice::from_ref(object));
+        ground.latch.put(*id, call, std::slice::from_ref(object));
     }
-    let reach = reach(context, target, &marked);
+    let reach = reach(ground, target, &marked);
     tracing::warn!(
         %target,
         by,
@@ -187,12 +219,12 @@ pub async fn ground(context: &Context, target: &Target, by: &str) -> Result<Reac
         agents = reach.agents,
         "ground order"
     );
-    let _one_at_a_time = context.latch.writing.lock().await;
+    let _one_at_a_time = ground.latch.writing.lock().await;
     let changes = numbered
         .into_iter()
         .map(|(object, id)| (object, Change::Ground(id)))
         .collect();
-    let (recorded, marked) = futures::join!(record_all(context, call), write_all(context, changes, call));
+    let (recorded, marked) = futures::join!(record_all(ground, call), write_all(ground, changes, call));
     match recorded.and(marked) {
         Ok(()) => Ok(reach),
         Err(source) => Err(GroundError::NotWritten {
@@ -203,7 +235,7 @@ pub async fn ground(context: &Context, target: &Target, by: &str) -> Result<Reac
 }
 
 /// The orders that are to be recorded for `target`, whose objects are `numbered`.
-fn to_record(context: &Context, target: &Target, numbered: &[(Marked, GroundOrderId)], by: &str) -> Vec<InForce> {
+fn to_record(ground: &Ground, target: &Target, numbered: &[(Marked, GroundOrderId)], by: &str) -> Vec<InForce> {
     let one = |about: About| {
         let id = match numbered {
             [(_, id)] => *id,
@@ -225,7 +257,7 @@ fn to_record(context: &Context, target: &Target, numbered: &[(Marked, GroundOrde
             let (namespace, text) = selection.texts();
             one(About {
                 objects: objects.iter().map(Marked::path).collect(),
-                nodes: objects.iter().flat_map(|object| nodes_of(context, object)).collect(),
+                nodes: objects.iter().flat_map(|object| nodes_of(ground, object)).collect(),
                 ..about(OfKind::Selector, &namespace, &text)
             })
         }
@@ -236,7 +268,7 @@ fn to_record(context: &Context, target: &Target, numbered: &[(Marked, GroundOrde
                     Kind::Drone => OfKind::Drone,
                 };
                 let about = About {
-                    nodes: nodes_of(context, object),
+                    nodes: nodes_of(ground, object),
                     ..about(scope, &object.key.namespace, &object.key.name)
                 };
                 in_force::order(*id, None, about, by)
@@ -247,22 +279,22 @@ fn to_record(context: &Context, target: &Target, numbered: &[(Marked, GroundOrde
 }
 
 /// The nodes whose vehicles serve an object.
-fn nodes_of(context: &Context, object: &Marked) -> BTreeSet<String> {
+fn nodes_of(ground: &Ground, object: &Marked) -> BTreeSet<String> {
     let drones = match object.kind {
-        Kind::Swarm => context.world.drones_of_swarm(&object.uid),
-        Kind::Drone => context.world.get_drone(&object.key).into_iter().collect(),
+        Kind::Swarm => ground.cluster.world.drones_of_swarm(&object.uid),
+        Kind::Drone => ground.cluster.world.get_drone(&object.key).into_iter().collect(),
     };
     drones.iter().filter_map(|drone| drone.spec.node_name.clone()).collect()
 }
 
 /// Records all orders that are not recorded yet. Tries all, returns the first failure.
-async fn record_all(context: &Context, call: Call) -> Result<(), ApiError> {
+async fn record_all(ground: &Ground, call: Call) -> Result<(), ApiError> {
     let mut result = Ok(());
-    for (given, order) in context.latch.unrecorded().iter() {
-        match in_force::record(context, order).await {
+    for (given, order) in ground.latch.unrecorded().iter() {
+        match in_force::record(&ground.cluster, order).await {
             Ok(_) => {
-                context.latch.remove_order(call.max(*given), order.name());
-                wake_covered(context, order);
+                ground.latch.remove_order(call.max(*given), order.name());
+                wake_covered(ground, order);
             }
             Err(error) => result = result.and(Err(error)),
         }
@@ -274,35 +306,32 @@ async fn record_all(context: &Context, call: Call) -> Result<(), ApiError> {
 ///
 /// # Errors
 /// [`GroundError`]; what could not be written stays grounded.
-pub async fn release(context: &Context, target: &Target, by: &str) -> Result<Reach, GroundError> {
-    let call = context.latch.begin();
-    let _one_at_a_time = context.latch.writing.lock().await;
-    let mut marked = match objects(context, target) {
+pub async fn release(ground: &Ground, target: &Target, by: &str) -> Result<Reach, GroundError> {
+    let call = ground.latch.begin();
+    let _one_at_a_time = ground.latch.writing.lock().await;
+    let mut marked = match objects(ground, target) {
         // What was deleted and may come again is released by its name.
         Err(GroundError::NoSuchSwarm(_) | GroundError::NoSuchDrone(_) | GroundError::NoSuchNode(_))
-            if names_an_order(context, target) =>
+            if names_an_order(ground, target) =>
         {
             vec![]
         }
         marked => marked?,
     };
-    marked.extend(singly_grounded(context, &marked, target));
+    marked.extend(singly_grounded(ground, &marked, target));
     let changes = marked.iter().map(|object| {
-        let id = context.latch.before(&object.uid, call);
-        (
-            object.clone(),
-            Change::Release(id.or_else(|| recorded(context, object))),
-        )
+        let id = ground.latch.before(&object.uid, call);
+        (object.clone(), Change::Release(id.or_else(|| recorded(ground, object))))
     });
     let changes: Vec<_> = changes.collect();
-    end_orders(context, target, &marked, call)
+    end_orders(ground, target, &marked, call)
         .await
         .map_err(GroundError::NotReleased)?;
-    write_all(context, changes, call)
+    write_all(ground, changes, call)
         .await
         .map_err(GroundError::NotReleased)?;
-    let reach = reach(context, target, &marked);
-    context.metrics.person("release");
+    let reach = reach(ground, target, &marked);
+    ground.metrics.person("release");
     tracing::warn!(
         %target,
         by,
@@ -314,23 +343,23 @@ pub async fn release(context: &Context, target: &Target, by: &str) -> Result<Rea
 }
 
 /// Whether an order is about exactly what `target` names.
-fn names_an_order(context: &Context, target: &Target) -> bool {
-    orders(context).any(|order| {
-        released(context, target, &[])
+fn names_an_order(ground: &Ground, target: &Target) -> bool {
+    orders(ground).any(|order| {
+        released(ground, target, &[])
             .iter()
             .any(|it| order.order.released_for(it, false) == Becomes::Ends)
     })
 }
 
 /// What a release of `target`, whose objects are `marked`, is about.
-fn released<'a>(context: &Context, target: &'a Target, marked: &'a [Marked]) -> Vec<Released<'a>> {
+fn released<'a>(ground: &Ground, target: &'a Target, marked: &'a [Marked]) -> Vec<Released<'a>> {
     let name = |key: &Key| Name::new(&key.namespace, &key.name);
     let one = |object: &'a Marked| {
-        let nodes: Vec<String> = nodes_of(context, object).into_iter().collect();
+        let nodes: Vec<String> = nodes_of(ground, object).into_iter().collect();
         match object.kind {
             Kind::Swarm => Released::Swarm(Some(&object.uid), name(&object.key), nodes),
             Kind::Drone => {
-                let drone = context.world.get_drone(&object.key);
+                let drone = ground.cluster.world.get_drone(&object.key);
                 let swarm = drone.as_deref().and_then(owner);
                 let swarm = swarm.map(|(_, swarm)| Name::new(&object.key.namespace, swarm));
                 Released::Drone(Some(&object.uid), name(&object.key), swarm, nodes)
@@ -349,10 +378,10 @@ fn released<'a>(context: &Context, target: &'a Target, marked: &'a [Marked]) -> 
 }
 
 /// Ends the orders that `target` is about, and takes it out of the others.
-async fn end_orders(context: &Context, target: &Target, marked: &[Marked], call: Call) -> Result<(), ApiError> {
-    let released = released(context, target, marked);
-    let recorded = context.world.ground_orders();
-    let open = context.latch.unrecorded();
+async fn end_orders(ground: &Ground, target: &Target, marked: &[Marked], call: Call) -> Result<(), ApiError> {
+    let released = released(ground, target, marked);
+    let recorded = ground.cluster.world.ground_orders();
+    let open = ground.latch.unrecorded();
     let open = open
         .iter()
         .filter(|(given, _)| *given <= call)
@@ -361,13 +390,13 @@ async fn end_orders(context: &Context, target: &Target, marked: &[Marked], call:
         let same = matches!(target, Target::Selector(selection, _) if order.is_by(selection));
         let becomes = released
             .iter()
-            .map(|it| order.order.released_for(it, covers_it(context, &order, it)));
+            .map(|it| order.order.released_for(it, covers_it(ground, &order, it)));
         let becomes: Vec<Becomes> = becomes.collect();
         if same || becomes.contains(&Becomes::Ends) {
             // Before its object goes: an agent that reports its number meanwhile is not to have it given again.
-            context.latch.end(order.id);
-            in_force::end(context, &order).await?;
-            context.latch.remove_order(call, order.name());
+            ground.latch.end(order.id);
+            in_force::end(&ground.cluster, &order).await?;
+            ground.latch.remove_order(call, order.name());
             continue;
         }
         let more = becomes.into_iter().filter_map(|becomes| match becomes {
@@ -378,11 +407,11 @@ async fn end_orders(context: &Context, target: &Target, marked: &[Marked], call:
         if !more.is_empty() {
             // One that is not recorded yet has to be, before a part of it can be released.
             if order.is_recorded() {
-                in_force::except(context, &order, &more).await?;
+                in_force::except(&ground.cluster, &order, &more).await?;
             } else {
-                let recorded = in_force::record(context, &order).await?;
-                context.latch.remove_order(call, order.name());
-                in_force::except(context, &recorded, &more).await?;
+                let recorded = in_force::record(&ground.cluster, &order).await?;
+                ground.latch.remove_order(call, order.name());
+                in_force::except(&ground.cluster, &recorded, &more).await?;
             }
         }
     }
@@ -390,43 +419,54 @@ async fn end_orders(context: &Context, target: &Target, marked: &[Marked], call:
 }
 
 /// Whether `order` covers what is released.
-fn covers_it(context: &Context, order: &InForce, released: &Released<'_>) -> bool {
-    let covers = |drone: &Drone| order.covers(&context.world, drone);
+fn covers_it(ground: &Ground, order: &InForce, released: &Released<'_>) -> bool {
+    let covers = |drone: &Drone| order.covers(&ground.cluster.world, drone);
     match released {
         Released::All | Released::Node(_) => true,
         Released::Swarm(uid, name, _) => {
-            let drones = uid.map(|uid| context.world.drones_of_swarm(uid)).unwrap_or_default();
+            let drones = uid
+                .map(|uid| ground.cluster.world.drones_of_swarm(uid))
+                .unwrap_or_default();
             // One that has no Drones yet may get some.
             drones.is_empty() || order.order.swarms.contains(name) || drones.iter().any(|drone| covers(drone))
         }
         Released::Drone(_, name, ..) => {
-            let drone = context.world.get_drone(&Key::new(&name.namespace, &name.name));
+            let drone = ground.cluster.world.get_drone(&Key::new(&name.namespace, &name.name));
             drone.is_some_and(|drone| covers(&drone))
         }
     }
 }
 
-fn objects(context: &Context, target: &Target) -> Result<Vec<Marked>, GroundError> {
+fn objects(ground: &Ground, target: &Target) -> Result<Vec<Marked>, GroundError> {
     match target {
         Target::Swarm(key) => {
-            let swarm = context
+            let swarm = ground
+                .cluster
                 .world
                 .get_swarm(key)
                 .ok_or_else(|| GroundError::NoSuchSwarm(key.clone()))?;
             Ok(vec![Marked::swarm(&swarm)])
         }
         Target::Drone(key) => {
-            let drone = context.world.get_drone(key);
+            let drone = ground.cluster.world.get_drone(key);
             let drone = drone.ok_or_else(|| GroundError::NoSuchDrone(key.clone()))?;
             Ok(vec![Marked::drone(&drone)])
         }
-        Target::Node(node) if context.world.knows_node(node) || context.sessions.snapshot(node).connected => Ok(vec![]),
+        Target::Node(node) if ground.cluster.world.knows_node(node) || ground.sessions.snapshot(node).connected => {
+            Ok(vec![])
+        }
         Target::Node(node) => Err(GroundError::NoSuchNode(node.clone())),
         Target::All => {
-            let known =
-                |drone: &Drone| owner(drone).is_some_and(|(swarm, _)| context.world.swarm_of_uid(swarm).is_some());
-            let single = context.world.all_drones(None).into_iter().filter(|drone| !known(drone));
-            let swarms = context.world.all_swarms();
+            let known = |drone: &Drone| {
+                owner(drone).is_some_and(|(swarm, _)| ground.cluster.world.swarm_of_uid(swarm).is_some())
+            };
+            let single = ground
+                .cluster
+                .world
+                .all_drones(None)
+                .into_iter()
+                .filter(|drone| !known(drone));
+            let swarms = ground.cluster.world.all_swarms();
             Ok(swarms
                 .iter()
                 .map(|s| Marked::swarm(s))
@@ -438,16 +478,16 @@ fn objects(context: &Context, target: &Target) -> Result<Vec<Marked>, GroundErro
 }
 
 /// Wakes all that an order concerns, and says how far it reaches.
-fn reach(context: &Context, target: &Target, marked: &[Marked]) -> Reach {
+fn reach(ground: &Ground, target: &Target, marked: &[Marked]) -> Reach {
     let Target::Node(node) = target else {
-        return wake(context, marked);
+        return wake(ground, marked);
     };
-    let drones = context.world.drones_on(node);
+    let drones = ground.cluster.world.drones_on(node);
     for drone in &drones {
-        context.wakes.drones.wake(Key::of(drone.as_ref()));
+        ground.cluster.wakes.drones.wake(Key::of(drone.as_ref()));
     }
-    context.wakes.nodes.wake(node.clone());
-    let connected = !drones.is_empty() && context.sessions.snapshot(node).connected;
+    ground.cluster.wakes.nodes.wake(node.clone());
+    let connected = !drones.is_empty() && ground.sessions.snapshot(node).connected;
     Reach {
         drones: drones.len(),
         agents: usize::from(connected),
@@ -455,39 +495,39 @@ fn reach(context: &Context, target: &Target, marked: &[Marked]) -> Reach {
 }
 
 /// Wakes the agents of all Drones that `order` covers: they may forget its number.
-fn wake_covered(context: &Context, order: &InForce) {
-    let drones = context.world.all_drones(None);
-    for drone in drones.iter().filter(|drone| order.covers(&context.world, drone)) {
+fn wake_covered(ground: &Ground, order: &InForce) {
+    let drones = ground.cluster.world.all_drones(None);
+    for drone in drones.iter().filter(|drone| order.covers(&ground.cluster.world, drone)) {
         let node = drone.spec.node_name.as_deref();
         if let Some(node) = node.and_then(|node| NodeName::parse(node).ok()) {
-            context.wakes.nodes.wake(node);
+            ground.cluster.wakes.nodes.wake(node);
         }
     }
 }
 
 /// Wakes the agents of all Drones concerned, and counts them: one that is named itself and by its Swarm is one.
-fn wake(context: &Context, marked: &[Marked]) -> Reach {
+fn wake(ground: &Ground, marked: &[Marked]) -> Reach {
     let mut reach = Reach { drones: 0, agents: 0 };
     let mut counted = HashSet::new();
     for object in marked {
         let drones = match object.kind {
-            Kind::Swarm => context.world.drones_of_swarm(&object.uid),
-            Kind::Drone => context.world.get_drone(&object.key).into_iter().collect(),
+            Kind::Swarm => ground.cluster.world.drones_of_swarm(&object.uid),
+            Kind::Drone => ground.cluster.world.get_drone(&object.key).into_iter().collect(),
         };
         for drone in drones {
             if !counted.insert(uid(drone.as_ref()).to_owned()) {
                 continue;
             }
             reach.drones += 1;
-            context.wakes.drones.wake(Key::of(drone.as_ref()));
+            ground.cluster.wakes.drones.wake(Key::of(drone.as_ref()));
             if let Some(node) = drone
                 .spec
                 .node_name
                 .as_deref()
                 .and_then(|node| NodeName::parse(node).ok())
             {
-                reach.agents += usize::from(context.sessions.snapshot(&node).connected);
-                context.wakes.nodes.wake(node);
+                reach.agents += usize::from(ground.sessions.snapshot(&node).connected);
+                ground.cluster.wakes.nodes.wake(node);
             }
         }
     }
@@ -496,75 +536,79 @@ fn wake(context: &Context, marked: &[Marked]) -> Reach {
 
 /// Drones of Swarms that were grounded one by one: for a release of all, by anybody; for that of a Swarm, by an order that a
 /// selector gave to some of its Drones, or that was given anew for some of them ([`remembered`]).
-fn singly_grounded(context: &Context, marked: &[Marked], target: &Target) -> Vec<Marked> {
+fn singly_grounded(ground: &Ground, marked: &[Marked], target: &Target) -> Vec<Marked> {
     let drones = match target {
-        Target::All => context.world.all_drones(None),
+        Target::All => ground.cluster.world.all_drones(None),
         Target::Node(_) | Target::Drone(_) => vec![],
         Target::Swarm(_) | Target::Selector(..) | Target::Selected(_) => marked
             .iter()
-            .flat_map(|swarm| context.world.drones_of_swarm(&swarm.uid))
+            .flat_map(|swarm| ground.cluster.world.drones_of_swarm(&swarm.uid))
             .collect(),
     };
     let by_order = |drone: &Drone| Recorded::on(drone).is_some_and(|order| !order.released);
     let singly = |drone: &Drone| drone.spec.grounded && (*target == Target::All || by_order(drone));
     drones
         .iter()
-        .filter(|drone| owner(drone).is_some() && (singly(drone) || context.latch.given(uid(drone.as_ref())).is_some()))
+        .filter(|drone| owner(drone).is_some() && (singly(drone) || ground.latch.given(uid(drone.as_ref())).is_some()))
         .map(|drone| Marked::drone(drone))
         .collect()
 }
 
 /// What keeps an object down that was released itself, in words that say what to do.
 #[must_use]
-pub fn kept_down_by(context: &Context, object: &Marked) -> Option<String> {
-    let drone = context
+pub fn kept_down_by(ground: &Ground, object: &Marked) -> Option<String> {
+    let drone = ground
+        .cluster
         .world
         .get_drone(&object.key)
         .filter(|_| object.kind == Kind::Drone);
     let swarm = drone.as_deref().and_then(owner);
-    let swarm = swarm.and_then(|(swarm, _)| context.world.swarm_of_uid(swarm));
-    let whole = |swarm: &Swarm| swarm.spec.grounded || context.latch.given(uid(swarm)).is_some();
+    let swarm = swarm.and_then(|(swarm, _)| ground.cluster.world.swarm_of_uid(swarm));
+    let whole = |swarm: &Swarm| swarm.spec.grounded || ground.latch.given(uid(swarm)).is_some();
     if let Some(swarm) = swarm.filter(|swarm| whole(swarm)) {
         let swarm = Key::of(swarm.as_ref());
         return Some(format!("its Swarm {swarm} is grounded as a whole; release that"));
     }
     let drones = match object.kind {
-        Kind::Swarm => context.world.drones_of_swarm(&object.uid),
+        Kind::Swarm => ground.cluster.world.drones_of_swarm(&object.uid),
         Kind::Drone => drone.into_iter().collect(),
     };
-    let order = drones.iter().find_map(|drone| covering(context, drone))?;
+    let order = drones.iter().find_map(|drone| covering(ground, drone))?;
     Some(format!("the ground order {order} still covers it; release that"))
 }
 
 /// The number of the last order that is recorded on an object.
-fn recorded(context: &Context, object: &Marked) -> Option<GroundOrderId> {
+fn recorded(ground: &Ground, object: &Marked) -> Option<GroundOrderId> {
     let order = match object.kind {
-        Kind::Swarm => Recorded::on(context.world.get_swarm(&object.key)?.as_ref()),
-        Kind::Drone => Recorded::on(context.world.get_drone(&object.key)?.as_ref()),
+        Kind::Swarm => Recorded::on(ground.cluster.world.get_swarm(&object.key)?.as_ref()),
+        Kind::Drone => Recorded::on(ground.cluster.world.get_drone(&object.key)?.as_ref()),
     };
     order.map(|order| order.id)
 }
 
 /// What is sent to the agent that serves `drone` of the ground order that covers it, or of the one that it keeps.
 #[must_use]
-pub fn mark(context: &Context, drone: &Drone, report: Option<&Report>) -> Option<GroundMark> {
+pub fn mark(ground: &Ground, drone: &Drone, report: Option<&Report>) -> Option<GroundMark> {
     let swarm = owner(drone).map(|(swarm, _)| swarm);
-    let given = context.latch.given(uid(drone));
-    if let Some(id) = given.or_else(|| swarm.and_then(|swarm| context.latch.given(swarm))) {
+    let given = ground.latch.given(uid(drone));
+    if let Some(id) = given.or_else(|| swarm.and_then(|swarm| ground.latch.given(swarm))) {
         return Some(GroundMark::Given(id));
     }
-    let open = context.latch.unrecorded();
-    let open = open.iter().rev().find(|(_, order)| order.covers(&context.world, drone));
+    let open = ground.latch.unrecorded();
+    let open = open
+        .iter()
+        .rev()
+        .find(|(_, order)| order.covers(&ground.cluster.world, drone));
     if let Some(id) = open.and_then(|(_, order)| order.id) {
         return Some(GroundMark::Given(id));
     }
     let kept = kept_by(report, drone)?;
-    let recorded = context.world.ground_orders();
+    let recorded = ground.cluster.world.ground_orders();
     // Whether it covers the Drone, or was released, is known here; the agent need not remember it.
-    if context.latch.has_ended(kept) || recorded.iter().any(|order| order.id == Some(kept)) {
+    if ground.latch.has_ended(kept) || recorded.iter().any(|order| order.id == Some(kept)) {
         return Some(GroundMark::Done(kept));
     }
-    let of_swarm = || Recorded::on(context.world.swarm_of_uid(swarm?)?.as_ref());
+    let of_swarm = || Recorded::on(ground.cluster.world.swarm_of_uid(swarm?)?.as_ref());
     let done = |order: Recorded| order.id == kept;
     (Recorded::on(drone).is_some_and(done) || of_swarm().is_some_and(done)).then_some(GroundMark::Done(kept))
 }
@@ -579,24 +623,24 @@ fn kept_by(report: Option<&Report>, drone: &Drone) -> Option<GroundOrderId> {
 /// The agent that serves `drone` keeps a ground order that nobody here knows of: a coordinator gave it, and was gone before
 /// it could be written. It is in force again, at once and for its Drone. It is the whole Swarm's when two agents report the
 /// same, or when its only Drone's does: one agent alone grounds nobody else.
-pub fn remembered(context: &Context, drone: &Drone, id: GroundOrderId) {
-    let swarm = owner(drone).and_then(|(swarm, _)| context.world.swarm_of_uid(swarm));
+pub fn remembered(ground: &Ground, drone: &Drone, id: GroundOrderId) {
+    let swarm = owner(drone).and_then(|(swarm, _)| ground.cluster.world.swarm_of_uid(swarm));
     let whole = swarm.filter(|swarm| {
-        let drones = context.world.drones_of_swarm(uid(swarm.as_ref()));
+        let drones = ground.cluster.world.drones_of_swarm(uid(swarm.as_ref()));
         let tells = |drone: &&Arc<Drone>| {
             let node = drone
                 .spec
                 .node_name
                 .as_deref()
                 .and_then(|node| NodeName::parse(node).ok());
-            let report = node.and_then(|node| context.sessions.current(&node));
+            let report = node.and_then(|node| ground.sessions.current(&node));
             kept_by(report.as_deref(), drone) == Some(id)
         };
         drones.len() == 1 || drones.iter().filter(tells).count() > 1
     });
     let marked = [whole.map_or_else(|| Marked::drone(drone), |swarm| Marked::swarm(&swarm))];
     tracing::warn!(whole = %marked[0].key, "an agent keeps a ground order that is not recorded; it is given anew");
-    let call = context.latch.begin();
+    let call = ground.latch.begin();
     let [object] = &marked;
     let about = About {
         scope: match object.kind {
@@ -606,7 +650,7 @@ pub fn remembered(context: &Context, drone: &Drone, id: GroundOrderId) {
         namespace: object.key.namespace.clone(),
         target: object.key.name.clone(),
         objects: vec![],
-        nodes: nodes_of(context, object),
+        nodes: nodes_of(ground, object),
     };
     // It may be known of others under the same number already.
     let part: String = object
@@ -616,12 +660,12 @@ pub fn remembered(context: &Context, drone: &Drone, id: GroundOrderId) {
         .take(PART)
         .collect();
     let part = part.to_ascii_lowercase();
-    context.latch.put_order(
+    ground.latch.put_order(
         call,
         in_force::order(id, Some(&part), about, "an agent, which remembered it"),
     );
-    context.latch.put(id, call, &marked);
-    wake(context, &marked);
+    ground.latch.put(id, call, &marked);
+    wake(ground, &marked);
 }
 
 /// What is to become of an object.
@@ -635,12 +679,12 @@ enum Change {
 
 /// Marks objects; those that were written, or are gone, leave the latch, and their agents are notified. Tries all, returns the
 /// first failure.
-async fn write_all(context: &Context, changes: Vec<(Marked, Change)>, call: Call) -> Result<(), ApiError> {
+async fn write_all(ground: &Ground, changes: Vec<(Marked, Change)>, call: Call) -> Result<(), ApiError> {
     let writes = changes.into_iter().map(|(object, change)| async move {
-        let result = write(context, &object, change).await;
+        let result = write(ground, &object, change).await;
         if result.is_ok() {
-            context.latch.remove(&object.uid, call);
-            wake(context, &[object]);
+            ground.latch.remove(&object.uid, call);
+            wake(ground, &[object]);
         }
         result
     });
@@ -648,7 +692,7 @@ async fn write_all(context: &Context, changes: Vec<(Marked, Change)>, call: Call
     results.into_iter().collect()
 }
 
-async fn write(context: &Context, object: &Marked, change: Change) -> Result<(), ApiError> {
+async fn write(ground: &Ground, object: &Marked, change: Change) -> Result<(), ApiError> {
     let (grounded, order) = match change {
         Change::Ground(id) => (true, Some(Recorded { id, released: false })),
         Change::Release(id) => (false, id.map(|id| Recorded { id, released: true })),
@@ -661,14 +705,14 @@ async fn write(context: &Context, object: &Marked, change: Change) -> Result<(),
     let (namespace, name) = (&object.key.namespace, &object.key.name);
     let result = match object.kind {
         Kind::Swarm => {
-            let api: Api<Swarm> = Api::namespaced(context.client(), namespace);
+            let api: Api<Swarm> = Api::namespaced(ground.cluster.client(), namespace);
             let written = api::call("mark a Swarm", api.patch(name, &params, &patch)).await;
-            written.map(|swarm| context.world.learn_swarm(swarm))
+            written.map(|swarm| ground.cluster.world.learn_swarm(swarm))
         }
         Kind::Drone => {
-            let api: Api<Drone> = Api::namespaced(context.client(), namespace);
+            let api: Api<Drone> = Api::namespaced(ground.cluster.client(), namespace);
             let written = api::call("mark a Drone", api.patch(name, &params, &patch)).await;
-            written.map(|drone| context.world.learn_drone(drone))
+            written.map(|drone| ground.cluster.world.learn_drone(drone))
         }
     };
     match result {

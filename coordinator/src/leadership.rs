@@ -6,7 +6,9 @@
 //! had twice. Must not: decide when it may be taken or for how long its holder may act ([`fleet::leadership`] does). Ready-made
 //! electors write without that condition and compare the clocks of two machines; a term must not come out of that.
 
+pub mod deposition;
 pub mod endpoint;
+pub mod leading;
 pub mod state;
 
 use crate::cluster::api::{self, ApiError};

@@ -6,10 +6,10 @@
 //! changes nothing in the air, and the end of this process lands nobody.
 
 pub mod cluster;
-pub mod context;
 pub mod controllers;
 pub mod fleet_service;
 pub mod ground;
+pub mod leader;
 pub mod leadership;
 pub mod logging;
 pub mod metrics;
@@ -19,6 +19,7 @@ pub mod sessions;
 pub mod shutdown;
 pub mod spans;
 
+pub use leader::Gates;
 pub use metrics::Metrics;
 pub use options::Options;
 pub use server::Listeners;
@@ -27,17 +28,17 @@ pub use shutdown::shutdown_signal;
 
 use anyhow::Context as _;
 use cluster::world::{Wakes, World};
-use cluster::{api, events, watching};
-use context::{Context, Higher};
+use cluster::{api, watching};
 use fleet::freshness::Knowledge;
 use fleet::upgrade::Pace;
+use leader::Ended;
+use leadership::deposition::Higher;
 use leadership::state::LeadershipState;
 use leadership::{LeaderLease, Led, Lost, Raise, Successor, WentBack};
+use server::auth::Auth;
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::time::Duration;
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 /// What a coordinator needs.
@@ -124,16 +125,26 @@ pub async fn run_with(
     stop: impl Future<Output = ()>,
 ) -> anyhow::Result<()> {
     let ending = CancellationToken::new();
-    let gate = server::Gate::default();
+    let gates = Gates::default();
     let listeners = listeners.into();
     let here = listeners.grpc.local_addr()?;
     let here = setup.pod_ip.map(|ip| SocketAddr::new(ip, here.port()));
-    let mut server = tokio::spawn(server::serve(listeners, gate.clone(), setup.clone(), ending.clone()));
+    let links = server::Links {
+        client: setup.client.clone(),
+        namespace: setup.namespace.clone(),
+        security: setup.security.clone(),
+    };
+    let services = {
+        let gates = gates.clone();
+        move |auth: &Auth| leader::services(&gates, auth)
+    };
+    let serving = server::serve(listeners, gates.all.clone(), links, services, ending.clone());
+    let mut server = tokio::spawn(serving);
 
     // One that cannot serve agents must neither count as ready nor lead: the one that it would relieve serves them still.
     let mut lead = std::pin::pin!(async {
-        match ending.run_until_cancelled(gate.able()).await {
-            Some(()) => lead(setup, here, gate.clone(), ending.clone()).await,
+        match ending.run_until_cancelled(gates.all.able()).await {
+            Some(()) => lead(setup, here, gates.clone(), ending.clone()).await,
             None => Ok(()),
         }
     });
@@ -159,15 +170,15 @@ pub async fn run_with(
 }
 
 /// Is on standby until it can take the lead, and keeps the fleet as desired until `ending`; an error when deposed. Agents and tools
-/// find it at `here`. All of a coordinator but its listeners, which a simulated network brings itself: `gate` is what they
-/// serve.
+/// find it at `here`. All of a coordinator but its listeners, which a simulated network brings itself: `gates` is what
+/// they serve.
 ///
 /// # Errors
 /// A higher leadership term was seen, or another has taken the Lease.
 pub async fn lead(
     setup: Setup,
     here: Option<SocketAddr>,
-    gate: server::Gate,
+    gates: Gates,
     ending: CancellationToken,
 ) -> anyhow::Result<()> {
     let Setup { client, namespace, .. } = &setup;
@@ -182,7 +193,7 @@ pub async fn lead(
             _ = tasks.join_next() => return Err(Over::Broken),
         }
         tracing::info!("caches are filled");
-        gate.warm().await;
+        gates.all.warm().await;
         setup.metrics.knows_the_fleet();
         tokio::select! {
             led = leader_lease.take(&leadership) => led.map_err(Over::WentBack),
@@ -199,11 +210,20 @@ pub async fn lead(
                 leadership.knows(Knowledge::WentBack);
             }
             let leading = (led.term, led.raised);
-            let context = Context::new(&setup, leading, Arc::clone(&leadership), world, ending.clone());
-            let serving = serve_fleet(context, (stores, relist), here, &gate, &mut tasks);
+            let serving = leader::lead(
+                (&setup, leading),
+                (Arc::clone(&leadership), world),
+                (stores, relist),
+                (here, &gates),
+                ending.clone(),
+                &mut tasks,
+            );
             let over = ending.run_until_cancelled(async {
                 tokio::select! {
-                    over = serving => over,
+                    ended = serving => match ended {
+                        Ended::Deposed(higher) => Over::Deposed(higher),
+                        Ended::Broken => Over::Broken,
+                    },
                     lost = leader_lease.keep(&led, &leadership) => match lost {
                         Lost::To(successor) => Over::Succeeded(successor),
                         Lost::WentBack(what) => Over::WentBack(what),
@@ -262,75 +282,4 @@ enum Over {
     WentBack(WentBack),
     /// A part that should go on for ever, a watch or a controller, has ended.
     Broken,
-}
-
-/// Starts everything that a leader does, and waits until this coordinator cannot go on.
-async fn serve_fleet(
-    (context, published): (Context, mpsc::Receiver<events::Message>),
-    (stores, relist): (watching::Stores, watching::Relist),
-    here: Option<SocketAddr>,
-    gate: &server::Gate,
-    tasks: &mut tokio::task::JoinSet<()>,
-) -> Over {
-    let context = &Arc::new(context);
-    context.metrics.leads(context);
-    tasks.spawn(events::publish(
-        context.client(),
-        published,
-        context.metrics.clone(),
-        context.ending.clone(),
-    ));
-    // It is set once.
-    let _ = context.leading_since.set(tokio::time::Instant::now());
-    let forgetting = Arc::downgrade(context);
-    context.world.on_departure(move |drone| {
-        if let Some(context) = forgetting.upgrade() {
-            context.takeoff_slots.forget(&context, drone);
-            context.assessments.forget(drone);
-        }
-    });
-    context.takeoff_slots.begin(context);
-    tasks.spawn(know_the_present(Arc::clone(context), relist));
-    ground::start(context, tasks);
-    controllers::node::start(context, tasks);
-    sessions::orders::start(context, tasks);
-    controllers::drone::start(context, stores.drones, tasks);
-    controllers::swarm::start(context, stores.swarms, tasks);
-    controllers::upgrade::start(context, tasks);
-    gate.open(Arc::clone(context)).await;
-    if let Some(here) = here {
-        leadership::endpoint::start(context, here, tasks);
-    }
-    tokio::select! {
-        higher = context.deposed() => Over::Deposed(higher),
-        _ = tasks.join_next() => Over::Broken,
-    }
-}
-
-/// A leader that still does not know the present says so this often.
-const SLOW: Duration = Duration::from_secs(10);
-
-/// Lists everything after the Lease was taken, and again after a person has confirmed what a restored store holds: until then only
-/// what keeps the present state is ordered (invariant 16).
-async fn know_the_present(context: Arc<Context>, relist: watching::Relist) {
-    let leadership = &context.leadership;
-    let work = async {
-        loop {
-            leadership.until(Knowledge::BeforeLeading).await;
-            let mut listing = std::pin::pin!(relist.all());
-            while tokio::time::timeout(SLOW, &mut listing).await.is_err() {
-                tracing::warn!(
-                    "not everything could be listed yet since the lead was taken: nothing takes off, and what flies goes on"
-                );
-            }
-            if leadership.knowledge() == Knowledge::BeforeLeading {
-                // A Drone that has got a vehicle since counts as up, too, until its agent has reported that it is not.
-                context.takeoff_slots.begin(&context);
-                leadership.knows(Knowledge::Current);
-                tracing::info!("everything was listed since the lead was taken");
-                context.world.wake_all();
-            }
-        }
-    };
-    context.ending.run_until_cancelled(work).await;
 }

@@ -8,10 +8,10 @@ mod now;
 pub mod serve;
 
 pub use fleet::flight_transition::{FlightTransition, transition};
+pub use now::FleetNow;
 
-use crate::cluster::api::ApiError;
-use crate::context::Context;
 use api_calls::ApiCalls;
+use fleet::ids::Term;
 use fleet::kill::KillOutcome;
 use fleet::vehicle::ReasonClass;
 use fleet::whereabouts::Astray;
@@ -211,11 +211,11 @@ impl Metrics {
         );
     }
 
-    /// From now on the fleet is read from `context`, for as long as that lives.
-    pub fn leads(&self, context: &Arc<Context>) {
+    /// This process leads with `term`. From now on the fleet is what `read` reads, which must keep nothing alive that has ended.
+    pub fn leads(&self, term: Term, read: impl Fn() -> Option<FleetNow> + Send + Sync + 'static) {
         self.leader.set(1);
-        self.term.set(i64::try_from(context.term.0).unwrap_or(i64::MAX));
-        self.now.read(context);
+        self.term.set(i64::try_from(term.0).unwrap_or(i64::MAX));
+        self.now.read(read);
     }
 
     /// This process leads no more, and ends.
@@ -333,6 +333,17 @@ impl Metrics {
     }
 }
 
+/// What came of a reconcile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reconciled {
+    /// It went well.
+    Done,
+    /// The API server will not do what was asked, until somebody changes something.
+    Refused,
+    /// It failed, and is tried again.
+    Failed,
+}
+
 /// Counts reconciles of objects of one kind. Clones count the same.
 #[derive(Clone, Debug)]
 pub struct Reconciles {
@@ -343,11 +354,11 @@ pub struct Reconciles {
 
 impl Reconciles {
     /// A reconcile took `time`.
-    pub fn done(&self, result: Result<(), &ApiError>, time: Duration) {
+    pub fn done(&self, result: Reconciled, time: Duration) {
         let word = match result {
-            Ok(()) => "done",
-            Err(error) if error.is_refusal() => "refused",
-            Err(_) => "failed",
+            Reconciled::Done => "done",
+            Reconciled::Refused => "refused",
+            Reconciled::Failed => "failed",
         };
         self.results
             .get_or_create(&[("kind", self.kind), ("result", word)])

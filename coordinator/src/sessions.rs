@@ -1,11 +1,8 @@
 //! The sessions of agents: which nodes are connected, what they reported last, what is sent to them.
 //!
 //! Owns: one session per node, the newest; what has to be reconciled when a report says something new.
-//! Must not: decide what an agent is sent ([`crate::sessions::orders`]) or speak gRPC ([`crate::sessions::uplink`]).
+//! Must not: decide what an agent is sent ([`crate::controllers::orders`]) or speak gRPC ([`crate::sessions::uplink`]).
 
-pub mod kill;
-pub mod orders;
-pub mod resume;
 pub mod uplink;
 
 use crate::cluster::wake_set::WakeSet;

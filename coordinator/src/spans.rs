@@ -11,8 +11,7 @@
 //! They are of the highest level, so that lines have them whatever `RUST_LOG` leaves out.
 
 use crate::cluster::key::Key;
-use crate::cluster::world::uid;
-use crate::context::Context;
+use crate::cluster::world::{World, uid};
 use crds::Drone;
 use fleet::assignment::Assignment;
 use fleet::ids::NodeName;
@@ -28,8 +27,8 @@ pub fn drone(drone: &Drone) -> Span {
 
 /// Work on the Drone `key`, as far as it is known.
 #[must_use]
-pub fn drone_of(context: &Context, key: &Key) -> Span {
-    let known = context.world.get_drone(key);
+pub fn drone_of(world: &World, key: &Key) -> Span {
+    let known = world.get_drone(key);
     known.map_or_else(
         || error_span!("drone", namespace = key.namespace, drone = key.name),
         |known| drone(&known),

@@ -1,8 +1,11 @@
-//! House rules that a machine can check: file headers, reachable files, and which crate may use which.
+//! House rules that a machine can check: file headers, reachable files, which crate may use which, and which room of a crate.
 //!
 //! Owns: these rules, as tests. Must not: repeat what rustc, clippy or rustfmt already check.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+#[path = "house_rules/rooms.rs"]
+mod rooms;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -143,13 +146,17 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
 fn sources() -> Vec<PathBuf> {
     let mut found = Vec::new();
     for (name, _) in ARROWS {
-        let folders = ["", "crates"].map(|above| workspace_root().join(above).join(name));
-        let folder = folders.into_iter().find(|folder| folder.is_dir());
-        collect(&folder.unwrap(), &mut found);
+        collect(&crate_folder(name), &mut found);
     }
     assert!(found.len() > 20, "too few sources found: {found:?}");
     found.sort();
     found
+}
+
+/// The folder of a crate of the workspace.
+fn crate_folder(name: &str) -> PathBuf {
+    let folders = ["", "crates"].map(|above| workspace_root().join(above).join(name));
+    folders.into_iter().find(|folder| folder.is_dir()).unwrap()
 }
 
 fn collect(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -5,10 +5,10 @@
 //! node, can be taken over, after the API server itself has said so.
 //! Must not: choose nodes.
 
+use crate::cluster::Cluster;
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::key::Key;
 use crate::cluster::world::{Change, Claim};
-use crate::context::Context;
 use crds::{Drone, labels};
 use fleet::binding;
 use fleet::ids::{DroneUid, NodeName};
@@ -75,25 +75,25 @@ pub fn parse(lease: &Lease) -> Option<(String, Claim)> {
 ///
 /// # Errors
 /// [`ApiError`]; nothing is known then, and it may be tried again.
-pub async fn obtain(context: &Context, node: &NodeName, key: &Key, uid: &str) -> Result<Outcome, ApiError> {
-    let leases: Api<Lease> = Api::namespaced(context.client(), &context.namespace);
+pub async fn obtain(cluster: &Cluster, node: &NodeName, key: &Key, uid: &str) -> Result<Outcome, ApiError> {
+    let leases: Api<Lease> = Api::namespaced(cluster.client(), &cluster.namespace);
     let params = PostParams {
         field_manager: Some(labels::COORDINATOR.into()),
         ..PostParams::default()
     };
     let (me, name) = (DroneUid(uid.to_owned()), name(node.as_str()));
-    let mut claim = context.world.claim(node.as_str());
+    let mut claim = cluster.world.claim(node.as_str());
     let mut holder_stands = None;
     let mut lost = 0;
     loop {
         let holder = claim.as_ref().map(|claim| DroneUid(claim.uid.clone()));
         let version = claim.as_ref().and_then(|claim| claim.version.clone());
-        let lease = build(context, node, key, uid, version);
+        let lease = build(cluster, node, key, uid, version);
         let written = match (binding::claim(&me, holder.as_ref(), holder_stands), &claim) {
             (binding::Claim::Ours, _) => return Ok(Outcome::Ours),
             (binding::Claim::Taken(_), Some(claim)) => return Ok(Outcome::Taken(claim.holder.clone())),
             (binding::Claim::AskForHolder(_), Some(claim)) => {
-                holder_stands = Some(is_valid(context, claim, node).await?);
+                holder_stands = Some(is_valid(cluster, claim, node).await?);
                 continue;
             }
             (binding::Claim::TakeOver, _) => {
@@ -104,7 +104,7 @@ pub async fn obtain(context: &Context, node: &NodeName, key: &Key, uid: &str) ->
         };
         match written {
             Ok(lease) => {
-                context.world.lease(Change::Is(Arc::new(lease)));
+                cluster.world.lease(Change::Is(Arc::new(lease)));
                 return Ok(Outcome::Ours);
             }
             // Another was first, or our cache is old: read what is there, and decide again.
@@ -114,7 +114,7 @@ pub async fn obtain(context: &Context, node: &NodeName, key: &Key, uid: &str) ->
                 claim = existing.as_ref().and_then(parse).map(|(_, claim)| claim);
                 holder_stands = None;
                 if let Some(lease) = existing {
-                    context.world.lease(Change::Is(Arc::new(lease)));
+                    cluster.world.lease(Change::Is(Arc::new(lease)));
                 }
             }
             Err(error) => return Err(error),
@@ -123,8 +123,8 @@ pub async fn obtain(context: &Context, node: &NodeName, key: &Key, uid: &str) ->
 }
 
 /// Whether the holder of `claim` exists and can still be served by `node`, by asking the API server.
-async fn is_valid(context: &Context, claim: &Claim, node: &NodeName) -> Result<bool, ApiError> {
-    let drones: Api<Drone> = Api::namespaced(context.client(), &claim.holder.namespace);
+async fn is_valid(cluster: &Cluster, claim: &Claim, node: &NodeName) -> Result<bool, ApiError> {
+    let drones: Api<Drone> = Api::namespaced(cluster.client(), &claim.holder.namespace);
     let holder = api::call("look for the holder of a claim", drones.get_opt(&claim.holder.name)).await?;
     Ok(holder.is_some_and(|drone| {
         let same = drone.metadata.uid.as_deref() == Some(claim.uid.as_str());
@@ -136,14 +136,14 @@ async fn is_valid(context: &Context, claim: &Claim, node: &NodeName) -> Result<b
     }))
 }
 
-fn build(context: &Context, node: &NodeName, key: &Key, uid: &str, version: Option<String>) -> Lease {
+fn build(cluster: &Cluster, node: &NodeName, key: &Key, uid: &str, version: Option<String>) -> Lease {
     let text = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
         pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()
     };
     Lease {
         metadata: ObjectMeta {
             name: Some(name(node.as_str())),
-            namespace: Some(context.namespace.clone()),
+            namespace: Some(cluster.namespace.to_string()),
             resource_version: version,
             labels: Some(text(&[(LABEL, "node"), (labels::MANAGED_BY, labels::COORDINATOR)])),
             annotations: Some(text(&[

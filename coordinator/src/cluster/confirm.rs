@@ -3,10 +3,10 @@
 //! Owns: asking for what one takeoff or binding rests on, taking the answers into the caches, and for how long an answer holds
 //! ([`fleet::freshness::CONFIRMED_FOR`]). Must not: decide; the caller reads the caches again.
 
+use crate::cluster::Cluster;
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::key::Key;
 use crate::cluster::world::{Change, owner, uid};
-use crate::context::Context;
 use crds::{Drone, GroundOrder, Swarm, labels};
 use fleet::freshness::CONFIRMED_FOR;
 use fleet::ids::NodeName;
@@ -41,9 +41,9 @@ impl Confirmed {
 
 /// Whether all that a takeoff of `drone` from `node` rests on has been asked for just now.
 #[must_use]
-pub fn holds(context: &Context, drone: &Drone, node: &NodeName) -> bool {
+pub fn holds(cluster: &Cluster, drone: &Drone, node: &NodeName) -> bool {
     let swarm = owner(drone).map(|(_, name)| Key::new(&Key::of(drone).namespace, name));
-    let known = |what: &str| context.confirmed.holds(what);
+    let known = |what: &str| cluster.confirmed.holds(what);
     known(&of_drone(uid(drone)))
         && known(&of_node(node))
         && known(GROUND_ORDERS)
@@ -68,20 +68,20 @@ const GROUND_ORDERS: &str = "groundorders";
 ///
 /// # Errors
 /// [`ApiError`]; nothing is known then, and no flight is begun.
-pub async fn takeoff(context: &Context, drone: &Drone, node: &NodeName) -> Result<bool, ApiError> {
+pub async fn takeoff(cluster: &Cluster, drone: &Drone, node: &NodeName) -> Result<bool, ApiError> {
     let key = Key::of(drone);
     let swarm = owner(drone).map(|(_, name)| Key::new(&key.namespace, name));
     let its_swarm = async {
         match &swarm {
-            Some(swarm) => self::swarm(context, swarm).await,
+            Some(swarm) => self::swarm(cluster, swarm).await,
             None => Ok(true),
         }
     };
     let (drone, swarm, node, ()) = futures::try_join!(
-        self::drone(context, &key, uid(drone)),
+        self::drone(cluster, &key, uid(drone)),
         its_swarm,
-        self::node(context, node),
-        ground_orders(context)
+        self::node(cluster, node),
+        ground_orders(cluster)
     )?;
     Ok(drone && swarm && node)
 }
@@ -90,72 +90,72 @@ pub async fn takeoff(context: &Context, drone: &Drone, node: &NodeName) -> Resul
 ///
 /// # Errors
 /// [`ApiError`].
-pub async fn node(context: &Context, name: &NodeName) -> Result<bool, ApiError> {
+pub async fn node(cluster: &Cluster, name: &NodeName) -> Result<bool, ApiError> {
     let what = of_node(name);
-    if context.confirmed.holds(&what) {
+    if cluster.confirmed.holds(&what) {
         return Ok(true);
     }
     let sent = Instant::now();
-    let nodes: Api<Node> = Api::all(context.client());
+    let nodes: Api<Node> = Api::all(cluster.client());
     let found = api::call("read a node", nodes.get_opt(name.as_str())).await?;
     let found = found.filter(|node| node.labels().contains_key(labels::DRONE_NODE));
     let there = found.is_some();
-    context.world.node(match found {
+    cluster.world.node(match found {
         Some(node) => Change::Is(Arc::new(node)),
         None => Change::Gone(Key::new("", name.as_str())),
     });
-    context.confirmed.put(what, sent);
+    cluster.confirmed.put(what, sent);
     Ok(there)
 }
 
-async fn drone(context: &Context, key: &Key, uid: &str) -> Result<bool, ApiError> {
+async fn drone(cluster: &Cluster, key: &Key, uid: &str) -> Result<bool, ApiError> {
     let what = of_drone(uid);
-    if context.confirmed.holds(&what) {
+    if cluster.confirmed.holds(&what) {
         return Ok(true);
     }
     let sent = Instant::now();
-    let drones: Api<Drone> = Api::namespaced(context.client(), &key.namespace);
+    let drones: Api<Drone> = Api::namespaced(cluster.client(), &key.namespace);
     let found = api::call("read a Drone", drones.get_opt(&key.name)).await?;
     let Some(drone) = found.filter(|drone| self::uid(drone) == uid) else {
         // The watch reports it.
         return Ok(false);
     };
-    context.world.learn_drone(drone);
-    context.confirmed.put(what, sent);
+    cluster.world.learn_drone(drone);
+    cluster.confirmed.put(what, sent);
     Ok(true)
 }
 
-async fn swarm(context: &Context, key: &Key) -> Result<bool, ApiError> {
+async fn swarm(cluster: &Cluster, key: &Key) -> Result<bool, ApiError> {
     let what = of_swarm(key);
-    if context.confirmed.holds(&what) {
+    if cluster.confirmed.holds(&what) {
         return Ok(true);
     }
     let sent = Instant::now();
-    let swarms: Api<Swarm> = Api::namespaced(context.client(), &key.namespace);
+    let swarms: Api<Swarm> = Api::namespaced(cluster.client(), &key.namespace);
     let Some(swarm) = api::call("read a Swarm", swarms.get_opt(&key.name)).await? else {
         return Ok(false);
     };
-    context.world.learn_swarm(swarm);
-    context.confirmed.put(what, sent);
+    cluster.world.learn_swarm(swarm);
+    cluster.confirmed.put(what, sent);
     Ok(true)
 }
 
 /// Lists the ground orders: one that is not known could cover anything.
-async fn ground_orders(context: &Context) -> Result<(), ApiError> {
-    if context.confirmed.holds(GROUND_ORDERS) {
+async fn ground_orders(cluster: &Cluster) -> Result<(), ApiError> {
+    if cluster.confirmed.holds(GROUND_ORDERS) {
         return Ok(());
     }
     let sent = Instant::now();
-    let known = context.world.ground_orders();
-    let orders: Api<GroundOrder> = Api::all(context.client());
+    let known = cluster.world.ground_orders();
+    let orders: Api<GroundOrder> = Api::all(cluster.client());
     let list = api::call("list the ground orders", orders.list(&ListParams::default())).await?;
     let listed: HashSet<String> = list.items.iter().map(ResourceExt::name_any).collect();
     for released in known.iter().filter(|order| !listed.contains(order.name())) {
-        context.world.ground_order(Change::Gone(Key::new("", released.name())));
+        cluster.world.ground_order(Change::Gone(Key::new("", released.name())));
     }
     for order in list.items {
-        context.world.ground_order(Change::Is(Arc::new(order)));
+        cluster.world.ground_order(Change::Is(Arc::new(order)));
     }
-    context.confirmed.put(GROUND_ORDERS.to_owned(), sent);
+    cluster.confirmed.put(GROUND_ORDERS.to_owned(), sent);
     Ok(())
 }

@@ -15,9 +15,9 @@ pub use pending::{Found, Shortlist, VehicleRequest};
 use index::Inner;
 
 use crate::cluster::api;
+use crate::cluster::ground_order::InForce;
 use crate::cluster::key::Key;
 use crate::cluster::wake_set::WakeSet;
-use crate::ground::InForce;
 use crds::{Drone, GroundOrder, Swarm, labels};
 use fleet::binding::selects;
 use fleet::ids::NodeName;

@@ -1,9 +1,11 @@
 //! The Drone controller: gives each Drone a vehicle, keeps its object until that vehicle has landed, and writes status and Events.
 //!
-//! Owns: one reconcile of one Drone, as observe, then bind or let go, then status. Must not: command a vehicle; what the
-//! agent is sent follows from the same facts in [`crate::sessions::orders`].
+//! Owns: one reconcile of one Drone, as its stages: observe ([`facts`]), decide, apply, status. Must not: command a vehicle; what the
+//! agent is sent follows from the same facts in [`crate::controllers::orders`].
 
+pub mod apply;
 pub mod binding;
+pub mod decide;
 pub mod facts;
 pub mod heights;
 pub mod leaving;
@@ -14,14 +16,19 @@ pub mod status;
 
 use crate::cluster::api::ApiError;
 use crate::cluster::key::Key;
-use crate::context::Context;
 use crate::controllers;
-use crate::controllers::swarm::members;
+use crate::controllers::swarm::members::{self, Assessments};
+use crate::leadership::state::AFTER_DOUBT;
+use crate::metrics::Reconciles;
 use crate::spans;
+use apply::apply;
+use binding::Binder;
 use crds::Drone;
-use facts::DroneSnapshot;
-use fleet::drone::status::Binding;
+use decide::decide;
+use facts::{DroneSnapshot, Observer};
+use heights::Heights;
 use kube::runtime::reflector::Store;
+use pacing::Paces;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -33,23 +40,44 @@ const AT_A_TIME: u16 = 16;
 /// After losing to another writer, the watch brings the news within this time.
 pub(crate) const AFTER_CONFLICT: Duration = Duration::from_millis(100);
 
-/// While another may lead, nothing is written; it is reconciled again this soon.
-pub(crate) const AFTER_DOUBT: Duration = Duration::from_millis(500);
+/// The Drone controller.
+#[derive(Debug)]
+pub struct DroneController {
+    /// What is known of each, and what gives it its vehicle.
+    pub binder: Binder,
+    /// The assessment of each for its Swarm.
+    pub assessments: Arc<Assessments>,
+    /// Which vehicles are on their way to another height.
+    pub heights: Arc<Heights>,
+    /// When the status of each was written last.
+    pub paces: Paces,
+}
+
+impl DroneController {
+    /// What is known of each Drone.
+    #[must_use]
+    pub const fn observer(&self) -> &Observer {
+        &self.binder.observer
+    }
+}
 
 /// Starts the controller.
-pub fn start(context: &Arc<Context>, drones: Store<Drone>, tasks: &mut JoinSet<()>) {
-    let shared = Arc::clone(context);
+pub fn start(controller: DroneController, drones: Store<Drone>, reconciles: Reconciles, tasks: &mut JoinSet<()>) {
+    let shared = Arc::new(controller);
+    let Observer {
+        cluster, leadership, ..
+    } = shared.observer();
     tasks.spawn(controllers::run(
         drones,
-        Arc::clone(&context.wakes.drones),
+        Arc::clone(&cluster.wakes.drones),
         AT_A_TIME,
-        context.ending.clone(),
-        context.metrics.reconciles_of("Drone"),
+        leadership.ending.clone(),
+        reconciles,
         |_| Duration::ZERO,
         move |key| {
-            let context = Arc::clone(&shared);
-            let span = spans::drone_of(&context, &key);
-            async move { overtaken_is_no_failure(Box::pin(reconcile(&context, &key)).await) }.instrument(span)
+            let controller = Arc::clone(&shared);
+            let span = spans::drone_of(controller.observer().world(), &key);
+            async move { overtaken_is_no_failure(Box::pin(reconcile(&controller, &key)).await) }.instrument(span)
         },
     ));
 }
@@ -67,27 +95,27 @@ pub(crate) fn overtaken_is_no_failure(
     }
 }
 
-async fn reconcile(context: &Arc<Context>, key: &Key) -> Result<Option<Duration>, ApiError> {
-    if !context.leadership.acts() {
+async fn reconcile(controller: &DroneController, key: &Key) -> Result<Option<Duration>, ApiError> {
+    let leadership = &controller.observer().leadership;
+    if !leadership.state.acts() {
         return Ok(Some(AFTER_DOUBT));
     }
-    let Some(drone) = context.world.get_drone(key) else {
+    let Some((snapshot, recheck)) = observe(controller, key) else {
         return Ok(None);
     };
-    let snapshot = DroneSnapshot::of(context, drone);
-    context.takeoff_slots.see(context, &snapshot);
-    let recheck = members::see(context, &snapshot);
-    if snapshot.facts.deleting {
-        return leaving::reconcile(context, &snapshot).await;
-    }
-    let (snapshot, binding, again) = match binding::reconcile(context, snapshot.clone()).await {
-        // Only a person can change that, and people read the object.
-        Err(error) if error.is_refusal() && !snapshot.was_served() => {
-            status::write(context, &snapshot, &Binding::Refused(error.to_string()), None).await?;
-            return Err(error);
-        }
-        bound => bound?,
+    let step = decide(&snapshot, leadership.term);
+    let Some(applied) = apply(controller, snapshot, step, recheck).await? else {
+        return Ok(None);
     };
-    let later = status::write(context, &snapshot, &binding, None).await?;
-    Ok([again, later, recheck].into_iter().flatten().min())
+    let later = status::write(controller, &applied).await?;
+    applied.done(later)
+}
+
+/// The Drone as it is now, which its Swarm's takeoff slots and assessments take in, and when to observe it again at the latest.
+fn observe(controller: &DroneController, key: &Key) -> Option<(DroneSnapshot, Option<Duration>)> {
+    let observer = controller.observer();
+    let snapshot = DroneSnapshot::of(observer, observer.world().get_drone(key)?);
+    observer.takeoff_slots.see(observer.world(), &snapshot);
+    let recheck = members::see(&observer.cluster, &controller.assessments, &snapshot);
+    Some((snapshot, recheck))
 }

@@ -8,11 +8,13 @@
 
 pub mod next;
 
+use crate::cluster::Cluster;
 use crate::cluster::api::{self, ApiError};
+use crate::cluster::node_objects::NodeObjects;
 use crate::cluster::watching;
 use crate::cluster::world::{Change, uid};
-use crate::context::Context;
 use crate::controllers::queue;
+use crate::sessions::Sessions;
 use crds::labels;
 use fleet::ids::NodeName;
 use k8s_openapi::api::core::v1::{Node, NodeCondition};
@@ -29,6 +31,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 /// Nodes worked on at a time.
 const AT_A_TIME: usize = 8;
@@ -38,7 +41,8 @@ const AFTER_CONFLICT: Duration = Duration::from_millis(100);
 
 /// What one reconcile needs to know.
 struct Keeper {
-    context: Arc<Context>,
+    cluster: Cluster,
+    sessions: Arc<Sessions>,
     /// All Nodes there are.
     nodes: Store<Node>,
     /// Since when the agents of Nodes of ours are gone, or do not receive their autopilots.
@@ -52,18 +56,23 @@ enum Silence {
     Autopilot,
 }
 
-/// Starts keeping Nodes, if agents become Nodes here.
-pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) {
-    if context.node_objects.is_none() {
-        return;
-    }
+/// Starts keeping Nodes, if agents become Nodes here, until `ending`.
+pub fn start(
+    cluster: &Cluster,
+    sessions: &Arc<Sessions>,
+    node_objects: &NodeObjects,
+    ending: &CancellationToken,
+    tasks: &mut JoinSet<()>,
+) {
+    let Some(wakes) = node_objects.wakes() else { return };
     let writer = Writer::<Node>::default();
     let keeper = Arc::new(Keeper {
-        context: Arc::clone(context),
+        cluster: cluster.clone(),
+        sessions: Arc::clone(sessions),
         nodes: writer.as_reader(),
         silent: Mutex::default(),
     });
-    let waker = Arc::clone(context);
+    let waker = node_objects.clone();
     let wake = move |change: Change<Node>| {
         let name = match &change {
             Change::Is(node) => node.name_any(),
@@ -74,27 +83,18 @@ pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) {
             waker.agent_came_or_went(&node);
         }
     };
-    let api = Api::<Node>::all(context.client());
+    let api = Api::<Node>::all(cluster.client());
     let config = watcher::Config::default();
-    tasks.spawn(watching::follow(
-        api,
-        config,
-        Some(writer),
-        context.ending.clone(),
-        wake,
-    ));
+    tasks.spawn(watching::follow(api, config, Some(writer), ending.clone(), wake));
+    let ending = ending.clone();
     tasks.spawn(async move {
-        let Some(wakes) = &keeper.context.node_objects else {
-            return;
-        };
-        let ending = &keeper.context.ending;
         // Until the watch has filled the store, an object that exists would seem to be missing.
         let filled = ending.run_until_cancelled(keeper.nodes.wait_until_ready()).await;
         if !matches!(filled, Some(Ok(()))) {
             return;
         }
         let keeper = &keeper;
-        queue::work_off(wakes, AT_A_TIME, ending, |node| keeper.reconcile(node)).await;
+        queue::work_off(&wakes, AT_A_TIME, &ending, |node| keeper.reconcile(node)).await;
     });
 }
 
@@ -122,8 +122,8 @@ impl Keeper {
 
     fn agent(&self, node: &NodeName, object: Option<&Node>) -> Agent {
         let mut silent = self.silent.lock().unwrap_or_else(PoisonError::into_inner);
-        let connected = self.context.sessions.snapshot(node).connected;
-        let silence = match self.context.sessions.current(node) {
+        let connected = self.sessions.snapshot(node).connected;
+        let silence = match self.sessions.current(node) {
             Some(report) if connected && report.link_alive => {
                 silent.remove(node);
                 return Agent::Connected;
@@ -153,7 +153,7 @@ impl Keeper {
             field_manager: Some(labels::COORDINATOR.into()),
             ..PostParams::default()
         };
-        let nodes: Api<Node> = Api::all(self.context.client());
+        let nodes: Api<Node> = Api::all(self.cluster.client());
         api::call("create a Node", nodes.create(&params, &next::object(node))).await?;
         tracing::info!(%node, "an agent connected for which there was no Node; there is one now");
         Ok(())
@@ -174,7 +174,7 @@ impl Keeper {
             "status": {"conditions": [condition]},
         });
         let params = PatchParams::apply(labels::COORDINATOR).force();
-        let nodes: Api<Node> = Api::all(self.context.client());
+        let nodes: Api<Node> = Api::all(self.cluster.client());
         let patch = Patch::Apply(patch);
         let written = nodes.patch_status(&name, &params, &patch);
         api::call("write the status of a Node", written).await.map(drop)

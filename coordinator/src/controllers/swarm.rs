@@ -8,16 +8,22 @@ pub mod members;
 pub mod rollout;
 pub mod status;
 
+use crate::cluster::Cluster;
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::key::Key;
-use crate::cluster::world::uid;
-use crate::context::Context;
+use crate::cluster::selection::swarm_label;
+use crate::cluster::world::{World, uid};
 use crate::controllers;
-use crate::controllers::drone::{AFTER_DOUBT, overtaken_is_no_failure};
+use crate::controllers::drone::facts::Observer;
+use crate::controllers::drone::overtaken_is_no_failure;
+use crate::controllers::drone::pacing::Paces;
 use crate::controllers::takeoff_slots::bounds;
+use crate::leadership::state::AFTER_DOUBT;
+use crate::metrics::Reconciles;
 use crate::spans;
 use crds::{Drone, Swarm, labels};
-use fleet::hearing::SETTLES;
+use expectations::Expectations;
+use fleet::hearing::{Hearing, SETTLES};
 use fleet::ids::DroneUid;
 use fleet::names::drone_names;
 use fleet::swarm::replacement::Replace;
@@ -28,10 +34,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::runtime::reflector::Store;
 use kube::{Resource, ResourceExt};
-use members::member;
+use members::{Assessments, member};
 use serde_json::json;
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -56,87 +62,140 @@ const SPARE_NAMES: usize = 20_000;
 /// Put on an object by the API server when it is deleted with `--cascade=orphan`.
 const ORPHAN: &str = "orphan";
 
+/// The Swarm controller.
+#[derive(Debug)]
+pub struct SwarmController {
+    /// What is known of each Drone.
+    pub observer: Observer,
+    /// The assessment of each Drone for its Swarm.
+    pub assessments: Arc<Assessments>,
+    /// Creations and deletions that the caches do not show yet.
+    pub expectations: Expectations,
+    /// When the status of each Swarm was written last.
+    pub paces: Paces,
+    /// How well agents are heard.
+    pub hearing: Mutex<Hearing>,
+}
+
+impl SwarmController {
+    /// Whether so few agents report that the silence of one means nothing.
+    fn is_deaf(&self) -> bool {
+        let Observer {
+            cluster,
+            sessions,
+            leadership,
+            ..
+        } = &self.observer;
+        let (agents, serving) = (sessions.how_many(), cluster.world.nodes_in_service());
+        let mut hearing = self.hearing.lock().unwrap_or_else(PoisonError::into_inner);
+        hearing.is_deaf(agents, serving, leadership.state.now())
+    }
+}
+
 /// Starts the controller.
-pub fn start(context: &Arc<Context>, swarms: Store<Swarm>, tasks: &mut JoinSet<()>) {
-    let shared = Arc::clone(context);
-    let world = Arc::clone(&context.world);
+pub fn start(controller: SwarmController, swarms: Store<Swarm>, reconciles: Reconciles, tasks: &mut JoinSet<()>) {
+    let shared = Arc::new(controller);
+    let Observer {
+        cluster, leadership, ..
+    } = &shared.observer;
+    let world = Arc::clone(&cluster.world);
     let rest =
         move |key: &Key| REST_FOR_EACH.saturating_mul(u32::try_from(world.size_of_swarm(key)).unwrap_or(u32::MAX));
     tasks.spawn(controllers::run(
         swarms,
-        Arc::clone(&context.wakes.swarms),
+        Arc::clone(&cluster.wakes.swarms),
         AT_A_TIME,
-        context.ending.clone(),
-        context.metrics.reconciles_of("Swarm"),
+        leadership.ending.clone(),
+        reconciles,
         rest,
         move |key| {
-            let context = Arc::clone(&shared);
-            let swarm = context.world.get_swarm(&key);
+            let controller = Arc::clone(&shared);
+            let swarm = controller.observer.world().get_swarm(&key);
             let span = swarm.map_or_else(Span::none, |swarm| spans::object(swarm.as_ref()));
-            async move { overtaken_is_no_failure(Box::pin(reconcile(&context, &key)).await) }.instrument(span)
+            async move { overtaken_is_no_failure(Box::pin(reconcile(&controller, &key)).await) }.instrument(span)
         },
     ));
 }
 
-async fn reconcile(context: &Context, key: &Key) -> Result<Option<Duration>, ApiError> {
-    if !context.leadership.acts() {
+async fn reconcile(controller: &SwarmController, key: &Key) -> Result<Option<Duration>, ApiError> {
+    let Observer {
+        cluster,
+        leadership,
+        takeoff_slots,
+        ..
+    } = &controller.observer;
+    if !leadership.state.acts() {
         return Ok(Some(AFTER_DOUBT));
     }
-    let Some(swarm) = context.world.get_swarm(key) else {
+    let Some(swarm) = cluster.world.get_swarm(key) else {
         return Ok(None);
     };
-    let drones = context.world.drones_of_swarm(uid(swarm.as_ref()));
+    let drones = cluster.world.drones_of_swarm(uid(swarm.as_ref()));
     let guarded = swarm.finalizers().iter().any(|f| f == labels::DRONES_FINALIZER);
     if swarm.metadata.deletion_timestamp.is_some() {
         if !guarded {
             return Ok(None);
         }
         let orphaning = swarm.finalizers().iter().any(|f| f == ORPHAN);
-        let expected = context
+        let expected = controller
             .expectations
             .expects_creations(uid(swarm.as_ref()), Instant::now());
         if orphaning || (drones.is_empty() && !expected) {
-            set_finalizers(context, &swarm, |f| f.retain(|f| f != labels::DRONES_FINALIZER)).await?;
-            context.swarm_paces.forget(uid(swarm.as_ref()));
-            context.takeoff_slots.forget_swarm(uid(swarm.as_ref()));
-            context.expectations.forget(uid(swarm.as_ref()));
+            set_finalizers(cluster, &swarm, |f| f.retain(|f| f != labels::DRONES_FINALIZER)).await?;
+            controller.paces.forget(uid(swarm.as_ref()));
+            takeoff_slots.forget_swarm(uid(swarm.as_ref()));
+            controller.expectations.forget(uid(swarm.as_ref()));
             tracing::info!(orphaning, "released");
             return Ok(None);
         }
     } else if !guarded {
-        set_finalizers(context, &swarm, |f| f.push(labels::DRONES_FINALIZER.to_owned())).await?;
+        set_finalizers(cluster, &swarm, |f| f.push(labels::DRONES_FINALIZER.to_owned())).await?;
         // The Drones come with the next reconcile, of a Swarm that is known to wait for them.
         return Ok(Some(Duration::ZERO));
     }
-    let rolled = rollout::roll(context, &swarm, &drones).await;
-    let converged = converge(context, &swarm, &drones).await;
+    let rolled = rollout::roll(&controller.observer, &swarm, &drones).await;
+    let converged = converge(controller, &swarm, &drones).await;
     let converged = converged.and_then(|later| rolled.map(|()| later));
     let trouble = converged
         .as_ref()
         .err()
         .filter(|error| error.is_refusal())
         .map(ToString::to_string);
-    let later = status::write(context, &swarm, trouble).await?;
+    let later = status::write(controller, &swarm, trouble).await?;
     Ok([converged?, later].into_iter().flatten().min())
 }
 
 /// Makes and deletes Drones as planned.
-async fn converge(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Result<Option<Duration>, ApiError> {
+async fn converge(
+    controller: &SwarmController,
+    swarm: &Swarm,
+    drones: &[Arc<Drone>],
+) -> Result<Option<Duration>, ApiError> {
+    let Observer {
+        cluster,
+        leadership,
+        takeoff_slots,
+        ..
+    } = &controller.observer;
     let bounds = bounds(swarm);
     let desired = bounds.replicas;
     let now = Instant::now();
-    let unseen = context.expectations.unseen_creations(uid(swarm), drones, now);
+    let unseen = controller.expectations.unseen_creations(uid(swarm), drones, now);
     let stays = |drone: &&Arc<Drone>| {
-        drone.metadata.deletion_timestamp.is_none() && !context.expectations.expects_deletion(uid(drone.as_ref()), now)
+        drone.metadata.deletion_timestamp.is_none()
+            && !controller.expectations.expects_deletion(uid(drone.as_ref()), now)
     };
     // One that was made and is gone before it was seen would be counted on for ever: reconcile again when it is given up.
     let recheck = (!unseen.is_empty()).then_some(expectations::BELIEVE);
-    let calm = context.assessments.calm(uid(swarm)) || swarm.metadata.deletion_timestamp.is_some();
+    let calm = controller.assessments.calm(uid(swarm)) || swarm.metadata.deletion_timestamp.is_some();
     if calm && drones.iter().filter(stays).count() + unseen.len() == desired {
-        context.takeoff_slots.lost(uid(swarm), 0);
+        takeoff_slots.lost(uid(swarm), 0);
         return Ok(recheck);
     }
-    let mut members: Vec<Member> = drones.iter().map(|drone| member(context, swarm, drone, now)).collect();
+    let mut members: Vec<Member> = drones
+        .iter()
+        .map(|drone| member(controller, swarm, drone, now))
+        .collect();
     members.extend(unseen.iter().map(|(name, uid)| Member {
         uid: DroneUid(uid.clone()),
         name: name.clone(),
@@ -146,18 +205,18 @@ async fn converge(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
         replace: None,
         leaving: false,
     }));
-    let full = context.takeoff_slots.are_full(swarm);
+    let full = takeoff_slots.are_full(swarm);
     mark_stuck(&mut members, full, |drone| {
-        context.takeoff_slots.has(uid(swarm), &drone.0, false)
+        takeoff_slots.has(uid(swarm), &drone.0, false)
     });
     let lost = members
         .iter()
         .filter(|m| !m.leaving && m.replace == Some(Replace::Lost));
     let lost = lost.count();
-    context.takeoff_slots.lost(uid(swarm), lost);
-    let deaf = lost > 0 && context.is_deaf();
+    takeoff_slots.lost(uid(swarm), lost);
+    let deaf = lost > 0 && controller.is_deaf();
     // A Swarm that is being deleted lets all go anyway.
-    let grace = context
+    let grace = leadership
         .grace_left()
         .filter(|_| swarm.metadata.deletion_timestamp.is_none());
     let mut plan = plan(bounds, &members, grace.is_none());
@@ -166,9 +225,12 @@ async fn converge(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
     }
     let key = Key::of(swarm);
     if plan.create > 0 {
-        let names = free_names(context, swarm, &unseen, plan.create.min(BATCH));
+        let names = free_names(&cluster.world, swarm, &unseen, plan.create.min(BATCH));
         tracing::info!(desired, making = names.len(), "making Drones");
-        run(names.into_iter().map(|name| create(context, swarm, name))).await?;
+        run(names
+            .into_iter()
+            .map(|name| create(cluster, &controller.expectations, swarm, name)))
+        .await?;
     }
     if !plan.delete.is_empty() {
         let chosen: HashSet<&DroneUid> = plan.delete.iter().take(BATCH).collect();
@@ -176,7 +238,7 @@ async fn converge(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
         let chosen: Vec<Member> = members.iter().filter(|m| chosen.contains(&m.uid)).cloned().collect();
         run(chosen
             .into_iter()
-            .map(|member| delete(context, key.namespace.clone(), member)))
+            .map(|member| delete(cluster, &controller.expectations, key.namespace.clone(), member)))
         .await?;
     }
     let more = plan.create > BATCH || plan.delete.len() > BATCH;
@@ -186,14 +248,14 @@ async fn converge(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
     Ok(more.then_some(Duration::ZERO).or(unsure).or(deaf).or(recheck))
 }
 
-fn free_names(context: &Context, swarm: &Swarm, unseen: &[(String, String)], count: usize) -> Vec<String> {
+fn free_names(world: &World, swarm: &Swarm, unseen: &[(String, String)], count: usize) -> Vec<String> {
     let namespace = swarm.namespace().unwrap_or_default();
     let mut names: Vec<String> = Vec::with_capacity(count);
     for name in drone_names(&swarm.name_any(), uid(swarm)).take(count + SPARE_NAMES) {
         if names.len() == count {
             break;
         }
-        let used = context.world.drone_exists(&Key::new(&namespace, &name)) || unseen.iter().any(|(n, _)| *n == name);
+        let used = world.drone_exists(&Key::new(&namespace, &name)) || unseen.iter().any(|(n, _)| *n == name);
         if !used && !names.contains(&name) {
             names.push(name);
         }
@@ -207,18 +269,16 @@ async fn run(calls: impl Iterator<Item = impl Future<Output = Result<(), ApiErro
     results.into_iter().collect()
 }
 
-async fn create(context: &Context, swarm: &Swarm, name: String) -> Result<(), ApiError> {
+async fn create(cluster: &Cluster, expectations: &Expectations, swarm: &Swarm, name: String) -> Result<(), ApiError> {
     let namespace = swarm.namespace().unwrap_or_default();
-    let drones: Api<Drone> = Api::namespaced(context.client(), &namespace);
+    let drones: Api<Drone> = Api::namespaced(cluster.client(), &namespace);
     let params = PostParams {
         field_manager: Some(labels::COORDINATOR.into()),
         ..PostParams::default()
     };
     match api::call("create a Drone", drones.create(&params, &build(swarm, &name))).await {
         Ok(made) => {
-            context
-                .expectations
-                .created(uid(swarm), &name, uid(&made), Instant::now());
+            expectations.created(uid(swarm), &name, uid(&made), Instant::now());
             Ok(())
         }
         // Another coordinator, or we with an older cache, thought of the same name: then it is there.
@@ -227,8 +287,13 @@ async fn create(context: &Context, swarm: &Swarm, name: String) -> Result<(), Ap
     }
 }
 
-async fn delete(context: &Context, namespace: String, member: Member) -> Result<(), ApiError> {
-    let drones: Api<Drone> = Api::namespaced(context.client(), &namespace);
+async fn delete(
+    cluster: &Cluster,
+    expectations: &Expectations,
+    namespace: String,
+    member: Member,
+) -> Result<(), ApiError> {
+    let drones: Api<Drone> = Api::namespaced(cluster.client(), &namespace);
     let uid = member.uid.0;
     let precondition = Preconditions {
         uid: Some(uid.clone()),
@@ -240,7 +305,7 @@ async fn delete(context: &Context, namespace: String, member: Member) -> Result<
     };
     match api::call("delete a Drone", drones.delete(&member.name, &params)).await {
         Ok(_) => {
-            context.expectations.deleted(&uid, Instant::now());
+            expectations.deleted(&uid, Instant::now());
             Ok(())
         }
         // It is gone, or another object has its name: either way it leaves.
@@ -255,7 +320,7 @@ fn build(swarm: &Swarm, name: &str) -> Drone {
     let mut drone = Drone::new(name, swarm.spec.drone_spec());
     let mut all = template.labels;
     all.insert(labels::MANAGED_BY.to_owned(), labels::COORDINATOR.to_owned());
-    all.extend(status::selector(swarm));
+    all.extend(swarm_label(swarm));
     drone.metadata.namespace = swarm.namespace();
     drone.metadata.labels = Some(all);
     drone.metadata.annotations = Some(template.annotations).filter(|a| !a.is_empty());
@@ -272,11 +337,11 @@ fn build(swarm: &Swarm, name: &str) -> Drone {
 }
 
 async fn set_finalizers(
-    context: &Context,
+    cluster: &Cluster,
     swarm: &Swarm,
     change: impl FnOnce(&mut Vec<String>),
 ) -> Result<(), ApiError> {
-    let swarms: Api<Swarm> = Api::namespaced(context.client(), &swarm.namespace().unwrap_or_default());
+    let swarms: Api<Swarm> = Api::namespaced(cluster.client(), &swarm.namespace().unwrap_or_default());
     let mut finalizers = swarm.finalizers().to_vec();
     change(&mut finalizers);
     let patch = json!({"metadata": {
@@ -295,7 +360,7 @@ async fn set_finalizers(
     .await
     {
         Ok(written) => {
-            context.world.learn_swarm(written);
+            cluster.world.learn_swarm(written);
             Ok(())
         }
         Err(error) if error.is_not_found() => Ok(()),

@@ -3,8 +3,7 @@
 //! Owns: the takeoff slots ([`fleet::swarm::takeoff_slots`]) of all Swarms, and what a Swarm's spec says of them. Must not: decide.
 
 use crate::cluster::world::{World, owner, uid};
-use crate::context::Context;
-use crate::controllers::drone::facts::DroneSnapshot;
+use crate::controllers::drone::facts::{DroneSnapshot, Observer};
 use crds::{Drone, Swarm};
 use fleet::assignment::USUAL_RESERVE;
 use fleet::ids::DroneUid;
@@ -55,12 +54,12 @@ impl TakeoffSlots {
 
     /// Before the first slot is given: all Drones that have a vehicle count as up, until their agents have reported them on the
     /// ground, and the leader before may have given a slot just now.
-    pub fn begin(&self, context: &Context) {
-        let now = context.leadership.now();
-        for drone in context.world.all_drones(None) {
-            let snapshot = DroneSnapshot::of(context, drone);
+    pub fn begin(&self, observer: &Observer) {
+        let now = observer.leadership.state.now();
+        for drone in observer.world().all_drones(None) {
+            let snapshot = DroneSnapshot::of(observer, drone);
             if snapshot.was_served() {
-                self.take_over(&context.world, &snapshot.drone, now);
+                self.take_over(observer.world(), &snapshot.drone, now);
             }
         }
     }
@@ -83,33 +82,33 @@ impl TakeoffSlots {
     }
 
     /// Takes in the snapshot of a Drone.
-    pub fn see(&self, context: &Context, snapshot: &DroneSnapshot) {
+    pub fn see(&self, world: &World, snapshot: &DroneSnapshot) {
         if !snapshot.was_served() {
             if snapshot.facts.deleting {
-                self.forget(context, &snapshot.drone);
+                self.forget(world, &snapshot.drone);
             }
             return;
         }
         match snapshot.facts.truth {
             Some(FlightTruth::Disarmed) if snapshot.wants_flight() => {
-                self.change(&context.world, &snapshot.drone, SlotsOfSwarm::on_ground)
+                self.change(world, &snapshot.drone, SlotsOfSwarm::on_ground)
             }
-            Some(FlightTruth::Disarmed) => self.forget(context, &snapshot.drone),
-            Some(FlightTruth::ArmedOnGround) => self.change(&context.world, &snapshot.drone, SlotsOfSwarm::armed),
+            Some(FlightTruth::Disarmed) => self.forget(world, &snapshot.drone),
+            Some(FlightTruth::ArmedOnGround) => self.change(world, &snapshot.drone, SlotsOfSwarm::armed),
             Some(FlightTruth::Airborne(_) | FlightTruth::Unknown(_)) | None => {
-                self.change(&context.world, &snapshot.drone, SlotsOfSwarm::up)
+                self.change(world, &snapshot.drone, SlotsOfSwarm::up)
             }
         }
     }
 
     /// A Drone is on the ground or gone.
-    pub fn forget(&self, context: &Context, drone: &Drone) {
+    pub fn forget(&self, world: &World, drone: &Drone) {
         let Some((swarm, _)) = owner(drone) else { return };
         let mut all = self.lock();
         if let Some(of_swarm) = all.get_mut(swarm) {
             of_swarm.slots.down(&DroneUid(uid(drone).to_owned()));
             // The time of the last takeoff is kept for as long as there is the Swarm.
-            if of_swarm.slots.is_empty() && context.world.swarm_of_uid(swarm).is_none() {
+            if of_swarm.slots.is_empty() && world.swarm_of_uid(swarm).is_none() {
                 all.remove(swarm);
             }
         }
@@ -150,9 +149,9 @@ impl TakeoffSlots {
     }
 
     /// Gives `drone` a slot if it may have one; else says when to ask again. `fit` is whether its autopilot does not refuse to arm.
-    pub fn request(&self, context: &Context, swarm: &Swarm, drone: &Drone, fit: bool, now: Moment) -> Option<Duration> {
+    pub fn request(&self, world: &World, swarm: &Swarm, drone: &Drone, fit: bool, now: Moment) -> Option<Duration> {
         let mut all = self.lock();
-        if !context.world.is_member(uid(swarm), uid(drone)) {
+        if !world.is_member(uid(swarm), uid(drone)) {
             return Some(AGAIN);
         }
         let of_swarm = all.entry(uid(swarm).to_owned()).or_default();
@@ -166,8 +165,8 @@ impl TakeoffSlots {
     }
 
     /// The takeoff of `drone` is about to be ordered: how long it has to wait, because another of its Swarm was ordered just now.
-    pub fn order(&self, context: &Context, drone: &Drone, now: Moment) -> Option<Duration> {
-        let swarm = owner(drone).and_then(|(swarm, _)| context.world.swarm_of_uid(swarm))?;
+    pub fn order(&self, world: &World, drone: &Drone, now: Moment) -> Option<Duration> {
+        let swarm = owner(drone).and_then(|(swarm, _)| world.swarm_of_uid(swarm))?;
         let mut all = self.lock();
         let of_swarm = all.get_mut(uid(swarm.as_ref()))?;
         let pace = of_swarm.pace(&swarm);

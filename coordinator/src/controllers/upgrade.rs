@@ -7,12 +7,14 @@
 pub mod daemon_set;
 pub mod pods;
 
+use crate::cluster::Cluster;
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::events::Note;
 use crate::cluster::watching;
 use crate::cluster::world::Change;
-use crate::context::Context;
-use crate::sessions::Connected;
+use crate::leadership::leading::Leadership;
+use crate::metrics::Metrics;
+use crate::sessions::{Connected, Sessions};
 use daemon_set::{Agents, LABEL};
 use fleet::ids::NodeName;
 use fleet::upgrade::node_snapshot::{Agent, Free, NodeSnapshot, Version, judge};
@@ -83,11 +85,26 @@ impl Upgrades {
     }
 }
 
+/// What agents are replaced with.
+#[derive(Debug)]
+pub struct UpgradeController {
+    /// Drone nodes, and the API server, which deletes Pods.
+    pub cluster: Cluster,
+    /// What the agents report.
+    pub sessions: Arc<Sessions>,
+    /// Whether we may act just now.
+    pub leadership: Leadership,
+    /// Which agents are being replaced.
+    pub upgrades: Arc<Upgrades>,
+    /// What is counted.
+    pub metrics: Metrics,
+}
+
 /// Starts replacing agents, where that is the coordinator's to do.
-pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) {
-    let Some(pace) = context.upgrades.pace else { return };
+pub fn start(controller: UpgradeController, tasks: &mut JoinSet<()>) {
+    let Some(pace) = controller.upgrades.pace else { return };
     let driver = Driver {
-        context: Arc::clone(context),
+        controller,
         pace,
         pods: Arc::default(),
         agents: None,
@@ -97,7 +114,7 @@ pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) {
 }
 
 struct Driver {
-    context: Arc<Context>,
+    controller: UpgradeController,
     pace: Pace,
     pods: Arc<Pods>,
     /// The DaemonSet, and when it was asked for.
@@ -108,7 +125,7 @@ struct Driver {
 
 impl Driver {
     async fn run(mut self) {
-        let ending = self.context.ending.clone();
+        let ending = self.controller.leadership.ending.clone();
         let work = async {
             while self.agents.is_none() {
                 self.ask().await;
@@ -117,16 +134,16 @@ impl Driver {
                 }
             }
             let pods = Arc::clone(&self.pods);
-            let api = Api::<Pod>::namespaced(self.context.client(), &self.context.namespace);
+            let api = Api::<Pod>::namespaced(self.controller.cluster.client(), &self.controller.cluster.namespace);
             let config = watcher::Config::default()
                 .timeout(watching::WATCH_SECONDS)
                 .labels(LABEL);
             let take = move |change: Change<Pod>| pods.take(&change);
-            let watch = watching::follow(api, config, None, self.context.ending.clone(), take);
+            let watch = watching::follow(api, config, None, self.controller.leadership.ending.clone(), take);
             let work = async {
                 loop {
                     sleep(EVERY.mul_f64(0.8 + rand::random::<f64>() / 5.0)).await;
-                    if self.context.leadership.acts() {
+                    if self.controller.leadership.state.acts() {
                         self.once().await;
                     }
                 }
@@ -140,7 +157,7 @@ impl Driver {
     /// Asks for the DaemonSet. That it cannot be had is logged once, and forgotten when it is old.
     async fn ask(&mut self) {
         let before = self.agents.as_ref().map(|(agents, _)| agents);
-        let told = match daemon_set::ask(&self.context, before).await {
+        let told = match daemon_set::ask(&self.controller.cluster, before).await {
             Ok(agents) => {
                 self.agents = agents.map(|agents| (agents, Instant::now()));
                 let on_delete = self.agents.as_ref().is_none_or(|(agents, _)| agents.on_delete);
@@ -185,10 +202,10 @@ impl Driver {
 
     /// Plans for all nodes where there is something to do or to wait for.
     fn plan(&self, pods: &BTreeMap<NodeName, AgentPod>, newest: Option<&str>) -> (Plan, Vec<News>) {
-        let upgrades = &self.context.upgrades;
+        let upgrades = &self.controller.upgrades;
         let held = upgrades.held();
         let mut nodes: BTreeSet<NodeName> = upgrades.lock().nodes().cloned().collect();
-        nodes.retain(|node| pods.contains_key(node) || self.context.world.knows_node(node));
+        nodes.retain(|node| pods.contains_key(node) || self.controller.cluster.world.knows_node(node));
         let of_note = |pod: &AgentPod| {
             let snapshot = pod.snapshot(newest);
             snapshot.version != Version::Current || !snapshot.runs
@@ -200,7 +217,7 @@ impl Driver {
         );
         let agents: BTreeMap<&NodeName, Option<Connected>> = nodes
             .iter()
-            .map(|node| (node, self.context.sessions.agent(node)))
+            .map(|node| (node, self.controller.sessions.agent(node)))
             .collect();
         let snapshots = agents
             .iter()
@@ -213,7 +230,7 @@ impl Driver {
             .collect();
         let mut plan = upgrades
             .lock()
-            .plan(&snapshots, self.pace, self.context.leadership.now());
+            .plan(&snapshots, self.pace, self.controller.leadership.state.now());
         self.wake_changed(&held);
         let news = std::mem::take(&mut plan.news);
         plan.clone_into(&mut upgrades.plan.lock().unwrap_or_else(PoisonError::into_inner));
@@ -227,7 +244,7 @@ impl Driver {
         newest: Option<&str>,
         agent: Option<&'a Connected>,
     ) -> NodeSnapshot<'a> {
-        let world = &self.context.world;
+        let world = &self.controller.cluster.world;
         NodeSnapshot {
             pod: pod.map(|pod| pod.snapshot(newest)),
             node_ready: world.node_ready(node).unwrap_or_default(),
@@ -241,34 +258,34 @@ impl Driver {
 
     /// Has every node and Drone reconciled whose vehicle may take off again, or may not any more.
     fn wake_changed(&self, before: &BTreeSet<NodeName>) {
-        let now = self.context.upgrades.held();
+        let now = self.controller.upgrades.held();
         for node in before.symmetric_difference(&now) {
-            self.context.wakes.nodes.wake(node.clone());
-            self.context.world.wake_drones_on(node);
+            self.controller.cluster.wakes.nodes.wake(node.clone());
+            self.controller.cluster.world.wake_drones_on(node);
         }
         for free in before.difference(&now) {
-            self.context.world.a_vehicle_may_be_free(free);
+            self.controller.cluster.world.a_vehicle_may_be_free(free);
         }
     }
 
     /// Deletes the Pod, if all is still as it was when that was decided.
     async fn replace(&mut self, node: &NodeName, pod: &AgentPod) {
         // The API server is asked, as what is cached may be old.
-        let newest = match daemon_set::ask(&self.context, None).await {
+        let newest = match daemon_set::ask(&self.controller.cluster, None).await {
             Ok(agents) => agents
                 .filter(|agents| agents.on_delete)
                 .and_then(|agents| agents.newest),
             Err(error) => return self.not_replaced(node, &error),
         };
         let outdated = pod.snapshot(newest.as_deref()).version == Version::Outdated;
-        let agent = self.context.sessions.agent(node);
+        let agent = self.controller.sessions.agent(node);
         let judged = judge(&self.snapshot(node, Some(pod), newest.as_deref(), agent.as_ref()));
         let free = judged.is_ok_and(|free| free != Free::Refused);
-        if !outdated || !free || !self.context.leadership.acts() {
+        if !outdated || !free || !self.controller.leadership.state.acts() {
             tracing::debug!(%node, ?judged, "the agent is not replaced just now");
             return;
         }
-        let pods: Api<Pod> = Api::namespaced(self.context.client(), &self.context.namespace);
+        let pods: Api<Pod> = Api::namespaced(self.controller.cluster.client(), &self.controller.cluster.namespace);
         let params = DeleteParams {
             preconditions: Some(Preconditions {
                 uid: Some(pod.uid.clone()),
@@ -280,9 +297,9 @@ impl Driver {
         let deleted = timeout(DELETION, api::call(what, pods.delete(&pod.name, &params))).await;
         match deleted.unwrap_or(Err(ApiError::TimedOut { what })) {
             Ok(_) => {
-                let now = self.context.leadership.now();
-                self.context.upgrades.lock().replaced(node, &pod.uid, now);
-                self.context.metrics.upgrade("ended");
+                let now = self.controller.leadership.state.now();
+                self.controller.upgrades.lock().replaced(node, &pod.uid, now);
+                self.controller.metrics.upgrade("ended");
                 let (old, new) = (pod.revision.as_deref().unwrap_or("none"), newest.unwrap_or_default());
                 tracing::info!(%node, pod = pod.name, old, new, "agent is replaced by a newer version");
                 let text = format!(
@@ -299,17 +316,17 @@ impl Driver {
     /// A deletion of which no answer came may have been done: it is tried again, or observed. One that was refused is not.
     fn not_replaced(&self, node: &NodeName, error: &ApiError) {
         tracing::warn!(%node, %error, "agent could not be replaced; its vehicle may fly soon, and it is tried again later");
-        self.context.metrics.upgrade("failed");
+        self.controller.metrics.upgrade("failed");
         if error.is_refusal() {
-            let held = self.context.upgrades.held();
-            let now = self.context.leadership.now();
-            self.context.upgrades.lock().failed(node, now);
+            let held = self.controller.upgrades.held();
+            let now = self.controller.leadership.state.now();
+            self.controller.upgrades.lock().failed(node, now);
             self.wake_changed(&held);
         }
     }
 
     fn report(&self, news: &News) {
-        let metrics = &self.context.metrics;
+        let metrics = &self.controller.metrics;
         match news {
             News::Chosen(node, why) => {
                 tracing::info!(%node, ?why, "agent is to be replaced by a newer version; its vehicle stays on the ground");
@@ -348,7 +365,7 @@ impl Driver {
                 ..ObjectReference::default()
             };
             let about = agents.reference.clone();
-            self.context.events.record_about(about, Some(related), note);
+            self.controller.cluster.events.record_about(about, Some(related), note);
         }
     }
 }

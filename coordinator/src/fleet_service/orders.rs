@@ -3,13 +3,12 @@
 //! Owns: what is meant, who may order which part of it, and the answer to the caller. Of a selection, what the caller may order is
 //! ordered at once, and the rest is reported. Must not: let an order that covers nothing pass for one that was carried out.
 
-use super::{FleetService, who};
+use super::{FleetHandles, FleetService, who};
 use crate::cluster::api::ApiError;
 use crate::cluster::key::Key;
-use crate::cluster::world::owner;
-use crate::context::Context;
-use crate::ground::selection::Selection;
-use crate::ground::{self, GroundError, Kind, Marked, Reach, Target};
+use crate::cluster::selection::Selection;
+use crate::cluster::world::{World, owner};
+use crate::ground::{self, Ground, GroundError, Kind, Marked, Reach, Target};
 use crate::server::auth::right::{GROUND, RELEASE};
 use crate::server::auth::{Refusal, Right, Who};
 use fleet::ids::NodeName;
@@ -56,7 +55,7 @@ pub(super) async fn carry_out(
     verb: Verb,
     request: &Request<v1::GroundRequest>,
 ) -> Result<Response<v1::GroundResponse>, Status> {
-    let context = service.gate.context()?;
+    let handles = service.gate.handles()?;
     let (target, right) = match &request.get_ref().target {
         Some(Asked::All(_)) => (Target::All, Right::to_order_all(verb.text(), None)),
         Some(Asked::Swarm(swarm)) if !swarm.name.is_empty() && !swarm.namespace.is_empty() => {
@@ -67,15 +66,19 @@ pub(super) async fn carry_out(
         Some(Asked::Selector(target)) => {
             let selection = Selection::to_order(&target.namespace, &target.selector);
             let selection = selection.map_err(|error| Status::invalid_argument(error.to_string()))?;
-            return selected(service, &context, verb, request, &selection).await;
+            return selected(service, &handles, verb, request, &selection).await;
         }
         Some(Asked::Drone(drone)) if !drone.name.is_empty() && !drone.namespace.is_empty() => {
             let key = Key::new(&drone.namespace, &drone.name);
-            let known = context.world.get_drone(&key).map(|drone| Marked::drone(&drone));
+            let known = handles
+                .observer
+                .world()
+                .get_drone(&key)
+                .map(|drone| Marked::drone(&drone));
             // Of one that does not exist nobody learns that without the right to its namespace.
             let right = known.map_or_else(
                 || Right::to_order_all(verb.text(), Some(&key.namespace)),
-                |drone| needed(&context, verb, &drone),
+                |drone| needed(handles.observer.world(), verb, &drone),
             );
             (Target::Drone(key), right)
         }
@@ -91,41 +94,44 @@ pub(super) async fn carry_out(
     };
     service.allow(request, &right).await?;
     let by = who(request)?.name();
-    let reach = give(&context, verb, target.clone(), by).await?;
+    let reach = give(&handles.observer.ground, verb, target.clone(), by).await?;
     let mut response = answer(reach);
     if verb == Verb::Release {
-        response.not_done = still_down(&context, &target);
+        response.not_done = still_down(&handles.observer.ground, handles.observer.world(), &target);
     }
     Ok(Response::new(response))
 }
 
 /// What was released and is kept down by an order that covers more.
-fn still_down(context: &Context, target: &Target) -> Vec<v1::NotDone> {
+fn still_down(ground: &Ground, world: &World, target: &Target) -> Vec<v1::NotDone> {
     let object = match target {
-        Target::Swarm(key) => context.world.get_swarm(key).map(|swarm| Marked::swarm(&swarm)),
-        Target::Drone(key) => context.world.get_drone(key).map(|drone| Marked::drone(&drone)),
-        Target::Node(node) => context.world.drones_on(node).first().map(|drone| Marked::drone(drone)),
+        Target::Swarm(key) => world.get_swarm(key).map(|swarm| Marked::swarm(&swarm)),
+        Target::Drone(key) => world.get_drone(key).map(|drone| Marked::drone(&drone)),
+        Target::Node(node) => world.drones_on(node).first().map(|drone| Marked::drone(drone)),
         Target::All | Target::Selector(..) | Target::Selected(_) => None,
     };
-    let kept = object.and_then(|object| Some((ground::kept_down_by(context, &object)?, object)));
+    let kept = object.and_then(|object| Some((ground::kept_down_by(ground, &object)?, object)));
     kept.into_iter().map(|(why, object)| not_done(&object, why)).collect()
 }
 
 /// Gives the order for all of `selection` that the caller may.
 async fn selected(
     service: &FleetService,
-    context: &Arc<Context>,
+    handles: &FleetHandles,
     verb: Verb,
     request: &Request<v1::GroundRequest>,
     selection: &Selection,
 ) -> Result<Response<v1::GroundResponse>, Status> {
     let who = who(request)?;
     let wide = Right::to_order_all(verb.text(), selection.namespace());
-    let meant = selection.objects(&context.world);
-    if meant.is_empty() && verb == Verb::Release && ground::orders(context).any(|order| order.is_by(selection)) {
+    let meant = ground::selected(selection, handles.observer.world());
+    if meant.is_empty()
+        && verb == Verb::Release
+        && ground::orders(&handles.observer.ground).any(|order| order.is_by(selection))
+    {
         service.allow(request, &wide).await?;
         let target = Target::Selector(selection.clone(), vec![]);
-        let reach = give(context, verb, target, who.name()).await?;
+        let reach = give(&handles.observer.ground, verb, target, who.name()).await?;
         return Ok(Response::new(answer(reach)));
     }
     if meant.is_empty() {
@@ -140,7 +146,7 @@ async fn selected(
             "no Swarm or Drone{place} has labels that match; nothing was done. See `kubectl get swarms,drones -A --show-labels`"
         )));
     }
-    let ((may, all), refused) = sorted(service, context, &who, verb, &wide, meant).await;
+    let ((may, all), refused) = sorted(service, handles.observer.world(), &who, verb, &wide, meant).await;
     if may.is_empty() {
         return Err(all_refused(service, request, &who, &wide, refused).await);
     }
@@ -156,7 +162,7 @@ async fn selected(
         true => Target::Selector(selection.clone(), may.clone()),
         false => Target::Selected(may.clone()),
     };
-    let reach = give(context, verb, target, who.name()).await;
+    let reach = give(&handles.observer.ground, verb, target, who.name()).await;
     let reach = reach.map_err(|status| with_refused(&status, refused.len()))?;
     let mut response = answer(reach);
     let (seen, hidden) = refused_part(service, &who, refused).await;
@@ -166,7 +172,7 @@ async fn selected(
         .collect();
     response.hidden = small(hidden);
     for object in may {
-        match ground::kept_down_by(context, &object).filter(|_| verb == Verb::Release) {
+        match ground::kept_down_by(&handles.observer.ground, &object).filter(|_| verb == Verb::Release) {
             Some(why) => response.not_done.push(not_done(&object, why)),
             None => response.done.push(name(&object)),
         }
@@ -177,7 +183,7 @@ async fn selected(
 /// What of `meant` the caller may order, whether that is because all may be ordered, and what not.
 async fn sorted(
     service: &FleetService,
-    context: &Context,
+    world: &World,
     who: &Who,
     verb: Verb,
     wide: &Right,
@@ -187,7 +193,7 @@ async fn sorted(
         return ((meant, true), vec![]);
     }
     let until = Instant::now() + PATIENCE;
-    let needed = meant.into_iter().map(|object| (needed(context, verb, &object), object));
+    let needed = meant.into_iter().map(|object| (needed(world, verb, &object), object));
     let needed: Vec<(Right, Marked)> = needed.collect();
     let rights: BTreeSet<Right> = needed.iter().map(|(right, _)| right.clone()).collect();
     let asked = rights.into_iter().map(|right| async move {
@@ -213,8 +219,8 @@ async fn sorted(
 }
 
 /// What it needs to order `object`: the right to its Swarm, or to its namespace if it has none.
-fn needed(context: &Context, verb: Verb, object: &Marked) -> Right {
-    let drone = || context.world.get_drone(&object.key);
+fn needed(world: &World, verb: Verb, object: &Marked) -> Right {
+    let drone = || world.get_drone(&object.key);
     let swarm = match object.kind {
         Kind::Swarm => Some(object.key.clone()),
         Kind::Drone => drone().and_then(|drone| {
@@ -284,13 +290,13 @@ async fn all_refused(
 }
 
 /// Gives an order that is allowed.
-async fn give(context: &Arc<Context>, verb: Verb, target: Target, by: String) -> Result<Reach, Status> {
-    let context = Arc::clone(context);
+async fn give(ground: &Ground, verb: Verb, target: Target, by: String) -> Result<Reach, Status> {
+    let ground = ground.clone();
     // On a task of its own: an order goes through even if the caller hangs up.
     let order = tokio::spawn(async move {
         match verb {
-            Verb::Ground => ground::ground(&context, &target, &by).await,
-            Verb::Release => ground::release(&context, &target, &by).await,
+            Verb::Ground => ground::ground(&ground, &target, &by).await,
+            Verb::Release => ground::release(&ground, &target, &by).await,
         }
     });
     match order.await {

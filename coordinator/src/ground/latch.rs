@@ -3,8 +3,8 @@
 //! Owns: [`Latch`]: which objects they cover, by which number, and in which order calls came; which orders are still to be
 //! recorded. Must not: write to the API.
 
-use super::in_force::InForce;
 use super::object::Marked;
+use crate::cluster::ground_order::InForce;
 use fleet::ground::GroundOrderId;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -4,14 +4,14 @@
 //! Owns: that one object. Must not: be written by one that may have been succeeded. A slice written too late is put right by
 //! the leader, which checks now and then; agents that come to the wrong one are asked to come back.
 
+use crate::cluster::Cluster;
 use crate::cluster::api::{self, ApiError};
-use crate::context::Context;
+use crate::leadership::leading::Leadership;
 use crds::labels;
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointConditions, EndpointPort, EndpointSlice};
 use kube::api::{Api, PostParams};
 use kube::core::ObjectMeta;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
@@ -25,12 +25,12 @@ const MANAGED_BY: &str = "skein.dev";
 const CHECK_EVERY: Duration = Duration::from_secs(10);
 
 /// Keeps the EndpointSlice pointing at `here`.
-pub fn start(context: &Arc<Context>, here: SocketAddr, tasks: &mut JoinSet<()>) {
-    let context = Arc::clone(context);
+pub fn start(cluster: &Cluster, leadership: &Leadership, here: SocketAddr, tasks: &mut JoinSet<()>) {
+    let (cluster, leadership) = (cluster.clone(), leadership.clone());
     tasks.spawn(async move {
         let mut failures: u32 = 0;
         loop {
-            let delay = match point(&context, here).await {
+            let delay = match point(&cluster, &leadership, here).await {
                 Ok(()) => {
                     failures = 0;
                     CHECK_EVERY
@@ -44,24 +44,24 @@ pub fn start(context: &Arc<Context>, here: SocketAddr, tasks: &mut JoinSet<()>) 
                 }
             };
             let slept = tokio::time::sleep(delay);
-            if context.ending.run_until_cancelled(slept).await.is_none() {
+            if leadership.ending.run_until_cancelled(slept).await.is_none() {
                 return;
             }
         }
     });
 }
 
-async fn point(context: &Context, here: SocketAddr) -> Result<(), ApiError> {
-    let slices: Api<EndpointSlice> = Api::namespaced(context.client(), &context.namespace);
+async fn point(cluster: &Cluster, leadership: &Leadership, here: SocketAddr) -> Result<(), ApiError> {
+    let slices: Api<EndpointSlice> = Api::namespaced(cluster.client(), &cluster.namespace);
     let there = api::call("read the EndpointSlice of the coordinator", slices.get_opt(NAME)).await?;
-    if !context.leadership.acts() || there.as_ref().is_some_and(|slice| points_at(slice, here)) {
+    if !leadership.state.acts() || there.as_ref().is_some_and(|slice| points_at(slice, here)) {
         return Ok(());
     }
     let params = PostParams {
         field_manager: Some(labels::COORDINATOR.into()),
         ..PostParams::default()
     };
-    let slice = slice(there.map(|slice| slice.metadata), &context.namespace, here);
+    let slice = slice(there.map(|slice| slice.metadata), &cluster.namespace, here);
     if slice.metadata.resource_version.is_some() {
         let written = slices.replace(NAME, &params, &slice);
         api::call("write the EndpointSlice of the coordinator", written).await?;

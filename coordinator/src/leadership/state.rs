@@ -8,8 +8,12 @@ use fleet::freshness::Knowledge;
 use fleet::leadership::Mandate;
 use fleet::time::Moment;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
+
+/// While another may lead, nothing is written; it is reconciled again this soon.
+pub const AFTER_DOUBT: Duration = Duration::from_millis(500);
 
 /// The state of one coordinator's leadership.
 #[derive(Debug)]

@@ -1,11 +1,12 @@
 //! The fleet as it is at the moment of being asked: gauges that nobody has to keep up to date.
 //!
-//! Owns: reading them from the caches, once for each scrape. Must not: keep a coordinator alive that has ended.
+//! Owns: their names, and asking for the fleet once for each scrape. Must not: know of the caches that [`FleetNow`] is read from.
 
-use crate::context::Context;
-use crate::sessions::SessionSnapshot;
+use crds::{Drone, Swarm};
 use fleet::freshness::Knowledge;
 use fleet::ids::NodeName;
+use fleet::report::{LinkQuality, Report};
+use fleet::upgrade::Plan;
 use fleet::upgrade::node_snapshot::Busy;
 use fleet::vehicle::FlightTruth;
 use prometheus_client::collector::Collector;
@@ -14,35 +15,64 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use std::collections::BTreeMap;
-use std::fmt::Error;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::fmt::{self, Error};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-/// Reads the fleet of the context that leads.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Now(Arc<Mutex<Weak<Context>>>);
+/// The fleet of a leader, as its caches have it at one moment.
+#[derive(Clone, Debug)]
+pub struct FleetNow {
+    /// What the leader knows of the fleet.
+    pub knowledge: Knowledge,
+    /// How many objects wait to be reconciled, by kind.
+    pub waiting: [(&'static str, usize); 3],
+    /// All Drones.
+    pub drones: Vec<Arc<Drone>>,
+    /// All Swarms.
+    pub swarms: Vec<Arc<Swarm>>,
+    /// Which agents are to be replaced.
+    pub upgrades: Plan,
+    /// The nodes whose agents are connected, with the last report of each and its age.
+    pub connected: Vec<Connected>,
+}
+
+/// A node whose agent is connected, its last report and the report's age.
+pub type Connected = (NodeName, Option<(Arc<Report>, Duration)>);
+
+/// Reads the fleet of a leader; `None` once that has ended.
+type Read = Arc<dyn Fn() -> Option<FleetNow> + Send + Sync>;
+
+/// Reads the fleet of the coordinator that leads.
+#[derive(Clone, Default)]
+pub(super) struct Now(Arc<Mutex<Option<Read>>>);
+
+impl fmt::Debug for Now {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Now")
+    }
+}
 
 impl Now {
-    /// From now on the fleet is that of `context`.
-    pub(super) fn read(&self, context: &Arc<Context>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(context);
+    /// From now on the fleet is what `read` reads.
+    pub(super) fn read(&self, read: impl Fn() -> Option<FleetNow> + Send + Sync + 'static) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(read));
     }
 
-    fn context(&self) -> Option<Arc<Context>> {
-        let context = self.0.lock().unwrap_or_else(PoisonError::into_inner).upgrade()?;
-        (!context.ending.is_cancelled()).then_some(context)
+    fn fleet(&self) -> Option<FleetNow> {
+        let read = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+        read()
     }
 }
 
 impl Collector for Now {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
-        let Some(context) = self.context() else { return Ok(()) };
-        knowledge(&mut encoder, &context)?;
-        waiting(&mut encoder, &context)?;
-        objects(&mut encoder, &context)?;
-        upgrades(&mut encoder, &context)?;
-        let connected = context.sessions.connected();
-        agents(&mut encoder, &connected)?;
-        vehicles(&mut encoder, &connected)
+        let Some(fleet) = self.fleet() else { return Ok(()) };
+        knowledge(&mut encoder, fleet.knowledge)?;
+        waiting(&mut encoder, fleet.waiting)?;
+        objects(&mut encoder, &fleet)?;
+        upgrades(&mut encoder, &fleet.upgrades)?;
+        agents(&mut encoder, &fleet.connected)?;
+        vehicles(&mut encoder, &fleet.connected)
     }
 }
 
@@ -86,8 +116,7 @@ fn number(count: usize) -> f64 {
     count as f64
 }
 
-fn knowledge(encoder: &mut DescriptorEncoder<'_>, context: &Context) -> Result<(), Error> {
-    let now = context.leadership.knowledge();
+fn knowledge(encoder: &mut DescriptorEncoder<'_>, now: Knowledge) -> Result<(), Error> {
     let states = [
         ("before_leading", Knowledge::BeforeLeading),
         ("current", Knowledge::Current),
@@ -103,13 +132,7 @@ fn knowledge(encoder: &mut DescriptorEncoder<'_>, context: &Context) -> Result<(
     )
 }
 
-fn waiting(encoder: &mut DescriptorEncoder<'_>, context: &Context) -> Result<(), Error> {
-    let wakes = &context.wakes;
-    let waiting = [
-        ("Drone", wakes.drones.len()),
-        ("Swarm", wakes.swarms.len()),
-        ("Node", wakes.nodes.len()),
-    ];
+fn waiting(encoder: &mut DescriptorEncoder<'_>, waiting: [(&'static str, usize); 3]) -> Result<(), Error> {
     gauges(
         encoder,
         "skein_waiting_objects",
@@ -120,9 +143,9 @@ fn waiting(encoder: &mut DescriptorEncoder<'_>, context: &Context) -> Result<(),
     )
 }
 
-fn objects(encoder: &mut DescriptorEncoder<'_>, context: &Context) -> Result<(), Error> {
+fn objects(encoder: &mut DescriptorEncoder<'_>, fleet: &FleetNow) -> Result<(), Error> {
     let mut phases: BTreeMap<String, usize> = BTreeMap::new();
-    for drone in context.world.all_drones(None) {
+    for drone in &fleet.drones {
         let phase = drone.status.as_ref().and_then(|status| status.phase.clone());
         *phases.entry(phase.unwrap_or_else(|| "New".to_owned())).or_default() += 1;
     }
@@ -134,9 +157,8 @@ fn objects(encoder: &mut DescriptorEncoder<'_>, context: &Context) -> Result<(),
             .into_iter()
             .map(|(phase, count)| ([("phase", phase)], number(count))),
     )?;
-    let swarms = context.world.all_swarms();
-    let value = |of: fn(&crds::Swarm) -> i32| {
-        swarms.iter().map(move |swarm| {
+    let value = |of: fn(&Swarm) -> i32| {
+        fleet.swarms.iter().map(move |swarm| {
             let text = |text: &Option<String>| text.clone().unwrap_or_default();
             let meta = &swarm.metadata;
             let labels = [("namespace", text(&meta.namespace)), ("swarm", text(&meta.name))];
@@ -163,8 +185,7 @@ fn objects(encoder: &mut DescriptorEncoder<'_>, context: &Context) -> Result<(),
     )
 }
 
-fn upgrades(encoder: &mut DescriptorEncoder<'_>, context: &Context) -> Result<(), Error> {
-    let plan = context.upgrades.plan();
+fn upgrades(encoder: &mut DescriptorEncoder<'_>, plan: &Plan) -> Result<(), Error> {
     let mut gauge = |name, help, count| {
         let value = ConstGauge::new(number(count));
         value.encode(encoder.encode_descriptor(name, help, None, MetricType::Gauge)?)
@@ -195,9 +216,7 @@ fn upgrades(encoder: &mut DescriptorEncoder<'_>, context: &Context) -> Result<()
     )
 }
 
-type Connected = [(NodeName, SessionSnapshot)];
-
-fn agents(encoder: &mut DescriptorEncoder<'_>, connected: &Connected) -> Result<(), Error> {
+fn agents(encoder: &mut DescriptorEncoder<'_>, connected: &[Connected]) -> Result<(), Error> {
     let agents = ConstGauge::new(number(connected.len()));
     agents.encode(encoder.encode_descriptor(
         "skein_agents_connected",
@@ -206,8 +225,8 @@ fn agents(encoder: &mut DescriptorEncoder<'_>, connected: &Connected) -> Result<
         MetricType::Gauge,
     )?)?;
     let mut states = BTreeMap::from(["armed_on_ground", "disarmed", "flying", "unknown"].map(|state| (state, 0_usize)));
-    for (_, snapshot) in connected {
-        let truth = snapshot.report.as_ref().map(|(report, _)| report.truth);
+    for (_, report) in connected {
+        let truth = report.as_ref().map(|(report, _)| report.truth);
         let state = match truth {
             Some(FlightTruth::Disarmed) => "disarmed",
             Some(FlightTruth::ArmedOnGround) => "armed_on_ground",
@@ -226,11 +245,11 @@ fn agents(encoder: &mut DescriptorEncoder<'_>, connected: &Connected) -> Result<
     )
 }
 
-fn vehicles(encoder: &mut DescriptorEncoder<'_>, connected: &Connected) -> Result<(), Error> {
+fn vehicles(encoder: &mut DescriptorEncoder<'_>, connected: &[Connected]) -> Result<(), Error> {
     let reports = || {
         connected
             .iter()
-            .filter_map(|(node, snapshot)| Some((node, snapshot.report.as_ref()?)))
+            .filter_map(|(node, report)| Some((node, report.as_ref()?)))
     };
     let label = |node: &NodeName| [("node", node.as_str().to_owned())];
     gauges(
@@ -254,7 +273,7 @@ fn vehicles(encoder: &mut DescriptorEncoder<'_>, connected: &Connected) -> Resul
             Some((label(node), f64::from(percent.get())))
         }),
     )?;
-    let link = |of: fn(&fleet::report::LinkQuality) -> u64| {
+    let link = |of: fn(&LinkQuality) -> u64| {
         reports().filter_map(move |(node, (report, _))| Some((label(node), of(report.link.as_ref()?))))
     };
     counters(

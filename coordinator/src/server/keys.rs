@@ -71,7 +71,7 @@ pub enum KeysError {
 /// Keeps the keys.
 #[derive(Debug)]
 pub struct Keeper {
-    client: crate::context::Client,
+    client: crate::cluster::client::Client,
     namespace: String,
     security: ClusterSecurity,
     server: Server,
@@ -132,7 +132,7 @@ async fn first(
         enrolled,
     };
     let keeper = Keeper {
-        client: crate::context::Client::new(client.clone()),
+        client: crate::cluster::client::Client::new(client.clone()),
         namespace: namespace.to_owned(),
         security: security.clone(),
         server,

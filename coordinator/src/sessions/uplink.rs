@@ -5,13 +5,16 @@
 
 mod pace;
 
-use crate::context::Context;
-use crate::controllers::drone::AFTER_DOUBT;
-use crate::server::Gate;
+use crate::cluster::node_objects::NodeObjects;
+use crate::cluster::world::World;
+use crate::leadership::leading::Leadership;
+use crate::leadership::state::AFTER_DOUBT;
+use crate::metrics::Metrics;
+use crate::server::ServiceGate;
 use crate::server::admission::Ticket;
 use crate::server::admission::buckets::Buckets;
 use crate::server::auth::{Auth, Over, Who};
-use crate::sessions::{KillShot, NotOpened, Opened};
+use crate::sessions::{KillShot, NotOpened, Opened, Sessions};
 use crate::spans;
 use fleet::assignment::Order;
 use fleet::drone::order::taken;
@@ -46,10 +49,25 @@ const REOPENED_EVERY: Duration = Duration::from_millis(500);
 /// Of an agent's version so many characters are logged: it may be any text.
 const LONGEST_VERSION: usize = 64;
 
+/// What the uplink service works on.
+#[derive(Clone, Debug)]
+pub struct UplinkHandles {
+    /// All sessions.
+    pub sessions: Arc<Sessions>,
+    /// Our leadership.
+    pub leadership: Leadership,
+    /// Which nodes there are.
+    pub world: Arc<World>,
+    /// Whether agents become Nodes.
+    pub node_objects: NodeObjects,
+    /// What is counted.
+    pub metrics: Metrics,
+}
+
 /// The uplink service.
 #[derive(Clone, Debug)]
 pub struct Uplink {
-    gate: Gate,
+    gate: ServiceGate<UplinkHandles>,
     auth: Auth,
     openings: Arc<Buckets<NodeName>>,
 }
@@ -57,7 +75,7 @@ pub struct Uplink {
 impl Uplink {
     /// The service behind `gate`; `auth` says when a session is over.
     #[must_use]
-    pub fn new(gate: Gate, auth: Auth) -> Self {
+    pub fn new(gate: ServiceGate<UplinkHandles>, auth: Auth) -> Self {
         let openings = Arc::new(Buckets::new(REOPENED, REOPENED_EVERY));
         Self { gate, auth, openings }
     }
@@ -80,7 +98,7 @@ impl v1::uplink_server::Uplink for Uplink {
         &self,
         request: Request<Streaming<v1::FromAgent>>,
     ) -> Result<Response<Self::SessionStream>, Status> {
-        let context = self.gate.context()?;
+        let handles = self.gate.handles()?;
         let (sender, receiver) = mpsc::channel(OUTBOX);
         let extensions = request.extensions();
         let call = Call {
@@ -93,7 +111,7 @@ impl v1::uplink_server::Uplink for Uplink {
         let inbound = request.into_inner();
         // The task ends with its stream, at silence, or with the coordinator; the server waits for it before it ends.
         self.gate.track(async move {
-            if let Err(status) = serve(&context, &call, inbound, &sender).await {
+            if let Err(status) = serve(&handles, &call, inbound, &sender).await {
                 tracing::debug!(peer = ?call.peer, %status, "session ends");
                 // The agent may be gone already; nobody else waits for this.
                 let _ = timeout(SILENCE, sender.send(Err(status))).await;
@@ -106,7 +124,7 @@ impl v1::uplink_server::Uplink for Uplink {
 type Sender = mpsc::Sender<Result<v1::ToAgent, Status>>;
 
 async fn serve(
-    context: &Arc<Context>,
+    handles: &UplinkHandles,
     call: &Call,
     mut inbound: Streaming<v1::FromAgent>,
     sender: &Sender,
@@ -120,12 +138,12 @@ async fn serve(
     };
     let node = NodeName::parse(&hello.node).map_err(|error| Status::invalid_argument(error.to_string()))?;
     let span = spans::agent(&node);
-    hold(context, call, node, hello, inbound, sender).instrument(span).await
+    hold(handles, call, node, hello, inbound, sender).instrument(span).await
 }
 
 /// One session, from the agent's Hello to its end.
 async fn hold(
-    context: &Arc<Context>,
+    handles: &UplinkHandles,
     call: &Call,
     node: NodeName,
     hello: v1::Hello,
@@ -139,13 +157,16 @@ async fn hold(
         ));
     }
     believable("highest_term", Term(hello.highest_term))?;
-    context.note_reported_term(&node, Term(hello.highest_term));
-    if context.term < Term(hello.highest_term) {
+    handles
+        .leadership
+        .deposition
+        .note_reported_term(&node, Term(hello.highest_term));
+    if handles.leadership.term < Term(hello.highest_term) {
         return Err(Status::unavailable(
             "the agent has seen a higher term than this coordinator leads; reconnect",
         ));
     }
-    let opened = context.sessions.open(&node, hello.life).map_err(|error| {
+    let opened = handles.sessions.open(&node, hello.life).map_err(|error| {
         tracing::warn!(%error, "agent refused");
         match error {
             NotOpened::TooMany => Status::resource_exhausted(error.to_string()),
@@ -154,21 +175,21 @@ async fn hold(
     })?;
     let version: String = hello.agent_version.chars().take(LONGEST_VERSION).collect();
     tracing::info!(version, "agent connected");
-    context.agent_came_or_went(&node);
-    if !has_object(context, &node) {
+    handles.node_objects.agent_came_or_went(&node);
+    if !has_object(handles, &node) {
         tracing::warn!("{}", no_such_node(&node));
     }
     let (epoch, replaced) = (opened.epoch, opened.replaced.clone());
     let over = async {
         let over = call.auth.is_over(&call.who, rand::random()).await;
         // While nobody can be asked, showing them would only lock the agent out, and then its vehicle would land.
-        while over == Over::Aged && !context.leadership.leads() {
+        while over == Over::Aged && !handles.leadership.state.leads() {
             tokio::time::sleep(AFTER_DOUBT).await;
         }
         over
     };
     let result = tokio::select! {
-        result = converse(context, &node, opened, &mut inbound, sender) => result,
+        result = converse(handles, &node, opened, &mut inbound, sender) => result,
         over = over => {
             let status = closing_status(over);
             if over == Over::Aged {
@@ -179,8 +200,8 @@ async fn hold(
             Err(status)
         }
     };
-    context.sessions.close(&node, epoch);
-    context.agent_came_or_went(&node);
+    handles.sessions.close(&node, epoch);
+    handles.node_objects.agent_came_or_went(&node);
     let why = result
         .as_ref()
         .err()
@@ -213,7 +234,7 @@ fn closing_status(over: Over) -> Status {
 }
 
 async fn converse(
-    context: &Arc<Context>,
+    handles: &UplinkHandles,
     node: &NodeName,
     mut session: Opened,
     inbound: &mut Streaming<v1::FromAgent>,
@@ -226,7 +247,7 @@ async fn converse(
     let mut pace = Pace::new(heard);
     loop {
         tokio::select! {
-            () = context.ending.cancelled() => {
+            () = handles.leadership.ending.cancelled() => {
                 return Err(Status::unavailable("the coordinator is ending; reconnect"));
             }
             () = session.replaced.cancelled() => {
@@ -238,14 +259,14 @@ async fn converse(
                 }
                 let order = session.orders.borrow_and_update().clone();
                 if let Some(order) = order {
-                    send(context, node, sender, &order).await?;
-                    context.metrics.order(false);
+                    send(handles, node, sender, &order).await?;
+                    handles.metrics.order(false);
                     sent = Some((order, Instant::now()));
                 }
             }
             shot = session.kills.recv() => {
                 let shot = shot.ok_or_else(|| Status::aborted("a newer session of this node has taken over"))?;
-                killing = send_kill(context, node, sender, shot).await?;
+                killing = send_kill(handles, node, sender, shot).await?;
             }
             message = paced(pace, inbound, heard + SILENCE) => {
                 heard = Instant::now();
@@ -268,16 +289,16 @@ async fn converse(
                     believable("held.term", held.term)?;
                 }
                 let (held, latch, hears) = (report.held.clone(), report.ground_latch, report.link_alive);
-                context.sessions.report(node, session.epoch, report);
+                handles.sessions.report(node, session.epoch, report);
                 if heard_autopilot.replace(hears) != Some(hears) {
-                    context.agent_came_or_went(node);
+                    handles.node_objects.agent_came_or_went(node);
                 }
                 if let Some((order, at)) = &mut sent
                     && at.elapsed() >= RESEND
                     && !taken(order, held.as_ref(), latch)
                 {
-                    send(context, node, sender, order).await?;
-                    context.metrics.order(true);
+                    send(handles, node, sender, order).await?;
+                    handles.metrics.order(true);
                     *at = Instant::now();
                 }
             }
@@ -297,8 +318,8 @@ fn believable(field: &str, term: Term) -> Result<(), Status> {
 }
 
 /// Whether there is a drone node of that name, or there will be in a moment.
-fn has_object(context: &Context, node: &NodeName) -> bool {
-    context.node_objects.is_some() || context.world.knows_node(node)
+fn has_object(handles: &UplinkHandles, node: &NodeName) -> bool {
+    handles.node_objects.are_kept() || handles.world.knows_node(node)
 }
 
 /// What the person who reads the agent's log has to know when its NODE is wrong, or its node not made ready yet.
@@ -332,15 +353,15 @@ async fn next(inbound: &mut Streaming<v1::FromAgent>, until: Instant) -> Result<
 
 /// Sends an order to stop the motors, once, unless its time is over; what to do with the agent's answer.
 async fn send_kill(
-    context: &Context,
+    handles: &UplinkHandles,
     node: &NodeName,
     sender: &Sender,
     shot: KillShot,
 ) -> Result<Option<(u64, oneshot::Sender<KillAnswer>)>, Status> {
-    let order = context
+    let order = handles
         .sessions
         .current(node)
-        .map(|report| kill_order(context.term, &shot, &report));
+        .map(|report| kill_order(handles.leadership.term, &shot, &report));
     let Some(order) = order.filter(|_| Instant::now() <= shot.until) else {
         return Ok(None);
     };
@@ -366,9 +387,9 @@ fn kill_order(term: Term, shot: &KillShot, report: &Report) -> KillOrder {
     }
 }
 
-async fn send(context: &Context, node: &NodeName, sender: &Sender, order: &Order) -> Result<(), Status> {
+async fn send(handles: &UplinkHandles, node: &NodeName, sender: &Sender, order: &Order) -> Result<(), Status> {
     let notice = match order {
-        Order::Unassigned { .. } if !has_object(context, node) => no_such_node(node),
+        Order::Unassigned { .. } if !has_object(handles, node) => no_such_node(node),
         Order::Unassigned { .. } | Order::Assigned(_) => String::new(),
     };
     let message = v1::ToAgent {

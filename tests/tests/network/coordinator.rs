@@ -6,10 +6,9 @@
 
 use crate::api::Cluster;
 use coordinator::fleet_service::FleetService;
-use coordinator::server::Gate;
 use coordinator::server::auth::{Auth, AuthLayer};
 use coordinator::sessions::uplink::Uplink;
-use coordinator::{Metrics, Security, Setup};
+use coordinator::{Gates, Metrics, Security, Setup};
 use futures::Stream;
 use proto::v1::fleet_server::FleetServer;
 use proto::v1::uplink_server::UplinkServer;
@@ -34,8 +33,8 @@ const RESTART: Duration = Duration::from_secs(1);
 pub async fn run(cluster: Arc<Cluster>, number: usize) -> turmoil::Result {
     loop {
         let listener = TcpListener::bind(("0.0.0.0", PORT)).await?;
-        let (ending, gate) = (CancellationToken::new(), Gate::default());
-        let serving = tokio::spawn(serve(listener, gate.clone(), ending.clone()));
+        let (ending, gates) = (CancellationToken::new(), Gates::default());
+        let serving = tokio::spawn(serve(listener, gates.clone(), ending.clone()));
         let setup = Setup {
             client: cluster.client(number),
             namespace: "skein-system".to_owned(),
@@ -48,7 +47,7 @@ pub async fn run(cluster: Arc<Cluster>, number: usize) -> turmoil::Result {
             metrics: Metrics::default(),
             security: Security::Plaintext,
         };
-        let over = coordinator::lead(setup, None, gate, ending.clone()).await;
+        let over = coordinator::lead(setup, None, gates, ending.clone()).await;
         tracing::info!(number, why = ?over.err().map(|why| why.to_string()), "coordinator ended");
         ending.cancel();
         serving.abort();
@@ -58,10 +57,10 @@ pub async fn run(cluster: Arc<Cluster>, number: usize) -> turmoil::Result {
     }
 }
 
-async fn serve(listener: TcpListener, gate: Gate, ending: CancellationToken) -> Result<(), tonic::transport::Error> {
+async fn serve(listener: TcpListener, gates: Gates, ending: CancellationToken) -> Result<(), tonic::transport::Error> {
     let auth = Auth::open();
-    let uplink = UplinkServer::new(Uplink::new(gate.clone(), auth.clone()));
-    let fleet = FleetServer::new(FleetService::new(gate, auth.clone()));
+    let uplink = UplinkServer::new(Uplink::new(gates.uplink, auth.clone()));
+    let fleet = FleetServer::new(FleetService::new(gates.fleet, auth.clone()));
     Server::builder()
         .http2_keepalive_interval(Some(KEEPALIVE))
         .http2_keepalive_timeout(Some(KEEPALIVE))

@@ -7,10 +7,10 @@ use crate::cluster::api::{self, ApiError};
 use crate::cluster::claims::{self, Outcome};
 use crate::cluster::confirm;
 use crate::cluster::events::Note;
-use crate::cluster::world::{Found, NodeFacts, Reservation, Shortlist, VehicleRequest, owner};
-use crate::context::Context;
-use crate::controllers::drone::facts::DroneSnapshot;
+use crate::cluster::world::{Found, NodeFacts, Reservation, Shortlist, VehicleRequest, World, owner};
+use crate::controllers::drone::facts::{DroneSnapshot, Observer};
 use crate::controllers::takeoff_slots::policy;
+use crate::ground;
 use crds::{Drone, labels};
 use fleet::binding::{Candidate, NoVehicle, Wanted, choose, suits};
 use fleet::drone::Claimed;
@@ -45,26 +45,25 @@ const SHORT: usize = 1024;
 /// Nodes of a shortlist that one Drone tries before it waits for the next reconcile.
 const MOST_TRIES: usize = 2 * SHORT;
 
-/// Binds the Drone if it is not bound, or makes sure of its claim if it is. Returns what is seen then, what the binding
-/// has come to, and when to reconcile again at the latest.
+/// What a vehicle is chosen with.
+#[derive(Clone, Debug)]
+pub struct Binder {
+    /// What is known of Drones and vehicles.
+    pub observer: Observer,
+    /// Whether a vehicle that is granted to no namespace is used by none.
+    pub granted_only: bool,
+}
+
+/// What is observed after a step, what the binding has come to, and when to reconcile again at the latest.
+pub type Bound = (DroneSnapshot, Binding, Option<Duration>);
+
+/// Makes sure of finalizer and claim of a Drone whose own `node` is.
 ///
 /// # Errors
 /// [`ApiError`].
-pub async fn reconcile(
-    context: &Arc<Context>,
-    snapshot: DroneSnapshot,
-) -> Result<(DroneSnapshot, Binding, Option<Duration>), ApiError> {
-    match (&snapshot.drone.spec.node_name, snapshot.node.clone()) {
-        (None, _) => bind(context, snapshot).await,
-        (Some(_), Some(node)) if snapshot.facts.claim == Claimed::Ours || snapshot.was_served() => {
-            let (snapshot, outcome) = hold(context, snapshot, &node).await?;
-            Ok((snapshot, binding(node, outcome), None))
-        }
-        (Some(request), _) => {
-            let request = request.clone();
-            requested(context, snapshot, &request).await
-        }
-    }
+pub async fn keep(observer: &Observer, snapshot: DroneSnapshot, node: NodeName) -> Result<Bound, ApiError> {
+    let (snapshot, outcome) = hold(observer, snapshot, &node).await?;
+    Ok((snapshot, binding(node, outcome), None))
 }
 
 fn binding(node: NodeName, outcome: Outcome) -> Binding {
@@ -79,45 +78,49 @@ fn binding(node: NodeName, outcome: Outcome) -> Binding {
 
 /// Makes sure of finalizer and claim of a Drone that is bound.
 async fn hold(
-    context: &Context,
+    observer: &Observer,
     snapshot: DroneSnapshot,
     node: &NodeName,
 ) -> Result<(DroneSnapshot, Outcome), ApiError> {
     let snapshot = if snapshot.facts.guarded {
         snapshot
     } else {
-        guard(context, &snapshot, None).await?
+        guard(observer, &snapshot, None).await?
     };
     if snapshot.facts.claim == Claimed::Ours {
         return Ok((snapshot, Outcome::Ours));
     }
-    let outcome = claims::obtain(context, node, &snapshot.key, snapshot.uid()).await?;
-    let snapshot = DroneSnapshot::of(context, Arc::clone(&snapshot.drone));
+    let outcome = claims::obtain(&observer.cluster, node, &snapshot.key, snapshot.uid()).await?;
+    let snapshot = DroneSnapshot::of(observer, Arc::clone(&snapshot.drone));
     Ok((snapshot, outcome))
 }
 
 /// A user wrote `spec.nodeName`: that node and no other, if its vehicle is free.
-async fn requested(
-    context: &Arc<Context>,
-    snapshot: DroneSnapshot,
-    node: &str,
-) -> Result<(DroneSnapshot, Binding, Option<Duration>), ApiError> {
+///
+/// # Errors
+/// [`ApiError`].
+pub async fn bind_to(binder: &Binder, snapshot: DroneSnapshot, node: &str) -> Result<Bound, ApiError> {
     // Whether it is taken is for the claim to say: several Drones may name the same node.
     let wanted = Wanted {
         only: Some(node),
-        ..wanted(context, &snapshot)
+        ..wanted(binder, &snapshot)
     };
     let name = NodeName::parse(node).ok();
     let reservation = name
         .as_ref()
-        .and_then(|node| reserve(context, &snapshot, node, wanted, |_| false));
+        .and_then(|node| reserve(binder, &snapshot, node, wanted, |_| false));
     let Some(reservation) = reservation else {
-        let facts = name.as_ref().and_then(|node| context.world.node_facts(node));
-        let none = judge(context, wanted, facts.iter().map(|facts| (facts, false)), 1);
-        let claim = context.world.claim(node).filter(|claim| claim.uid != snapshot.uid());
+        let facts = name.as_ref().and_then(|node| binder.observer.world().node_facts(node));
+        let none = judge(binder, wanted, facts.iter().map(|facts| (facts, false)), 1);
+        let claim = binder
+            .observer
+            .world()
+            .claim(node)
+            .filter(|claim| claim.uid != snapshot.uid());
         let holder = claim.filter(|c| {
-            context
-                .world
+            binder
+                .observer
+                .world()
                 .get_drone(&c.holder)
                 .is_some_and(|d| crate::cluster::world::uid(d.as_ref()) == c.uid)
         });
@@ -139,10 +142,10 @@ async fn requested(
         return Ok((snapshot, binding, Some(again)));
     };
     let node = reservation.node.clone();
-    let (snapshot, outcome) = hold(context, snapshot, &node).await?;
+    let (snapshot, outcome) = hold(&binder.observer, snapshot, &node).await?;
     if outcome == Outcome::Ours {
-        context.wakes.nodes.wake(node.clone());
-        context.events.record(
+        binder.observer.cluster.wakes.nodes.wake(node.clone());
+        binder.observer.cluster.events.record(
             &snapshot.drone,
             Note::normal("Bound", format!("bound to the vehicle of node {node}")),
         );
@@ -150,30 +153,31 @@ async fn requested(
     Ok((snapshot, binding(node, outcome), None))
 }
 
-async fn bind(
-    context: &Arc<Context>,
-    snapshot: DroneSnapshot,
-) -> Result<(DroneSnapshot, Binding, Option<Duration>), ApiError> {
+/// Chooses a node for a Drone that has none, claims it, and writes it into the Drone.
+///
+/// # Errors
+/// [`ApiError`].
+pub async fn bind(binder: &Binder, snapshot: DroneSnapshot) -> Result<Bound, ApiError> {
     let mut lost = HashSet::new();
     for _ in 0..TRIES {
-        let reservation = match find(context, &snapshot, &lost) {
+        let reservation = match find(binder, &snapshot, &lost) {
             Ok(reservation) => reservation,
             Err((why, again)) => return Ok((snapshot, Binding::NoFreeVehicle(why), Some(again))),
         };
         let node = &reservation.node;
-        if !is_still_free(context, &snapshot, node).await? {
+        if !is_still_free(binder, &snapshot, node).await? {
             lost.insert(node.clone());
             continue;
         }
-        match claims::obtain(context, node, &snapshot.key, snapshot.uid()).await? {
+        match claims::obtain(&binder.observer.cluster, node, &snapshot.key, snapshot.uid()).await? {
             Outcome::Taken(by) => {
                 tracing::debug!(to = %node, %by, "node is claimed by another Drone");
                 lost.insert(node.clone());
             }
             Outcome::Ours => {
-                let snapshot = guard(context, &snapshot, Some(node)).await?;
+                let snapshot = guard(&binder.observer, &snapshot, Some(node)).await?;
                 tracing::info!(to = %node, "bound");
-                context.events.record(
+                binder.observer.cluster.events.record(
                     &snapshot.drone,
                     Note::normal("Bound", format!("bound to the vehicle of node {node}")),
                 );
@@ -189,16 +193,16 @@ async fn bind(
 }
 
 /// Whether a node that was chosen still does, by asking the API server: a cordon may not have reached the cache.
-async fn is_still_free(context: &Context, snapshot: &DroneSnapshot, node: &NodeName) -> Result<bool, ApiError> {
-    if !confirm::node(context, node).await? {
+async fn is_still_free(binder: &Binder, snapshot: &DroneSnapshot, node: &NodeName) -> Result<bool, ApiError> {
+    if !confirm::node(&binder.observer.cluster, node).await? {
         return Ok(false);
     }
-    let facts = context.world.node_facts(node);
-    let report = context.sessions.current(node);
+    let facts = binder.observer.world().node_facts(node);
+    let report = binder.observer.sessions.current(node);
     Ok(facts.is_some_and(|facts| {
         suits(
-            wanted(context, snapshot),
-            &candidate(context, &facts, false, report.as_deref()),
+            wanted(binder, snapshot),
+            &candidate(binder, &facts, false, report.as_deref()),
         )
     }))
 }
@@ -206,23 +210,23 @@ async fn is_still_free(context: &Context, snapshot: &DroneSnapshot, node: &NodeN
 /// Reserves the best node that there is, but for those `lost`; or why there is none, and when to try again. All nodes are gone
 /// through once for all Drones that request the same, and what was found is judged anew for each Drone.
 fn find(
-    context: &Arc<Context>,
+    binder: &Binder,
     snapshot: &DroneSnapshot,
     lost: &HashSet<NodeName>,
 ) -> Result<Reservation, (String, Duration)> {
-    let wanted = wanted(context, snapshot);
+    let wanted = wanted(binder, snapshot);
     let is_lost = |node: &NodeName| lost.contains(node);
     // A claim from an earlier, unfinished try comes first, so that it does not keep its node from others.
-    let claimed = context.world.claimed_by(snapshot.uid());
-    let again = claimed.and_then(|node| reserve(context, snapshot, &node, wanted, is_lost));
+    let claimed = binder.observer.world().claimed_by(snapshot.uid());
+    let again = claimed.and_then(|node| reserve(binder, snapshot, &node, wanted, is_lost));
     if let Some(reservation) = again {
         return Ok(reservation);
     }
     let (request, mut made) = (VehicleRequest::of(&snapshot.drone), false);
     for _ in 0..MOST_TRIES {
-        match context.world.find(&request, Instant::now()) {
+        match binder.observer.world().find(&request, Instant::now()) {
             Found::Try(node) => {
-                if let Some(reservation) = reserve(context, snapshot, &node, wanted, is_lost) {
+                if let Some(reservation) = reserve(binder, snapshot, &node, wanted, is_lost) {
                     return Ok(reservation);
                 }
             }
@@ -232,9 +236,9 @@ fn find(
             Found::Nothing if made => break,
             Found::Nothing => {
                 made = true;
-                let list = shortlist(context, snapshot, wanted);
+                let list = shortlist(binder, snapshot, wanted);
                 let why = list.none.as_ref().map(ToString::to_string);
-                context.world.keep(&request, list);
+                binder.observer.world().keep(&request, list);
                 if let Some(why) = why {
                     return Err((why, RECHECK));
                 }
@@ -245,12 +249,12 @@ fn find(
 }
 
 /// Goes through all nodes.
-fn shortlist(context: &Context, snapshot: &DroneSnapshot, wanted: Wanted<'_>) -> Shortlist {
+fn shortlist(binder: &Binder, snapshot: &DroneSnapshot, wanted: Wanted<'_>) -> Shortlist {
     let at = Instant::now();
-    let near = where_others_fly(context, snapshot);
-    let (nodes, changes) = context.world.candidates();
+    let near = where_others_fly(&binder.observer, snapshot);
+    let (nodes, changes) = binder.observer.world().candidates();
     let candidates = nodes.iter().map(|(facts, taken)| (facts, *taken));
-    let found = judge(context, Wanted { near, ..wanted }, candidates, SHORT);
+    let found = judge(binder, Wanted { near, ..wanted }, candidates, SHORT);
     let (nodes, none) = match found {
         Ok(nodes) => (VecDeque::from(nodes), None),
         Err(none) => (VecDeque::new(), Some(none)),
@@ -265,25 +269,25 @@ fn shortlist(context: &Context, snapshot: &DroneSnapshot, wanted: Wanted<'_>) ->
 }
 
 /// What a Drone asks of its node, but for where the others fly.
-fn wanted<'a>(context: &Context, snapshot: &'a DroneSnapshot) -> Wanted<'a> {
+fn wanted<'a>(binder: &Binder, snapshot: &'a DroneSnapshot) -> Wanted<'a> {
     Wanted {
         selector: &snapshot.drone.spec.node_selector,
         only: None,
-        more_than: least_battery(context, snapshot),
+        more_than: least_battery(binder.observer.world(), snapshot),
         near: None,
         namespace: &snapshot.key.namespace,
-        granted_only: context.granted_only,
+        granted_only: binder.granted_only,
     }
 }
 
 /// Where a Drone of the same Swarm flies, if one does.
-fn where_others_fly(context: &Context, snapshot: &DroneSnapshot) -> Option<Wgs84> {
+fn where_others_fly(observer: &Observer, snapshot: &DroneSnapshot) -> Option<Wgs84> {
     let (swarm, _) = owner(&snapshot.drone)?;
-    let others = context.world.drones_of_swarm(swarm);
+    let others = observer.world().drones_of_swarm(swarm);
     let nodes = others
         .iter()
         .filter_map(|other| NodeName::parse(other.spec.node_name.as_deref()?).ok());
-    let mut reports = nodes.filter_map(|node| context.sessions.current(&node));
+    let mut reports = nodes.filter_map(|node| observer.sessions.current(&node));
     reports.find_map(|report| {
         report
             .position
@@ -299,9 +303,9 @@ const ABOVE_RELIEF: u8 = 2;
 
 /// A vehicle that would have to be relieved as soon as it is up is of no use to a Swarm, and two such would replace each other
 /// for ever.
-fn least_battery(context: &Context, snapshot: &DroneSnapshot) -> Percent {
+fn least_battery(world: &World, snapshot: &DroneSnapshot) -> Percent {
     let reserve = snapshot.facts.failsafe.reserve;
-    let swarm = owner(&snapshot.drone).and_then(|(swarm, _)| context.world.swarm_of_uid(swarm));
+    let swarm = owner(&snapshot.drone).and_then(|(swarm, _)| world.swarm_of_uid(swarm));
     swarm.map_or(reserve, |swarm| {
         let relief = policy(&swarm).rotate_at.max(reserve);
         let above = Percent::new(relief.get().saturating_add(ABOVE_RELIEF).min(99)).unwrap_or(relief);
@@ -310,21 +314,21 @@ fn least_battery(context: &Context, snapshot: &DroneSnapshot) -> Percent {
 }
 
 fn judge<'a>(
-    context: &Context,
+    binder: &Binder,
     wanted: Wanted<'_>,
     nodes: impl Iterator<Item = (&'a Arc<NodeFacts>, bool)>,
     most: usize,
 ) -> Result<Vec<NodeName>, NoVehicle> {
     let nodes: Vec<_> = nodes
-        .map(|(facts, taken)| (facts, taken, context.sessions.current(&facts.name)))
+        .map(|(facts, taken)| (facts, taken, binder.observer.sessions.current(&facts.name)))
         .collect();
     let candidates = nodes
         .iter()
-        .map(|(facts, taken, report)| candidate(context, facts, *taken, report.as_deref()));
+        .map(|(facts, taken, report)| candidate(binder, facts, *taken, report.as_deref()));
     choose(wanted, candidates, most).map(|best| best.into_iter().cloned().collect())
 }
 
-fn candidate<'a>(context: &Context, facts: &'a NodeFacts, taken: bool, report: Option<&'a Report>) -> Candidate<'a> {
+fn candidate<'a>(binder: &Binder, facts: &'a NodeFacts, taken: bool, report: Option<&'a Report>) -> Candidate<'a> {
     Candidate {
         node: &facts.name,
         labels: &facts.labels,
@@ -332,8 +336,8 @@ fn candidate<'a>(context: &Context, facts: &'a NodeFacts, taken: bool, report: O
         cordoned: facts.cordoned,
         tainted: facts.tainted,
         taken,
-        upgrading: context.upgrades.holds(&facts.name),
-        grounded: context.ground_orders_keep(facts.name.as_str()),
+        upgrading: binder.observer.upgrades.holds(&facts.name),
+        grounded: ground::keep_vehicle(&binder.observer.ground, facts.name.as_str()),
         report,
     }
 }
@@ -341,26 +345,26 @@ fn candidate<'a>(context: &Context, facts: &'a NodeFacts, taken: bool, report: O
 /// Reserves `node` if it does now. The caches are locked while it is judged. One that a user named is not asked whether it is
 /// taken.
 fn reserve(
-    context: &Arc<Context>,
+    binder: &Binder,
     snapshot: &DroneSnapshot,
     node: &NodeName,
     wanted: Wanted<'_>,
     lost: impl Fn(&NodeName) -> bool,
 ) -> Option<Reservation> {
-    let report = context.sessions.current(node);
-    context.world.reserve(snapshot.uid(), node, |facts, taken| {
+    let report = binder.observer.sessions.current(node);
+    binder.observer.world().reserve(snapshot.uid(), node, |facts, taken| {
         let taken = (taken && wanted.only.is_none()) || lost(node);
-        suits(wanted, &candidate(context, facts, taken, report.as_deref()))
+        suits(wanted, &candidate(binder, facts, taken, report.as_deref()))
     })
 }
 
 /// Puts the finalizer on, and the node in, in one write that fails if the object has changed since it was seen.
 async fn guard(
-    context: &Context,
+    observer: &Observer,
     snapshot: &DroneSnapshot,
     node: Option<&NodeName>,
 ) -> Result<DroneSnapshot, ApiError> {
-    let drones: Api<Drone> = Api::namespaced(context.client(), &snapshot.key.namespace);
+    let drones: Api<Drone> = Api::namespaced(observer.cluster.client(), &snapshot.key.namespace);
     let mut finalizers = snapshot.drone.finalizers().to_vec();
     if !snapshot.facts.guarded {
         finalizers.push(labels::LANDED_FINALIZER.to_owned());
@@ -382,8 +386,8 @@ async fn guard(
         drones.patch(&snapshot.key.name, &params, &Patch::Merge(&patch)),
     )
     .await?;
-    context.world.learn_drone(bound.clone());
-    Ok(DroneSnapshot::of(context, Arc::new(bound)))
+    observer.world().learn_drone(bound.clone());
+    Ok(DroneSnapshot::of(observer, Arc::new(bound)))
 }
 
 #[cfg(test)]

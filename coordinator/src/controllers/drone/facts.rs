@@ -2,11 +2,15 @@
 //!
 //! Owns: gathering it from the caches. Must not: call the API or decide.
 
+use crate::cluster::Cluster;
 use crate::cluster::key::Key;
-use crate::cluster::world::{is_guarded, owner, uid};
-use crate::context::Context;
+use crate::cluster::world::{World, is_guarded, owner, uid};
 use crate::controllers::drone::status;
-use crate::ground;
+use crate::controllers::takeoff_slots::TakeoffSlots;
+use crate::controllers::upgrade::Upgrades;
+use crate::ground::{self, Ground as GroundOrders};
+use crate::leadership::leading::Leadership;
+use crate::sessions::Sessions;
 use crds::drone::{OnCoordinatorLoss as Loss, OnLowBattery as Low, Preflight as Look};
 use crds::{Drone, labels};
 use fleet::assignment::{Failsafe, Held, OnCoordinatorLoss, OnLowBattery, Preflight, USUAL_RESERVE};
@@ -21,6 +25,31 @@ use fleet::vehicle::FlightTruth;
 use kube::ResourceExt;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// What the facts of a Drone are gathered from. A copy is the same.
+#[derive(Clone, Debug)]
+pub struct Observer {
+    /// Its object, its Swarm, its node, its claim.
+    pub cluster: Cluster,
+    /// What its agent reports.
+    pub sessions: Arc<Sessions>,
+    /// Whether we may act just now.
+    pub leadership: Leadership,
+    /// The ground orders that cover it.
+    pub ground: GroundOrders,
+    /// Which agents are being replaced by a newer version.
+    pub upgrades: Arc<Upgrades>,
+    /// Which Drones may take off.
+    pub takeoff_slots: Arc<TakeoffSlots>,
+}
+
+impl Observer {
+    /// What was seen of the cluster.
+    #[must_use]
+    pub const fn world(&self) -> &Arc<World> {
+        &self.cluster.world
+    }
+}
 
 /// One Drone as it is seen now.
 #[derive(Clone, Debug)]
@@ -42,19 +71,19 @@ pub struct DroneSnapshot {
 impl DroneSnapshot {
     /// Gathers what is known of `drone`.
     #[must_use]
-    pub fn of(context: &Context, drone: Arc<Drone>) -> Self {
+    pub fn of(observer: &Observer, drone: Arc<Drone>) -> Self {
         let node = drone
             .spec
             .node_name
             .as_deref()
             .and_then(|node| NodeName::parse(node).ok());
-        let report = report(context, &drone);
-        let facts = facts(context, &drone);
+        let report = report(observer, &drone);
+        let facts = facts_with(observer, &drone, report.as_deref());
         Self {
             key: Key::of(drone.as_ref()),
             drone,
             facts,
-            usable: node.as_ref().map(|node| context.world.node_use(node)),
+            usable: node.as_ref().map(|node| observer.world().node_use(node)),
             node,
             report,
         }
@@ -99,29 +128,34 @@ impl DroneSnapshot {
 }
 
 /// What the agent of the node that `drone` names reports, on its open session.
-fn report(context: &Context, drone: &Drone) -> Option<Arc<Report>> {
+fn report(observer: &Observer, drone: &Drone) -> Option<Arc<Report>> {
     let node = NodeName::parse(drone.spec.node_name.as_deref()?).ok()?;
-    context.sessions.current(&node)
+    observer.sessions.current(&node)
 }
 
 /// The facts of `drone`.
 #[must_use]
-pub fn facts(context: &Context, drone: &Drone) -> Facts {
+pub fn facts(observer: &Observer, drone: &Drone) -> Facts {
+    facts_with(observer, drone, report(observer, drone).as_deref())
+}
+
+/// The facts of `drone`, of which its agent has made this `report`.
+fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -> Facts {
     let me = uid(drone);
     let claim = drone
         .spec
         .node_name
         .as_deref()
-        .and_then(|node| context.world.claim(node));
+        .and_then(|node| observer.world().claim(node));
     let swarm = match owner(drone) {
         // Orphaned: its Swarm may have been grounded, and that is not known now. What flies goes on, what is on the ground stays.
         None if drone.labels().contains_key(labels::SWARM) => None,
         None => Some(false),
-        Some((swarm, _)) => context.world.swarm_of_uid(swarm).map(|swarm| swarm.spec.grounded),
+        Some((swarm, _)) => observer.world().swarm_of_uid(swarm).map(|swarm| swarm.spec.grounded),
     };
-    let report = report(context, drone);
-    let ground_mark = ground::mark(context, drone, report.as_deref());
-    let ordered = matches!(ground_mark, Some(GroundMark::Given(_))) || ground::covering(context, drone).is_some();
+    let ground_mark = ground::mark(&observer.ground, drone, report);
+    let ordered =
+        matches!(ground_mark, Some(GroundMark::Given(_))) || ground::covering(&observer.ground, drone).is_some();
     Facts {
         uid: DroneUid(me.to_owned()),
         name: DroneName::from(&Key::of(drone)),
@@ -164,7 +198,7 @@ pub fn facts(context: &Context, drone: &Drone) -> Facts {
         resume_after: u32::try_from(drone.spec.resume_after_takeovers).unwrap_or(0),
         ground_mark,
         reported_flight: drone.status.as_ref().map(status::reported_flight).unwrap_or_default(),
-        lift: lift(context, drone, report.as_deref()),
+        lift: lift(observer, drone, report),
         truth: report.map(|report| report.truth),
         ground: Ground::of(drone.spec.grounded, swarm, ordered),
     }
@@ -185,20 +219,20 @@ fn flight_is_over(drone: &Drone, report: Option<&Report>) -> bool {
 }
 
 /// Whether the vehicle of `drone` may take off, as far as its node and its Swarm go.
-fn lift(context: &Context, drone: &Drone, report: Option<&Report>) -> Lift {
+fn lift(observer: &Observer, drone: &Drone, report: Option<&Report>) -> Lift {
     let node = drone.spec.node_name.as_deref().map(NodeName::parse);
     let Some(Ok(node)) = node else { return Lift::Free };
-    let swarm = owner(drone).filter(|(swarm, _)| context.world.swarm_of_uid(swarm).is_some());
+    let swarm = owner(drone).filter(|(swarm, _)| observer.world().swarm_of_uid(swarm).is_some());
     let flies = report.is_some_and(|report| matches!(report.truth, FlightTruth::Airborne(_)));
     // It stays down by itself, and an order to would make it forget that.
     let over = flight_is_over(drone, report);
-    match node_use::lift(context.world.node_use(&node), swarm.is_some()) {
+    match node_use::lift(observer.world().node_use(&node), swarm.is_some()) {
         Lift::Down => Lift::Down,
         _ if over => Lift::Free,
         Lift::Stay(why) => Lift::Stay(why),
-        Lift::Free if !context.leadership.acts() => Lift::Stay(NoLift::Doubt),
-        Lift::Free if context.upgrades.holds(&node) => Lift::Stay(NoLift::Upgrade),
-        Lift::Free if swarm.is_some_and(|(swarm, _)| !context.takeoff_slots.has(swarm, uid(drone), flies)) => {
+        Lift::Free if !observer.leadership.state.acts() => Lift::Stay(NoLift::Doubt),
+        Lift::Free if observer.upgrades.holds(&node) => Lift::Stay(NoLift::Upgrade),
+        Lift::Free if swarm.is_some_and(|(swarm, _)| !observer.takeoff_slots.has(swarm, uid(drone), flies)) => {
             Lift::Stay(NoLift::TakeoffSlot)
         }
         Lift::Free => Lift::Free,

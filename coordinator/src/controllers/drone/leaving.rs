@@ -3,57 +3,22 @@
 //! Owns: the finalizer's removal. Must not: judge; [`fleet::safety::may_release`] does (invariant 4).
 
 use crate::cluster::api::{self, ApiError};
-use crate::cluster::claims;
 use crate::cluster::events::Note;
-use crate::context::Context;
+use crate::controllers::drone::DroneController;
 use crate::controllers::drone::facts::DroneSnapshot;
-use crate::controllers::drone::status;
 use crds::{Drone, labels};
-use fleet::drone::Claimed;
-use fleet::drone::status::Binding;
-use fleet::safety::{LastDesired, Release, may_release};
+use fleet::safety::Release;
 use kube::ResourceExt;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::json;
-use std::time::Duration;
 
-/// Lets the Drone go, or says why it stays.
+/// Removes the finalizer, because of `release`.
 ///
 /// # Errors
 /// [`ApiError`].
-pub async fn reconcile(context: &Context, snapshot: &DroneSnapshot) -> Result<Option<Duration>, ApiError> {
-    if !snapshot.facts.guarded {
-        return Ok(None);
-    }
-    let served = snapshot.was_served();
-    if let (Some(node), true, Claimed::Nobody, false) =
-        (&snapshot.node, served, snapshot.facts.claim, snapshot.held_by_agent())
-    {
-        // Its agent is ordered to land only under a claim; the old one was removed by hand. If another Drone has it by
-        // now, the node has gone over to that one, and an operator has to say what is true.
-        claims::obtain(context, node, &snapshot.key, snapshot.uid()).await?;
-    }
-    let forced = snapshot
-        .drone
-        .annotations()
-        .get(labels::FORCE_RELEASE)
-        .is_some_and(|value| value == snapshot.uid());
-    let desired = LastDesired {
-        uid: &snapshot.facts.uid,
-        term: context.term,
-        generation: snapshot.facts.generation,
-    };
-    match may_release(desired, served, snapshot.report.as_deref(), forced) {
-        Ok(release) => let_go(context, snapshot, release).await,
-        Err(kept) => {
-            let binding = snapshot.node.clone().map_or(Binding::NotYet, Binding::Bound);
-            status::write(context, snapshot, &binding, Some(kept)).await
-        }
-    }
-}
-
-async fn let_go(context: &Context, snapshot: &DroneSnapshot, release: Release) -> Result<Option<Duration>, ApiError> {
-    let drones: Api<Drone> = Api::namespaced(context.client(), &snapshot.key.namespace);
+pub async fn let_go(controller: &DroneController, snapshot: &DroneSnapshot, release: Release) -> Result<(), ApiError> {
+    let cluster = &controller.observer().cluster;
+    let drones: Api<Drone> = Api::namespaced(cluster.client(), &snapshot.key.namespace);
     let rest: Vec<&String> = snapshot
         .drone
         .finalizers()
@@ -75,19 +40,22 @@ async fn let_go(context: &Context, snapshot: &DroneSnapshot, release: Release) -
     )
     .await
     {
-        Ok(released) => context.world.learn_drone(released),
+        Ok(released) => cluster.world.learn_drone(released),
         Err(error) if error.is_not_found() => {}
         Err(error) => return Err(error),
     }
-    context.drone_paces.forget(snapshot.uid());
-    context.takeoff_slots.forget(context, &snapshot.drone);
-    context.heights.forget(snapshot.uid());
-    context.assessments.forget(&snapshot.drone);
+    controller.paces.forget(snapshot.uid());
+    controller
+        .observer()
+        .takeoff_slots
+        .forget(&cluster.world, &snapshot.drone);
+    controller.heights.forget(snapshot.uid());
+    controller.assessments.forget(&snapshot.drone);
     match release {
         Release::NeverBound => tracing::info!("released: it never had a vehicle"),
         Release::Landed => {
             tracing::info!("released: its vehicle is landed and disarmed");
-            context.events.record(
+            cluster.events.record(
                 &snapshot.drone,
                 Note::normal("Released", "its vehicle is landed and disarmed"),
             );
@@ -95,10 +63,10 @@ async fn let_go(context: &Context, snapshot: &DroneSnapshot, release: Release) -
         Release::Forced => {
             tracing::warn!("released by force: its vehicle was not seen landed and disarmed");
             let text = "released by force: its vehicle was not seen landed and disarmed";
-            context
+            cluster
                 .events
                 .record(&snapshot.drone, Note::warning("ReleasedByForce", text));
         }
     }
-    Ok(None)
+    Ok(())
 }

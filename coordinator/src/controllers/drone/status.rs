@@ -4,8 +4,9 @@
 //! Must not: decide what is the case; [`fleet::drone::status`] does.
 
 use crate::cluster::api::{self, ApiError};
-use crate::context::Context;
-use crate::controllers::drone::facts::DroneSnapshot;
+use crate::controllers::drone::DroneController;
+use crate::controllers::drone::apply::Applied;
+use crate::controllers::drone::facts::{DroneSnapshot, Observer};
 use crate::controllers::drone::heights::check_again;
 use crate::controllers::drone::notes::notes;
 use crate::controllers::drone::pacing::{Due, Urgency};
@@ -16,7 +17,6 @@ use fleet::drone::status::deviations::ALARMS;
 use fleet::drone::status::{Binding, Phase, Question, Status, status};
 use fleet::flight_record::{ReportedFlight, SoFar};
 use fleet::report::Report;
-use fleet::safety::Keep;
 use fleet::vehicle::Autopilot;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::Timestamp;
@@ -29,29 +29,30 @@ use tokio::time::Instant;
 /// long flight keeps to its budget of eight. Live figures come with the fleet service.
 const BATTERY_STEP: i32 = 25;
 
-/// Writes the Drone's status if it says something new, or says when to reconcile again.
+/// Writes the status of a Drone for which was done what was decided, if it says something new, or says when to reconcile again.
 ///
 /// # Errors
 /// [`ApiError`].
-pub async fn write(
-    context: &Context,
-    snapshot: &DroneSnapshot,
-    binding: &Binding,
-    kept: Option<Keep>,
-) -> Result<Option<Duration>, ApiError> {
+pub async fn write(controller: &DroneController, applied: &Applied) -> Result<Option<Duration>, ApiError> {
+    let (snapshot, binding) = (applied.snapshot(), applied.binding());
+    let Observer {
+        cluster, leadership, ..
+    } = controller.observer();
     let report = snapshot.report.as_deref();
-    let height = context.heights.see(snapshot, context.leadership.now());
+    let height = controller.heights.see(snapshot, leadership.state.now());
     let again = check_again(height);
     let sooner = |delay| Some(again.map_or(delay, |again| again.min(delay)));
     let new = status(&Question {
         drone: &snapshot.facts,
         binding,
         report,
-        kept,
+        kept: applied.kept(),
         height,
     });
     let old = snapshot.drone.status.clone().unwrap_or_default();
-    if let Some(grace) = grace(context, snapshot).filter(|_| old.phase.is_some() && old.node_name.is_some()) {
+    if let Some(grace) =
+        grace(controller.observer(), snapshot).filter(|_| old.phase.is_some() && old.node_name.is_some())
+    {
         return Ok(sooner(grace));
     }
     let next = assemble(
@@ -63,22 +64,22 @@ pub async fn write(
         snapshot.facts.generation,
         Timestamp::now(),
     );
-    match context
-        .drone_paces
+    match controller
+        .paces
         .due(snapshot.uid(), urgency(&old, &next), Instant::now())
     {
         Due::Never => return Ok(again),
         Due::In(delay) => return Ok(sooner(delay)),
         Due::Now => {}
     }
-    let drones: Api<Drone> = Api::namespaced(context.client(), &snapshot.key.namespace);
+    let drones: Api<Drone> = Api::namespaced(cluster.client(), &snapshot.key.namespace);
     let patch = json!({
         "apiVersion": "skein.dev/v1alpha1",
         "kind": "Drone",
         "metadata": {"name": snapshot.key.name, "uid": snapshot.uid()},
         "status": next,
     });
-    if context.ending.is_cancelled() {
+    if leadership.ending.is_cancelled() {
         // Sessions end because we do; that says nothing about vehicles.
         return Ok(None);
     }
@@ -88,8 +89,8 @@ pub async fn write(
         drones.patch_status(&snapshot.key.name, &params, &Patch::Apply(&patch)),
     )
     .await?;
-    context.drone_paces.written(snapshot.uid(), Instant::now());
-    context.world.learn_drone(written);
+    controller.paces.written(snapshot.uid(), Instant::now());
+    cluster.world.learn_drone(written);
     let (from, to) = (
         old.phase.as_deref().unwrap_or("none"),
         next.phase.as_deref().unwrap_or("none"),
@@ -98,17 +99,17 @@ pub async fn write(
         tracing::info!(from, to, "phase changed");
     }
     for note in notes(&old, &next) {
-        context.events.record(&snapshot.drone, note);
+        cluster.events.record(&snapshot.drone, note);
     }
     Ok(again)
 }
 
 /// While agents find their way to a coordinator that has just started, their silence is no news; how long that still holds.
 /// It only holds back what people are shown: nothing is decided on an old report.
-fn grace(context: &Context, snapshot: &DroneSnapshot) -> Option<Duration> {
+fn grace(observer: &Observer, snapshot: &DroneSnapshot) -> Option<Duration> {
     let node = snapshot.node.as_ref()?;
-    let unheard = context.sessions.snapshot(node).report.is_none();
-    context.grace_left().filter(|_| unheard)
+    let unheard = observer.sessions.snapshot(node).report.is_none();
+    observer.leadership.grace_left().filter(|_| unheard)
 }
 
 /// How much the change from `old` to `next` matters. A mode that changes on the way up or down goes with the next write.

@@ -3,13 +3,15 @@
 //! Owns: gathering it for [`fleet::swarm::assessment`], [`member`], and [`Assessments`]: which of them should be replaced, so
 //! that it is reconciled when that changes and not at every report. Must not: decide.
 
+use crate::cluster::Cluster;
 use crate::cluster::key::Key;
-use crate::cluster::world::{owner, uid};
-use crate::context::Context;
+use crate::cluster::world::{World, owner, uid};
 use crate::controllers::drone::facts::DroneSnapshot;
+use crate::controllers::swarm::SwarmController;
 use crate::controllers::takeoff_slots::policy;
 use crds::{Drone, Swarm};
 use fleet::drone::Ground;
+use fleet::ids::NodeName;
 use fleet::report::Report;
 use fleet::swarm::assessment::{self, Assessment, Known};
 use fleet::swarm::placement::{Place, Placement, placement};
@@ -95,8 +97,8 @@ impl Assessments {
 }
 
 /// Whether a Drone was found tired at the last reconcile.
-fn was_tired(context: &Context, swarm: &Swarm, snapshot: &DroneSnapshot) -> bool {
-    let all = context.assessments.lock();
+fn was_tired(assessments: &Assessments, swarm: &Swarm, snapshot: &DroneSnapshot) -> bool {
+    let all = assessments.lock();
     let assessment = all
         .get(uid(swarm))
         .and_then(|assessments| assessments.all.get(snapshot.uid()));
@@ -104,17 +106,15 @@ fn was_tired(context: &Context, swarm: &Swarm, snapshot: &DroneSnapshot) -> bool
 }
 
 /// Takes in the snapshot of a Drone; wakes its Swarm if its plan may depend on it. Says when to check again at the latest.
-pub fn see(context: &Context, snapshot: &DroneSnapshot) -> Option<Duration> {
-    let swarm = owner(&snapshot.drone).and_then(|(uid, _)| context.world.swarm_of_uid(uid))?;
+pub fn see(cluster: &Cluster, assessments: &Assessments, snapshot: &DroneSnapshot) -> Option<Duration> {
+    let world = &cluster.world;
+    let swarm = owner(&snapshot.drone).and_then(|(uid, _)| world.swarm_of_uid(uid))?;
     let policy = policy(&swarm);
-    let service = service(context, &swarm, snapshot);
+    let service = service(world, assessments, &swarm, snapshot);
     let assessment = assess(snapshot, &service, &policy);
-    let is_there = || context.world.is_member(uid(swarm.as_ref()), snapshot.uid());
-    if context
-        .assessments
-        .put(uid(swarm.as_ref()), snapshot.uid(), assessment, is_there)
-    {
-        context.wakes.swarms.wake(Key::of(swarm.as_ref()));
+    let is_there = || world.is_member(uid(swarm.as_ref()), snapshot.uid());
+    if assessments.put(uid(swarm.as_ref()), snapshot.uid(), assessment, is_there) {
+        cluster.wakes.swarms.wake(Key::of(swarm.as_ref()));
     }
     let near = |percent: u8| percent > policy.rotate_at.get() && percent <= policy.rotate_at.get().saturating_add(NEAR);
     let tiring = matches!(service.serving, Serving::Flying { .. }) && service.battery.is_some_and(|b| near(b.get()));
@@ -124,11 +124,14 @@ pub fn see(context: &Context, snapshot: &DroneSnapshot) -> Option<Duration> {
 
 /// A Drone of `swarm`, as its plan wants to know it.
 #[must_use]
-pub fn member(context: &Context, swarm: &Swarm, drone: &Arc<Drone>, now: Instant) -> Member {
-    let snapshot = DroneSnapshot::of(context, Arc::clone(drone));
-    let service = service(context, swarm, &snapshot);
+pub fn member(controller: &SwarmController, swarm: &Swarm, drone: &Arc<Drone>, now: Instant) -> Member {
+    let SwarmController {
+        observer, assessments, ..
+    } = controller;
+    let snapshot = DroneSnapshot::of(observer, Arc::clone(drone));
+    let service = service(observer.world(), assessments, swarm, &snapshot);
     let assessment = assess(&snapshot, &service, &policy(swarm));
-    let leaving = snapshot.facts.deleting || context.expectations.expects_deletion(snapshot.uid(), now);
+    let leaving = snapshot.facts.deleting || controller.expectations.expects_deletion(snapshot.uid(), now);
     Member {
         serving: service.serving,
         ready: assessment.ready,
@@ -157,32 +160,33 @@ fn battery(snapshot: &DroneSnapshot) -> Option<Percent> {
     snapshot.report.as_ref()?.battery?.remaining
 }
 
-fn service(context: &Context, swarm: &Swarm, snapshot: &DroneSnapshot) -> Service {
+fn service(world: &World, assessments: &Assessments, swarm: &Swarm, snapshot: &DroneSnapshot) -> Service {
     let report = snapshot.report.as_deref();
     let serving = serving(snapshot);
     Service {
         serving,
         over: report.is_some_and(Report::flight_is_over),
-        was_tired: was_tired(context, swarm, snapshot),
+        was_tired: was_tired(assessments, swarm, snapshot),
         armed: report.is_some_and(|report| report.truth == FlightTruth::ArmedOnGround),
         battery: battery(snapshot),
         node: snapshot.usable,
         unknown_for: unknown_for(&snapshot.drone, Timestamp::now()).filter(|_| serving == Serving::Unknown),
-        misplaced: placed(context, swarm, snapshot) == Placement::Misplaced,
+        misplaced: placed(world, swarm, &snapshot.drone) == Placement::Misplaced,
     }
 }
 
 /// What the node selector of `swarm` means for a Drone that it has.
 #[must_use]
-pub fn placed(context: &Context, swarm: &Swarm, snapshot: &DroneSnapshot) -> Placement {
+pub fn placed(world: &World, swarm: &Swarm, drone: &Drone) -> Placement {
     let wanted = swarm.spec.drone_node_selector();
-    let facts = snapshot.node.as_ref().and_then(|node| context.world.node_facts(node));
-    let place = match (&snapshot.drone.spec.node_name, &facts) {
+    let node = drone.spec.node_name.as_deref();
+    let facts = node.and_then(|node| world.node_facts(&NodeName::parse(node).ok()?));
+    let place = match (node, &facts) {
         (None, _) => Place::Nowhere,
         (Some(_), Some(facts)) => Place::On(&facts.labels),
         (Some(_), None) => Place::Unknown,
     };
-    placement(&snapshot.drone.spec.node_selector, &wanted, place)
+    placement(&drone.spec.node_selector, &wanted, place)
 }
 
 fn assess(snapshot: &DroneSnapshot, service: &Service, policy: &Policy) -> Assessment {

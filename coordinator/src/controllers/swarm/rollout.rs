@@ -5,11 +5,11 @@
 //! replaced instead ([`fleet::swarm::placement`]). Must not: choose which is next ([`fleet::swarm::rollout`] does), or touch
 //! what is said of one Drone alone: its node, its ground order, its takeovers.
 
+use crate::cluster::Cluster;
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::key::Key;
-use crate::cluster::world::uid;
-use crate::context::Context;
-use crate::controllers::drone::facts::DroneSnapshot;
+use crate::cluster::world::{World, uid};
+use crate::controllers::drone::facts::{DroneSnapshot, Observer};
 use crate::controllers::swarm::members::{has_taken, placed, serving};
 use crds::{Drone, Swarm, labels};
 use fleet::ids::DroneUid;
@@ -29,10 +29,10 @@ const CONCURRENCY: usize = 8;
 ///
 /// # Errors
 /// [`ApiError`], the first.
-pub async fn roll(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Result<(), ApiError> {
+pub async fn roll(observer: &Observer, swarm: &Swarm, drones: &[Arc<Drone>]) -> Result<(), ApiError> {
     let differs = |drone: &Arc<Drone>| {
         let stays = drone.metadata.deletion_timestamp.is_none();
-        stays && (differs_in_flight(swarm, drone) || takes(context, swarm, drone))
+        stays && (differs_in_flight(swarm, drone) || takes(observer.world(), swarm, drone))
     };
     if swarm.metadata.deletion_timestamp.is_some() || !drones.iter().any(differs) {
         return Ok(());
@@ -40,7 +40,7 @@ pub async fn roll(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
     let live = drones
         .iter()
         .filter(|drone| drone.metadata.deletion_timestamp.is_none());
-    let updates: Vec<Update> = live.map(|drone| update(context, swarm, drone)).collect();
+    let updates: Vec<Update> = live.map(|drone| update(observer, swarm, drone)).collect();
     let at_once = usize::try_from(swarm.spec.max_unavailable).unwrap_or_default().max(1);
     let chosen = due(&updates, at_once);
     if chosen.is_empty() {
@@ -50,16 +50,15 @@ pub async fn roll(context: &Context, swarm: &Swarm, drones: &[Arc<Drone>]) -> Re
     let chosen: HashSet<DroneUid> = chosen.into_iter().collect();
     let is_chosen = |drone: &Arc<Drone>| chosen.contains(&DroneUid(uid(drone.as_ref()).to_owned()));
     let chosen: Vec<Arc<Drone>> = drones.iter().filter(|drone| is_chosen(drone)).cloned().collect();
-    let calls = chosen.into_iter().map(|drone| write(context, swarm, drone));
+    let calls = chosen.into_iter().map(|drone| write(&observer.cluster, swarm, drone));
     let results: Vec<_> = stream::iter(calls).buffer_unordered(CONCURRENCY).collect().await;
     results.into_iter().collect()
 }
 
 /// Whether a Drone can have the changed nodeSelector where it is.
-fn takes(context: &Context, swarm: &Swarm, drone: &Arc<Drone>) -> bool {
+fn takes(world: &World, swarm: &Swarm, drone: &Drone) -> bool {
     // Nothing more has to be compared while nothing has changed.
-    *swarm.spec.drone_node_selector() != drone.spec.node_selector
-        && placed(context, swarm, &DroneSnapshot::of(context, Arc::clone(drone))) == Placement::Takes
+    *swarm.spec.drone_node_selector() != drone.spec.node_selector && placed(world, swarm, drone) == Placement::Takes
 }
 
 /// Whether the template of `swarm` has yet to be brought to `drone`, or to another in its place.
@@ -83,23 +82,23 @@ fn selector_patch(has: &Labels, wanted: &Labels) -> Value {
     gone.chain(there).collect::<serde_json::Map<_, _>>().into()
 }
 
-fn update(context: &Context, swarm: &Swarm, drone: &Arc<Drone>) -> Update {
-    let snapshot = DroneSnapshot::of(context, Arc::clone(drone));
+fn update(observer: &Observer, swarm: &Swarm, drone: &Arc<Drone>) -> Update {
+    let snapshot = DroneSnapshot::of(observer, Arc::clone(drone));
     Update {
         name: drone.name_any(),
         serving: serving(&snapshot),
-        outdated: differs_in_flight(swarm, drone) || takes(context, swarm, drone),
+        outdated: differs_in_flight(swarm, drone) || takes(observer.world(), swarm, drone),
         // One without a vehicle has no agent that could act on it: it takes up what is asked of it at once.
         changing: snapshot.was_served() && !has_taken(&snapshot),
         uid: snapshot.facts.uid,
     }
 }
 
-async fn write(context: &Context, swarm: &Swarm, drone: Arc<Drone>) -> Result<(), ApiError> {
-    let takes_selector = takes(context, swarm, &drone);
+async fn write(cluster: &Cluster, swarm: &Swarm, drone: Arc<Drone>) -> Result<(), ApiError> {
+    let takes_selector = takes(&cluster.world, swarm, &drone);
     let drone = drone.as_ref();
     let key = Key::of(drone);
-    let drones: Api<Drone> = Api::namespaced(context.client(), &key.namespace);
+    let drones: Api<Drone> = Api::namespaced(cluster.client(), &key.namespace);
     let wanted = swarm.spec.drone_spec();
     let mut patch = json!({
         "metadata": {"uid": uid(drone), "resourceVersion": drone.metadata.resource_version},
@@ -115,7 +114,7 @@ async fn write(context: &Context, swarm: &Swarm, drone: Arc<Drone>) -> Result<()
     let patch = Patch::Merge(&patch);
     let written = drones.patch(&key.name, &params, &patch);
     let written = api::call("bring a changed template to a Drone", written).await?;
-    context.world.learn_drone(written);
+    cluster.world.learn_drone(written);
     Ok(())
 }
 

@@ -4,13 +4,15 @@
 
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::key::Key;
+use crate::cluster::selection::swarm_label;
 use crate::cluster::world::uid;
-use crate::context::Context;
+use crate::controllers::drone::facts::Observer;
 use crate::controllers::drone::pacing::{Due, Urgency};
 use crate::controllers::drone::status::condition;
+use crate::controllers::swarm::SwarmController;
 use crate::controllers::swarm::rollout::is_outdated;
 use crate::controllers::takeoff_slots::bounds;
-use crate::ground;
+use crate::ground::{self, Ground};
 use crds::{Drone, Swarm, SwarmStatus, labels};
 use fleet::swarm::{Readiness, Tally, readiness};
 use k8s_openapi::jiff::Timestamp;
@@ -24,27 +26,21 @@ use tokio::time::Instant;
 /// So many names are in the status.
 const MOST_NAMES: usize = 100;
 
-/// Longest value of a label.
-const LONGEST_LABEL: usize = 63;
-
-/// The label that all Drones of `swarm` carry.
-#[must_use]
-pub fn selector(swarm: &Swarm) -> Option<(String, String)> {
-    let name = swarm.name_any();
-    // A longer name is no label value; the owner reference is what counts.
-    (name.len() <= LONGEST_LABEL).then(|| (labels::SWARM.to_owned(), name))
-}
-
 /// Writes the Swarm's status if it says something new, or says when to reconcile again. `trouble` is why Drones could not be
 /// made or removed.
 ///
 /// # Errors
 /// [`ApiError`].
-pub async fn write(context: &Context, swarm: &Swarm, trouble: Option<String>) -> Result<Option<Duration>, ApiError> {
-    let drones = context.world.drones_of_swarm(uid(swarm));
+pub async fn write(
+    controller: &SwarmController,
+    swarm: &Swarm,
+    trouble: Option<String>,
+) -> Result<Option<Duration>, ApiError> {
+    let Observer { cluster, ground, .. } = &controller.observer;
+    let drones = cluster.world.drones_of_swarm(uid(swarm));
     let old = swarm.status.clone().unwrap_or_default();
-    let calm = context.assessments.calm(uid(swarm));
-    let grounded = swarm.spec.grounded || covered(context, &drones);
+    let calm = controller.assessments.calm(uid(swarm));
+    let grounded = swarm.spec.grounded || covered(ground, &drones);
     let next = assemble(swarm, &old, (&drones, grounded), calm, trouble, Timestamp::now());
     let ready = |s: &SwarmStatus| s.conditions.iter().any(|c| c.type_ == "Ready" && c.status == "True");
     let urgency = match (old == next, ready(&next) && !ready(&old)) {
@@ -52,13 +48,13 @@ pub async fn write(context: &Context, swarm: &Swarm, trouble: Option<String>) ->
         (false, true) => Urgency::Now,
         (false, false) => Urgency::Soon,
     };
-    match context.swarm_paces.due(uid(swarm), urgency, Instant::now()) {
+    match controller.paces.due(uid(swarm), urgency, Instant::now()) {
         Due::Never => return Ok(None),
         Due::In(delay) => return Ok(Some(delay)),
         Due::Now => {}
     }
     let key = Key::of(swarm);
-    let swarms: Api<Swarm> = Api::namespaced(context.client(), &key.namespace);
+    let swarms: Api<Swarm> = Api::namespaced(cluster.client(), &key.namespace);
     let patch = json!({
         "apiVersion": "skein.dev/v1alpha1",
         "kind": "Swarm",
@@ -71,14 +67,14 @@ pub async fn write(context: &Context, swarm: &Swarm, trouble: Option<String>) ->
         swarms.patch_status(&key.name, &params, &Patch::Apply(&patch)),
     )
     .await?;
-    context.swarm_paces.written(uid(swarm), Instant::now());
-    context.world.learn_swarm(written);
+    controller.paces.written(uid(swarm), Instant::now());
+    cluster.world.learn_swarm(written);
     Ok(None)
 }
 
 /// Whether ground orders keep all Drones of a Swarm down.
-fn covered(context: &Context, drones: &[Arc<Drone>]) -> bool {
-    !drones.is_empty() && drones.iter().all(|drone| ground::covering(context, drone).is_some())
+fn covered(ground: &Ground, drones: &[Arc<Drone>]) -> bool {
+    !drones.is_empty() && drones.iter().all(|drone| ground::covering(ground, drone).is_some())
 }
 
 fn assemble(
@@ -136,7 +132,7 @@ fn assemble(
         assigned_drones: small(tally.assigned),
         flying_drones: small(flying),
         unknown_drones: small(tally.unknown),
-        selector: selector(swarm).map(|(key, value)| format!("{key}={value}")),
+        selector: swarm_label(swarm).map(|(key, value)| format!("{key}={value}")),
         drone_names: names.collect(),
         observed_generation: Some(generation),
         conditions,

@@ -5,9 +5,9 @@
 //! That controller keeps a ControllerRevision for each template that there was. Before it says in `status.observedGeneration`
 //! that it has seen a change, it has made one for it, or given the one that there was for it the highest number.
 
+use crate::cluster::Cluster;
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::world::uid;
-use crate::context::Context;
 use crate::controllers::upgrade::pods::REVISION;
 use k8s_openapi::api::apps::v1::{ControllerRevision, DaemonSet};
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -38,8 +38,8 @@ pub struct Agents {
 ///
 /// # Errors
 /// [`ApiError`].
-pub async fn ask(context: &Context, before: Option<&Agents>) -> Result<Option<Agents>, ApiError> {
-    let sets: Api<DaemonSet> = Api::namespaced(context.client(), &context.namespace);
+pub async fn ask(cluster: &Cluster, before: Option<&Agents>) -> Result<Option<Agents>, ApiError> {
+    let sets: Api<DaemonSet> = Api::namespaced(cluster.client(), &cluster.namespace);
     let set = match api::call("get the DaemonSet of the agents", sets.get(NAME)).await {
         Ok(set) => set,
         Err(error) if error.is_not_found() => return Ok(None),
@@ -62,7 +62,7 @@ pub async fn ask(context: &Context, before: Option<&Agents>) -> Result<Option<Ag
         Some(_) | None => None,
     };
     if agents.newest.is_none() {
-        let revisions: Api<ControllerRevision> = Api::namespaced(context.client(), &context.namespace);
+        let revisions: Api<ControllerRevision> = Api::namespaced(cluster.client(), &cluster.namespace);
         let ours = ListParams::default().labels(LABEL);
         let listed = api::call("list the revisions of the agents", revisions.list(&ours)).await?;
         agents.newest = newest(&listed.items, &agents.uid);

@@ -18,7 +18,7 @@ fn keeper(made: SystemTime) -> Keeper {
         cluster: None,
     };
     Keeper {
-        client: crate::context::Client::new(Scripted::new().client()),
+        client: crate::cluster::client::Client::new(Scripted::new().client()),
         namespace: "here".to_owned(),
         security: ClusterSecurity {
             tls_dir: None,

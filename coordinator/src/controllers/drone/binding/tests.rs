@@ -1,10 +1,15 @@
 //! What was found for one Drone is judged anew for the next.
 
 use super::*;
+use crate::cluster::Cluster;
 use crate::cluster::key::Key;
 use crate::cluster::world::{Change, Wakes, World};
+use crate::controllers::upgrade::Upgrades;
+use crate::ground::Ground;
+use crate::leadership::leading::Leadership;
+use crate::metrics::Metrics;
 use crate::server::auth::scripted::Scripted;
-use crate::{Metrics, Security, Setup};
+use crate::sessions::Sessions;
 use crds::{DroneSpec, Swarm, SwarmSpec};
 use fleet::ids::Term;
 use fleet::vehicle::{Battery, Charge, FlightTruth};
@@ -14,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Three vehicles, the first being the best, and Drones of one Swarm.
 struct Field {
-    context: Arc<Context>,
+    binder: Binder,
     epochs: Vec<u64>,
 }
 
@@ -26,34 +31,31 @@ fn name(node: &str) -> NodeName {
 
 impl Field {
     fn new() -> Self {
-        let setup = Setup {
-            client: Scripted::new().client(),
-            namespace: "here".into(),
-            identity: "me".into(),
-            alone: true,
-            pod_ip: None,
-            agents_become_nodes: false,
-            upgrades: None,
-            granted_vehicles_only: false,
-            metrics: Metrics::default(),
-            security: Security::Plaintext,
+        let (world, metrics) = (Arc::new(World::new(Wakes::default())), Metrics::default());
+        let client = Scripted::new().client();
+        let (cluster, _) = Cluster::new(client, "here", Arc::clone(&world), metrics.clone());
+        let sessions = Sessions::new(Arc::clone(&world), world.wakes().nodes, metrics.clone());
+        let sessions = Arc::new(sessions);
+        let ending = CancellationToken::new();
+        let observer = Observer {
+            ground: Ground::new(cluster.clone(), Arc::clone(&sessions), metrics),
+            upgrades: Arc::new(Upgrades::new(None)),
+            takeoff_slots: Arc::default(),
+            leadership: Leadership::new((Term(1), false), Arc::default(), ending, false, world),
+            cluster,
+            sessions,
         };
-        let world = Arc::new(World::new(Wakes::default()));
-        let (context, _) = Context::new(
-            &setup,
-            (Term(1), false),
-            Arc::default(),
-            world,
-            CancellationToken::new(),
-        );
         let mut field = Self {
-            context: Arc::new(context),
+            binder: Binder {
+                observer,
+                granted_only: false,
+            },
             epochs: vec![],
         };
         field.swarm(1, 30);
         for (node, percent) in NODES.into_iter().zip([95, 85, 75]) {
             field.node(node, false);
-            let opened = field.context.sessions.open(&name(node), 1).unwrap();
+            let opened = field.binder.observer.sessions.open(&name(node), 1).unwrap();
             field.epochs.push(opened.epoch);
             field.report(node, percent, FlightTruth::Disarmed);
         }
@@ -66,7 +68,7 @@ impl Field {
         swarm.metadata.namespace = Some("north".into());
         swarm.metadata.uid = Some("s".into());
         swarm.metadata.resource_version = Some(version.to_string());
-        self.context.world.swarm(Change::Is(Arc::new(swarm)));
+        self.binder.observer.world().swarm(Change::Is(Arc::new(swarm)));
     }
 
     fn node(&self, node: &str, cordoned: bool) {
@@ -84,7 +86,7 @@ impl Field {
             }]),
             ..NodeStatus::default()
         });
-        self.context.world.node(Change::Is(Arc::new(object)));
+        self.binder.observer.world().node(Change::Is(Arc::new(object)));
     }
 
     fn report(&self, node: &str, percent: u8, truth: FlightTruth) {
@@ -99,7 +101,10 @@ impl Field {
             }),
             ..Report::of_nothing(name(node))
         };
-        self.context.sessions.report(&name(node), self.epochs[at], report);
+        self.binder
+            .observer
+            .sessions
+            .report(&name(node), self.epochs[at], report);
     }
 
     fn drone(&self, name: &str, node: Option<&str>) -> DroneSnapshot {
@@ -116,12 +121,12 @@ impl Field {
             block_owner_deletion: None,
         }]);
         let drone = Arc::new(drone);
-        self.context.world.drone(Change::Is(Arc::clone(&drone)));
-        DroneSnapshot::of(&self.context, drone)
+        self.binder.observer.world().drone(Change::Is(Arc::clone(&drone)));
+        DroneSnapshot::of(&self.binder.observer, drone)
     }
 
     fn find(&self, snapshot: &DroneSnapshot) -> Result<Reservation, (String, Duration)> {
-        find(&self.context, snapshot, &HashSet::new())
+        find(&self.binder, snapshot, &HashSet::new())
     }
 
     /// What the Drone `b` finds after `a` has found the best, and then `change`.
@@ -145,9 +150,9 @@ async fn a_vehicle_that_was_found_for_another_is_judged_anew() {
     assert_eq!(Field::second(tired), found("n3"), "too little for the Swarm");
     let armed = |field: &Field| field.report("n2", 85, FlightTruth::ArmedOnGround);
     assert_eq!(Field::second(armed), found("n3"), "somebody else has armed it");
-    let silent = |field: &Field| field.context.sessions.close(&name("n2"), field.epochs[1]);
+    let silent = |field: &Field| field.binder.observer.sessions.close(&name("n2"), field.epochs[1]);
     assert_eq!(Field::second(silent), found("n3"), "its agent is gone");
-    let gone = |field: &Field| field.context.world.node(Change::Gone(Key::new("", "n2")));
+    let gone = |field: &Field| field.binder.observer.world().node(Change::Gone(Key::new("", "n2")));
     assert_eq!(Field::second(gone), found("n3"), "its node is gone");
     let taken = |field: &Field| drop(field.drone("another", Some("n2")));
     assert_eq!(Field::second(taken), found("n3"), "it serves another");
@@ -177,11 +182,24 @@ async fn each_gets_another_vehicle_and_who_gets_none_is_told_of_the_next_that_ma
         (why.to_owned(), RECHECK),
         "all nodes were gone through just now"
     );
-    field.context.wakes.drones.drain();
+    field.binder.observer.cluster.wakes.drones.drain();
     // The first goes while its claim is written.
-    field.context.world.drone(Change::Gone(Key::new("north", "a")));
-    field.context.wakes.drones.drain();
+    field
+        .binder
+        .observer
+        .world()
+        .drone(Change::Gone(Key::new("north", "a")));
+    field.binder.observer.cluster.wakes.drones.drain();
     drop(found.remove(0));
-    assert!(field.context.wakes.drones.drain().contains(&snapshots[3].key));
+    assert!(
+        field
+            .binder
+            .observer
+            .cluster
+            .wakes
+            .drones
+            .drain()
+            .contains(&snapshots[3].key)
+    );
     assert_eq!(field.find(&snapshots[3]).unwrap().node.as_str(), "n1");
 }

@@ -5,8 +5,8 @@
 
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::key::Key;
-use crate::context::Context;
 use crate::controllers::drone::facts::DroneSnapshot;
+use crate::fleet_service::FleetHandles;
 use crds::{Drone, labels};
 use fleet::takeover::let_go;
 use kube::api::{Api, Patch, PatchParams};
@@ -41,9 +41,13 @@ pub enum ResumeError {
 ///
 /// # Errors
 /// [`ResumeError`]; then nothing goes on.
-pub async fn resume(context: &Context, key: &Key) -> Result<(u32, Arc<Drone>), ResumeError> {
-    let drone = context.world.get_drone(key);
-    let snapshot = DroneSnapshot::of(context, drone.ok_or_else(|| ResumeError::NoSuchDrone(key.clone()))?);
+pub async fn resume(handles: &FleetHandles, key: &Key) -> Result<(u32, Arc<Drone>), ResumeError> {
+    let cluster = &handles.observer.cluster;
+    let drone = cluster.world.get_drone(key);
+    let snapshot = DroneSnapshot::of(
+        &handles.observer,
+        drone.ok_or_else(|| ResumeError::NoSuchDrone(key.clone()))?,
+    );
     let count = taken_over(&snapshot);
     let told = snapshot.facts.resume_after;
     if !let_go(count, told) {
@@ -59,12 +63,12 @@ pub async fn resume(context: &Context, key: &Key) -> Result<(u32, Arc<Drone>), R
         field_manager: Some(labels::COORDINATOR.into()),
         ..PatchParams::default()
     };
-    let drones: Api<Drone> = Api::namespaced(context.client(), &key.namespace);
+    let drones: Api<Drone> = Api::namespaced(cluster.client(), &key.namespace);
     let written = drones.patch(&key.name, &params, &patch);
     let written = api::call("resume a Drone", written).await?;
     tracing::warn!(takeovers = count, "ordered to go on after a takeover");
-    context.metrics.person("resume");
-    context.world.learn_drone(written.clone());
+    handles.metrics.person("resume");
+    cluster.world.learn_drone(written.clone());
     Ok((count, Arc::new(written)))
 }
 

@@ -1,129 +1,31 @@
-//! Which Swarms and Drones a label selector means.
+//! The Swarms and Drones that an order by a label selector marks.
 //!
-//! Owns: whose labels count. A Drone has its own labels and those of its Swarm, its own first. A Swarm has those of its
-//! template, as its Drones get them, and its own, the template's first: so `team!=red` does not select a Swarm whose Drones are
-//! all red. A Swarm that matches is meant as a whole, with the Drones that it makes later; of any other, each Drone that matches.
-//! Must not: call the API or decide who may.
+//! Owns: [`objects`]: a Swarm that matches is marked as a whole; of any other, each Drone that matches. Must not: say whose labels
+//! count ([`crate::cluster::selection`] does), call the API, or decide who may.
 
+use super::object::Marked;
+use crate::cluster::selection::Selection;
 use crate::cluster::world::{World, owner};
-use crate::controllers::swarm::status;
-use crate::ground::Marked;
-use crds::{Drone, Swarm, labels};
-use fleet::selector::{NoSelector, Selector};
-use kube::ResourceExt;
 
-/// Objects with certain labels, in one namespace or all.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Selection {
-    selector: Option<Selector>,
-    namespace: Option<String>,
-    text: String,
-}
-
-impl Selection {
-    /// For reading: empty texts leave the choice open.
-    ///
-    /// # Errors
-    /// [`NoSelector`].
-    pub fn to_read(namespace: &str, selector: &str) -> Result<Self, NoSelector> {
-        let text = selector.to_owned();
-        let selector = Some(selector).filter(|text| !text.is_empty());
-        Ok(Self {
-            text,
-            selector: selector.map(str::parse).transpose()?,
-            namespace: some(namespace),
-        })
-    }
-
-    /// For an order: there has to be a selector.
-    ///
-    /// # Errors
-    /// [`NoSelector`].
-    pub fn to_order(namespace: &str, selector: &str) -> Result<Self, NoSelector> {
-        Ok(Self {
-            selector: Some(selector.parse()?),
-            namespace: some(namespace),
-            text: selector.to_owned(),
-        })
-    }
-
-    /// The one namespace; `None`: all.
-    #[must_use]
-    pub fn namespace(&self) -> Option<&str> {
-        self.namespace.as_deref()
-    }
-
-    /// Whether the other selects the same, however it is written.
-    #[must_use]
-    pub fn is_same(&self, other: &Self) -> bool {
-        (&self.selector, &self.namespace) == (&other.selector, &other.namespace)
-    }
-
-    /// Namespace and selector, as they were given.
-    #[must_use]
-    pub fn texts(&self) -> (String, String) {
-        (self.namespace.clone().unwrap_or_default(), self.text.clone())
-    }
-
-    /// Whether vehicles without a Drone are meant, too.
-    #[must_use]
-    pub const fn is_everything(&self) -> bool {
-        self.selector.is_none() && self.namespace.is_none()
-    }
-
-    /// Whether labels of a Swarm match.
-    #[must_use]
-    pub fn has_swarm(&self, swarm: &Swarm) -> bool {
-        let here = self.namespace().is_none_or(|n| swarm.namespace().as_deref() == Some(n));
-        let name = status::selector(swarm);
-        here && self.matches(|key| of_swarm(swarm, name.as_ref(), key))
-    }
-
-    /// Whether labels of a Drone match, which is of `swarm`, if it is of one.
-    #[must_use]
-    pub fn has_drone(&self, drone: &Drone, swarm: Option<&Swarm>) -> bool {
-        let here = self.namespace().is_none_or(|n| drone.namespace().as_deref() == Some(n));
-        let name = swarm.and_then(status::selector);
-        let inherited = |key: &str| of_swarm(swarm?, name.as_ref(), key);
-        here && self.matches(|key| drone.labels().get(key).map(String::as_str).or_else(|| inherited(key)))
-    }
-
-    fn matches<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> bool {
-        self.selector.as_ref().is_none_or(|selector| selector.matches(label))
-    }
-
-    /// What an order to these objects is about.
-    #[must_use]
-    pub fn objects(&self, world: &World) -> Vec<Marked> {
-        let mut chosen: Vec<Marked> = Vec::new();
-        let swarms = world.all_swarms();
-        chosen.extend(swarms.iter().filter(|s| self.has_swarm(s)).map(|s| Marked::swarm(s)));
-        for drone in world.all_drones(self.namespace()) {
-            let swarm = owner(&drone).and_then(|(uid, _)| world.swarm_of_uid(uid));
-            let swarm = swarm.as_deref();
-            if !swarm.is_some_and(|swarm| self.has_swarm(swarm)) && self.has_drone(&drone, swarm) {
-                chosen.push(Marked::drone(&drone));
-            }
+/// What an order to the objects of `selection` is about.
+#[must_use]
+pub fn objects(selection: &Selection, world: &World) -> Vec<Marked> {
+    let mut chosen: Vec<Marked> = Vec::new();
+    let swarms = world.all_swarms();
+    chosen.extend(
+        swarms
+            .iter()
+            .filter(|s| selection.has_swarm(s))
+            .map(|s| Marked::swarm(s)),
+    );
+    for drone in world.all_drones(selection.namespace()) {
+        let swarm = owner(&drone).and_then(|(uid, _)| world.swarm_of_uid(uid));
+        let swarm = swarm.as_deref();
+        if !swarm.is_some_and(|swarm| selection.has_swarm(swarm)) && selection.has_drone(&drone, swarm) {
+            chosen.push(Marked::drone(&drone));
         }
-        chosen
     }
-}
-
-fn some(text: &str) -> Option<String> {
-    Some(text).filter(|text| !text.is_empty()).map(str::to_owned)
-}
-
-/// The value of a label that Drones have from `swarm`, whose own one is `name`.
-fn of_swarm<'a>(swarm: &'a Swarm, name: Option<&'a (String, String)>, key: &str) -> Option<&'a str> {
-    if key == labels::MANAGED_BY {
-        return Some(labels::COORDINATOR);
-    }
-    if let Some((_, value)) = name.filter(|(own, _)| own == key) {
-        return Some(value);
-    }
-    let template = swarm.spec.template.metadata.as_ref();
-    let of_template = template.and_then(|metadata| metadata.labels.get(key));
-    of_template.or_else(|| swarm.labels().get(key)).map(String::as_str)
+    chosen
 }
 
 #[cfg(test)]
@@ -131,6 +33,8 @@ mod tests {
     use super::*;
     use crate::cluster::key::Key;
     use crate::cluster::world::{Change, Wakes};
+    use fleet::selector::NoSelector;
+    use kube::ResourceExt;
     use serde_json::{Value, json};
     use std::sync::Arc;
 
@@ -186,7 +90,7 @@ mod tests {
 
     fn chosen(namespace: &str, selector: &str) -> Vec<String> {
         let selection = Selection::to_order(namespace, selector).unwrap();
-        let all = selection.objects(&world()).into_iter();
+        let all = objects(&selection, &world()).into_iter();
         all.map(|marked| marked.key.to_string()).collect()
     }
 
@@ -241,7 +145,7 @@ mod tests {
             "skein.dev/swarm in (bravo)",
         ] {
             let selection = Selection::to_order("", text).unwrap();
-            let meant = selection.objects(&world);
+            let meant = objects(&selection, &world);
             for drone in world.all_drones(None) {
                 let swarm = owner(&drone).and_then(|(uid, _)| world.swarm_of_uid(uid));
                 let shown = selection.has_drone(&drone, swarm.as_deref());

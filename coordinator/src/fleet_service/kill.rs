@@ -5,8 +5,8 @@
 
 use crate::cluster::events::Note;
 use crate::cluster::key::Key;
-use crate::context::Context;
 use crate::controllers::drone::facts::DroneSnapshot;
+use crate::fleet_service::FleetHandles;
 use crate::sessions::KillShot;
 use crate::spans;
 use crds::Drone;
@@ -95,9 +95,9 @@ impl Kills {
 ///
 /// # Errors
 /// [`KillError`]; nothing was done.
-pub fn offer(context: &Context, key: &Key) -> Result<(String, Arc<Drone>), KillError> {
-    let (snapshot, node) = target(context, key)?;
-    let code = context.kills.offer(snapshot.uid(), &node, Instant::now());
+pub fn offer(handles: &FleetHandles, key: &Key) -> Result<(String, Arc<Drone>), KillError> {
+    let (snapshot, node) = target(handles, key)?;
+    let code = handles.kills.offer(snapshot.uid(), &node, Instant::now());
     spans::drone(&snapshot.drone).in_scope(|| tracing::warn!("somebody asks for a code to stop the motors"));
     Ok((code, snapshot.drone))
 }
@@ -106,9 +106,9 @@ pub fn offer(context: &Context, key: &Key) -> Result<(String, Arc<Drone>), KillE
 ///
 /// # Errors
 /// [`KillError`]; nothing was done, but for [`KillError::Gone`].
-pub async fn carry_out(context: &Context, key: &Key, code: &str) -> Result<(KillAnswer, Arc<Drone>), KillError> {
-    let (snapshot, node) = target(context, key)?;
-    if !context.kills.redeem(snapshot.uid(), &node, code, Instant::now()) {
+pub async fn carry_out(handles: &FleetHandles, key: &Key, code: &str) -> Result<(KillAnswer, Arc<Drone>), KillError> {
+    let (snapshot, node) = target(handles, key)?;
+    if !handles.kills.redeem(snapshot.uid(), &node, code, Instant::now()) {
         return Err(KillError::BadCode);
     }
     let (answer, answered) = oneshot::channel();
@@ -122,50 +122,57 @@ pub async fn carry_out(context: &Context, key: &Key, code: &str) -> Result<(Kill
         nonce = shot.nonce,
         "KILL: the motors are to be stopped, by a person's order"
     );
-    if !context.sessions.kill(&node, shot) {
+    if !handles.observer.sessions.kill(&node, shot) {
         return Err(KillError::AgentSilent(node));
     }
     let answer = match timeout(ANSWER_WITHIN, answered).await {
         Ok(Ok(answer)) => answer,
         Ok(Err(_)) | Err(_) => {
             record(
-                context,
+                handles,
                 &snapshot.drone,
                 "an operator had the motors stopped; the agent did not answer",
             );
-            context.metrics.kill(None);
+            handles.metrics.kill(None);
             return Err(KillError::Gone(node));
         }
     };
     tracing::warn!(outcome = ?answer.outcome, "KILL: answered");
-    context.metrics.kill(Some(&answer.outcome));
+    handles.metrics.kill(Some(&answer.outcome));
     match &answer.outcome {
         KillOutcome::NotSent(_) => {}
         KillOutcome::Accepted => record(
-            context,
+            handles,
             &snapshot.drone,
             "an operator had the motors stopped; the autopilot accepted it",
         ),
         KillOutcome::Refused(result) => {
             let text = format!("an operator wanted the motors stopped; the autopilot refused it ({result})");
-            record(context, &snapshot.drone, &text);
+            record(handles, &snapshot.drone, &text);
         }
         KillOutcome::NoAnswer => {
             let text = "an operator had the motors stopped; the autopilot did not answer";
-            record(context, &snapshot.drone, text);
+            record(handles, &snapshot.drone, text);
         }
     }
     Ok((answer, snapshot.drone))
 }
 
-fn record(context: &Context, drone: &Drone, text: &str) {
-    context.events.record(drone, Note::warning("Kill", text));
+fn record(handles: &FleetHandles, drone: &Drone, text: &str) {
+    handles
+        .observer
+        .cluster
+        .events
+        .record(drone, Note::warning("Kill", text));
 }
 
 /// The Drone `key` and the node whose vehicle serves it, as its agent says on its open stream.
-fn target(context: &Context, key: &Key) -> Result<(DroneSnapshot, NodeName), KillError> {
-    let drone = context.world.get_drone(key);
-    let snapshot = DroneSnapshot::of(context, drone.ok_or_else(|| KillError::NoSuchDrone(key.clone()))?);
+fn target(handles: &FleetHandles, key: &Key) -> Result<(DroneSnapshot, NodeName), KillError> {
+    let drone = handles.observer.world().get_drone(key);
+    let snapshot = DroneSnapshot::of(
+        &handles.observer,
+        drone.ok_or_else(|| KillError::NoSuchDrone(key.clone()))?,
+    );
     let node = snapshot.node.clone().ok_or_else(|| KillError::NoVehicle(key.clone()))?;
     if snapshot.report.is_none() {
         return Err(KillError::AgentSilent(node));

@@ -1,0 +1,123 @@
+//! A `GroundOrder` as decisions read it, and what it covers.
+//!
+//! Owns: [`InForce`]. Must not: decide what is covered or what a release does ([`fleet::ground_order`] does), or write.
+
+use crate::cluster::selection::Selection;
+use crate::cluster::world::{World, owner, uid};
+use crds::ground_order::Scope as Kind;
+use crds::{Drone, GroundOrder};
+use fleet::ground::GroundOrderId;
+use fleet::ground_order::{Name, Order, Scope, Subject};
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// A ground order in force.
+#[derive(Clone, Debug)]
+pub struct InForce {
+    /// The object.
+    pub object: GroundOrder,
+    /// Its number, unless somebody else has made it.
+    pub id: Option<GroundOrderId>,
+    /// What it covers.
+    pub order: Order,
+    selection: Option<Selection>,
+}
+
+impl InForce {
+    /// Whether it was read from the API server; else it has yet to be written.
+    #[must_use]
+    pub const fn is_recorded(&self) -> bool {
+        self.object.metadata.resource_version.is_some()
+    }
+
+    /// Reads `object`.
+    #[must_use]
+    pub fn of(object: GroundOrder) -> Self {
+        let spec = &object.spec;
+        let name = || Name::new(&spec.namespace, &spec.target);
+        let selection = (spec.scope == Kind::Selector).then(|| Selection::to_order(&spec.namespace, &spec.target).ok());
+        let named = |kind: &str| -> BTreeSet<Name> {
+            let objects = spec.objects.iter().filter_map(|object| {
+                let (of, rest) = object.split_once('/')?;
+                let (namespace, name) = rest.split_once('/')?;
+                (of == kind).then(|| Name::new(namespace, name))
+            });
+            objects.collect()
+        };
+        let order = Order {
+            scope: match spec.scope {
+                Kind::All => Scope::All,
+                Kind::Selector => Scope::Selector,
+                Kind::Swarm => Scope::Swarm(name()),
+                Kind::Drone => Scope::Drone(name()),
+                Kind::Node => Scope::Node(spec.target.clone()),
+            },
+            swarms: named("Swarm"),
+            drones: named("Drone"),
+            nodes: spec.nodes.iter().cloned().collect(),
+            exceptions: object
+                .status
+                .iter()
+                .flat_map(|status| status.exceptions.iter().cloned())
+                .collect(),
+        };
+        Self {
+            id: spec.id.parse().ok().map(GroundOrderId),
+            order,
+            selection: selection.flatten(),
+            object,
+        }
+    }
+
+    /// The object's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.object.metadata.name.as_deref().unwrap_or_default()
+    }
+
+    /// Whether it keeps the vehicle of `drone` on the ground.
+    #[must_use]
+    pub fn covers(&self, world: &World, drone: &Drone) -> bool {
+        let namespace = drone.metadata.namespace.as_deref().unwrap_or_default();
+        let subject = Subject {
+            uid: uid(drone),
+            namespace,
+            name: drone.metadata.name.as_deref().unwrap_or_default(),
+            swarm: owner(drone),
+            node: drone.spec.node_name.as_deref(),
+        };
+        self.order.covers(&subject, || {
+            let swarm = owner(drone).and_then(|(swarm, _)| world.swarm_of_uid(swarm));
+            let swarm = swarm.as_deref();
+            let has = |selection: &Selection| {
+                swarm.is_some_and(|swarm| selection.has_swarm(swarm)) || selection.has_drone(drone, swarm)
+            };
+            self.selection.as_ref().is_some_and(has)
+        })
+    }
+
+    /// Whether it is by the same selector.
+    #[must_use]
+    pub fn is_by(&self, selection: &Selection) -> bool {
+        self.selection.as_ref().is_some_and(|own| own.is_same(selection))
+    }
+}
+
+impl fmt::Display for InForce {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let spec = &self.object.spec;
+        write!(f, "{}", self.name())?;
+        match spec.scope {
+            Kind::All => f.write_str(" (all")?,
+            Kind::Selector if spec.namespace.is_empty() => write!(f, " (-l '{}'", spec.target)?,
+            Kind::Selector => write!(f, " (-l '{}' -n {}", spec.target, spec.namespace)?,
+            Kind::Swarm => write!(f, " (Swarm {}/{}", spec.namespace, spec.target)?,
+            Kind::Drone => write!(f, " (Drone {}/{}", spec.namespace, spec.target)?,
+            Kind::Node => write!(f, " (node {}", spec.target)?,
+        }
+        match spec.ordered_by.as_str() {
+            "" => f.write_str(")"),
+            by => write!(f, ", by {by})"),
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Where agents become Nodes: nodes whose objects may have to be made or marked.
+//!
+//! Owns: [`NodeObjects`]. Must not: make or mark them ([`crate::controllers::node`] does).
+
+use crate::cluster::wake_set::WakeSet;
+use fleet::ids::NodeName;
+use std::sync::Arc;
+
+/// Whether agents become Nodes, and if so which nodes have to be reconciled. A copy is the same.
+#[derive(Clone, Debug, Default)]
+pub struct NodeObjects(Option<Arc<WakeSet<NodeName>>>);
+
+impl NodeObjects {
+    /// A Node object is kept for each agent, if `kept`.
+    #[must_use]
+    pub fn new(kept: bool) -> Self {
+        Self(kept.then(Arc::default))
+    }
+
+    /// Whether a Node object is kept for each agent.
+    #[must_use]
+    pub const fn are_kept(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// The nodes to be reconciled; `None` where Nodes belong to kubelets.
+    #[must_use]
+    pub fn wakes(&self) -> Option<Arc<WakeSet<NodeName>>> {
+        self.0.clone()
+    }
+
+    /// The agent of `node` has connected or disconnected, or the link to its autopilot has come or gone.
+    pub fn agent_came_or_went(&self, node: &NodeName) {
+        if let Some(wakes) = &self.0 {
+            wakes.wake(node.clone());
+        }
+    }
+}

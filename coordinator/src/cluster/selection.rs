@@ -1,0 +1,119 @@
+//! Which Swarms and Drones a label selector means.
+//!
+//! Owns: whose labels count. A Drone has its own labels and those of its Swarm, its own first. A Swarm has those of its
+//! template, as its Drones get them, and its own, the template's first: so `team!=red` does not select a Swarm whose Drones are
+//! all red. A Swarm that matches is meant as a whole, with the Drones that it makes later; of any other, each Drone that matches.
+//! Must not: call the API or decide who may.
+
+use crds::{Drone, Swarm, labels};
+use fleet::selector::{NoSelector, Selector};
+use kube::ResourceExt;
+
+/// Longest value of a label.
+const LONGEST_LABEL: usize = 63;
+
+/// Objects with certain labels, in one namespace or all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selection {
+    selector: Option<Selector>,
+    namespace: Option<String>,
+    text: String,
+}
+
+impl Selection {
+    /// For reading: empty texts leave the choice open.
+    ///
+    /// # Errors
+    /// [`NoSelector`].
+    pub fn to_read(namespace: &str, selector: &str) -> Result<Self, NoSelector> {
+        let text = selector.to_owned();
+        let selector = Some(selector).filter(|text| !text.is_empty());
+        Ok(Self {
+            text,
+            selector: selector.map(str::parse).transpose()?,
+            namespace: some(namespace),
+        })
+    }
+
+    /// For an order: there has to be a selector.
+    ///
+    /// # Errors
+    /// [`NoSelector`].
+    pub fn to_order(namespace: &str, selector: &str) -> Result<Self, NoSelector> {
+        Ok(Self {
+            selector: Some(selector.parse()?),
+            namespace: some(namespace),
+            text: selector.to_owned(),
+        })
+    }
+
+    /// The one namespace; `None`: all.
+    #[must_use]
+    pub fn namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
+    /// Whether the other selects the same, however it is written.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        (&self.selector, &self.namespace) == (&other.selector, &other.namespace)
+    }
+
+    /// Namespace and selector, as they were given.
+    #[must_use]
+    pub fn texts(&self) -> (String, String) {
+        (self.namespace.clone().unwrap_or_default(), self.text.clone())
+    }
+
+    /// Whether vehicles without a Drone are meant, too.
+    #[must_use]
+    pub const fn is_everything(&self) -> bool {
+        self.selector.is_none() && self.namespace.is_none()
+    }
+
+    /// Whether labels of a Swarm match.
+    #[must_use]
+    pub fn has_swarm(&self, swarm: &Swarm) -> bool {
+        let here = self.namespace().is_none_or(|n| swarm.namespace().as_deref() == Some(n));
+        let name = swarm_label(swarm);
+        here && self.matches(|key| of_swarm(swarm, name.as_ref(), key))
+    }
+
+    /// Whether labels of a Drone match, which is of `swarm`, if it is of one.
+    #[must_use]
+    pub fn has_drone(&self, drone: &Drone, swarm: Option<&Swarm>) -> bool {
+        let here = self.namespace().is_none_or(|n| drone.namespace().as_deref() == Some(n));
+        let name = swarm.and_then(swarm_label);
+        let inherited = |key: &str| of_swarm(swarm?, name.as_ref(), key);
+        here && self.matches(|key| drone.labels().get(key).map(String::as_str).or_else(|| inherited(key)))
+    }
+
+    fn matches<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> bool {
+        self.selector.as_ref().is_none_or(|selector| selector.matches(label))
+    }
+}
+
+/// The label that all Drones of `swarm` carry.
+#[must_use]
+pub fn swarm_label(swarm: &Swarm) -> Option<(String, String)> {
+    let name = swarm.name_any();
+    // A longer name is no label value; the owner reference is what counts.
+    (name.len() <= LONGEST_LABEL).then(|| (labels::SWARM.to_owned(), name))
+}
+
+fn some(text: &str) -> Option<String> {
+    Some(text).filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+/// The value of a label that Drones have from `swarm`, whose own one is `name`.
+fn of_swarm<'a>(swarm: &'a Swarm, name: Option<&'a (String, String)>, key: &str) -> Option<&'a str> {
+    if key == labels::MANAGED_BY {
+        return Some(labels::COORDINATOR);
+    }
+    if let Some((_, value)) = name.filter(|(own, _)| own == key) {
+        return Some(value);
+    }
+    let template = swarm.spec.template.metadata.as_ref();
+    let of_template = template.and_then(|metadata| metadata.labels.get(key));
+    of_template.or_else(|| swarm.labels().get(key)).map(String::as_str)
+}

@@ -1,0 +1,107 @@
+//! Does what was decided for a Drone, at the API server.
+//!
+//! Owns: [`Applied`], which nothing else can make: a status is computed from what was sent and answered. Must not: decide.
+
+use crate::cluster::api::ApiError;
+use crate::cluster::claims;
+use crate::controllers::drone::decide::Step;
+use crate::controllers::drone::facts::DroneSnapshot;
+use crate::controllers::drone::{DroneController, binding, leaving};
+use fleet::drone::status::Binding;
+use fleet::safety::Keep;
+use std::time::Duration;
+
+/// What a step has come to.
+#[derive(Debug)]
+pub struct Applied {
+    snapshot: DroneSnapshot,
+    binding: Binding,
+    kept: Option<Keep>,
+    again: Option<Duration>,
+    refused: Option<ApiError>,
+}
+
+impl Applied {
+    /// The Drone as it is since.
+    #[must_use]
+    pub const fn snapshot(&self) -> &DroneSnapshot {
+        &self.snapshot
+    }
+
+    /// What its binding has come to.
+    #[must_use]
+    pub const fn binding(&self) -> &Binding {
+        &self.binding
+    }
+
+    /// Why it stays although it is being deleted.
+    #[must_use]
+    pub const fn kept(&self) -> Option<Keep> {
+        self.kept
+    }
+
+    /// When to reconcile again at the latest, now that the status is dealt with and asks for `later`.
+    ///
+    /// # Errors
+    /// What the API server refused to do.
+    pub fn done(self, later: Option<Duration>) -> Result<Option<Duration>, ApiError> {
+        match self.refused {
+            Some(error) => Err(error),
+            None => Ok([self.again, later].into_iter().flatten().min()),
+        }
+    }
+}
+
+/// Does `step` for the Drone of `snapshot`, which is to be reconciled again after `recheck`. `None` when there is nothing more to
+/// say of it.
+///
+/// # Errors
+/// [`ApiError`].
+pub async fn apply(
+    controller: &DroneController,
+    snapshot: DroneSnapshot,
+    step: Step,
+    recheck: Option<Duration>,
+) -> Result<Option<Applied>, ApiError> {
+    let binder = &controller.binder;
+    let before = snapshot.clone();
+    let bound = match step {
+        Step::Nothing => return Ok(None),
+        Step::Leave { claim, verdict } => {
+            if let Some(node) = claim {
+                claims::obtain(&controller.observer().cluster, &node, &snapshot.key, snapshot.uid()).await?;
+            }
+            return match verdict {
+                Ok(release) => leaving::let_go(controller, &snapshot, release).await.map(|()| None),
+                Err(kept) => Ok(Some(Applied {
+                    binding: snapshot.node.clone().map_or(Binding::NotYet, Binding::Bound),
+                    kept: Some(kept),
+                    snapshot,
+                    again: None,
+                    refused: None,
+                })),
+            };
+        }
+        Step::Bind => binding::bind(binder, snapshot).await,
+        Step::Hold(node) => binding::keep(&binder.observer, snapshot, node).await,
+        Step::BindTo(node) => binding::bind_to(binder, snapshot, &node).await,
+    };
+    match bound {
+        Ok((snapshot, binding, again)) => Ok(Some(Applied {
+            snapshot,
+            binding,
+            kept: None,
+            again: [again, recheck].into_iter().flatten().min(),
+            refused: None,
+        })),
+        // Only a person can change that, and people read the object.
+        Err(error) if error.is_refusal() && !before.was_served() => Ok(Some(Applied {
+            snapshot: before,
+            binding: Binding::Refused(error.to_string()),
+            kept: None,
+            again: None,
+            refused: Some(error),
+        })),
+        Err(error) => Err(error),
+    }
+}

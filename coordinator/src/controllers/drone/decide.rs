@@ -1,0 +1,191 @@
+//! What a reconcile of a Drone is to do, by what was observed of it.
+//!
+//! Owns: [`decide`]: the same snapshot, the same step. Must not: call the API, read a clock, or judge whether a vehicle is down
+//! ([`fleet::safety::may_release`] does, invariant 4).
+
+use crate::controllers::drone::facts::DroneSnapshot;
+use crds::labels;
+use fleet::drone::Claimed;
+use fleet::ids::{NodeName, Term};
+use fleet::safety::{Keep, LastDesired, Release, may_release};
+use kube::ResourceExt;
+
+/// What one reconcile of a Drone is to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Nothing: it is being deleted, and no finalizer of ours holds it.
+    Nothing,
+    /// It is being deleted.
+    Leave {
+        /// The node to which it gets its claim back first.
+        claim: Option<NodeName>,
+        /// Why it may go, or why it stays.
+        verdict: Result<Release, Keep>,
+    },
+    /// It has no node: choose one.
+    Bind,
+    /// This node is its own: make sure of finalizer and claim.
+    Hold(NodeName),
+    /// A user wrote this into `spec.nodeName`: that node and no other, if its vehicle is free.
+    BindTo(String),
+}
+
+/// The step for `snapshot`, by a leader of `term`.
+#[must_use]
+pub fn decide(snapshot: &DroneSnapshot, term: Term) -> Step {
+    if snapshot.facts.deleting {
+        return leave(snapshot, term);
+    }
+    match (&snapshot.drone.spec.node_name, &snapshot.node) {
+        (None, _) => Step::Bind,
+        (Some(_), Some(node)) if snapshot.facts.claim == Claimed::Ours || snapshot.was_served() => {
+            Step::Hold(node.clone())
+        }
+        (Some(request), _) => Step::BindTo(request.clone()),
+    }
+}
+
+fn leave(snapshot: &DroneSnapshot, term: Term) -> Step {
+    if !snapshot.facts.guarded {
+        return Step::Nothing;
+    }
+    let served = snapshot.was_served();
+    // Its agent is ordered to land only under a claim; the old one was removed by hand. If another Drone has it by
+    // now, the node has gone over to that one, and an operator has to say what is true.
+    let unclaimed = served && snapshot.facts.claim == Claimed::Nobody && !snapshot.held_by_agent();
+    let forced = snapshot
+        .drone
+        .annotations()
+        .get(labels::FORCE_RELEASE)
+        .is_some_and(|value| value == snapshot.uid());
+    let desired = LastDesired {
+        uid: &snapshot.facts.uid,
+        term,
+        generation: snapshot.facts.generation,
+    };
+    Step::Leave {
+        claim: snapshot.node.clone().filter(|_| unclaimed),
+        verdict: may_release(desired, served, snapshot.report.as_deref(), forced),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::key::Key;
+    use crds::{Drone, DroneSpec};
+    use fleet::assignment::Failsafe;
+    use fleet::drone::{Facts, Ground};
+    use fleet::flight_record::ReportedFlight;
+    use fleet::ids::{DroneName, DroneUid};
+    use fleet::node_use::Lift;
+    use fleet::units::AltitudeAboveHome;
+    use std::sync::Arc;
+
+    /// A Drone that names `node`, the claim to which is `claim`.
+    fn drone(node: Option<&str>, claim: Claimed) -> DroneSnapshot {
+        let mut drone = Drone::new("a", DroneSpec::default());
+        drone.spec.node_name = node.map(str::to_owned);
+        drone.metadata.uid = Some("uid-a".into());
+        let key = Key::of(&drone);
+        DroneSnapshot {
+            facts: Facts {
+                uid: DroneUid("uid-a".into()),
+                name: DroneName::from(&key),
+                generation: 1,
+                deleting: false,
+                guarded: true,
+                claim,
+                altitude: AltitudeAboveHome(10.0),
+                failsafe: Failsafe::default(),
+                ground: Ground::No,
+                lift: Lift::Free,
+                truth: None,
+                resume_after: 0,
+                ground_mark: None,
+                reported_flight: ReportedFlight::default(),
+            },
+            key,
+            node: node.and_then(|node| NodeName::parse(node).ok()),
+            drone: Arc::new(drone),
+            usable: None,
+            report: None,
+        }
+    }
+
+    /// The same, being deleted.
+    fn deleted(node: Option<&str>, claim: Claimed) -> DroneSnapshot {
+        let mut snapshot = drone(node, claim);
+        snapshot.facts.deleting = true;
+        snapshot
+    }
+
+    fn step(snapshot: &DroneSnapshot) -> Step {
+        decide(snapshot, Term(1))
+    }
+
+    fn n1() -> NodeName {
+        NodeName::parse("n1").unwrap()
+    }
+
+    #[test]
+    fn a_node_that_somebody_wrote_is_only_asked_for_until_the_drone_has_its_claim() {
+        assert_eq!(step(&drone(None, Claimed::Nobody)), Step::Bind);
+        for claim in [Claimed::Nobody, Claimed::Other] {
+            assert_eq!(step(&drone(Some("n1"), claim)), Step::BindTo("n1".into()));
+        }
+        assert_eq!(step(&drone(Some("n1"), Claimed::Ours)), Step::Hold(n1()));
+        assert_eq!(
+            step(&drone(Some("no node"), Claimed::Nobody)),
+            Step::BindTo("no node".into())
+        );
+    }
+
+    #[test]
+    fn a_drone_that_goes_leaves_what_is_not_ours_to_others() {
+        let mut free = deleted(Some("n1"), Claimed::Ours);
+        free.facts.guarded = false;
+        assert_eq!(step(&free), Step::Nothing);
+        let never = Step::Leave {
+            claim: None,
+            verdict: Ok(Release::NeverBound),
+        };
+        assert_eq!(step(&deleted(None, Claimed::Nobody)), never);
+        assert_eq!(
+            step(&deleted(Some("n1"), Claimed::Other)),
+            never,
+            "it merely names that node"
+        );
+    }
+
+    #[test]
+    fn a_drone_whose_claim_was_removed_by_hand_gets_it_back_to_be_landed() {
+        let stays = |claim| Step::Leave {
+            claim,
+            verdict: Err(Keep::AgentSilent),
+        };
+        assert_eq!(step(&deleted(Some("n1"), Claimed::Ours)), stays(None));
+        let mut lost = deleted(Some("n1"), Claimed::Nobody);
+        let status = crds::DroneStatus {
+            node_name: Some("n1".into()),
+            ..crds::DroneStatus::default()
+        };
+        Arc::make_mut(&mut lost.drone).status = Some(status);
+        assert_eq!(step(&lost), stays(Some(n1())));
+        lost.facts.claim = Claimed::Other;
+        assert_eq!(step(&lost), stays(None), "the node has gone over to another");
+    }
+
+    #[test]
+    fn only_a_word_of_force_for_this_very_drone_lets_one_go_that_may_fly() {
+        let forced = |uid: &str| {
+            let mut snapshot = deleted(Some("n1"), Claimed::Ours);
+            let drone = Arc::make_mut(&mut snapshot.drone);
+            drone.annotations_mut().insert(labels::FORCE_RELEASE.into(), uid.into());
+            step(&snapshot)
+        };
+        let with = |verdict| Step::Leave { claim: None, verdict };
+        assert_eq!(forced("uid-a"), with(Ok(Release::Forced)));
+        assert_eq!(forced("uid-of-an-earlier-one"), with(Err(Keep::AgentSilent)));
+    }
+}

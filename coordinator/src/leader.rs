@@ -1,0 +1,254 @@
+//! A leading coordinator, put together from its parts.
+//!
+//! Owns: which part gets which handles, and the order in which they start. Must not: be used by a part.
+
+use crate::Setup;
+use crate::cluster::Cluster;
+use crate::cluster::events;
+use crate::cluster::node_objects::NodeObjects;
+use crate::cluster::watching;
+use crate::cluster::world::World;
+use crate::controllers::drone::binding::Binder;
+use crate::controllers::drone::facts::Observer;
+use crate::controllers::drone::heights::Heights;
+use crate::controllers::drone::pacing::Paces;
+use crate::controllers::drone::{self, DroneController};
+use crate::controllers::swarm::expectations::Expectations;
+use crate::controllers::swarm::members::Assessments;
+use crate::controllers::swarm::{self, SwarmController};
+use crate::controllers::takeoff_slots::TakeoffSlots;
+use crate::controllers::upgrade::{self, UpgradeController, Upgrades};
+use crate::controllers::{node, orders};
+use crate::fleet_service::kill::Kills;
+use crate::fleet_service::{FleetHandles, FleetService};
+use crate::ground::{self, Ground};
+use crate::leadership::deposition::Higher;
+use crate::leadership::endpoint;
+use crate::leadership::leading::Leadership;
+use crate::leadership::state::LeadershipState;
+use crate::metrics::{FleetNow, Metrics};
+use crate::server::auth::Auth;
+use crate::server::security::Security;
+use crate::server::{Gate, LARGEST_MESSAGE, ServiceGate};
+use crate::sessions::Sessions;
+use crate::sessions::uplink::{Uplink, UplinkHandles};
+use fleet::freshness::Knowledge;
+use fleet::ids::Term;
+use proto::v1::fleet_server::FleetServer;
+use proto::v1::uplink_server::UplinkServer;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tonic::service::Routes;
+
+/// The gates of all services: closed until this coordinator leads. A copy is the same.
+#[derive(Clone, Debug)]
+pub struct Gates {
+    /// What they have in common.
+    pub all: Gate,
+    /// That of agents.
+    pub uplink: ServiceGate<UplinkHandles>,
+    /// That of people's tools.
+    pub fleet: ServiceGate<FleetHandles>,
+}
+
+impl Default for Gates {
+    fn default() -> Self {
+        let all = Gate::default();
+        Self {
+            uplink: ServiceGate::new(&all),
+            fleet: ServiceGate::new(&all),
+            all,
+        }
+    }
+}
+
+/// The services behind `gates`, for those whom `auth` admits.
+#[must_use]
+pub fn services(gates: &Gates, auth: &Auth) -> Routes {
+    let uplink = Uplink::new(gates.uplink.clone(), auth.clone());
+    let uplink = UplinkServer::new(uplink).max_decoding_message_size(LARGEST_MESSAGE);
+    let fleet = FleetService::new(gates.fleet.clone(), auth.clone());
+    let fleet = FleetServer::new(fleet).max_decoding_message_size(LARGEST_MESSAGE);
+    Routes::new(uplink).add_service(fleet)
+}
+
+/// Why a leader cannot go on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Ended {
+    /// An agent has seen this higher term.
+    Deposed(Higher),
+    /// A part that should go on for ever, a watch or a controller, has ended.
+    Broken,
+}
+
+/// Starts everything that a leader does, and waits until this coordinator cannot go on. `leading` is its term, and whether that was
+/// raised on the report of agents just before.
+pub(crate) async fn lead(
+    (setup, leading): (&Setup, (Term, bool)),
+    (state, world): (Arc<LeadershipState>, Arc<World>),
+    (stores, relist): (watching::Stores, watching::Relist),
+    (here, gates): (Option<SocketAddr>, &Gates),
+    ending: CancellationToken,
+    tasks: &mut JoinSet<()>,
+) -> Ended {
+    let metrics = &setup.metrics;
+    let sessions = Arc::new(Sessions::new(Arc::clone(&world), world.wakes().nodes, metrics.clone()));
+    let secured = !matches!(setup.security, Security::Plaintext);
+    let (cluster, published) = Cluster::new(
+        setup.client.clone(),
+        &setup.namespace,
+        Arc::clone(&world),
+        metrics.clone(),
+    );
+    let leadership = Leadership::new(leading, state, ending, secured, world);
+    let observer = Observer {
+        ground: Ground::new(cluster.clone(), Arc::clone(&sessions), metrics.clone()),
+        upgrades: Arc::new(Upgrades::new(setup.upgrades)),
+        takeoff_slots: Arc::new(TakeoffSlots::default()),
+        cluster: cluster.clone(),
+        sessions: Arc::clone(&sessions),
+        leadership: leadership.clone(),
+    };
+    let (heights, assessments) = (Arc::new(Heights::default()), Arc::new(Assessments::default()));
+    let node_objects = NodeObjects::new(setup.agents_become_nodes);
+    count_the_fleet(metrics, &observer);
+    tasks.spawn(events::publish(
+        cluster.client(),
+        published,
+        metrics.clone(),
+        leadership.ending.clone(),
+    ));
+    forget_departed(&observer, &assessments);
+    observer.takeoff_slots.begin(&observer);
+    tasks.spawn(know_the_present(observer.clone(), relist));
+    ground::start(&observer.ground, leadership.ending.clone(), tasks);
+    node::start(&cluster, &sessions, &node_objects, &leadership.ending, tasks);
+    orders::start(&observer, tasks);
+    let controller = DroneController {
+        binder: Binder {
+            observer: observer.clone(),
+            granted_only: setup.granted_vehicles_only,
+        },
+        assessments: Arc::clone(&assessments),
+        heights: Arc::clone(&heights),
+        paces: Paces::default(),
+    };
+    drone::start(controller, stores.drones, metrics.reconciles_of("Drone"), tasks);
+    let controller = SwarmController {
+        observer: observer.clone(),
+        assessments,
+        expectations: Expectations::default(),
+        paces: Paces::default(),
+        hearing: Mutex::default(),
+    };
+    swarm::start(controller, stores.swarms, metrics.reconciles_of("Swarm"), tasks);
+    let controller = UpgradeController {
+        cluster: cluster.clone(),
+        sessions: Arc::clone(&sessions),
+        leadership: leadership.clone(),
+        upgrades: Arc::clone(&observer.upgrades),
+        metrics: metrics.clone(),
+    };
+    upgrade::start(controller, tasks);
+    gates.uplink.open(UplinkHandles {
+        sessions,
+        leadership: leadership.clone(),
+        world: Arc::clone(&cluster.world),
+        node_objects,
+        metrics: metrics.clone(),
+    });
+    gates.fleet.open(FleetHandles {
+        observer,
+        heights,
+        kills: Kills::default(),
+        metrics: metrics.clone(),
+    });
+    gates.all.open().await;
+    if let Some(here) = here {
+        endpoint::start(&cluster, &leadership, here, tasks);
+    }
+    tokio::select! {
+        higher = leadership.deposition.deposed() => Ended::Deposed(higher),
+        _ = tasks.join_next() => Ended::Broken,
+    }
+}
+
+/// What leaves its Swarm gives back its takeoff slot and is no more assessed.
+fn forget_departed(observer: &Observer, assessments: &Arc<Assessments>) {
+    let world = observer.world();
+    let (within, slots, assessments) = (
+        Arc::downgrade(world),
+        Arc::clone(&observer.takeoff_slots),
+        Arc::clone(assessments),
+    );
+    world.on_departure(move |drone| {
+        if let Some(world) = within.upgrade() {
+            slots.forget(&world, drone);
+            assessments.forget(drone);
+        }
+    });
+}
+
+/// Has `metrics` read the fleet at each scrape, and keep nothing of it alive.
+fn count_the_fleet(metrics: &Metrics, observer: &Observer) {
+    let Observer {
+        cluster,
+        sessions,
+        leadership,
+        upgrades,
+        ..
+    } = observer;
+    let (world, wakes) = (Arc::downgrade(&cluster.world), cluster.wakes.clone());
+    let (sessions, upgrades) = (Arc::downgrade(sessions), Arc::downgrade(upgrades));
+    let (state, ending) = (Arc::clone(&leadership.state), leadership.ending.clone());
+    metrics.leads(leadership.term, move || {
+        if ending.is_cancelled() {
+            return None;
+        }
+        let (world, upgrades) = (Weak::upgrade(&world)?, Weak::upgrade(&upgrades)?);
+        let connected = Weak::upgrade(&sessions)?.connected().into_iter();
+        Some(FleetNow {
+            knowledge: state.knowledge(),
+            waiting: [
+                ("Drone", wakes.drones.len()),
+                ("Swarm", wakes.swarms.len()),
+                ("Node", wakes.nodes.len()),
+            ],
+            drones: world.all_drones(None),
+            swarms: world.all_swarms(),
+            upgrades: upgrades.plan(),
+            connected: connected.map(|(node, snapshot)| (node, snapshot.report)).collect(),
+        })
+    });
+}
+
+/// A leader that still does not know the present says so this often.
+const SLOW: Duration = Duration::from_secs(10);
+
+/// Lists everything after the Lease was taken, and again after a person has confirmed what a restored store holds: until then only
+/// what keeps the present state is ordered (invariant 16).
+async fn know_the_present(observer: Observer, relist: watching::Relist) {
+    let leadership = &observer.leadership.state;
+    let work = async {
+        loop {
+            leadership.until(Knowledge::BeforeLeading).await;
+            let mut listing = std::pin::pin!(relist.all());
+            while tokio::time::timeout(SLOW, &mut listing).await.is_err() {
+                tracing::warn!(
+                    "not everything could be listed yet since the lead was taken: nothing takes off, and what flies goes on"
+                );
+            }
+            if leadership.knowledge() == Knowledge::BeforeLeading {
+                // A Drone that has got a vehicle since counts as up, too, until its agent has reported that it is not.
+                observer.takeoff_slots.begin(&observer);
+                leadership.knows(Knowledge::Current);
+                tracing::info!("everything was listed since the lead was taken");
+                observer.world().wake_all();
+            }
+        }
+    };
+    observer.leadership.ending.run_until_cancelled(work).await;
+}

@@ -1,0 +1,98 @@
+//! The news that a higher term was led: agents report it.
+//!
+//! Owns: collecting the reports, and saying when this coordinator is deposed. Must not: judge them ([`fleet::deposition`] does).
+
+use crate::cluster::world::World;
+use fleet::deposition::TermReports;
+use fleet::ids::{NodeName, Term};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// Before a coordinator gives in to a few agents, others have this long to say the same: whether most do says whether the Lease is
+/// one of former times.
+const OTHERS: Duration = Duration::from_secs(3);
+
+/// A term higher than ours that agents have seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Higher {
+    /// The term that is believed.
+    pub term: Term,
+    /// Whether most of the fleet reports one.
+    pub most: bool,
+}
+
+/// What agents report of terms higher than ours.
+#[derive(Debug)]
+pub struct Deposition {
+    term: Term,
+    /// Whether our term was raised on the report of agents just before.
+    raised: bool,
+    /// Since when we lead.
+    since: Instant,
+    /// Whether agents are authenticated.
+    secured: bool,
+    world: Arc<World>,
+    higher: watch::Sender<Option<Term>>,
+    term_reports: Mutex<TermReports>,
+}
+
+impl Deposition {
+    /// Nothing is reported yet. `raised` is whether our `term` was raised on the report of agents just before, `secured` whether
+    /// agents are authenticated.
+    #[must_use]
+    pub fn new((term, raised): (Term, bool), since: Instant, secured: bool, world: Arc<World>) -> Self {
+        Self {
+            term,
+            raised,
+            since,
+            secured,
+            world,
+            higher: watch::Sender::new(None),
+            term_reports: Mutex::default(),
+        }
+    }
+
+    /// The agent of `node` has seen term `seen`. If it is higher than ours and believed, we lead no more; one that nobody can
+    /// lead is not believed. Where links are not secured, agents cannot be distinguished, and the first report counts.
+    pub fn note_reported_term(&self, node: &NodeName, seen: Term) {
+        if seen <= self.term || !seen.can_be() {
+            return;
+        }
+        let leading = self.since.elapsed();
+        let nodes = if self.secured { self.world.drone_nodes() } else { 1 };
+        let mut term_reports = self.term_reports.lock().unwrap_or_else(PoisonError::into_inner);
+        term_reports.add(node, seen);
+        match term_reports.believed(self.term, nodes, leading, self.raised && self.secured) {
+            Some(higher) if higher > self.term => {
+                self.higher.send_replace(Some(higher));
+            }
+            _ => {
+                tracing::debug!(%node, %seen, ours = %self.term, "an agent says that a higher term was led; it is not believed yet")
+            }
+        }
+    }
+
+    /// Done, with the higher term, once this coordinator is deposed.
+    pub async fn deposed(&self) -> Higher {
+        let mut higher = self.higher.subscribe();
+        // Fails only if the sender is gone, and that is ourselves.
+        let heard = higher.wait_for(Option::is_some).await.ok().and_then(|term| *term);
+        if heard.is_none() {
+            std::future::pending::<()>().await;
+        }
+        let most = || {
+            let term_reports = self.term_reports.lock().unwrap_or_else(PoisonError::into_inner);
+            term_reports.are_most(self.world.drone_nodes())
+        };
+        if !most() {
+            tokio::time::sleep(OTHERS).await;
+        }
+        let newest = *higher.borrow();
+        Higher {
+            term: newest.or(heard).unwrap_or_default(),
+            most: most(),
+        }
+    }
+}

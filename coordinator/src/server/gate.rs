@@ -1,0 +1,236 @@
+//! The gate: until this coordinator leads and knows the fleet, callers are asked to come back.
+//!
+//! Owns: what is open, what health is reported, the tasks of open streams, how many watch. Must not: know what the services work on.
+
+use crate::server::auth::Who;
+use proto::v1::{fleet_server, uplink_server};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use tokio::sync::OnceCell;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tonic::Status;
+use tonic_health::ServingStatus;
+use tonic_health::server::HealthReporter;
+
+/// Those behind the gate.
+const SERVICES: [&str; 2] = [uplink_server::SERVICE_NAME, fleet_server::SERVICE_NAME];
+
+/// Each watcher costs a listing of the whole fleet per interval.
+const MOST_WATCHERS: usize = 32;
+
+/// Of these, so many of one person, so that one keeps no other from watching.
+const MOST_OF_ONE: usize = 8;
+
+/// Closed until this coordinator leads and knows the fleet.
+#[derive(Clone, Debug, Default)]
+pub struct Gate {
+    able: CancellationToken,
+    health: Arc<OnceCell<HealthReporter>>,
+    tasks: TaskTracker,
+    watchers: Arc<Mutex<BTreeMap<String, usize>>>,
+}
+
+impl Gate {
+    /// Done once agents can be served: there is a certificate to show to them, or none is needed.
+    pub async fn able(&self) {
+        self.able.cancelled().await;
+    }
+
+    /// The caches are filled: this coordinator is ready to lead, whether it does or is on standby.
+    pub async fn warm(&self) {
+        self.health().await.set_service_status("", ServingStatus::Serving).await;
+    }
+
+    /// Opens it: each [`ServiceGate`] has what its service works on.
+    pub async fn open(&self) {
+        let health = self.health().await;
+        health.set_service_status("", ServingStatus::Serving).await;
+        for service in SERVICES {
+            health.set_service_status(service, ServingStatus::Serving).await;
+        }
+    }
+
+    /// What reports our health; at first nothing serves.
+    pub(super) async fn health(&self) -> HealthReporter {
+        let begin = async || {
+            let health = HealthReporter::new();
+            health.set_service_status("", ServingStatus::NotServing).await;
+            for service in SERVICES {
+                health.set_service_status(service, ServingStatus::NotServing).await;
+            }
+            health
+        };
+        self.health.get_or_init(begin).await.clone()
+    }
+
+    /// Counts this coordinator as able to serve agents.
+    pub(super) fn set_able(&self) {
+        self.able.cancel();
+    }
+
+    /// Done once all tasks that it runs have ended; no more are expected.
+    pub(super) async fn drained(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    fn track_watcher(&self, who: &Who, task: impl Future<Output = ()> + Send + 'static) -> Result<(), Status> {
+        let place = Watching::take(&self.watchers, who)?;
+        self.track(async move {
+            let _place = place;
+            task.await;
+        });
+        Ok(())
+    }
+
+    fn track(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.spawn(task);
+    }
+}
+
+/// The gate of one service: closed until there is `H`, which that service works on.
+#[derive(Debug)]
+pub struct ServiceGate<H> {
+    gate: Gate,
+    handles: Arc<OnceLock<Arc<H>>>,
+}
+
+impl<H> Clone for ServiceGate<H> {
+    fn clone(&self) -> Self {
+        Self {
+            gate: self.gate.clone(),
+            handles: Arc::clone(&self.handles),
+        }
+    }
+}
+
+impl<H> ServiceGate<H> {
+    /// A closed one, which is a part of `gate`.
+    #[must_use]
+    pub fn new(gate: &Gate) -> Self {
+        Self {
+            gate: gate.clone(),
+            handles: Arc::default(),
+        }
+    }
+
+    /// The service works on `handles` from now on.
+    pub fn open(&self, handles: H) {
+        // It is opened once.
+        let _ = self.handles.set(Arc::new(handles));
+    }
+
+    /// What the service works on.
+    ///
+    /// # Errors
+    /// UNAVAILABLE while the gate is closed.
+    pub fn handles(&self) -> Result<Arc<H>, Status> {
+        let handles = self.handles.get().cloned();
+        handles.ok_or_else(|| {
+            Status::unavailable("this coordinator does not lead, or does not know the fleet yet; try again in a moment")
+        })
+    }
+
+    /// Runs `task` of a person's tool, unless there are too many already.
+    ///
+    /// # Errors
+    /// RESOURCE_EXHAUSTED.
+    pub fn track_watcher(&self, who: &Who, task: impl Future<Output = ()> + Send + 'static) -> Result<(), Status> {
+        self.gate.track_watcher(who, task)
+    }
+
+    /// Runs `task`; the server waits for it before it ends.
+    pub fn track(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.gate.track(task);
+    }
+}
+
+/// One of those who watch; dropping it makes room, however its task has ended.
+struct Watching {
+    all: Arc<Mutex<BTreeMap<String, usize>>>,
+    name: String,
+}
+
+impl Watching {
+    fn take(all: &Arc<Mutex<BTreeMap<String, usize>>>, who: &Who) -> Result<Self, Status> {
+        let name = who.name();
+        let mut taken = all.lock().unwrap_or_else(PoisonError::into_inner);
+        if taken.values().sum::<usize>() >= MOST_WATCHERS {
+            return Err(Status::resource_exhausted(
+                "too many people watch; end another `skein watch`, or try again later",
+            ));
+        }
+        let own = taken.get(&name).copied().unwrap_or_default();
+        // Where links are not secured, callers cannot be distinguished.
+        if own >= MOST_OF_ONE && *who != Who::Anybody {
+            return Err(Status::resource_exhausted(format!(
+                "{name} watches {own} times already; end another `skein watch`"
+            )));
+        }
+        taken.insert(name.clone(), own + 1);
+        drop(taken);
+        Ok(Self {
+            all: Arc::clone(all),
+            name,
+        })
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        let mut taken = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(own) = taken.get_mut(&self.name) {
+            *own = own.saturating_sub(1);
+            if *own == 0 {
+                taken.remove(&self.name);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn one_person_takes_a_part_of_the_places_to_watch_and_another_still_has_one() {
+        let gate = Gate::default();
+        let person = |name: &str| Who::Operator { name: name.to_owned() };
+        let watch = |who: &Who| gate.track_watcher(who, std::future::pending());
+        for _ in 0..MOST_OF_ONE {
+            watch(&person("vera")).unwrap();
+        }
+        let refused = watch(&person("vera")).unwrap_err();
+        assert!(
+            refused.message().contains("operator vera watches 8 times already"),
+            "{refused}"
+        );
+        watch(&person("ada")).unwrap();
+        for _ in MOST_OF_ONE + 1..MOST_WATCHERS {
+            watch(&Who::Anybody).unwrap();
+        }
+        assert!(
+            watch(&person("bob")).is_err(),
+            "there are no more places than there are"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_watcher_that_dies_of_a_fault_leaves_its_place_to_others() {
+        let gate = Gate::default();
+        for number in 0..=MOST_WATCHERS {
+            let (sender, receiver) = tokio::sync::oneshot::channel::<()>();
+            let dies = async move {
+                let _sender = sender;
+                panic!("a fault");
+            };
+            assert!(gate.track_watcher(&Who::Anybody, dies).is_ok(), "after {number} others");
+            // The place is free before the task lets go of what it holds last, or as soon as it has ended.
+            assert!(receiver.await.is_err());
+            gate.tasks.close();
+            gate.tasks.wait().await;
+            gate.tasks.reopen();
+        }
+    }
+}

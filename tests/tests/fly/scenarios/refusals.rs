@@ -46,7 +46,8 @@ const ARDUPILOT: &[Break] = &[
     ("SIM_BARO_DISABLE", 1.0, 0.0, &["baro"]),
     ("FS_THR_VALUE", 800.0, 975.0, &["fs_thr_value"]),
     ("ACRO_BAL_ROLL", 10.0, 1.0, &["acro_bal"]),
-    ("MOT_PWM_MIN", 2100.0, 1000.0, &["mot_pwm"]),
+    // (Not MOT_PWM_MIN: what it is set to goes to the motors of a disarmed vehicle, too, and it flies.)
+    ("ARMING_MIS_ITEMS", 1.0, 0.0, &["mission"]),
     ("SIM_RC_FAIL", 1.0, 0.0, &["rc", "radio", "throttle"]),
     ("SIM_MAG1_FAIL", 1.0, 0.0, &["compass", "mag"]),
     ("GPS1_TYPE", 0.0, 1.0, &["gps", "position"]),

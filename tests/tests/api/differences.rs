@@ -131,12 +131,6 @@ pub const ALL: &[Difference] = &[
         why: "a page that holds the last match says so; a real server does not look that far",
     },
     Difference {
-        cases: &["bookmarks_come_before_the_end"],
-        step: "",
-        at: "/5",
-        why: "a bookmark comes before the end of a short watch as well",
-    },
-    Difference {
         cases: &["a_watch_may_tell_tables_or_metadata_only"],
         step: "timeoutSeconds=1&watch",
         at: "/events/[0-9]+",

@@ -149,8 +149,8 @@ pub const MUTATIONS: &[Mutation] = &[
         invariant: 3,
         name: "takes another vehicle for the one that serves the Drone",
         file: "agent/src/discovery.rs",
-        find: "Some((ours, component)) if (ours, component) != (system, header.component_id) => {",
-        replace: "Some((ours, component)) if ours == 0 && component == 0 => {",
+        find: "Some(ours) if ours != Address::new(system, header.component_id) => {",
+        replace: "Some(ours) if ours == Address::new(0, 0) => {",
         tests: AGENT,
     },
     Mutation {

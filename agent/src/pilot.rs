@@ -28,7 +28,7 @@ use fleet::safety::{self, ArmPermit, Rest};
 use fleet::takeover::InCommand;
 use fleet::time::Moment;
 use fleet::units::{Address, SystemId};
-use fleet::vehicle::{FlightTruth, Identity, Vehicle, WhyUnknown};
+use fleet::vehicle::{ArmingReason, FlightTruth, Identity, ReasonClass, Vehicle, WhyUnknown};
 use fleet::whereabouts::{Asked, Watch};
 use link::dialect::{MavMessage, MavResult};
 use link::{Frame, LinkEvent};
@@ -82,6 +82,8 @@ pub struct Pilot {
     refusal: Option<refusal::Refusal>,
     activity: Activity,
     logged: Option<(FlightTruth, Activity)>,
+    /// Why the state is not on the disk, if it is not: nothing is armed then.
+    unsaved: Option<ArmingReason>,
 }
 
 impl Pilot {
@@ -116,6 +118,7 @@ impl Pilot {
             refusal: None,
             activity: Activity::Waiting,
             logged: None,
+            unsaved: None,
         }
     }
 
@@ -242,6 +245,24 @@ impl Pilot {
         if term >= self.state.fence.highest_term {
             self.contact.heard();
         }
+    }
+
+    /// What is remembered could not be written, because of `why`; or it is written, if there is none.
+    pub fn unsaved(&mut self, why: Option<&str>, now: Moment) {
+        let reason = |why: &str| ArmingReason {
+            class: ReasonClass::NeedsHuman,
+            ..ArmingReason::reported(
+                format!(
+                    "the agent cannot write its state directory ({why}), and does not arm before it can; repair the volume or make room"
+                ),
+                now,
+            )
+        };
+        let known = self.unsaved.take();
+        self.unsaved = why.map(reason).map(|new| match known {
+            Some(known) if known.text == new.text => known,
+            _ => new,
+        });
     }
 
     /// Acts on `fence` from now on; it came on the stream that is open.

@@ -290,7 +290,10 @@ impl Shell {
     async fn save(&mut self, state: State, now: Moment) -> bool {
         let (writing, within) = match &mut self.saving {
             Some((writing, _)) => (writing, Duration::ZERO),
-            None if state == self.saved => return true,
+            None if state == self.saved => {
+                self.pilot.unsaved(None, now);
+                return true;
+            }
             None if self.save_failed_at.is_some_and(|at| now.since(at) < SAVE_AGAIN_AFTER) => return false,
             None => {
                 let (store, copy) = (Arc::clone(&self.store), state.clone());
@@ -304,6 +307,7 @@ impl Shell {
             Err(_) => {
                 if !within.is_zero() {
                     error!("the state directory does not answer; orders to fly are not taken until it does");
+                    self.pilot.unsaved(Some("it does not answer"), now);
                 }
                 return false;
             }
@@ -313,6 +317,7 @@ impl Shell {
             (Ok(()), Some(written)) => {
                 self.saved = written;
                 self.save_failed_at = None;
+                self.pilot.unsaved(None, now);
             }
             (Ok(()), None) => {}
             (Err(why), _) => {
@@ -320,6 +325,7 @@ impl Shell {
                     error!(%why, "cannot write the state directory; orders to fly are not taken until it can be written");
                 }
                 self.save_failed_at = Some(now);
+                self.pilot.unsaved(Some(&why.to_string()), now);
             }
         }
         self.saved == state

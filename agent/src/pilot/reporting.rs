@@ -21,11 +21,14 @@ const BATTERY_TOLD_WITHIN: Duration = Duration::from_secs(30);
 impl Pilot {
     /// Why a vehicle on the ground is not armed although its autopilot might arm: reasons of ours.
     fn own_reasons(&self, truth: FlightTruth, now: Moment) -> Vec<ArmingReason> {
-        let held = self.state.fence.held.as_ref();
-        let Some(held) = held.filter(|_| truth == FlightTruth::Disarmed) else {
+        if truth != FlightTruth::Disarmed {
             return Vec::new();
+        }
+        let mut reasons: Vec<ArmingReason> = self.unsaved.iter().cloned().collect();
+        let Some(held) = &self.state.fence.held else {
+            return reasons;
         };
-        let mut reasons: Vec<ArmingReason> = self.gauge.refusal(held.failsafe.reserve, now).into_iter().collect();
+        reasons.extend(self.gauge.refusal(held.failsafe.reserve, now));
         if let Some(ago) = self.others_flew(now) {
             let text = format!(
                 "somebody else flew it until a moment ago; it is armed again after {} s of quiet",

@@ -748,6 +748,12 @@ async fn a_full_disk_lets_the_vehicle_land_but_not_take_off() {
         1,
         "an order that would be forgotten is not flown"
     );
+    let report = agent.report().unwrap();
+    let why = "cannot write its state directory (Is a directory";
+    assert!(
+        report.ready == Some(false) && report.reasons.iter().any(|reason| reason.text.contains(why)),
+        "{report:#?}"
+    );
     std::fs::remove_dir(vehicle.dir.path().join("state.json.new")).unwrap();
     // The coordinator sees that the agent does not hold it, and says it again; the disk is tried again only now and then.
     let generation = |agent: &Agent| agent.report().and_then(|r| r.held).map(|held| held.generation);

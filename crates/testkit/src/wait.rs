@@ -45,7 +45,7 @@ pub async fn until<T, E: Display>(what: &str, deadline: Duration, probe: impl As
         let look = start.elapsed();
         match probe().await {
             Ok(value) => return value,
-            Err(seen) => assert!(look < deadline, "waited in vain for {what}; last seen: {seen}"),
+            Err(seen) => assert!(look < deadline, "waited for {what}; last seen: {seen}"),
         }
         tokio::time::sleep(pause(start.elapsed() - look)).await;
     }

@@ -96,7 +96,8 @@ pub fn run(
         let at_work: Vec<&Unit> = running.iter().map(|running| &running.unit).collect();
         let machine = Machine {
             cores,
-            ready: ready == Some(true),
+            // Those that need a set-up that failed are pending no more.
+            ready: ready.is_some(),
             calm: load.is_calm(),
         };
         if let Some(index) = needs::next(&pending, &at_work, machine) {

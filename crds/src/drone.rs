@@ -60,7 +60,13 @@ use std::collections::BTreeMap;
         name = "Battery",
         type_ = "integer",
         json_path = ".status.battery.remainingPercent",
-        description = "Remaining battery, percent."
+        description = "Remaining battery, percent, as of Battery Age."
+    ),
+    printcolumn(
+        name = "Battery Age",
+        type_ = "date",
+        json_path = ".status.battery.observedTime",
+        description = "Time since the autopilot reported that battery."
     ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     printcolumn(
@@ -255,7 +261,8 @@ pub struct DroneStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
 
-    /// Battery, as of the last transition or change by 25 percent; live figures are on `skein watch`.
+    /// Battery, as of observedTime: the last write of this status, which a change by 25 percent causes too. Absent while the
+    /// vehicle is not heard. Live figures are on `skein watch`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub battery: Option<BatteryStatus>,
 
@@ -328,6 +335,9 @@ pub struct BatteryStatus {
     /// Remaining energy in percent, 0 to 100; absent when the autopilot does not know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remaining_percent: Option<i32>,
+    /// When the autopilot reported it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_time: Option<Time>,
 }
 
 /// Position of the vehicle.

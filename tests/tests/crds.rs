@@ -400,7 +400,7 @@ fn the_columns_of_kubectl_get_tell_the_story() {
     ns.patch_status(
         "drone",
         "goose",
-        &json!({"phase": "Flying", "mode": "AUTO.LOITER", "battery": {"remainingPercent": 87},
+        &json!({"phase": "Flying", "mode": "AUTO.LOITER", "battery": {"remainingPercent": 87, "observedTime": "2026-01-02T03:04:05Z"},
             "vehicle": {"autopilot": "PX4", "systemId": 7},
             "conditions": [condition("Flying", "True", "it says so"), condition("Ready", "True", "flies as asked")]}),
     );
@@ -416,6 +416,7 @@ fn the_columns_of_kubectl_get_tell_the_story() {
             "AUTOPILOT",
             "MODE",
             "BATTERY",
+            "BATTERY AGE",
             "AGE",
             "MESSAGE"
         ]
@@ -424,7 +425,7 @@ fn the_columns_of_kubectl_get_tell_the_story() {
         seen[1][..7],
         ["goose", "Flying", "True", "node-1", "PX4", "AUTO.LOITER", "87"]
     );
-    assert_eq!(seen[1][8], "flies as asked");
+    assert_eq!(seen[1][9], "flies as asked");
     assert!(
         !ns.run(&["get", "drones"]).contains("MESSAGE"),
         "messages are for -o wide"

@@ -55,7 +55,7 @@ pub async fn write(controller: &DroneController, applied: &Applied) -> Result<Op
     {
         return Ok(sooner(grace));
     }
-    let next = assemble(
+    let mut next = assemble(
         &old,
         &new,
         binding,
@@ -71,6 +71,9 @@ pub async fn write(controller: &DroneController, applied: &Applied) -> Result<Op
         Due::Never => return Ok(again),
         Due::In(delay) => return Ok(sooner(delay)),
         Due::Now => {}
+    }
+    if let Some(report) = report {
+        refresh(&mut next, report, Timestamp::now());
     }
     let drones: Api<Drone> = Api::namespaced(cluster.client(), &snapshot.key.namespace);
     let patch = json!({
@@ -165,7 +168,7 @@ fn assemble(
     let same_node = old.node_name == node_name;
     let before = if same_node { old.clone() } else { DroneStatus::default() };
     let vehicle = report.and_then(identity).or(before.vehicle);
-    let battery = match report.and_then(battery) {
+    let battery = match report.and_then(|r| battery(r, now)) {
         Some(now) if transition || far_from(before.battery.as_ref(), &now) => Some(now),
         None if new.phase == Phase::Unknown => None,
         _ => before.battery,
@@ -205,6 +208,12 @@ fn assemble(
             })
             .collect(),
     }
+}
+
+/// What is written anyway has the figures of now, which alone cause no write.
+fn refresh(next: &mut DroneStatus, report: &Report, now: Timestamp) {
+    next.battery = battery(report, now).or_else(|| next.battery.take());
+    next.position = position(report).or_else(|| next.position.take());
 }
 
 /// An agent that was restarted in flight has yet to read the autopilot's parameters: what was found before the flight is kept.
@@ -288,10 +297,14 @@ fn identity(report: &Report) -> Option<VehicleIdentity> {
     })
 }
 
-fn battery(report: &Report) -> Option<BatteryStatus> {
+fn battery(report: &Report, now: Timestamp) -> Option<BatteryStatus> {
     let remaining = report.battery?.remaining?;
+    let age = report.battery_at.map_or(Duration::ZERO, |at| report.made.since(at));
+    // Kubernetes keeps whole seconds.
+    let observed = now.checked_sub(age).map_or(now.as_second(), Timestamp::as_second);
     Some(BatteryStatus {
         remaining_percent: Some(i32::from(remaining.get())),
+        observed_time: Timestamp::from_second(observed).ok().map(Time),
     })
 }
 
@@ -403,6 +416,33 @@ mod tests {
         let unheard = next(&first, &said(Phase::Unknown, None, false), None, 50);
         assert_eq!(unheard.battery, None, "an old charge is not shown");
         assert_eq!(unheard.vehicle, first.vehicle);
+    }
+
+    #[test]
+    fn a_write_for_another_reason_has_the_battery_of_now_and_the_time_of_its_report() {
+        let first = next(
+            &DroneStatus::default(),
+            &said(Phase::Flying, Some(true), true),
+            Some(&report(80, "GUIDED")),
+            10,
+        );
+        let mut written = next(
+            &first,
+            &said(Phase::Flying, Some(true), false),
+            Some(&report(71, "GUIDED")),
+            100,
+        );
+        assert_eq!(written.battery, first.battery);
+        let seconds = |s| fleet::time::Moment::at(Duration::from_secs(s));
+        let reported = Report {
+            made: seconds(60),
+            battery_at: Some(seconds(57)),
+            ..report(71, "GUIDED")
+        };
+        refresh(&mut written, &reported, Timestamp::from_second(100).unwrap());
+        let battery = written.battery.unwrap();
+        assert_eq!(battery.remaining_percent, Some(71));
+        assert_eq!(battery.observed_time.unwrap().0.as_second(), 97);
     }
 
     #[test]

@@ -195,7 +195,8 @@ impl LeaderLease {
         })
     }
 
-    /// Notes it on the Lease, for the next leader: nothing takes off until a person has removed the note.
+    /// Notes it on the Lease, for the next leader: nothing takes off until a person has removed the note, and no term that was led
+    /// before is led again.
     async fn note_that_it_went_back(&self, what: &WentBack) {
         tracing::error!(
             what = what.0,
@@ -206,12 +207,11 @@ impl LeaderLease {
         for _ in 0..NOTE_TRIES {
             let noted = async {
                 let Some(lease) = self.read().await? else { return Ok(()) };
-                if lease.annotations().contains_key(labels::WENT_BACK) {
-                    return Ok(());
+                let history = self.history.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                match went_back(lease, &history, what) {
+                    Some(lease) => self.write(lease).await.map(drop),
+                    None => Ok(()),
                 }
-                self.write(noted(lease, labels::WENT_BACK, what.0.clone()))
-                    .await
-                    .map(drop)
             };
             let noted: Result<(), ApiError> = noted.await;
             match noted {
@@ -365,6 +365,20 @@ fn noted(mut lease: Lease, key: &str, text: String) -> Lease {
     lease.metadata.managed_fields = None;
     lease.annotations_mut().insert(key.to_owned(), text);
     lease
+}
+
+/// The Lease with the note that the store went back, and with a term above those in `history`; `None` when there is nothing to write.
+fn went_back(lease: Lease, history: &History, what: &WentBack) -> Option<Lease> {
+    let skip = history.term_to_skip(term(&lease));
+    if skip.is_none() && lease.annotations().contains_key(labels::WENT_BACK) {
+        return None;
+    }
+    let lease = noted(lease, labels::WENT_BACK, what.0.clone());
+    // Whoever leads by a term that was led before is deposed by that.
+    Some(match skip {
+        Some(skip) => with_term(lease, skip),
+        None => lease,
+    })
 }
 
 fn reading(lease: &Lease) -> Reading {

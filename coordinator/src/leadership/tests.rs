@@ -94,6 +94,24 @@ fn that_most_agents_have_seen_a_higher_term_than_the_lease_is_noted_on_it() {
 }
 
 #[test]
+fn after_a_restore_it_is_noted_and_whoever_leads_by_a_term_of_before_is_deposed() {
+    let what = WentBack("rv 50 after 59".into());
+    let second = taken(Some(taken(None, "a")), "b");
+    let mut history = History::default();
+    assert!(!history.went_back(reading(&second)));
+    // The backup has term 1, and a coordinator that read nothing before leads term 2 by it.
+    let again = taken(Some(taken(None, "a")), "c");
+    let lease = went_back(again, &history, &what).unwrap();
+    assert_eq!(
+        (term(&lease), lease.annotations()[labels::WENT_BACK].as_str()),
+        (Term(3), "rv 50 after 59")
+    );
+    assert!(renewed(Some(lease.clone()), Term(2), "skein-system", "c").is_err());
+    assert_eq!(term(&taken(Some(lease.clone()), "b")), Term(4));
+    assert_eq!(went_back(lease, &history, &what), None, "it is noted already");
+}
+
+#[test]
 fn a_new_epoch_that_a_person_begins_is_led_above_all_terms_of_the_one_before() {
     let mut lease = taken(None, "a");
     lease.annotations_mut().insert(labels::TERM_EPOCH.into(), "1".into());

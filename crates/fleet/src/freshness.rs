@@ -115,6 +115,14 @@ impl History {
         }
         back
     }
+
+    /// The term to lead above after the store went back, where its Lease says `there` now: of the terms that this coordinator has
+    /// read, none may be had twice. `None` where the Lease is above them.
+    #[must_use]
+    pub fn term_to_skip(&self, there: Term) -> Option<Term> {
+        let read = self.0.as_ref()?.term;
+        (there <= read).then(|| read.next())
+    }
 }
 
 #[cfg(test)]
@@ -268,6 +276,21 @@ mod tests {
         assert!(back(reading(90, 5)), "its revision fell");
         assert!(back(reading(900, 4)), "its term fell");
         assert!(!back(reading(130, 6)), "another leads");
+    }
+
+    #[test]
+    fn after_a_restore_no_term_that_was_read_is_led_again() {
+        let mut history = History::default();
+        assert_eq!(history.term_to_skip(Term(3)), None, "nothing was read");
+        assert!(!history.went_back(reading(100, 4)));
+        assert!(history.went_back(reading(50, 3)));
+        assert_eq!(history.term_to_skip(Term(3)), Some(Term(5)));
+        assert_eq!(
+            history.term_to_skip(Term(4)),
+            Some(Term(5)),
+            "term 4 was led before the restore, too"
+        );
+        assert_eq!(history.term_to_skip(Term(5)), None);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use rand::rngs::StdRng;
 use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
@@ -28,6 +28,10 @@ use tokio_util::sync::CancellationToken;
 
 const LEASE: &str = "/leases/skein-coordinator";
 const LEASES: &str = "/namespaces/skein-system/leases";
+const LEASE_PATH: &str = "/apis/coordination.k8s.io/v1/namespaces/skein-system/leases/skein-coordinator";
+
+/// Longer than any run.
+const YEARS: Duration = Duration::from_secs(1 << 30);
 
 /// How often a delayed frame checks whether it may continue.
 const LATE: Duration = Duration::from_millis(100);
@@ -53,7 +57,8 @@ struct Caller {
 
 /// The API, and the paths to it.
 pub struct Cluster {
-    api: Api,
+    api: Mutex<Arc<Api>>,
+    folder: PathBuf,
     runtime: Runtime,
     callers: Mutex<Vec<Caller>>,
     rng: Mutex<StdRng>,
@@ -67,9 +72,7 @@ impl Cluster {
             .enable_all()
             .build()
             .unwrap();
-        let options = Options::new(folder, crds::yaml::documents().unwrap());
-        // Its background tasks never run: no Swarm is deleted here, and Events may grow old.
-        let api = runtime.block_on(Api::open(options)).unwrap();
+        let api = Mutex::new(store(&runtime, folder));
         let caller = || Caller {
             way: Way::Open,
             watches: CancellationToken::new(),
@@ -77,6 +80,7 @@ impl Cluster {
         };
         Arc::new(Self {
             api,
+            folder: folder.to_owned(),
             runtime,
             callers: Mutex::new((0..callers).map(|_| caller()).collect()),
             rng: Mutex::new(rng),
@@ -104,8 +108,43 @@ impl Cluster {
         now < self.callers.lock().unwrap()[caller].late_until
     }
 
+    fn api(&self) -> Arc<Api> {
+        Arc::clone(&self.api.lock().unwrap())
+    }
+
     pub fn revision(&self) -> u64 {
-        self.api.revision()
+        self.api().revision()
+    }
+
+    /// Keeps what is stored now, as a backup of etcd does.
+    pub fn back_up(&self) {
+        copy(&self.folder, &self.folder.with_extension("backup"));
+    }
+
+    /// Goes back to the backup, as a restore of etcd does: all watches end, and nothing says that time went back.
+    pub fn restore(&self) {
+        let restored = self.folder.with_extension("restored");
+        copy(&self.folder.with_extension("backup"), &restored);
+        *self.api.lock().unwrap() = store(&self.runtime, &restored);
+        for caller in self.callers.lock().unwrap().iter_mut() {
+            std::mem::take(&mut caller.watches).cancel();
+        }
+        self.note_the_leader(self.lease().to_string().as_bytes());
+    }
+
+    fn lease(&self) -> Value {
+        self.ask(Method::GET, LEASE_PATH, &Value::Null)
+    }
+
+    /// Whether the Lease has the note that the store went back in time.
+    pub fn went_back(&self) -> bool {
+        !self.lease()["metadata"]["annotations"][crds::labels::WENT_BACK].is_null()
+    }
+
+    /// A person has checked what the restored store holds.
+    pub fn confirm(&self) {
+        let confirmed = json!({"metadata": {"annotations": {crds::labels::WENT_BACK: null}}});
+        self.ask(Method::PATCH, LEASE_PATH, &confirmed);
     }
 
     /// Which coordinator holds the Lease, by the last write of it.
@@ -145,7 +184,7 @@ impl Cluster {
         if about_the_lease && (request.method == Method::PUT || request.method == Method::POST) {
             self.wind_the_clock(&mut request);
         }
-        futures::executor::block_on(tokio::task::coop::unconstrained(self.api.handle(request)))
+        futures::executor::block_on(tokio::task::coop::unconstrained(self.api().handle(request)))
     }
 
     /// Renewals differ only by their time.
@@ -182,6 +221,23 @@ impl Cluster {
             caller,
         };
         kube::Client::new(line, "default")
+    }
+}
+
+/// The store in `folder`, which need not exist. Its background tasks never run: no Swarm is deleted here, and Events may grow old.
+fn store(runtime: &Runtime, folder: &Path) -> Arc<Api> {
+    let mut options = Options::new(folder, crds::yaml::documents().unwrap());
+    // Its thread would look for old history all the time, since the clock that it waits by does not advance here.
+    options.history.age = YEARS;
+    Arc::new(runtime.block_on(Api::open(options)).unwrap())
+}
+
+/// Copies the files of a folder, which has no folders in it.
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
     }
 }
 

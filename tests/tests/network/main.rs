@@ -4,14 +4,15 @@
 //! shell, pilot, link, state on disk), gRPC and HTTP/2 between them, and the embedded Kubernetes API. The network and its
 //! time are turmoil's: hosts crash and come back, links break in one direction or both, stall, and are slow; the path from a
 //! coordinator to the API breaks, hangs, and answers 429 and 500; its watches are late by up to a minute while everything else
-//! works. Orders of earlier terms are repeated, as by a coordinator that does not know that it is deposed. After each step an
-//! oracle that shares no rule with `fleet` judges vehicles, messages and objects; the programs themselves use
-//! `fleet::safety`. At the end, when there are no faults, the desired number flies.
+//! works; its store is restored from a backup. Orders of earlier terms are repeated, as by a coordinator that does not know that
+//! it is deposed. Captured agents claim terms that never were. After each step an oracle that shares no rule with `fleet` judges
+//! vehicles, messages and objects; the programs themselves use `fleet::safety`. At the end, when there are no faults, the desired
+//! number flies.
 //!
 //! Not covered: TLS and credentials; serial lines; the process around coordinator and agent (`coordinator::run_with`,
 //! `agent::life`); SIGTERM; everything that uses the real clock, which does not advance (`replaceLostAfterSeconds`, times in
-//! status); a Swarm that is deleted; an etcd that is restored from a backup; 410 Gone; two agents that claim one
-//! node; low batteries and pilots who take over, which `agent/tests/interleavings` covers.
+//! status); a Swarm that is deleted; 410 Gone; two agents that claim one node; low batteries and pilots who take over, which
+//! `agent/tests/interleavings` covers.
 //!
 //! Each seed runs in a process of its own, since hash tables and random numbers use a source that belongs to the process.
 //! A failing seed is printed with the command that runs it alone; `SKEIN_SEEDS=n` sets their number.

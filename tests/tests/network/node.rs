@@ -1,7 +1,7 @@
 //! A node of the simulation: the real agent (uplink, shell, pilot, link, state on disk) and a scripted autopilot.
 //!
 //! Owns: assembling the agent as `agent::life` does, with a line in memory and the simulated network; recording each message
-//! of a coordinator before the agent gets it, and sometimes repeating an old one, as a deposed coordinator would.
+//! of a coordinator before the agent gets it, and sometimes repeating an old one, as a deposed coordinator would; captured agents.
 //! Must not: decide anything.
 
 use crate::api::Cluster;
@@ -15,7 +15,7 @@ use agent::pilot::Pilot;
 use agent::shell::{Wiring, fly};
 use agent::state_file::Store;
 use agent::uplink::{FromUplink, Outward, Uplink};
-use fleet::ids::NodeName;
+use fleet::ids::{NodeName, Term};
 use futures::future::BoxFuture;
 use link::Link;
 use link::transport::{OpenError, Opener, Wire};
@@ -123,6 +123,29 @@ impl Node {
         let ending = Box::pin(fly(pilot, wiring, Arc::new(store), farewell)).await;
         Err(format!("{} ended by itself: {ending:?}", self.name()).into())
     }
+}
+
+/// The life of a captured agent: no vehicle, and on each stream the claim of a term that never was. Its way to the coordinators is
+/// that of the node `like`.
+pub async fn lie(name: String, term: Term, like: Node) -> turmoil::Result {
+    let mut coordinator = Coordinator::plain("http://127.0.0.1:50051")?;
+    coordinator.network = like.network();
+    let (_claims, outward) = watch::channel(Outward {
+        highest_term: term,
+        ..Outward::default()
+    });
+    let (pilot, mut ignored) = mpsc::channel(16);
+    let uplink = Uplink {
+        coordinator,
+        node: NodeName::parse(&name)?,
+        life: like.rng.lock().unwrap().random(),
+        outward,
+        pilot,
+        farewell: CancellationToken::new(),
+    };
+    tokio::spawn(uplink.keep());
+    while ignored.recv().await.is_some() {}
+    Err(format!("{name} ended by itself").into())
 }
 
 /// Records each message, then passes it on.

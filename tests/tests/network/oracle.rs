@@ -9,6 +9,7 @@
 //! 5. A Drone's object stays until its vehicle is disarmed.
 //! 6. Whichever vehicles take off, no more are in the air than desired, plus the surge.
 //! 7. No flight is ordered against a ground order or a cordon that has been recorded for a while, however late watches are.
+//! 8. No flight is ordered while the Lease has the note that the store went back in time.
 
 use crate::api::Cluster;
 use crate::node::Node;
@@ -16,7 +17,7 @@ use fleet::safety::ARM_LIFE;
 use http::Method;
 use link::dialect::MavCmd;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
@@ -49,6 +50,11 @@ pub struct Tally {
     pub repeated: u32,
     pub ground_orders: u32,
     pub kept: u32,
+    /// Restores of the store from a backup, and how many of them were noted on the Lease.
+    pub restores: u32,
+    pub noted: u32,
+    /// Captured agents that claim a term.
+    pub liars: u32,
     /// A hash of all commands, with their times.
     pub trace: u64,
 }
@@ -60,11 +66,14 @@ pub struct Oracle {
     revision: u64,
     /// The node of each Drone that was ever bound, and whether its object exists.
     bound: BTreeMap<String, (String, bool)>,
+    /// Drones that a backup had without a vehicle: orders for the vehicle that they had may still arrive.
+    anew: BTreeSet<String>,
     /// The desired number, and since when.
     wished: Vec<(Duration, u32)>,
     surge: u32,
     /// Since when what is recorded forbids flights from a node.
     barred: BTreeMap<String, Duration>,
+    went_back: bool,
     trace: DefaultHasher,
 }
 
@@ -95,6 +104,32 @@ impl Oracle {
         most.unwrap_or_default() + self.surge
     }
 
+    /// The store went back to a backup: Drones that were made since are gone without a landing, as after a real restore.
+    pub fn restored(&mut self, cluster: &Cluster) {
+        self.tally.restores += 1;
+        let list = cluster.ask(Method::GET, "/apis/skein.dev/v1alpha1/drones", &Value::Null);
+        let drones = list["items"].as_array().into_iter().flatten();
+        let there: BTreeMap<&str, bool> = drones
+            .filter_map(|drone| {
+                Some((
+                    drone["metadata"]["uid"].as_str()?,
+                    drone["spec"]["nodeName"].is_string(),
+                ))
+            })
+            .collect();
+        // One that the backup has without a vehicle gets one anew, and the vehicle that it had lands.
+        let anew: Vec<String> = (there.iter())
+            .filter(|(_, has_vehicle)| !**has_vehicle)
+            .map(|(uid, _)| (*uid).to_owned())
+            .collect();
+        self.bound.retain(|uid, _| !anew.contains(uid));
+        self.anew.extend(anew);
+        for (uid, (_, is_there)) in &mut self.bound {
+            *is_there = there.contains_key(uid.as_str());
+        }
+        self.revision = 0;
+    }
+
     /// Judges the events since the last time, at `at`.
     ///
     /// # Errors
@@ -122,11 +157,14 @@ impl Oracle {
         // All orders of the person in these runs are for everything.
         let all = swarms.iter().any(|swarm| swarm["spec"]["grounded"] == true)
             || !items("/apis/skein.dev/v1alpha1/groundorders").is_empty();
+        let went_back = cluster.went_back();
+        self.tally.noted += u32::from(went_back && !std::mem::replace(&mut self.went_back, went_back));
+        self.went_back = went_back;
         let objects = items("/api/v1/nodes");
         for node in nodes {
             let object = objects.iter().find(|object| object["metadata"]["name"] == node.name());
             let cordoned = object.is_some_and(|object| object["spec"]["unschedulable"] == true);
-            if all || cordoned {
+            if all || cordoned || went_back {
                 self.barred.entry(node.name()).or_insert(at);
             } else {
                 self.barred.remove(&node.name());
@@ -244,7 +282,8 @@ impl Oracle {
         for node in nodes {
             let ledger = node.ledger.lock().unwrap();
             for uid in &ledger.served {
-                if self.bound.get(uid).is_some_and(|(name, _)| *name != node.name()) {
+                let elsewhere = self.bound.get(uid).is_some_and(|(name, _)| *name != node.name());
+                if elsewhere && !self.anew.contains(uid) {
                     return Err(format!(
                         "{} was told to fly Drone {uid}, which is not bound to it",
                         node.name()

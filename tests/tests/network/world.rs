@@ -5,9 +5,10 @@
 use crate::api::{Cluster, Way};
 use crate::autopilot;
 use crate::coordinator;
-use crate::node::Node;
+use crate::node::{Node, lie};
 use crate::oracle::{Oracle, Tally};
 use crate::station::{self, PersonOrder};
+use fleet::ids::Term;
 use http::Method;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -23,6 +24,8 @@ use turmoil::Sim;
 mod person;
 
 const COORDINATORS: usize = 2;
+/// As many as are believed where they agree.
+const LIARS: u32 = 3;
 const SURGE: u32 = 1;
 const TICK: Duration = Duration::from_millis(10);
 /// How long there are faults.
@@ -39,6 +42,12 @@ enum Ends {
     Way(usize),
     Unready(usize),
     Alone(usize),
+    /// A backup of the API's store is taken.
+    BackUp,
+    /// The store is restored from it.
+    Restore,
+    /// A person has checked what was restored.
+    Confirm,
 }
 
 struct Run<'a> {
@@ -74,6 +83,7 @@ pub fn run(seed: u64, folder: &Path) -> Result<Tally, String> {
         }
         // The present leader may have taken over just now.
         run.say(PersonOrder::Release);
+        run.confirm();
         run.delete_what_came_down_by_itself();
         for _ in 0..500 {
             run.step()?;
@@ -130,6 +140,12 @@ impl Run<'_> {
             let node = node.clone();
             sim.host(node.name(), move || node.clone().live());
         }
+        let liars = if rng.random_bool(0.3) { LIARS } else { 0 };
+        for number in 0..liars {
+            let term = Term([3, 900, 5000, 2_147_483_646, u64::MAX][rng.random_range(0..5)]);
+            let (name, like) = (format!("captured-{number}"), nodes[0].clone());
+            sim.host(name.clone(), move || lie(name.clone(), term, like.clone()));
+        }
         let (person, words) = mpsc::unbounded_channel();
         let words = Mutex::new(Some(words));
         let of = Arc::clone(&cluster);
@@ -148,6 +164,7 @@ impl Run<'_> {
             replicas: 0,
             grounded: false,
         };
+        run.oracle.tally.liars = liars;
         run.begin();
         run
     }
@@ -162,13 +179,13 @@ impl Run<'_> {
     fn begin(&mut self) {
         let system = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "skein-system"}});
         self.ask(Method::POST, "/api/v1/namespaces", &system);
-        for node in &self.nodes {
+        let captured = (0..self.oracle.tally.liars).map(|number| format!("captured-{number}"));
+        for name in self.nodes.iter().map(Node::name).chain(captured) {
             let labels = json!({"node-role.kubernetes.io/drone": ""});
-            let object =
-                json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": node.name(), "labels": labels}});
+            let object = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}});
             self.ask(Method::POST, "/api/v1/nodes", &object);
             let ready = json!({"status": {"conditions": [{"type": "Ready", "status": "True"}]}});
-            self.ask(Method::PATCH, &format!("/api/v1/nodes/{}/status", node.name()), &ready);
+            self.ask(Method::PATCH, &format!("/api/v1/nodes/{name}/status"), &ready);
         }
         self.replicas = 2;
         let loss = self.rng.random_range(5..30);
@@ -178,6 +195,13 @@ impl Run<'_> {
             "spec": {"replicas": self.replicas, "maxSurge": SURGE, "template": {"spec": {"failsafe": failsafe}}}});
         self.ask(Method::POST, SWARM.trim_end_matches("/alpha"), &swarm);
         self.oracle.wish(Duration::ZERO, self.replicas);
+        if self.chance(0.25) {
+            let backup = self.rng.random_range(3.0..40.0);
+            let restore = backup + self.rng.random_range(0.5..20.0);
+            for (at, what) in [(backup, Ends::BackUp), (restore, Ends::Restore)] {
+                self.ends.push((Duration::from_secs_f64(at), what));
+            }
+        }
         // Some get the order to fly before they can, and have no contact when they can.
         for node in 0..self.nodes.len() {
             let seconds =
@@ -311,12 +335,35 @@ impl Run<'_> {
                 Ends::Held(a, b) => self.sim.release(a, b),
                 Ends::Way(coordinator) => self.cluster.set(coordinator, Way::Open),
                 Ends::Alone(node) => self.isolate(node),
+                Ends::BackUp => self.cluster.back_up(),
+                Ends::Restore => self.restore(),
+                Ends::Confirm => self.confirm(),
                 Ends::Unready(node) => self.nodes[node].vehicle.lock().unwrap().ready = true,
                 Ends::Down(host) => {
                     self.down.retain(|down| *down != host);
                     self.sim.bounce(host);
                 }
             }
+        }
+    }
+
+    fn restore(&mut self) {
+        self.cluster.restore();
+        self.oracle.restored(&self.cluster);
+        // What the person wants from now on is what is recorded again.
+        let swarm = self.ask(Method::GET, SWARM, &Value::Null);
+        self.replicas = swarm["spec"]["replicas"]
+            .as_u64()
+            .and_then(|n| u32::try_from(n).ok())
+            .unwrap();
+        self.grounded = swarm["spec"]["grounded"] == true;
+        self.oracle.wish(self.sim.elapsed(), self.replicas);
+        self.for_a_while(40.0, Ends::Confirm);
+    }
+
+    fn confirm(&self) {
+        if self.cluster.went_back() {
+            self.cluster.confirm();
         }
     }
 

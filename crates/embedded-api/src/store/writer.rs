@@ -35,9 +35,10 @@ const MOST_BYTES: usize = 8 << 20;
 const STEP: usize = 512;
 /// Records removed along with a write, besides two for each: what a write itself makes unneeded later.
 const FEW: usize = 64;
-/// How long to wait for a write before cleaning up: when there is something to remove, and when there is not.
+/// How long to wait for a write before cleaning up when there is something to remove.
 const BRISK: Duration = Duration::from_millis(50);
-const CALM: Duration = Duration::from_secs(15);
+/// When there is not, it is this part of the age at which changes are dropped.
+const CALM: u32 = 20;
 /// While the disk fails: the time until the next attempt, if nothing is written in the meantime.
 const RETRY: Duration = Duration::from_secs(1);
 /// The file is not opened again sooner than this after a failure, and not sooner than a multiple of the time that opening
@@ -102,7 +103,7 @@ impl Writer {
         loop {
             let pause = match (&self.journal, self.unneeded.is_empty()) {
                 (Err(_), _) => RETRY,
-                (Ok(_), true) => CALM,
+                (Ok(_), true) => self.limits.age / CALM,
                 (Ok(_), false) => BRISK,
             };
             match timeout(pause, queue.recv_many(&mut jobs, MOST_WRITES)).await {

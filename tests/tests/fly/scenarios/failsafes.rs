@@ -106,6 +106,12 @@ pub const ALL: &[Scenario] = &[
     )
     .real_time(),
     Scenario::new(
+        "one-motor-out",
+        "one of four motors fails in the hold: Ready is False within 2 s, and nothing arms it afterwards",
+        one_motor_out,
+    )
+    .real_time(),
+    Scenario::new(
         "gcs-failover",
         "a coordinator fails over under --gcs-heartbeat: nobody returns; agent gone: it does (B2)",
         failover,
@@ -385,6 +391,36 @@ fn motors_cut(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
             .shell(&["pwm_out_sim", "stop"])
             .map(drop)?,
     }
+    falls(field, figures, since)
+}
+
+fn one_motor_out(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
+    field.take_off(30.0)?;
+    let since = now();
+    match field.stack {
+        Stack::ArduPilot => {
+            let pilot = &field.vehicle(NODE).pilot;
+            pilot.parameter("SIM_ENGINE_MUL", 0.0)?;
+            pilot.parameter("SIM_ENGINE_FAIL", 1.0)?;
+        }
+        Stack::Px4 => {
+            let autopilot = &field.vehicle(NODE).autopilot;
+            autopilot.shell(&["param", "set", "SYS_FAILURE_EN", "1"])?;
+            autopilot.shell(&["failure", "motor", "off", "-i", "1"])?;
+        }
+    }
+    falls(field, figures, since)?;
+    field.pass(60, Duration::from_secs(30));
+    let record = field.record(NODE);
+    figures.note(format!("then {:?}", record.said()));
+    let arms = record.arm_commands_since(since);
+    ensure!(arms == 0, "after its fall it was sent {arms} arm commands");
+    ensure!(record.arms()? == 1, "it armed again");
+    Ok(())
+}
+
+/// From the first 3 m of a fall to the object that says so.
+fn falls(field: &Field, figures: &mut Figures, since: u64) -> anyhow::Result<()> {
     let low = field.wait("it to be 3 m lower", 30, || {
         let record = field.record(NODE);
         let found = record

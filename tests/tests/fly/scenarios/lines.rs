@@ -10,7 +10,7 @@ use testkit::autopilots::Stack;
 
 use crate::field::{Field, NODES, SWARM, Setup};
 use crate::figures::Figures;
-use crate::objects::is;
+use crate::objects::{condition, is};
 use crate::relay::{Fault, Way};
 use crate::scenario::Scenario;
 use crate::wire::now;
@@ -32,6 +32,17 @@ pub const ALL: &[Scenario] = &[
         "nothing of the agent arrives for 15 s while the height changes: flown to once it does",
         mute,
     ),
+    Scenario::new(
+        "unanswered-landing",
+        "an order to land that does not arrive: told as sent and unanswered, not as a landing; obeyed once it arrives (C9)",
+        unanswered_landing,
+    ),
+    Scenario::new(
+        "not-heard",
+        "a vehicle in the air that is not heard: figures carry their age, and nothing says that it is on the ground (C12)",
+        not_heard,
+    )
+    .real_time(),
     Scenario::new(
         "loss-40",
         "40 % of all frames lost in both directions: takes off, changes height, lands, one arm",
@@ -107,6 +118,67 @@ fn mute(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     figures.took("at its height after", healed, now());
     let sent = field.record(NODE).orders_since(since);
     ensure!(sent == ["DO_REPOSITION"], "it was sent {sent:?}");
+    Ok(())
+}
+
+fn unanswered_landing(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
+    field.take_off(START)?;
+    let since = now();
+    field.fault(NODE, &[Way::ToAutopilot], Fault::CUT);
+    let said = field.skein(&["ground", SWARM])?;
+    ensure!(
+        said.contains("1 vehicle in the air, ordered to land"),
+        "`skein ground` said {said}"
+    );
+    let message = field.wait("the unanswered order on the Drone", 30, || {
+        let drone = field.objects().of(NODE).context("there is none")?;
+        let ready = condition(&drone, "Ready");
+        let message = ready["message"].as_str().unwrap_or_default().to_owned();
+        ensure!(message.contains("it has not answered"), "{}", drone["status"]);
+        Ok(message)
+    })?;
+    figures.note(message);
+    let phases = field.objects().phases_since(NODE, since);
+    ensure!(
+        !phases.iter().any(|phase| phase == "Landing" || phase == "Grounded"),
+        "it holds and its Drone went through {phases:?}"
+    );
+    ensure!(field.record(NODE).said().in_air(), "{:?}", field.record(NODE).said());
+    let healed = now();
+    field.fault(NODE, &[Way::ToAutopilot], Fault::NONE);
+    field.wait_down(NODE)?;
+    let sent = field.record(NODE).orders_since(healed);
+    ensure!(sent.iter().all(|command| command == "NAV_LAND"), "it was sent {sent:?}");
+    Ok(())
+}
+
+fn not_heard(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
+    field.take_off(START)?;
+    field.fault(NODE, &[Way::ToAgent], Fault::CUT);
+    field.wait("the Drone to be Unknown", 0, || {
+        let drone = field.objects().of(NODE).context("there is none")?;
+        ensure!(drone["status"]["phase"] == "Unknown", "{}", drone["status"]);
+        Ok(())
+    })?;
+    std::thread::sleep(Duration::from_secs(20));
+    let swarm = field.kubectl().run(["get", "swarm", SWARM, "-o", "json"])?;
+    let swarm: serde_json::Value = serde_json::from_str(&swarm)?;
+    let ready = condition(&swarm, "Ready");
+    ensure!(ready["status"] != "True", "the Swarm is Ready: {ready}");
+    let table = field.skein(&["status"])?;
+    let line = table
+        .lines()
+        .find(|line| line.contains(NODE))
+        .context("it is not listed")?;
+    // Such as "80% (24s ago)".
+    ensure!(line.matches(" ago)").count() >= 2, "figures without their age: {line}");
+    let node = field.kubectl().run(["get", "drones", "-o", "wide"])?;
+    figures.note(line.split_whitespace().collect::<Vec<_>>().join(" "));
+    ensure!(node.contains("Unknown"), "{node}");
+    let healed = now();
+    field.fault(NODE, &[Way::ToAgent], Fault::NONE);
+    field.wait_ready(NODE)?;
+    figures.took("Ready again after", healed, now());
     Ok(())
 }
 

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use mavlink::dialects::ardupilotmega::MavCmd;
+use serde_json::json;
 use testkit::autopilots::Stack;
 
-use crate::field::{Field, NODES, SWARM};
+use crate::field::{Field, NODES, SWARM, Setup};
 use crate::figures::Figures;
 use crate::objects::condition;
 use crate::scenario::Scenario;
@@ -17,7 +18,7 @@ use crate::wire::now;
 pub const ALL: &[Scenario] = &[
     Scenario::new(
         "refused-arming",
-        "ten kinds of refusal (PX4: seven), each shown in the autopilot's words and flown once it is cured",
+        "ten kinds of refusal, each shown in the autopilot's words and flown once it is cured",
         refused,
     ),
     Scenario::new(
@@ -26,6 +27,17 @@ pub const ALL: &[Scenario] = &[
         refused_text,
     )
     .on(&[Stack::ArduPilot]),
+    Scenario::new(
+        "unknown-battery",
+        "an autopilot without a battery monitor: no takeoff under preflight Refuse, said so; a takeoff under Warn (B7)",
+        unknown_battery,
+    )
+    .with(|_| Setup {
+        ardupilot: vec![("BATT_MONITOR", 0.0), ("FS_GCS_ENABLE", 1.0), ("BATT_FS_LOW_ACT", 2.0)],
+        px4: vec![("NAV_DLL_ACT", 2.0), ("COM_LOW_BAT_ACT", 3.0), ("BAT1_SOURCE", -1.0)],
+        ..Setup::default()
+    })
+    .real_time(),
     Scenario::new(
         "component-metadata",
         "PX4's own descriptions of its events are read and used (C11)",
@@ -61,6 +73,9 @@ const PX4: &[Break] = &[
     ("COM_PARACHUTE", 1.0, 0.0, &["parachute"]),
     ("COM_ARM_MIS_REQ", 1.0, 0.0, &["mission"]),
     ("SYS_HAS_NUM_OF", 1.0, 0.0, &["flow"]),
+    ("COM_CPU_MAX", 0.1, 95.0, &["cpu"]),
+    ("COM_RAM_MAX", 0.1, 95.0, &["ram"]),
+    ("COM_ARM_CHK_ESCS", 1.0, 0.0, &["esc"]),
     (GPS, 0.0, 1.0, &["position", "gps"]),
 ];
 
@@ -156,6 +171,37 @@ fn refused_text(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> 
     let events = field.kubectl().run(["get", "events", "-A"])?;
     ensure!(events.contains("(RC3)"), "no Event has the text: {events}");
     field.vehicle(NODE).pilot.sticks(Some([1500, 1500, 1000, 1500]));
+    field.wait_in_air(&[NODE], START)
+}
+
+fn unknown_battery(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
+    field.vehicle(NODE).pilot.beats(true);
+    field.fly_with(1, START, &json!({"preflight": "Refuse"}))?;
+    let shown = |field: &Field| {
+        let drone = field.objects().of(NODE).context("there is none")?;
+        let armable = condition(&drone, "Armable");
+        let message = armable["message"].as_str().unwrap_or_default().to_owned();
+        ensure!(
+            armable["status"] == "False" && message.contains("what is left in its battery"),
+            "{armable}"
+        );
+        Ok(message)
+    };
+    field.wait("the battery to be the reason", 90, || shown(field))?;
+    // Its other checks pass by now, and it stays on the ground for that one reason.
+    field.pass(60, Duration::from_secs(20));
+    let message = shown(field)?;
+    let record = field.record(NODE);
+    ensure!(
+        record.charge().unwrap_or(-1) < 0,
+        "its battery is at {:?} %",
+        record.charge()
+    );
+    let sent = record.orders_since(0);
+    ensure!(sent.is_empty(), "with an unknown battery it was sent {sent:?}");
+    drop(record);
+    figures.note(message);
+    field.fly_with(1, START, &json!({"preflight": "Warn"}))?;
     field.wait_in_air(&[NODE], START)
 }
 

@@ -403,11 +403,12 @@ fn one_motor_out(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()>
             pilot.parameter("SIM_ENGINE_MUL", 0.0)?;
             pilot.parameter("SIM_ENGINE_FAIL", 1.0)?;
         }
-        Stack::Px4 => {
-            let autopilot = &field.vehicle(NODE).autopilot;
-            autopilot.shell(&["param", "set", "SYS_FAILURE_EN", "1"])?;
-            autopilot.shell(&["failure", "motor", "off", "-i", "1"])?;
-        }
+        // A rotor without thrust is used no more. (`failure motor off` does nothing to its simulated motors.)
+        Stack::Px4 => field
+            .vehicle(NODE)
+            .autopilot
+            .shell(&["param", "set", "CA_ROTOR0_CT", "0"])
+            .map(drop)?,
     }
     falls(field, figures, since)?;
     field.pass(60, Duration::from_secs(30));

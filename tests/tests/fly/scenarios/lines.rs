@@ -39,7 +39,7 @@ pub const ALL: &[Scenario] = &[
     ),
     Scenario::new(
         "not-heard",
-        "a vehicle in the air that is not heard: figures carry their age, and nothing says that it is on the ground (C12)",
+        "a vehicle in the air that is not heard: old figures have their age or are not shown, nothing counts it as landed (C12)",
         not_heard,
     )
     .real_time(),
@@ -164,14 +164,17 @@ fn not_heard(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     let swarm = field.kubectl().run(["get", "swarm", SWARM, "-o", "json"])?;
     let swarm: serde_json::Value = serde_json::from_str(&swarm)?;
     let ready = condition(&swarm, "Ready");
-    ensure!(ready["status"] != "True", "the Swarm is Ready: {ready}");
+    let unknown = &swarm["status"]["unknownDrones"];
+    ensure!(
+        ready["status"] != "True" && *unknown == 1,
+        "the Swarm counts {unknown} unknown and is {ready}"
+    );
     let table = field.skein(&["status"])?;
-    let line = table
-        .lines()
-        .find(|line| line.contains(NODE))
-        .context("it is not listed")?;
+    let line = table.lines().find(|line| line.contains(NODE));
+    let line = line.with_context(|| format!("it is not listed: {table}"))?;
     // Such as "80% (24s ago)".
-    ensure!(line.matches(" ago)").count() >= 2, "figures without their age: {line}");
+    let figures_are_old = !line.contains('%') || line.contains(" ago)");
+    ensure!(figures_are_old, "a figure without its age: {line}");
     let node = field.kubectl().run(["get", "drones", "-o", "wide"])?;
     figures.note(line.split_whitespace().collect::<Vec<_>>().join(" "));
     ensure!(node.contains("Unknown"), "{node}");

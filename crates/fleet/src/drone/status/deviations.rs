@@ -8,6 +8,7 @@ use crate::failsafe::{Cause, Diversion, Diverted};
 use crate::memory::{Answer, Owed};
 use crate::report::Report;
 use crate::takeover::{Descent, let_go};
+use crate::vehicle::{Airborne, FlightTruth};
 use crate::whereabouts::Astray;
 use std::time::Duration;
 
@@ -187,6 +188,12 @@ pub(super) fn astray(drone: &Facts, astray: Astray) -> (&'static str, String) {
     }
 }
 
+/// Whether nothing but our own order says that it lands: the autopilot has neither answered nor begun.
+pub(super) fn is_only_ordered(report: &Report) -> bool {
+    let waits = report.owed.as_ref().is_some_and(|owed| owed.answer == Answer::Awaited);
+    waits && report.truth != FlightTruth::Airborne(Airborne::Landing)
+}
+
 /// What was sent, what was answered and what is owed, of a descent that does not begin in its time.
 pub(super) fn owed(report: &Report) -> Option<String> {
     let owed: &Owed = report.owed.as_ref()?;
@@ -216,7 +223,6 @@ mod tests {
     use crate::report::{Activity, HandsOff};
     use crate::time::Moment;
     use crate::units::AltitudeAboveHome;
-    use crate::vehicle::FlightTruth;
 
     const OVER: Activity = Activity::HandsOff(HandsOff::FlightOver);
 
@@ -328,7 +334,7 @@ mod tests {
             let status = of(&deleted, Some(&report));
             (status.phase, get(&status, Kind::Ready).2.to_owned())
         };
-        assert_eq!(shown(Answer::Awaited, 1, 101).0, Phase::Landing);
+        assert_eq!(shown(Answer::Awaited, 1, 101).0, Phase::Flying, "it is only ordered");
         assert_eq!(shown(Answer::Accepted, 1, 103).0, Phase::Landing);
         for (answer, words) in [
             (Answer::Missing, "it has not answered"),

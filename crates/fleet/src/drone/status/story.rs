@@ -155,6 +155,11 @@ fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String
                 "LandingOwed",
                 format!("not landing yet ({down_word}): {owed}"),
             ),
+            None if deviations::is_only_ordered(report) => (
+                Phase::Flying,
+                "LandingOrdered",
+                format!("ordered to land, and its autopilot has not answered yet: {down_word}"),
+            ),
             None => (Phase::Landing, down_reason, format!("landing: {down_word}")),
         },
         (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, _) if !ours => tell(

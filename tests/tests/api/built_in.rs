@@ -188,7 +188,7 @@ fn the_status_of_a_node_makes_sense() {
             json!({"conditions": [{"type": "Ready", "status": "Perhaps"}]}),
             json!({"nodeInfo": {"machineID": "x"}}),
         ] {
-            s.ask("PATCH", dry(path.clone()))
+            s.request("PATCH", dry(path.clone()))
                 .text(MERGE, json!({"status": status}).to_string())
                 .send_and(|body| match body["kind"] == "Status" {
                     true => body,
@@ -307,7 +307,7 @@ fn patches_at_the_same_time_all_land() {
                 });
             }
         });
-        s.ask("GET", path)
+        s.request("GET", path)
             .send_and(|object| object["metadata"]["labels"].clone());
     });
 }

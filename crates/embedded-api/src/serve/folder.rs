@@ -128,7 +128,7 @@ mod tests {
         for mode in [0o755, 0o750, 0o710] {
             std::fs::set_permissions(parent.path(), Permissions::from_mode(mode)).unwrap();
             let error = Folder::open(parent.path()).unwrap_err();
-            assert!(matches!(error, FolderError::OpenToOthers { mode: told, .. } if told == mode));
+            assert!(matches!(error, FolderError::OpenToOthers { mode: found, .. } if found == mode));
             assert!(error.to_string().contains("chmod 700"), "{error}");
         }
     }

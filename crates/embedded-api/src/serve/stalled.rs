@@ -87,7 +87,7 @@ mod tests {
     const PATIENCE: Duration = Duration::from_secs(30);
 
     #[tokio::test(start_paused = true)]
-    async fn who_takes_nothing_for_so_long_is_given_up() {
+    async fn a_peer_that_takes_nothing_for_so_long_is_given_up() {
         let (near, _far) = duplex(8);
         let mut near = Stalled::new(near, PATIENCE);
         let begun = Instant::now();
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_is_slow_but_reads_gets_all() {
+    async fn a_peer_that_is_slow_but_reads_gets_all() {
         let (near, mut far) = duplex(8);
         let mut near = Stalled::new(near, PATIENCE);
         let reading = async {

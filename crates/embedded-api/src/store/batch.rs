@@ -78,42 +78,42 @@ impl Batch {
     }
 
     /// The disk took it: makes it visible, then sends the answers.
-    pub(super) fn kept(self, shared: &Shared) {
+    pub(super) fn committed(self, shared: &Shared) {
         let (changes, answers): (Vec<_>, Vec<_>) = self.changes.into_iter().unzip();
         let objects: Vec<_> = changes.iter().map(|change| Arc::clone(&change.object)).collect();
         shared.publish(changes);
         for (answer, object) in answers.into_iter().zip(objects) {
-            tell(answer, Ok(object));
+            send(answer, Ok(object));
         }
         for refused in self.refused {
-            tell(refused.answer, Err(refused.error));
+            send(refused.answer, Err(refused.error));
         }
     }
 
     /// The disk did not take it: sends the error to every caller whose outcome depended on it.
-    pub(super) fn lost(self, why: &str) {
+    pub(super) fn failed(self, why: &str) {
         for (_, answer) in self.changes {
-            tell(answer, Err(WriteError::NotKept(why.to_owned())));
+            send(answer, Err(WriteError::NotStored(why.to_owned())));
         }
         for refused in self.refused {
             let error = if refused.by_batch {
-                WriteError::NotKept(why.to_owned())
+                WriteError::NotStored(why.to_owned())
             } else {
                 refused.error
             };
-            tell(refused.answer, Err(error));
+            send(refused.answer, Err(error));
         }
     }
 }
 
 /// The caller may be gone: the write is valid nevertheless.
-fn tell(answer: Answer, outcome: Result<Arc<Object>, WriteError>) {
+fn send(answer: Answer, outcome: Result<Arc<Object>, WriteError>) {
     let _ = answer.send(outcome);
 }
 
 fn prepare(write: Write, now: Option<Arc<Object>>, desk: &mut Desk<'_>) -> Result<(Change, Vec<u8>), WriteError> {
     let (key, mut value, deleted) = write.into_parts();
-    if !deleted && !depth::can_be_kept(&value) {
+    if !deleted && !depth::is_within_limit(&value) {
         return Err(WriteError::Malformed("it is nested more than 120 levels deep"));
     }
     let revision = *desk.given + 1;

@@ -23,7 +23,7 @@ pub struct Watch {
     /// Every change up to here was returned or is in `taken`.
     read: u64,
     /// Every change up to here was returned.
-    seen: u64,
+    returned: u64,
 }
 
 impl Watch {
@@ -34,7 +34,7 @@ impl Watch {
             resource: resource.into(),
             taken: VecDeque::new(),
             read: since,
-            seen: since,
+            returned: since,
         }
     }
 
@@ -62,7 +62,7 @@ impl Watch {
         }
         let event = self.taken.pop_front();
         if let Some(event) = &event {
-            self.seen = event.revision;
+            self.returned = event.revision;
         }
         Ok(event)
     }
@@ -73,16 +73,16 @@ impl Watch {
             // A watch that has lagged gets the error from `next`; until then it has read no more than before.
             let _ = self.refill();
             if self.taken.is_empty() {
-                self.seen = self.read;
+                self.returned = self.read;
             }
         }
-        self.seen
+        self.returned
     }
 
     fn refill(&mut self) -> Result<(), Ended> {
         let state = self.shared.read();
         let Some(events) = state.history().after(&self.resource, self.read, SIP) else {
-            return Err(Ended::Lagged { seen: self.seen });
+            return Err(Ended::Lagged { after: self.returned });
         };
         match events.last() {
             Some(last) => self.read = last.revision,

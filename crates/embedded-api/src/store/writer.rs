@@ -155,8 +155,8 @@ impl Writer {
             self.given = given;
         }
         match opened.and_then(|()| self.commit(&batch.records)) {
-            Ok(()) => batch.kept(&self.shared),
-            Err(why) => batch.lost(&why),
+            Ok(()) => batch.committed(&self.shared),
+            Err(why) => batch.failed(&why),
         }
     }
 

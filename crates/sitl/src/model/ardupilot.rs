@@ -210,7 +210,7 @@ impl Pilot for ArduPilot {
         if strict && system != core.config.system_id && !gcs_watch::is_ground_station(core, system) {
             return;
         }
-        core.heard_peer = true;
+        core.received_from_peer = true;
         self.request(core, incoming.from, &incoming.request);
     }
 

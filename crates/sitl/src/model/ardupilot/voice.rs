@@ -53,7 +53,7 @@ impl ArduPilot {
 
     /// Texts are sent only once something was received on the link; earlier ones are lost.
     pub(super) fn text(&mut self, core: &mut Core, severity: MavSeverity, text: &str) {
-        if !core.heard_peer {
+        if !core.received_from_peer {
             return;
         }
         if self.voice.blocked {
@@ -77,7 +77,7 @@ impl ArduPilot {
     pub(super) fn stream_step(&mut self, core: &mut Core) {
         let slower = match () {
             // A request that cannot be sent is first in the queue.
-            () if self.plans.waits_to_ask() => f64::INFINITY,
+            () if self.plans.has_unsent_request() => f64::INFINITY,
             () if self.plans.is_receiving() => SLOWER_IN_UPLOAD,
             () => 1.0,
         };

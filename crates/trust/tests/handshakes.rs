@@ -81,10 +81,10 @@ fn agents_and_operators_are_known_by_their_certificates() {
     let server = server(&ours, None);
     for peer in [agent("node-1"), Peer::operator("ada").unwrap()] {
         let identity = ours.client(&peer, life()).unwrap();
-        let Caller::Peer(seen) = caller(&ours.bundle(), &identity, &server).unwrap() else {
+        let Caller::Peer(presented) = caller(&ours.bundle(), &identity, &server).unwrap() else {
             panic!("a peer of ours")
         };
-        assert_eq!(seen.peer, peer);
+        assert_eq!(presented.peer, peer);
     }
 }
 

@@ -8,7 +8,7 @@ use crate::bytes::Bytes;
 use agent::metadata::{Fetch, MetadataCache, Table};
 use fleet::memory::Outcome;
 use fleet::time::Moment;
-use fleet::units::{ComponentId, SystemId};
+use fleet::units::{Address, ComponentId, SystemId};
 use fleet::vehicle::{Autopilot, Identity};
 use link::dialect::{COMPONENT_METADATA_DATA, FILE_TRANSFER_PROTOCOL_DATA, MavMessage};
 use std::path::Path;
@@ -92,7 +92,12 @@ fn fetch(files: &[Vec<u8>; 2], faults: &[u8], tally: &mut Tally) -> Option<Arc<T
                 uri: "mftp://i".into(),
                 ..COMPONENT_METADATA_DATA::default()
             };
-            fetch.hear(&MavMessage::COMPONENT_METADATA(named), US, at, 0.5);
+            fetch.hear(
+                &MavMessage::COMPONENT_METADATA(named),
+                Address::new(US.0, US.1),
+                at,
+                0.5,
+            );
         }
         if let Some(job) = fetch.take_job() {
             tally.files += 1;
@@ -122,7 +127,12 @@ fn fetch(files: &[Vec<u8>; 2], faults: &[u8], tally: &mut Tally) -> Option<Arc<T
                 payload,
                 ..FILE_TRANSFER_PROTOCOL_DATA::default()
             };
-            fetch.hear(&MavMessage::FILE_TRANSFER_PROTOCOL(answer), US, at, 0.5);
+            fetch.hear(
+                &MavMessage::FILE_TRANSFER_PROTOCOL(answer),
+                Address::new(US.0, US.1),
+                at,
+                0.5,
+            );
         }
     }
     None

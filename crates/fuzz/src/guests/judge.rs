@@ -5,6 +5,7 @@
 use super::{SHARE, VEHICLE};
 use agent::gcs::routes::GuestId;
 use agent::gcs::switch::{Policy, Verdict};
+use fleet::units::Address;
 use link::raw::{Direction, RawFrame};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -69,7 +70,7 @@ impl Judge {
             frame.message_id != SETUP_SIGNING || to.is_empty(),
             "a key is handed out"
         );
-        let an_order = frame.from == Direction::Us && frame.target == Some(VEHICLE);
+        let an_order = frame.from == Direction::Us && frame.target == Some(Address::new(VEHICLE.0, VEHICLE.1));
         assert!(
             !(an_order && self.heard) || to.is_empty(),
             "a guest gets the vehicle's orders"
@@ -88,7 +89,7 @@ impl Judge {
         assert!(frame.message_id != SETUP_SIGNING || nowhere, "a key is passed on");
         let as_vehicle = self.heard && (frame.system, frame.component) == VEHICLE;
         assert!(!as_vehicle || nowhere, "a guest speaks as the vehicle");
-        let an_order = self.heard && frame.target == Some(VEHICLE);
+        let an_order = self.heard && frame.target == Some(Address::new(VEHICLE.0, VEHICLE.1));
         assert!(
             !an_order || verdict.to.guests.is_empty(),
             "a guest gets the vehicle's orders"

@@ -33,7 +33,7 @@ pub struct Tally {
     /// Tables that were read from them.
     pub tables: u64,
     /// Events told by a table.
-    pub told: u64,
+    pub described: u64,
 }
 
 /// Runs one input: how the server behaves, and then the file.
@@ -58,7 +58,7 @@ pub fn run(input: &[u8]) -> Tally {
     let mut tally = Tally::default();
     if let Some(table) = fetch(&files, &faults, &mut tally) {
         tally.tables += 1;
-        tell(&table, input, &mut tally);
+        describe(&table, input, &mut tally);
     }
     tally
 }
@@ -175,11 +175,11 @@ fn answers(request: &[u8; 251], files: &[Vec<u8>; 2], opened: &mut usize, fault:
 }
 
 /// Lets the table tell events of all the low numbers that an input may use.
-fn tell(table: &Table, arguments: &[u8], tally: &mut Tally) {
+fn describe(table: &Table, arguments: &[u8], tally: &mut Tally) {
     for id in (0..8).flat_map(|component| (0..32).map(move |id| component << 24 | id)) {
-        if let Some(told) = table.describe(id, arguments) {
-            tally.told += 1;
-            for text in [&told.message, &told.description] {
+        if let Some(described) = table.describe(id, arguments) {
+            tally.described += 1;
+            for text in [&described.message, &described.description] {
                 assert!(
                     text.chars().count() <= 400 && !text.contains(char::is_control),
                     "{text:?}"
@@ -206,11 +206,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_seed_is_fetched_and_some_tell_events() {
+    fn every_seed_is_fetched_and_some_describe_events() {
         let tallies: Vec<Tally> = crate::seeds::metadata().iter().map(|seed| run(seed)).collect();
         assert!(tallies.iter().all(|tally| tally.files > 0), "{tallies:?}");
         assert!(
-            tallies.iter().filter(|tally| tally.told > 0).count() >= 2,
+            tallies.iter().filter(|tally| tally.described > 0).count() >= 2,
             "{tallies:?}"
         );
     }

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_who_starts_without_objects_is_warned_that_vehicles_land_then() {
+    async fn a_start_without_objects_warns_that_vehicles_land_then() {
         let folder = tempfile::tempdir().unwrap();
         let api = folder.path().join("api");
         opened(&api).await.unwrap();

@@ -18,7 +18,7 @@ const CONFIRM_WITHIN: Duration = Duration::from_secs(5);
 const READ_EVERY: Duration = Duration::from_millis(250);
 
 /// What has to be typed the second time.
-const WORD: &str = "KILL";
+const CONFIRMATION: &str = "KILL";
 
 /// Stops the motors, if the person means it.
 ///
@@ -29,24 +29,28 @@ pub async fn run(route: &Route, args: &KillArgs) -> Result<(), Failure> {
     let ask = must_ask(args, &drone, std::io::stdin().is_terminal())?;
     let mut server = Server::connect(route).await?;
     let (vehicle, _) = server.offer_kill(&drone).await?;
-    print(&would(&drone, &Vehicle::from(vehicle)))?;
+    print(&warning(&drone, &Vehicle::from(vehicle)))?;
     if ask {
-        typed(&format!("Type the name of the Drone ({}): ", drone.name), &drone.name).await?;
+        confirm(&format!("Type the name of the Drone ({}): ", drone.name), &drone.name).await?;
     }
     // The code lives for seconds, and the first question took its time.
     let (_, offer) = server.offer_kill(&drone).await?;
     if ask {
         let seconds = offer.lives_ms / 1000;
-        typed(&format!("Type {WORD} within {seconds} s to stop the motors: "), WORD).await?;
+        confirm(
+            &format!("Type {CONFIRMATION} within {seconds} s to stop the motors: "),
+            CONFIRMATION,
+        )
+        .await?;
     }
     let answer = server.kill(&drone, offer.code).await?;
     let outcome = answer.outcome();
     if outcome == v1::KillOutcome::NotSent {
         return Err(Failure::Failed(format!("nothing was sent: {}", answer.words)));
     }
-    print(&answered(outcome, &answer.words))?;
+    print(&answer_text(outcome, &answer.words))?;
     let vehicle = until_stopped(&mut server, &drone).await?;
-    judged(outcome, &vehicle)
+    verdict(outcome, &vehicle)
         .map_err(Failure::Failed)
         .and_then(|text| print(&text))
 }
@@ -71,7 +75,7 @@ fn must_ask(args: &KillArgs, drone: &DroneKey, terminal: bool) -> Result<bool, F
 }
 
 /// Asks for `expected`; anything else ends it.
-async fn typed(question: &str, expected: &str) -> Result<(), Failure> {
+async fn confirm(question: &str, expected: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout();
     write!(out, "{question}")?;
     out.flush()?;
@@ -88,7 +92,7 @@ async fn typed(question: &str, expected: &str) -> Result<(), Failure> {
     }
 }
 
-fn would(drone: &DroneKey, vehicle: &Vehicle) -> String {
+fn warning(drone: &DroneKey, vehicle: &Vehicle) -> String {
     let place = match vehicle.flying {
         Some(true) => "in the air: IT WILL FALL",
         Some(false) => "on the ground",
@@ -109,7 +113,7 @@ fn would(drone: &DroneKey, vehicle: &Vehicle) -> String {
     )
 }
 
-fn answered(outcome: v1::KillOutcome, detail: &str) -> String {
+fn answer_text(outcome: v1::KillOutcome, detail: &str) -> String {
     match outcome {
         v1::KillOutcome::Accepted => "The autopilot accepted it.".into(),
         v1::KillOutcome::Refused => format!("The autopilot refused it ({detail})."),
@@ -137,7 +141,7 @@ fn motors_off(vehicle: &Vehicle) -> bool {
 }
 
 /// What is to be said at last, as a success or a failure.
-fn judged(outcome: v1::KillOutcome, vehicle: &Vehicle) -> Result<String, String> {
+fn verdict(outcome: v1::KillOutcome, vehicle: &Vehicle) -> Result<String, String> {
     if motors_off(vehicle) {
         return Ok(
             "The vehicle says that its motors are off. It stays down: delete the Drone once the vehicle is fit to \
@@ -205,7 +209,7 @@ mod tests {
     #[test]
     fn a_person_reads_what_would_fall_and_what_to_do_instead() {
         let (_, key) = args(&[]);
-        let text = would(&key, &reported(v1::FlightTruth::InAir));
+        let text = warning(&key, &reported(v1::FlightTruth::InAir));
         assert!(
             text.contains("Drone field/goose, the vehicle of node node-goose"),
             "{text}"
@@ -215,8 +219,8 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("skein ground"), "{text}");
-        assert!(would(&key, &reported(v1::FlightTruth::UnknownLinkLost)).contains("IT MAY FALL"));
-        assert!(would(&key, &reported(v1::FlightTruth::Disarmed)).contains("It is on the ground"));
+        assert!(warning(&key, &reported(v1::FlightTruth::UnknownLinkLost)).contains("IT MAY FALL"));
+        assert!(warning(&key, &reported(v1::FlightTruth::Disarmed)).contains("It is on the ground"));
     }
 
     #[test]
@@ -224,17 +228,17 @@ mod tests {
         use v1::KillOutcome::{Accepted, NoAnswer, Refused};
         for outcome in [Accepted, NoAnswer, Refused] {
             for off in [v1::FlightTruth::Disarmed, v1::FlightTruth::UnknownContradiction] {
-                assert!(judged(outcome, &reported(off)).is_ok());
+                assert!(verdict(outcome, &reported(off)).is_ok());
             }
-            assert!(judged(outcome, &reported(v1::FlightTruth::InAir)).is_err());
+            assert!(verdict(outcome, &reported(v1::FlightTruth::InAir)).is_err());
         }
-        let refused = judged(Refused, &reported(v1::FlightTruth::InAir)).unwrap_err();
+        let refused = verdict(Refused, &reported(v1::FlightTruth::InAir)).unwrap_err();
         assert!(
             refused.starts_with("the motors were not stopped: the vehicle says InAir"),
             "{refused}"
         );
-        let open = judged(Accepted, &reported(v1::FlightTruth::UnknownLinkLost)).unwrap_err();
+        let open = verdict(Accepted, &reported(v1::FlightTruth::UnknownLinkLost)).unwrap_err();
         assert!(open.starts_with("it is not known"), "{open}");
-        assert!(answered(Refused, "FAILED").contains("(FAILED)"));
+        assert!(answer_text(Refused, "FAILED").contains("(FAILED)"));
     }
 }

@@ -311,7 +311,7 @@ default     alpha-calm-crane    -                        Pending   no       -   
     }
 
     #[test]
-    fn a_vehicle_of_which_nothing_is_known_stands_out() {
+    fn a_vehicle_of_which_nothing_is_known_is_red() {
         let mut lost = holding("a");
         lost.agent_connected = false;
         let rendered = render(

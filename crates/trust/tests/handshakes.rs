@@ -89,7 +89,7 @@ fn agents_and_operators_are_known_by_their_certificates() {
 }
 
 #[test]
-fn a_caller_without_a_certificate_gets_in_and_is_nobody() {
+fn a_caller_without_a_certificate_is_admitted_as_nobody() {
     let ours = authority();
     let server = server(&ours, Some(&authority()));
     let (client, end) = shake(client_config(&ours.bundle(), None).unwrap(), &server).unwrap();

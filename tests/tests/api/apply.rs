@@ -92,7 +92,7 @@ fn a_field_that_is_no_longer_applied_goes_unless_it_is_shared() {
 }
 
 #[test]
-fn defaults_belong_to_nobody_who_did_not_say_them() {
+fn defaults_have_no_owner_that_did_not_set_them() {
     both(|s| {
         apply(s, "one", "a", json!({}));
         apply(s, "two", "a", json!({"replicas": 7}));
@@ -202,7 +202,7 @@ fn an_apply_that_is_not_well_formed_is_refused() {
 }
 
 #[test]
-fn an_apply_may_insist_on_a_version_and_a_uid() {
+fn an_apply_may_require_a_version_and_a_uid() {
     both(|s| {
         let first = apply(s, "me", "a", json!({"replicas": 1}));
         apply(s, "me", "a", json!({"replicas": 2}));

@@ -199,7 +199,7 @@ fn the_status_of_a_node_makes_sense() {
 }
 
 #[test]
-fn a_namespace_says_itself_whether_it_goes() {
+fn a_namespace_shows_whether_it_is_terminating() {
     both(|s| {
         let path = format!("{NAMESPACES}/{}", s.ns());
         let status = dry(format!("{path}/status"));

@@ -184,7 +184,7 @@ fn an_event_is_one_object_in_two_apis() {
 }
 
 #[test]
-fn a_dry_run_does_everything_but_keep() {
+fn a_dry_run_does_everything_but_store() {
     both(|s| {
         let path = s.drone("a");
         s.post(format!("{}?dryRun=All", s.drone("")), &drone("a", json!({})));

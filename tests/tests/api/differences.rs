@@ -18,7 +18,7 @@ pub const ALL: &[Difference] = &[
             "a_node_reports_its_status",
             "a_node_status_is_replaced_whole",
             "a_strategic_patch_merges_lists_by_key",
-            "an_apply_need_not_say_the_name_of_what_is_there",
+            "an_apply_may_omit_the_name",
             "built_in_kinds_are_watched_too",
             "conditions_of_a_node_are_merged_by_type",
             "kind_and_version_of_the_body_are_those_of_the_path",
@@ -179,7 +179,7 @@ pub const ALL: &[Difference] = &[
         cases: &[
             "a_bad_strategic_patch_is_refused",
             "a_node_is_applied_by_parts",
-            "an_apply_may_insist_on_a_version_and_a_uid",
+            "an_apply_may_require_a_version_and_a_uid",
             "an_object_with_a_finalizer_stays_until_it_is_taken_off",
             "events_are_complete",
             "what_a_node_is_bound_to_is_set_once",
@@ -253,7 +253,7 @@ pub const ALL: &[Difference] = &[
         why: "the time of a scaling stays on record; a real server loses it at the next change",
     },
     Difference {
-        cases: &["a_namespace_says_itself_whether_it_goes"],
+        cases: &["a_namespace_shows_whether_it_is_terminating"],
         step: "a.dev/x",
         at: "/body/metadata/managedFields/0/fieldsV1/f:spec",
         why: "nobody is on record for the finalizers of a namespace: only the server sets them",

@@ -281,7 +281,7 @@ fn a_list_may_ask_for_a_moment() {
 }
 
 #[test]
-fn a_moment_that_is_yet_to_come_is_waited_for_in_vain() {
+fn a_future_revision_is_waited_for_until_a_timeout() {
     both(|s| {
         s.given(s.swarm(""), &swarm("a", json!({})));
         let path = s.swarm("");

@@ -247,7 +247,7 @@ fn bodies_of_unknown_form_are_not_supported() {
 }
 
 #[test]
-fn an_apply_need_not_say_the_name_of_what_is_there() {
+fn an_apply_may_omit_the_name() {
     both(|s| {
         let named = s.ns().to_owned();
         let unnamed = |mut object: serde_json::Value, spec: serde_json::Value| {

@@ -129,7 +129,7 @@ fn a_change_that_changes_nothing_is_not_written() {
 }
 
 #[test]
-fn a_patch_may_insist_on_a_version() {
+fn a_patch_may_require_a_version() {
     both(|s| {
         let path = s.drone("a");
         let first = s.given(s.drone(""), &drone("a", json!({}))).version();
@@ -155,7 +155,7 @@ fn a_patch_may_insist_on_a_version() {
 }
 
 #[test]
-fn a_deletion_may_insist_on_uid_and_version() {
+fn a_deletion_may_require_uid_and_version() {
     both(|s| {
         let path = s.drone("a");
         let first = s.given(s.drone(""), &drone("a", json!({})));

@@ -139,7 +139,7 @@ fn collected(s: &mut Session, watch: crate::session::Watch) -> Vec<Value> {
 }
 
 #[test]
-fn a_watch_may_begin_with_a_list_and_say_where_it_ends() {
+fn a_watch_may_begin_with_a_list_and_a_bookmark_at_its_end() {
     both(|s| {
         history(s);
         let path = format!(

@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_that_others_reach_comes_with_the_way_to_let_them_in() {
+    fn a_port_that_others_reach_is_printed_with_how_to_admit_them() {
         let of = |listen: &str| elsewhere(listen.parse().unwrap(), " --station d");
         assert!(of("0.0.0.0:7").ends_with("skein enroll --station d NODE"));
         assert!(of("127.0.0.1:7").contains("--listen 0.0.0.0:7"));

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn an_embedded_object_says_what_it_is() {
+    fn an_embedded_object_needs_its_kind_and_version() {
         assert_eq!(
             causes(json!({"one": {}})),
             ["one.apiVersion: Required value", "one.kind: Required value"]

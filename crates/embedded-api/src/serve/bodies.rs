@@ -17,7 +17,7 @@ use tokio::time::timeout;
 const PIECE: u64 = 1024;
 
 /// How long a request waits for memory.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PERMIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// An answer up to this length needs no permit.
 const SHORT: u64 = 64 * 1024;
@@ -94,7 +94,7 @@ impl Memory {
     async fn take(&self, bytes: u64) -> Result<OwnedSemaphorePermit, Refusal> {
         let wanted = pieces(bytes).min(self.pieces);
         let permit = Arc::clone(&self.free).acquire_many_owned(wanted);
-        match timeout(PATIENCE, permit).await {
+        match timeout(PERMIT_TIMEOUT, permit).await {
             Ok(Ok(permit)) => Ok(permit),
             // The semaphore is never closed, so its error cannot occur.
             Ok(Err(_)) | Err(_) => Err(Refusal {

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_others_can_enter_is_refused_and_the_error_says_the_command() {
+    fn a_folder_that_others_can_enter_is_refused_and_the_error_has_the_command() {
         let parent = tempfile::tempdir().unwrap();
         for mode in [0o755, 0o750, 0o710] {
             std::fs::set_permissions(parent.path(), Permissions::from_mode(mode)).unwrap();

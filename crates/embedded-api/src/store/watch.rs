@@ -11,13 +11,13 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 /// How many changes are taken from the history at a time.
-const SIP: usize = 32;
+const READ_BATCH: usize = 32;
 
 /// The changes of one kind, one after the other.
 #[derive(Debug)]
 pub struct Watch {
     shared: Arc<Shared>,
-    bell: watch::Receiver<()>,
+    wakeup: watch::Receiver<()>,
     resource: Arc<str>,
     taken: VecDeque<Arc<Event>>,
     /// Every change up to here was returned or is in `taken`.
@@ -29,7 +29,7 @@ pub struct Watch {
 impl Watch {
     pub(super) fn new(shared: Arc<Shared>, resource: &str, since: u64) -> Self {
         Self {
-            bell: shared.bell(resource),
+            wakeup: shared.wakeup(resource),
             shared,
             resource: resource.into(),
             taken: VecDeque::new(),
@@ -48,7 +48,7 @@ impl Watch {
                 return Ok(event);
             }
             // Notified since the last wait, or now: read again. The channels live as long as `shared`.
-            let _ = self.bell.changed().await;
+            let _ = self.wakeup.changed().await;
         }
     }
 
@@ -81,7 +81,7 @@ impl Watch {
 
     fn refill(&mut self) -> Result<(), Ended> {
         let state = self.shared.read();
-        let Some(events) = state.history().after(&self.resource, self.read, SIP) else {
+        let Some(events) = state.history().after(&self.resource, self.read, READ_BATCH) else {
             return Err(Ended::Lagged { after: self.returned });
         };
         match events.last() {

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_with_a_finalizer_stays_and_says_that_it_is_going() {
+    fn an_object_with_a_finalizer_stays_with_a_deletion_timestamp() {
         let going = waits(&with(&["a.dev/x"]), None);
         assert_eq!(going["metadata"]["deletionTimestamp"], NOW);
         assert_eq!(going["metadata"]["deletionGracePeriodSeconds"], 0);

@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_watch_begins_with_what_is_there_unless_it_says_from_where() {
+    fn a_watch_begins_with_the_existing_objects_unless_it_names_a_revision() {
         let begin = |initial_events: Option<bool>, revision: Option<u64>| {
             beginning(&ListOptions {
                 initial_events,

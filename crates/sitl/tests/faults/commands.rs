@@ -82,7 +82,7 @@ fn duplicate_ack_sends_it_again() {
 }
 
 #[test]
-fn delay_ack_says_it_late() {
+fn delay_ack_sends_it_late() {
     let (_, acks) = acks_of("on request-message delay-ack 3.5");
     assert_eq!(acks.len(), 1);
     assert!((acks[0].at_s - 13.5).abs() < 0.1, "{acks:?}");

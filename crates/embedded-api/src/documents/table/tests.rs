@@ -113,7 +113,7 @@ fn later_events_of_a_watch_do_not_describe_the_columns_again() {
 }
 
 #[test]
-fn a_list_has_a_row_per_object_and_says_where_it_goes_on() {
+fn a_list_has_a_row_per_object_and_a_continue_token() {
     let printer = Printer::new(&boats(json!([]))).expect("printable");
     let meta = ListMeta {
         resource_version: "9".to_owned(),

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cordoned_node_says_so_whether_it_is_ready_or_not() {
+    fn a_cordoned_node_shows_it_whether_it_is_ready_or_not() {
         let node = |status: &str| {
             json!({
                 "spec": {"unschedulable": true},

@@ -199,7 +199,7 @@ fn an_index_may_have_a_sign_and_zeros_before_it() {
 }
 
 #[test]
-fn a_tilde_that_stands_for_nothing_stands_for_itself() {
+fn a_tilde_that_escapes_nothing_is_a_tilde() {
     let patch = json!([
         {"op": "add", "path": "/spec/map/a~0b", "value": 1}, {"op": "test", "path": "/spec/map/a~b", "value": 1},
         {"op": "add", "path": "/spec/map/~", "value": 2}, {"op": "test", "path": "/spec/map/~0", "value": 2},

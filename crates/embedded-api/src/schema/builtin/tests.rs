@@ -121,7 +121,7 @@ fn an_old_event_is_about_something_in_its_namespace() {
 }
 
 #[test]
-fn a_new_event_says_who_reports_what() {
+fn a_new_event_needs_reporter_action_and_reason() {
     let mut event = json!({"eventTime": "2020-01-01T00:00:00.000000Z", "reportingController": "a.b/c", "type": "Normal",
         "reportingInstance": "i", "action": "x", "reason": "r", "note": "n"});
     assert_eq!(causes("events.k8s.io", "Event", event.clone()), [""; 0]);
@@ -184,7 +184,7 @@ fn words_of_a_new_event_have_a_length() {
 }
 
 #[test]
-fn a_new_event_says_nothing_in_the_old_words() {
+fn a_new_event_has_no_deprecated_fields() {
     for (key, field, value) in [
         ("deprecatedCount", "count", json!(3)),
         ("deprecatedSource", "source", json!({"host": "h"})),

@@ -127,7 +127,7 @@ async fn a_body_of_three_mebibytes_is_read_and_one_byte_more_is_not() {
 }
 
 #[tokio::test]
-async fn a_body_that_does_not_say_its_length_is_cut_off_at_the_limit() {
+async fn a_body_without_a_length_is_cut_off_at_the_limit() {
     let chunk = || Ok::<_, Infallible>(http_body::Frame::data(Bytes::from(vec![b'a'; 1024 * 1024])));
     let body = StreamBody::new(futures::stream::iter(std::iter::repeat_with(chunk)));
     let script = Script::default();
@@ -136,7 +136,7 @@ async fn a_body_that_does_not_say_its_length_is_cut_off_at_the_limit() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_that_does_not_come_is_not_waited_for() {
+async fn a_body_that_does_not_arrive_is_given_up() {
     let body = StreamBody::new(futures::stream::pending::<Result<http_body::Frame<Bytes>, Infallible>>());
     let (code, reason, message) =
         status(send(&Script::default(), Request::post("/api").body(body).unwrap()).await).await;
@@ -238,7 +238,7 @@ impl Handler for Faulty {
 }
 
 #[tokio::test]
-async fn a_fault_in_one_request_is_the_answer_to_it_and_hits_nobody_else() {
+async fn a_fault_in_one_request_is_its_answer_and_affects_no_other() {
     let response = answer(
         &Faulty,
         get("/api"),

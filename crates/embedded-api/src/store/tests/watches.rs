@@ -135,7 +135,7 @@ async fn closing_wakes_a_watch_that_waits() {
 }
 
 #[tokio::test]
-async fn a_watch_from_a_revision_to_come_waits_for_what_follows_it() {
+async fn a_watch_from_a_future_revision_waits_for_what_follows_it() {
     let folder = tempfile::tempdir().expect("folder");
     let store = open(folder.path());
     let mut watch = store.watch(DRONES, 2).expect("from later");

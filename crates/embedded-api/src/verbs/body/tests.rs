@@ -76,7 +76,7 @@ fn broken_text_is_shown_and_refused() {
 }
 
 #[test]
-fn a_custom_resource_has_to_say_what_it_is() {
+fn a_custom_resource_needs_its_kind_and_version() {
     assert_eq!(
         read_as(true, "", r#"{"kind":"Thing"}"#),
         Err("400 the API version in the data () does not match the expected API version (a.dev/v1)".to_owned())

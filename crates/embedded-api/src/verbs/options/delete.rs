@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_says_how_to_delete() {
+    fn a_body_has_the_options_of_a_deletion() {
         let options = of(json!({
             "kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Foreground", "gracePeriodSeconds": 30,
             "dryRun": ["All"], "preconditions": {"uid": "u", "resourceVersion": "7"},
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn the_query_says_it_too() {
+    fn the_query_has_them_too() {
         let request = request_with(&[
             ("propagationPolicy", "Orphan"),
             ("dryRun", "All"),

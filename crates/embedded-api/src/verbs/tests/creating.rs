@@ -79,7 +79,7 @@ async fn an_object_without_a_name_is_refused() {
 }
 
 #[tokio::test]
-async fn a_dry_run_does_everything_but_keep() {
+async fn a_dry_run_does_everything_but_store() {
     let world = world().await;
     let before = world.api.revision();
     let made = world.post(&format!("{THINGS}?dryRun=All"), thing("a")).await.is(201);
@@ -345,7 +345,7 @@ async fn an_object_that_is_nested_too_deeply_is_refused_also_dry_and_harms_nothi
 }
 
 #[tokio::test]
-async fn a_new_object_may_say_that_it_has_version_0() {
+async fn a_new_object_may_have_version_0() {
     let world = world().await;
     let mut thing = thing("a");
     thing["metadata"]["resourceVersion"] = "0".into();

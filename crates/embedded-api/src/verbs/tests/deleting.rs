@@ -66,7 +66,7 @@ async fn a_replacement_may_take_the_last_finalizer_off() {
 }
 
 #[tokio::test]
-async fn a_deletion_may_insist_on_uid_and_version() {
+async fn a_deletion_may_require_uid_and_version() {
     let world = world().await;
     let path = format!("{THINGS}/a");
     let made = world.post(THINGS, thing("a")).await.is(201).body;

@@ -113,7 +113,7 @@ async fn a_watch_is_of_one_namespace_or_of_all() {
 }
 
 #[tokio::test]
-async fn a_watch_may_begin_with_a_list_and_say_where_it_ends() {
+async fn a_watch_may_begin_with_a_list_and_a_bookmark_at_its_end() {
     let world = world().await;
     world.post(THINGS, thing("a")).await.is(201);
     let revision = world.api.revision().to_string();

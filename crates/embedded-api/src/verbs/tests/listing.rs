@@ -232,7 +232,7 @@ async fn fields_of_built_in_kinds_select() {
 }
 
 #[tokio::test]
-async fn a_page_of_a_moment_that_never_was_is_not_had_in_silence() {
+async fn a_page_of_a_revision_that_never_was_is_refused() {
     let world = world().await;
     five(&world).await;
     let first = world.get(&format!("{THINGS}?limit=2")).await.is(200);

@@ -73,7 +73,7 @@ async fn a_patch_of_a_missing_object_is_refused() {
 }
 
 #[tokio::test]
-async fn a_patch_may_insist_on_a_version() {
+async fn a_patch_may_require_a_version() {
     let world = world().await;
     let path = format!("{THINGS}/a");
     let first = world.post(THINGS, thing("a")).await.is(201);

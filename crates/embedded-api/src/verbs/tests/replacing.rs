@@ -197,7 +197,7 @@ async fn a_thing_is_scaled_through_its_scale() {
 }
 
 #[tokio::test]
-async fn a_thing_that_says_no_number_gets_one_through_its_scale() {
+async fn a_thing_without_a_number_gets_one_through_its_scale() {
     let world = world().await;
     let path = format!("{THINGS}/a/scale");
     world.post(THINGS, thing("a")).await.is(201);
